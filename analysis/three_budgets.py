@@ -13,7 +13,7 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Sweep, not_a_result
 from asyncdp_sim.figures.kit.style import canvas, colours, legible, style
-from asyncdp_sim.figures.runs.convergence import Line, draw_quartiles, quartile_rows, quartiles
+from asyncdp_sim.figures.runs.convergence import CurveLine, draw_quartiles, quartile_rows, quartiles
 from asyncdp_sim.scenario.variants import VARIANT
 
 SINCE = 0.5
@@ -41,7 +41,7 @@ def psi_against_time(sweep: Sweep, *, name: str = "three-budgets") -> Picture:
     """
     if sweep.paths != (VARIANT,):
         raise not_a_result(sweep.directory, "a sweep of something else than variants")
-    lines = [Line(cell.result, cell.label(sweep.paths)) for cell in sweep.cells]
+    lines = [CurveLine(cell.result, cell.label(sweep.paths)) for cell in sweep.cells]
     found = [quartiles(line.result, "time", SINCE) for line in lines]
     shades = colours(len(lines))
     with style():
@@ -84,7 +84,7 @@ def _end_axis(axes: Axes, end: float) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
 
 
-def _say(axes: Axes, line: Line, time: float, psi: float, shade: str) -> None:
+def _say(axes: Axes, line: CurveLine, time: float, psi: float, shade: str) -> None:
     """Mark where a line ends, and write there what its budget comes to."""
     look: dict[str, Any] = {"color": legible(shade), "fontsize": 9.5}
     axes.plot(time, psi, "o", color=shade, markersize=6)

@@ -78,7 +78,7 @@ FAMILY_BY_NAME = _Family(alone=True)
 def base_of(listed: tuple[type[Spec], ...]) -> type[Spec] | None:
     """Return the base class of a family: what its members have in common besides being a kind."""
     for base in reversed(listed[0].__mro__):
-        known = issubclass(base, Spec) and base not in (Spec, Kind)
+        known = issubclass(base, Spec) and base not in Kind.__mro__
         if known and base not in listed and all(issubclass(member, base) for member in listed):
             return base
     return None

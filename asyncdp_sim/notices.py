@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 
 @dataclass(frozen=True)
-class Span:
+class CellRange:
     """The least and the largest of a number over several cells; one where both read alike."""
 
     low: float
@@ -23,14 +23,14 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Ends(Span):
+class Ends(CellRange):
     """The least and the largest within one result: both are written, even where they are alike."""
 
     def __format__(self, spec: str) -> str:
         return f"{self.low:{spec}} to {self.high:{spec}}"
 
 
-Number = int | float | Span
+Number = int | float | CellRange
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ def over(values: Sequence[Any]) -> Any:
         return Listed(first, over([each.more for each in values]))
     if not isinstance(values[0], Number):
         return values[0]
-    ends = [(v.low, v.high) if isinstance(v, Span) else (v, v) for v in values]
-    return Span(min(low for low, _ in ends), max(high for _, high in ends))
+    ends = [(v.low, v.high) if isinstance(v, CellRange) else (v, v) for v in values]
+    return CellRange(min(low for low, _ in ends), max(high for _, high in ends))
 
 
 def _shape(value: Any) -> Any:
@@ -197,7 +197,7 @@ def plain(value: Any) -> Any:
     """Return a field as a manifest holds it."""
     if isinstance(value, Listed):
         return {"first": [plain(each) for each in value.first], "more": plain(value.more)}
-    return [value.low, value.high] if isinstance(value, Span) else value
+    return [value.low, value.high] if isinstance(value, CellRange) else value
 
 
 def _field(value: Any) -> Any:

@@ -35,7 +35,7 @@ _MODULES = "asyncdp_outside_"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a class lies that is not part of the package.
+    """The place of a class that is not part of the package.
 
     Attributes
     ----------

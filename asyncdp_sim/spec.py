@@ -5,15 +5,7 @@ reported in our words (see :mod:`asyncdp_sim.faults`).
 """
 
 from collections.abc import Mapping, Sequence
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    Self,
-    TypeVar,
-    get_args,
-    get_origin,
-)
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -26,6 +18,7 @@ from pydantic import (
     ValidationError,
 )
 from pydantic.fields import FieldInfo
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import TAGS, faults
@@ -135,13 +128,15 @@ class Remembering(Spec):
         return twin
 
 
-class Kind(Spec):
-    """A member of a family: one way to do what the family does, found by its ``kind``.
+class Member(Spec):
+    """A member of a family: one way to do what the family does.
 
-    A family is a discriminated union, which is its only register. Its base class, a ``Kind``
-    without a ``kind`` of its own, lists what the rest of the house asks of a member: traits,
-    which are class variables with a line each and no value (``slotted: ClassVar[bool]``), and
-    methods marked with :func:`abc.abstractmethod`.
+    A family is a union, which is its only register. Its base class lists what the rest of the
+    house asks of a member: traits, which are class variables with a line each and no value
+    (``slotted: ClassVar[bool]``), and methods marked with :func:`abc.abstractmethod`.
+
+    A scenario names a :class:`Kind`; any other has a form of its own there, such as a number, which
+    is ``called`` something.
 
     Raises
     ------
@@ -149,17 +144,20 @@ class Kind(Spec):
         When a member is defined that leaves a trait or a method of its family open.
     """
 
-    if TYPE_CHECKING:  # a family may put it before the fields that its members share, or behind
-        kind: str
+    called: ClassVar[str] = ""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         """Refuse a member that leaves something open; a base class of a family may."""
         super().__pydantic_init_subclass__(**kwargs)
-        left = open_traits(cls)
-        field = cls.model_fields.get("kind")
-        if field is not None and not field.is_required() and len(left) > 0:
+        left = open_traits(cls) if cls.is_whole() else []
+        if len(left) > 0:
             raise TypeError(f"{cls.__name__} leaves open: {', '.join(left)}")
+
+    @classmethod
+    def is_whole(cls) -> bool:
+        """Return whether it is a member, and no base class."""
+        return cls.called != ""
 
     @property
     def outside(self) -> bool:
@@ -171,7 +169,7 @@ class Kind(Spec):
         """Whether it names all owners by their numbers, so that none can be left out of it."""
         return False
 
-    def of_some(self, places: Sequence[int]) -> "Kind":
+    def of_some(self, places: Sequence[int]) -> "Member":
         """Return the member that says the same of some of the owners alone; see :func:`picked`."""
         return picked(self, places)
 
@@ -184,7 +182,20 @@ class Kind(Spec):
         raise TypeError(f"{cls.__name__} is a family: its members have examples")
 
 
-def open_traits(member: type[Kind]) -> list[str]:
+class Kind(Member):
+    """A member of a discriminated union, found by its ``kind``, which a base class has not."""
+
+    if TYPE_CHECKING:  # a family may put it before the fields that its members share, or behind
+        kind: str
+
+    @classmethod
+    @override
+    def is_whole(cls) -> bool:
+        field = cls.model_fields.get("kind")
+        return field is not None and not field.is_required()
+
+
+def open_traits(member: type[Member]) -> list[str]:
     """Return the traits and methods that the bases of a member ask for and it does not have."""
     traits = [name for name in member.__class_vars__ if not hasattr(member, name)]
     own = {name for base in member.__mro__ if base not in Kind.__mro__ for name in vars(base)}
@@ -209,8 +220,9 @@ def member(family: Any, kind: object) -> type[Any] | None:
 
 
 def kind_of(member: type[Spec]) -> str:
-    """Return the ``kind`` by which a scenario names a member."""
-    return str(member.model_fields["kind"].default)
+    """Return the ``kind`` by which a scenario names a member, or what its form is called."""
+    field = member.model_fields.get("kind")
+    return str(getattr(member, "called", "") if field is None else field.default)
 
 
 def parse(spec: Any, raw: object) -> Any:
@@ -249,7 +261,7 @@ def picked(spec: _S, places: Sequence[int]) -> _S:
     numbers = {place + 1: number for number, place in enumerate(places, 1)}
     for name, field in type(spec).model_fields.items():
         value = getattr(spec, name)
-        if isinstance(value, Kind):
+        if isinstance(value, Member):
             changes[name] = value.of_some(places)
         elif isinstance(value, Spec):
             changes[name] = picked(value, places)

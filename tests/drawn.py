@@ -9,6 +9,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from asyncdp_sim.errors import SpecError
+from asyncdp_sim.network.clocks import Clock, ScriptedClock
 from asyncdp_sim.network.laws import Law, LawKind
 from asyncdp_sim.spec import Kind, Spec, members
 
@@ -54,6 +55,19 @@ class Domain:
             if not hasattr(found, "faults") or found.faults(self.n_owners) == []:
                 return found
         raise NothingFitsError
+
+    def clock(self, script: Callable[[], Clock], wanted: Callable[[Any], bool]) -> Clock:
+        """Return a clock of any wanted kind that ticks, of each owner's own.
+
+        A script of ticks is in order, which numbers that are drawn for its fields are not: it is
+        handed in.
+        """
+        ticks = [each for each in members(Clock) if wanted(each) and not each.saturated]
+        kind = self.choose(ticks)
+        while True:
+            found: Clock = script() if kind is ScriptedClock else self.of(kind)
+            if not found.superposed:
+                return found
 
     def member(self, member: type[Spec]) -> Any:
         """Return a member with fields of their domains, or an example if these do not fit."""

@@ -15,7 +15,7 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import not_a_result
 from asyncdp_sim.figures.kit.style import BLUE, THEORY, VERMILION, canvas, plain_numbers, style
-from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.runs.convergence import CurveLine
 
 Array = npt.NDArray[np.float64]
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":")
@@ -24,7 +24,7 @@ MOST_NAMES = 12
 
 
 def by_size(
-    lines: Sequence[Line],
+    lines: Sequence[CurveLine],
     names: Sequence[str] = (),
     expected: Sequence[float] = (),
     theory: str = "exact forecast",
@@ -36,7 +36,7 @@ def by_size(
 
     Parameters
     ----------
-    lines : sequence of Line
+    lines : sequence of CurveLine
         Results of the same owners that know θ_i* (``run.alone``); at least one.
     names : sequence of str
         What owners are called, one per owner; by default their numbers, from 1.
@@ -110,7 +110,7 @@ def by_size(
     return Picture("alone-against-size", figure, table, caption, label(results))
 
 
-def of_owners(line: Line) -> tuple[Array, Array]:
+def of_owners(line: CurveLine) -> tuple[Array, Array]:
     """Return n_i and ψ(θ_i*), owner by owner.
 
     Raises
@@ -122,16 +122,16 @@ def of_owners(line: Line) -> tuple[Array, Array]:
     return records.astype(float), alone
 
 
-def at(line: Line) -> str:
+def at(line: CurveLine) -> str:
     """Return where a line is, to be put behind other words."""
     return f" at {line.name}" if line.name else ""
 
 
-def _said(line: Line) -> str:
+def _said(line: CurveLine) -> str:
     return line.name or r"E $\psi(\theta_L)$"
 
 
-def _who(line: Line, gaining: npt.NDArray[Any]) -> str:
+def _who(line: CurveLine, gaining: npt.NDArray[Any]) -> str:
     """Return how many gain and which."""
     if len(gaining) == 0:
         return f"{at(line)} none"

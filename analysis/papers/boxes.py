@@ -9,7 +9,7 @@ from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.style import THEORY, canvas, colours, style
-from asyncdp_sim.figures.runs.convergence import Line, quartile_rows, quartiles
+from asyncdp_sim.figures.runs.convergence import CurveLine, quartile_rows, quartiles
 
 CAPTION = (
     "Relative fitness ψ(θ̄[k]) = f(θ̄[k])/f(θ*) − 1 of the averaged model against iteration k: "
@@ -18,12 +18,12 @@ CAPTION = (
 )
 
 
-def by_iteration(lines: Sequence[Line], *, name: str = "boxes") -> Picture:
+def by_iteration(lines: Sequence[CurveLine], *, name: str = "boxes") -> Picture:
     """Draw quartiles of ψ at every recorded iteration, in the manner of Collab.
 
     Parameters
     ----------
-    lines : sequence of Line
+    lines : sequence of CurveLine
         One colour each; at least one.
     name : str
         Of the files.

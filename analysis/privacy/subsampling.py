@@ -13,7 +13,7 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Sweep, not_a_result
 from asyncdp_sim.figures.kit.style import THEORY, sheet, style
-from asyncdp_sim.figures.runs.convergence import Line, quartiles
+from asyncdp_sim.figures.runs.convergence import CurveLine, quartiles
 from asyncdp_sim.privacy.accountants.gaussian_law import mu_of
 from asyncdp_sim.privacy.accountants.losses import together
 from asyncdp_sim.privacy.accountants.sampled import SampledGaussianPair
@@ -45,7 +45,7 @@ def subsampling(sweep: Sweep, *, name: str = "subsampling") -> Picture:
     cells = sweep.cells
     if sweep.paths != (VARIANT,) or any(_settings(cell)["delta"] is None for cell in cells):
         raise not_a_result(sweep.directory, "a sweep of variants with Gaussian noise")
-    lines = [Line(cell.result, cell.label(sweep.paths)) for cell in cells]
+    lines = [CurveLine(cell.result, cell.label(sweep.paths)) for cell in cells]
     settings = [_settings(cell) for cell in cells]
     drawn = looks(len(lines), markersize=4.0)
     rows: dict[str, list[Any]] = {each: [] for each in ("panel", "line", "x", "low", "y", "high")}
@@ -101,7 +101,7 @@ def _mu(q: float, epsilon: float, delta: float, answers: int) -> float:
 def _learning(
     axes: Axes,
     rows: dict[str, list[Any]],
-    line: Line,
+    line: CurveLine,
     setting: Mapping[str, Any],
     look: Mapping[str, Any],
 ) -> None:
@@ -128,7 +128,7 @@ def _settings(cell: Any) -> dict[str, Any]:
     return {**privacy, "owners": int(scenario["owners"]["count"])}
 
 
-def _caption(setting: Mapping[str, Any], lines: Sequence[Line]) -> str:
+def _caption(setting: Mapping[str, Any], lines: Sequence[CurveLine]) -> str:
     ends = [float(quartiles(line.result, "k", 0.5)[1][1, -1]) for line in lines]
     said = "; ".join(f"{x.name}: {number(end)}" for x, end in zip(lines, ends, strict=True))
     return (

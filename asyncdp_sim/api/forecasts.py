@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Forecast:
-    """What to expect of a scenario: how good, how soon, and who profits.
+    """Expectations of a scenario: how good, how soon, and who profits.
 
     Attributes
     ----------

@@ -6,7 +6,7 @@ import weakref
 from pathlib import Path
 
 
-class Place:
+class KeptDirectory:
     """A directory that is kept, or is removed when nobody holds on to this object any more.
 
     Parameters

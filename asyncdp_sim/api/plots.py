@@ -173,9 +173,9 @@ class ComparisonPlots:
     def ratio(self) -> "Axes | None":
         """Draw ψ over that of the first, replicate by replicate; None without pairs."""
         from asyncdp_sim.figures.comparisons.overlaid import psi_ratio
-        from asyncdp_sim.figures.runs.convergence import Line
+        from asyncdp_sim.figures.runs.convergence import CurveLine
 
-        picture = psi_ratio([Line(result, name) for name, result in self._results.items()])
+        picture = psi_ratio([CurveLine(result, name) for name, result in self._results.items()])
         return None if picture is None else _axes(picture)[0]
 
 
@@ -206,10 +206,10 @@ class ForecastPlots:
 
 def _convergence(results: Mapping[str, opened.Result], by: By) -> "Axes":
     from asyncdp_sim.figures.runs import convergence
-    from asyncdp_sim.figures.runs.convergence import Line
+    from asyncdp_sim.figures.runs.convergence import CurveLine
 
     drawn = convergence.by_update if by == "update" else convergence.by_time
-    return _axes(drawn([Line(result, name) for name, result in results.items()]))[0]
+    return _axes(drawn([CurveLine(result, name) for name, result in results.items()]))[0]
 
 
 def _axes(picture: Any) -> tuple["Axes", ...]:

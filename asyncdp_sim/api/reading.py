@@ -5,7 +5,7 @@ from pathlib import Path
 
 from asyncdp_sim import opened
 from asyncdp_sim.api.comparisons import Comparison
-from asyncdp_sim.api.place import Place
+from asyncdp_sim.api.place import KeptDirectory
 from asyncdp_sim.api.results import Result, Sweep
 from asyncdp_sim.errors import Fault, ResultError, SpecError
 from asyncdp_sim.scenario import Scenario
@@ -67,7 +67,7 @@ def open(directory: Path | str) -> Result | Sweep:
     >>> ad.open("here").curve.equals(made.curve)
     True
     """
-    found, place = opened.open_directory(Path(directory)), Place(Path(directory))
+    found, place = opened.open_directory(Path(directory)), KeptDirectory(Path(directory))
     return Sweep(found, place) if isinstance(found, opened.Sweep) else Result(found, place)
 
 

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 from asyncdp_sim import opened
 from asyncdp_sim.api.frames import summary_frame, with_units
-from asyncdp_sim.api.place import Place
+from asyncdp_sim.api.place import KeptDirectory
 from asyncdp_sim.api.plots import RunPlots, SweepPlots
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.on_screen import figures, notes
@@ -43,7 +43,7 @@ class Result:
     'update $k$'
     """
 
-    def __init__(self, found: opened.Result, place: Place) -> None:
+    def __init__(self, found: opened.Result, place: KeptDirectory) -> None:
         self._found = found
         self._place = place
         self.directory: Path = found.directory
@@ -164,7 +164,7 @@ class Sweep:
     3.0
     """
 
-    def __init__(self, found: opened.Sweep, place: Place) -> None:
+    def __init__(self, found: opened.Sweep, place: KeptDirectory) -> None:
         self._found = found
         self._place = place
         self.directory: Path = found.directory

@@ -23,7 +23,7 @@ from asyncdp_sim.words import html_table, number
 
 
 class Trace:
-    """Who sent what when, in one replicate; nothing is learned, and no record is read.
+    """A replicate's messages, and their times; nothing is learned, and no record is read.
 
     Attributes
     ----------

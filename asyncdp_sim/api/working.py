@@ -4,7 +4,7 @@ from pathlib import Path
 
 from asyncdp_sim import opened
 from asyncdp_sim.api.forecasts import Forecast
-from asyncdp_sim.api.place import Place
+from asyncdp_sim.api.place import KeptDirectory
 from asyncdp_sim.api.reading import as_directory, as_scenario
 from asyncdp_sim.api.results import Result, Sweep
 from asyncdp_sim.api.traces import Trace
@@ -59,7 +59,7 @@ def run(
     from asyncdp_sim import runs
 
     base = as_scenario(scenario).base()
-    place = Place(None if out is None else Path(out))
+    place = KeptDirectory(None if out is None else Path(out))
     if not place.kept or not runs.finished(base, place.path, events=events):
         with told(progress) as hears:
             found = runs.run(base, workers=workers, events=events, progress=hears)
@@ -99,7 +99,7 @@ def sweep(
     """
     from asyncdp_sim import sweeps
 
-    place = Place(None if out is None else Path(out))
+    place = KeptDirectory(None if out is None else Path(out))
     with told(progress) as hears:
         status = sweeps.sweep(as_scenario(scenario), place.path, workers=workers, progress=hears)
     if status.done == 0:

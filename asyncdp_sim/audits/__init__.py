@@ -28,7 +28,7 @@ from asyncdp_sim.words import html_table
 
 @dataclass(frozen=True)
 class Audit:
-    """What attacks on a scenario showed.
+    """Results of the attacks on a scenario.
 
     Attributes
     ----------

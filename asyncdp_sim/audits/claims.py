@@ -6,157 +6,22 @@ budget or the noise of the package, but of a mechanism that says that it compose
 own: it is held to what it says.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import floor, inf, sqrt
-from typing import ClassVar
 
 import numpy as np
-from typing_extensions import override
 
+from asyncdp_sim.audits.owed import Composed, Owed, Sampled, Stated, UnlikeParts
 from asyncdp_sim.privacy.accountants import pure_law, sampled_law, unlike_law
-from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of, mu_of
-from asyncdp_sim.privacy.accountants.own import Accountant
+from asyncdp_sim.privacy.accountants.gaussian_law import mu_of
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
 from asyncdp_sim.privacy.accountants.several_gradients import gradients_of
-from asyncdp_sim.privacy.attack import Claim
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import per_owner
 
 _SLACK = 1 + 1e-6
 """Of (μ/μ₁)²: where so many answers fit exactly, roots may say a little less."""
-
-
-@dataclass(frozen=True)
-class Owed:
-    """What is claimed of one owner.
-
-    Attributes
-    ----------
-    answers : int
-        K, distinct answers that its budget holds; gradients, where answers are made of several.
-    each, whole : float
-        What one of them, and all K, may cost: ε, or μ of Gaussian noise.
-    delta : float
-        δ; 0 is pure.
-    gaussian : bool
-    """
-
-    answers: int
-    each: float
-    whole: float
-    delta: float
-    gaussian: bool
-    slack: ClassVar[float] = 1e-5
-    """Of what answers cost: what a ledger may say less, for roots are found in two ways."""
-
-    @property
-    def dearest(self) -> int:
-        """How many answers were released before the one that costs the most."""
-        return 0
-
-    def of_one(self) -> Claim:
-        """Return the claim of one answer, of which none costs more."""
-        return Claim(self.cost(1), self.delta, self.gaussian)
-
-    def of_all(self, *, gaussian: bool) -> Claim:
-        """Return the claim of a whole run; ``gaussian`` says whether all in it is, besides."""
-        epsilon = epsilon_of(self.whole, self.delta) if self.gaussian else self.whole
-        return Claim(epsilon, self.delta, self.gaussian and gaussian)
-
-    def cost(self, answers: int) -> float:
-        """Return ε of so many answers."""
-        if self.gaussian:
-            return epsilon_of(self.each * sqrt(answers), self.delta)
-        return self.each * answers if answers > 0 else 0.0
-
-
-@dataclass(frozen=True)
-class Stated(Owed):
-    """What is claimed of one owner where the mechanism alone knows how answers compose."""
-
-    accountant: Accountant
-    owner: int
-
-    @override
-    def cost(self, answers: int) -> float:
-        counts = np.full(len(self.accountant.answers), answers)
-        return float(self.accountant.spent(counts)[self.owner])
-
-
-@dataclass(frozen=True)
-class Composed(Owed):
-    """What is claimed of one owner whose pure answers are composed to (ε, δ).
-
-    Attributes
-    ----------
-    laplace : bool
-        Whether they are composed as Laplace noise, or as anything that costs as much.
-    """
-
-    laplace: bool
-    slack: ClassVar[float] = 1e-3
-
-    @override
-    def cost(self, answers: int) -> float:
-        return pure_law.epsilon_of(self.each, answers, self.delta, laplace=self.laplace)
-
-
-@dataclass(frozen=True)
-class Unlike(Owed):
-    """What is claimed of one owner whose answers have unequal parts of its budget.
-
-    ``each`` is what the dearest costs, as ``whole`` is what all do.
-
-    Attributes
-    ----------
-    parts : tuple of float
-        Of what adds up, ε or μ²; or, where pure answers are composed to (ε, δ), what they cost.
-    laplace : bool or None
-        Whether they are composed as Laplace noise, or as anything; None: what they cost adds up.
-    """
-
-    parts: tuple[float, ...]
-    laplace: bool | None = None
-    slack: ClassVar[float] = 3e-3
-
-    @property
-    @override
-    def dearest(self) -> int:
-        return self.parts.index(max(self.parts))
-
-    @override
-    def of_one(self) -> Claim:
-        epsilon = epsilon_of(self.each, self.delta) if self.gaussian else self.each
-        delta = self.delta if self.laplace is None else 0.0
-        return Claim(epsilon, delta, self.gaussian)
-
-    @override
-    def cost(self, answers: int) -> float:
-        some = self.parts[:answers]
-        if self.laplace is not None:
-            return unlike_law.epsilon_of(some, self.delta, laplace=self.laplace)
-        if self.gaussian:
-            return epsilon_of(self.whole * sqrt(sum(some)), self.delta)
-        return self.whole * sum(some) if answers > 0 else 0.0
-
-
-@dataclass(frozen=True)
-class Sampled(Owed):
-    """What is claimed of one owner whose Gaussian answers are over samples; ``each`` is μ.
-
-    Attributes
-    ----------
-    probability : float
-        q.
-    """
-
-    probability: float
-    slack: ClassVar[float] = 1e-3
-
-    @override
-    def cost(self, answers: int) -> float:
-        return sampled_law.epsilon_of(self.each, self.probability, answers, self.delta)
 
 
 def owed(scenario: Scenario) -> tuple[Owed, ...]:
@@ -190,7 +55,7 @@ def owed(scenario: Scenario) -> tuple[Owed, ...]:
     return _in_sums(found) if privacy.listener.sees_sums else tuple(found)
 
 
-def _unlike(scenario: Scenario, *, gaussian: bool) -> tuple[Unlike, ...]:
+def _unlike(scenario: Scenario, *, gaussian: bool) -> tuple[UnlikeParts, ...]:
     """Return what is claimed where parts of budgets are as a rule, or a list, says."""
     privacy, n_owners, shared = scenario.privacy, scenario.owners.count, scenario.privacy.overlap
     asked, found = _of_a_copy(scenario), []
@@ -206,7 +71,7 @@ def _unlike(scenario: Scenario, *, gaussian: bool) -> tuple[Unlike, ...]:
             charge = unlike_law.charge_of(whole, relative, delta, laplace=laplace)
             parts = tuple(charge * each for each in relative)
             each = max(parts)
-        found.append(Unlike(len(parts), each, whole, delta, gaussian, parts, laplace))
+        found.append(UnlikeParts(len(parts), each, whole, delta, gaussian, parts, laplace))
     return tuple(found)
 
 

@@ -11,7 +11,7 @@ from math import expm1, log1p
 import numpy as np
 
 from asyncdp_sim.audits.check import Fact
-from asyncdp_sim.audits.claims import Composed, Owed, Sampled
+from asyncdp_sim.audits.owed import Composed, Owed, Sampled
 from asyncdp_sim.audits.per_answer import ratio
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.runs.problem import Problem

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.audits.check import Fact
-from asyncdp_sim.audits.claims import Owed
 from asyncdp_sim.audits.overheard import View, overhear
+from asyncdp_sim.audits.owed import Owed
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.privacy.ledger import Ledger
 from asyncdp_sim.runs.problem import Problem
@@ -30,7 +30,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True, order=True)
 class Short:
-    """How much less than it should a ledger charges, at worst.
+    """The amount by which a ledger charges less than it should, at worst.
 
     Attributes
     ----------

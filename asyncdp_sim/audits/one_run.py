@@ -21,7 +21,7 @@ _MOST = 1000
 
 @dataclass(frozen=True)
 class Guessed:
-    """What guesses of canaries showed.
+    """The outcome of guesses of canaries.
 
     Attributes
     ----------

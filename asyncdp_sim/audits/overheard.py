@@ -23,7 +23,7 @@ from asyncdp_sim.trace import RELEASED, ExchangeOutcome, Trace
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What the observer heard in one run.
+    """The vectors that the observer heard in one run.
 
     Where an answer is made of several gradients, it heard each of these, and where it was taken.
 

@@ -35,7 +35,7 @@ _PART = 100
 
 @dataclass(frozen=True, eq=False)
 class Attacked:
-    """What runs on both datasets showed.
+    """The outcome of runs on both datasets.
 
     Attributes
     ----------

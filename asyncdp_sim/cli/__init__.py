@@ -38,7 +38,7 @@ USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 
 
 class Command(NamedTuple):
-    """Where a command lives, and what it does, in the words that its docstring begins with."""
+    """A command's module, and the words that its docstring begins with."""
 
     module: str
     does: str

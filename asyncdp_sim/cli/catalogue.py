@@ -27,7 +27,7 @@ BEYOND = "Beyond the papers"
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedEntry:
     """A scenario of the catalogue in a line.
 
     Attributes
@@ -45,7 +45,7 @@ class Listed:
     privacy: str
 
 
-def listed() -> list[Listed]:
+def listed() -> list[ListedEntry]:
     """Return all scenarios of the catalogue, by group and name."""
     folder = _folder()
     marks = json.loads((folder / MARKS).read_text(encoding="utf-8"))
@@ -54,7 +54,7 @@ def listed() -> list[Listed]:
         said = tomllib.loads(file.read_text(encoding="utf-8"))
         paper = said.get("source", "synthetic").partition(",")[0]
         group = BEYOND if paper == "synthetic" else f"From the papers: {paper}"
-        found.append(Listed(file.stem, said["title"], group, marks[file.stem]))
+        found.append(ListedEntry(file.stem, said["title"], group, marks[file.stem]))
     return sorted(found, key=lambda each: (each.group, each.name))
 
 
@@ -71,7 +71,7 @@ def list_command() -> None:
     """List the scenarios that come with the package, by name."""
     from asyncdp_sim.words import SCREEN
 
-    def lines(found: Listed) -> list[str]:
+    def lines(found: ListedEntry) -> list[str]:
         mark = f" ({found.privacy})" if found.privacy != "" else ""
         first = f"  {found.name:<{_TITLES - 2}} "
         return textwrap.wrap(

@@ -12,7 +12,7 @@ from asyncdp_sim.errors import blaming
 
 
 class Format(StrEnum):
-    """What a file is."""
+    """A form of files of others."""
 
     fedscale = "fedscale"
     flash = "flash"

@@ -24,7 +24,7 @@ OR_INFINITE = " or ∞"
 
 @dataclass(frozen=True)
 class Column:
-    """What a column of a table, or a key of a summary, holds.
+    """The meaning of a column of a table, or of a key of a summary.
 
     Attributes
     ----------

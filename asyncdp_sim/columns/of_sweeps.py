@@ -1,7 +1,8 @@
 """The tables that a sweep's directory has besides its cells' own, column by column."""
 
 from asyncdp_sim.columns.entry import COUNT, NUMBER, SHARE, TEXT, TICKS, YES, Column, Table
-from asyncdp_sim.columns.of_results import AT, OWNER, OWNERS, REPLICATE, one_of
+from asyncdp_sim.columns.keys import OWNER, REPLICATE, one_of
+from asyncdp_sim.columns.of_owners import AT, OWNERS
 from asyncdp_sim.trace import Ending, ExchangeOutcome
 
 CELLS = Table(

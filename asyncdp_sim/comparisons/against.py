@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.comparisons.contrast import Contrast, contrast
 from asyncdp_sim.comparisons.quantities import Quantity, quantities
-from asyncdp_sim.comparisons.settings import Setting, changed
+from asyncdp_sim.comparisons.settings import OtherSetting, changed
 from asyncdp_sim.comparisons.together import together
 from asyncdp_sim.opened import Result
 from asyncdp_sim.words import ranges
@@ -16,7 +16,7 @@ Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparedFigure:
     """One figure of both results.
 
     Attributes
@@ -58,9 +58,9 @@ class Against:
         The replicates that both have of one seed; empty where replicates are not paired.
     pairing : str
         Why they are paired or not, in words, and which interval that gives.
-    rows : tuple of Row
+    rows : tuple of ComparedFigure
         Figures that both have.
-    settings : tuple of Setting
+    settings : tuple of OtherSetting
         Fields of the scenario that differ.
     together : str
         What publishing both costs.
@@ -70,8 +70,8 @@ class Against:
     name: str
     common: tuple[int, ...]
     pairing: str
-    rows: tuple[Row, ...]
-    settings: tuple[Setting, ...]
+    rows: tuple[ComparedFigure, ...]
+    settings: tuple[OtherSetting, ...]
     together: str
 
     @property
@@ -116,7 +116,9 @@ def _pairing(first: Result, second: Result, common: tuple[int, ...]) -> str:
     return f"paired by replicate ({which}): 95 % intervals by Student's t, each figure by itself"
 
 
-def _row(quantity: Quantity, first: Result, second: Result, common: tuple[int, ...]) -> Row | None:
+def _row(
+    quantity: Quantity, first: Result, second: Result, common: tuple[int, ...]
+) -> ComparedFigure | None:
     """Return a figure of both results; None where one of them lacks it, or no value is known."""
     ours, theirs = quantity.of(first), quantity.of(second)
     if ours is None or theirs is None:
@@ -126,7 +128,7 @@ def _row(quantity: Quantity, first: Result, second: Result, common: tuple[int, .
     if np.isnan(ours).all() or np.isnan(theirs).all():
         return None
     found = contrast(ours, theirs, in_pairs=len(common) > 0)
-    return Row(quantity, float(ours.mean()), float(theirs.mean()), found)
+    return ComparedFigure(quantity, float(ours.mean()), float(theirs.mean()), found)
 
 
 def _of(result: Result, values: Array, common: tuple[int, ...]) -> Array:

@@ -4,7 +4,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
-from asyncdp_sim.comparisons.against import Against, Row
+from asyncdp_sim.comparisons.against import Against, ComparedFigure
 from asyncdp_sim.comparisons.contrast import Contrast
 from asyncdp_sim.opened import Result
 from asyncdp_sim.privacy.label import label
@@ -93,7 +93,7 @@ class Comparison:
         ]
 
 
-def _cells(row: Row) -> dict[str, Any]:
+def _cells(row: ComparedFigure) -> dict[str, Any]:
     quantity, found = row.quantity, row.contrast
     return {
         "figure": quantity.name,
@@ -111,7 +111,7 @@ def _cells(row: Row) -> dict[str, Any]:
     }
 
 
-def _spoken(row: Row) -> list[str]:
+def _spoken(row: ComparedFigure) -> list[str]:
     quantity, found = row.quantity, row.contrast
     ends = "–" if found.low is None else f"{figure(found.low)} … {figure(found.high)}"
     won = [] if row.wins is None else [_won(row.wins, found)]

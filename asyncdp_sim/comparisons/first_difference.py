@@ -33,7 +33,7 @@ _DRAWN = {
 
 
 @dataclass(frozen=True)
-class Table:
+class ComparedTable:
     """A table in which results may differ, and what its rows are.
 
     Attributes
@@ -51,19 +51,19 @@ class Table:
 
 
 TABLES = (
-    Table("events", ("replicate", "seq"), "event"),
-    Table("updates", ("replicate", "k"), "update"),
-    Table("optimum", ("coordinate",), "number"),
-    Table("curve", ("replicate", "k"), "number"),
-    Table("models", ("replicate", "coordinate"), "number"),
-    Table("owners", ("replicate", "owner"), "number"),
+    ComparedTable("events", ("replicate", "seq"), "event"),
+    ComparedTable("updates", ("replicate", "k"), "update"),
+    ComparedTable("optimum", ("coordinate",), "number"),
+    ComparedTable("curve", ("replicate", "k"), "number"),
+    ComparedTable("models", ("replicate", "coordinate"), "number"),
+    ComparedTable("owners", ("replicate", "owner"), "number"),
 )
 """In the order in which a run comes to them: the network first, then what is learned over it."""
 
 
 @dataclass(frozen=True)
 class FirstDifference:
-    """How two results differ, in lines to be read.
+    """The first difference of two results, in lines to be read.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ def _first(first: Path, second: Path, differ: list[Difference]) -> list[str]:
     return [f"first: {replace(differ[0], of='second')}"]
 
 
-def _row(table: Table, ours: "pd.DataFrame", theirs: "pd.DataFrame") -> list[str]:
+def _row(table: ComparedTable, ours: "pd.DataFrame", theirs: "pd.DataFrame") -> list[str]:
     """Return the first row in which two tables differ, with those before; nothing if in none."""
     import numpy as np
 

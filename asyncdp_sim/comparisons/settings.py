@@ -9,7 +9,7 @@ from asyncdp_sim.scenario import leaves
 
 
 @dataclass(frozen=True)
-class Setting:
+class OtherSetting:
     """A field in which two scenarios differ.
 
     Attributes
@@ -29,11 +29,11 @@ class Setting:
         return self.field, _said(self.first), _said(self.second)
 
 
-def changed(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[Setting]:
+def changed(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[OtherSetting]:
     """Return the fields in which two resolved scenarios differ, in the order of the file."""
     ours, theirs = dict(leaves(first)), dict(leaves(second))
     return [
-        Setting(path, ours.get(path), theirs.get(path))
+        OtherSetting(path, ours.get(path), theirs.get(path))
         for path in dict.fromkeys((*ours, *theirs))
         if ours.get(path) != theirs.get(path)
     ]

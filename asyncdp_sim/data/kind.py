@@ -12,7 +12,7 @@ from asyncdp_sim.streams import Scope, Streams
 
 
 class DataKind(Kind):
-    """Where the owners' records come from."""
+    """A source of the owners' records."""
 
     @property
     def file(self) -> str | None:

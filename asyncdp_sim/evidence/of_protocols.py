@@ -7,7 +7,7 @@ from asyncdp_sim.network.availability import (
 )
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
-from asyncdp_sim.network.graphs.kinds import Complete, Edges, Geometric, Ring, Star
+from asyncdp_sim.network.graphs.kinds import Complete, Edges, GeometricGraph, Ring, StarGraph
 from asyncdp_sim.network.laws import (
     Constant,
     Exponential,
@@ -178,7 +178,7 @@ OF_PROTOCOLS = (
             "neighbours_meet_as_in_a_loss_network",
             "answers_lost_as_one_are_seen",
         ),
-        (Gossip, Complete, Edges, Geometric, Ring, Star),
+        (Gossip, Complete, Edges, GeometricGraph, Ring, StarGraph),
     ),
     Oracle(
         "when servers of POLAR take their steps",

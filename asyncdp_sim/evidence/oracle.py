@@ -8,7 +8,7 @@ from asyncdp_sim.spec import Kind, members
 
 
 class Basis(StrEnum):
-    """What a number rests on, the strongest first."""
+    """Grounds on which a number rests, the strongest first."""
 
     exact = "exact"
     approximation = "approximation"
@@ -28,7 +28,7 @@ class Basis(StrEnum):
 
 @dataclass(frozen=True)
 class Oracle:
-    """What one or several tests of one statistic show.
+    """A statistic with an independent value, and the tests that compare them.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from asyncdp_sim.figures.kit.picture import Picture, save, write
 from asyncdp_sim.figures.kit.small_multiples import Panel
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep, open_directory
 from asyncdp_sim.figures.runs import convergence, honest, utilisation
-from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.figures.sweeps import (
     adversaries,
@@ -151,7 +151,7 @@ def pictures(
         found = networks.networks(opened)
     else:
         epsilon = opened.scenario["privacy"].get("epsilon")
-        lines, fixed, notes = [(epsilon, Line(opened))], "", []
+        lines, fixed, notes = [(epsilon, CurveLine(opened))], "", []
         found = [Panel(opened)] if opened.summary["updates"] > 0 else []
     name = str(_first(opened).scenario["id"])
     compared = _curves(lines, published or {}, why, notes)
@@ -183,7 +183,10 @@ def _first(opened: Result | Sweep) -> Result:
 
 
 def _curves(
-    lines: Sequence[tuple[Any, Line]], published: Mapping[Any, float], why: str, notes: list[str]
+    lines: Sequence[tuple[Any, CurveLine]],
+    published: Mapping[Any, float],
+    why: str,
+    notes: list[str],
 ) -> list[Shown]:
     """Draw the convergence figures; a line's published end point goes by its value."""
     known = {str(value): psi for value, psi in published.items()}
@@ -210,18 +213,18 @@ def _curves(
     return drawn
 
 
-def _recorded_between(line: Line) -> bool:
+def _recorded_between(line: CurveLine) -> bool:
     """Return whether ψ is known between the beginning and the end: else a line has no course."""
     (k,) = line.result.columns("curve", "k")
     return len(np.unique(k)) > ENDS
 
 
-def _of_sweep(sweep: Sweep) -> tuple[list[tuple[Any, Line]], str, list[str]]:
+def _of_sweep(sweep: Sweep) -> tuple[list[tuple[Any, CurveLine]], str, list[str]]:
     """Return a sweep's lines by swept value, what all of them have while others vary, and notes."""
     cells, paths, notes = _compared(sweep)
     if sweep.missing:
         notes.append(f"cells {', '.join(map(str, sweep.missing))}: not finished")
-    lines = [(c.values[paths[0]], Line(c.result, c.label(paths))) for c in cells]
+    lines = [(c.values[paths[0]], CurveLine(c.result, c.label(paths))) for c in cells]
     return lines, cells[0].label([path for path in sweep.paths if path not in paths]), notes
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from asyncdp_sim.forecasts.advice.who_profits import OwnerForecast, prospects, value_alone
-from asyncdp_sim.forecasts.by_observer import Against, by_observer
+from asyncdp_sim.forecasts.by_observer import CostAgainst, by_observer
 from asyncdp_sim.forecasts.energy import EnergyForecast, energy_forecast
 from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.exact.update_times import Array
@@ -75,7 +75,7 @@ class Forecast:
     known_after : bool
         Whether what that learns is known after a run alone: what was spent is then told as against
         whoever hears every answer, which is never less.
-    observers : tuple of Against
+    observers : tuple of CostAgainst
         What records cost against each observer that applies, where several do.
     energy : EnergyForecast, optional
         What owners will use, where the scenario has ``[energy]``.
@@ -105,7 +105,7 @@ class Forecast:
     unsound: str | None = None
     against: str | None = None
     known_after: bool = False
-    observers: tuple[Against, ...] = ()
+    observers: tuple[CostAgainst, ...] = ()
     may_be_off: MayBeOff | None = None
     energy: EnergyForecast | None = None
 

@@ -20,8 +20,8 @@ Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
-class Against:
-    """What owners' records cost against one observer, by one simulated network.
+class CostAgainst:
+    """The cost to owners' records against one observer, by one simulated network.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Against:
     profit: int | None
 
 
-def by_observer(known: Population, heterogeneity: float | None = None) -> tuple[Against, ...]:
+def by_observer(known: Population, heterogeneity: float | None = None) -> tuple[CostAgainst, ...]:
     """Return what each observer that applies learns; nothing where only one does.
 
     Parameters
@@ -84,7 +84,7 @@ def _knows(observer: ObserverKind, scenario: Scenario) -> bool:
 
 def _against(
     known: Population, asked: Scenario, observer: ObserverKind, heterogeneity: float | None
-) -> Against:
+) -> CostAgainst:
     privacy, n_owners = asked.privacy, asked.owners.count
     accountant = asked.accountant
     scope = Streams(asked.run.seed).within("forecast", "observer")
@@ -97,7 +97,7 @@ def _against(
     least = None if learned.least is None else float(learned.least.max())
     names = (observer.name, observer.words())
     share = quieter * observer.share_of_noise(n_owners)
-    return Against(*names, float(learned.most.max()), least, share, psi, profit)
+    return CostAgainst(*names, float(learned.most.max()), least, share, psi, profit)
 
 
 def _quieter(budgets: Array, learned: Array, delta: float) -> float:
@@ -137,7 +137,7 @@ def _with(scenario: Scenario, changed: dict[str, object]) -> Scenario:
     return scenario.model_copy(update={"privacy": privacy})
 
 
-def as_rows(found: Sequence[Against]) -> list[list[str]]:
+def as_rows(found: Sequence[CostAgainst]) -> list[list[str]]:
     """Return a table of texts, its header first."""
     header = ["ε against", "at most", "at least", "noise", "ψ then", "profit"]
 
@@ -160,4 +160,4 @@ def as_rows(found: Sequence[Against]) -> list[list[str]]:
     ]
 
 
-__all__ = ["Against", "applying", "as_rows", "by_observer"]
+__all__ = ["CostAgainst", "applying", "as_rows", "by_observer"]

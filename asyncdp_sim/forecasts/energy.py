@@ -10,7 +10,7 @@ from asyncdp_sim.words import extent, figure
 
 @dataclass(frozen=True)
 class EnergyForecast:
-    """What owners will use.
+    """The energy that owners will use.
 
     Attributes
     ----------

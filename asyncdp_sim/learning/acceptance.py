@@ -25,7 +25,7 @@ QUANTILE = 0.99
 
 
 class Lengths(Protocol):
-    """What is public of the noise on honest answers."""
+    """Public facts of the noise on honest answers."""
 
     @property
     def scale(self) -> Array:
@@ -37,7 +37,7 @@ class Lengths(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class HonestAnswers:
-    """What is public of the length of honest answers ∇f_i + noise.
+    """Public facts of the length of honest answers ∇f_i + noise.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ _NUMBERS = 2**21
 """Numbers drawn at a time at most, unless one row of each replicate has more."""
 
 
-class Drawn(Protocol):
+class DrawnRows(Protocol):
     """Rows of numbers by which answers are drawn, from the streams of several replicates."""
 
     def following(self, rows: Indices | None) -> Array:
@@ -68,7 +68,7 @@ class Answers:
         if reply.sample is not None:
             self._exact = self._exact_over(reply.sample, replicates)
 
-    def rows(self, sources: Sequence[np.random.Generator], draw: Draw, width: int) -> Drawn:
+    def rows(self, sources: Sequence[np.random.Generator], draw: Draw, width: int) -> DrawnRows:
         """Return what gives the rows that answers are drawn by, here one after another."""
         return _Rows(sources, draw, width)
 
@@ -188,4 +188,4 @@ class _Rows:
             self._kept[:, replicate] = self._draw(self._sources[replicate], self._block)
 
 
-__all__ = ["Answers", "Draw", "Drawn", "OnceAnswers"]
+__all__ = ["Answers", "Draw", "DrawnRows", "OnceAnswers"]

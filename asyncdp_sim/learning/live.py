@@ -23,7 +23,7 @@ _TURNS = 1024
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """How good a model has to be for its run to end.
+    """A model's quality at which its run ends.
 
     Attributes
     ----------

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.learning.algorithms import Array, Indices, Turn
-from asyncdp_sim.learning.answers import Answers, Draw, Drawn
+from asyncdp_sim.learning.answers import Answers, Draw, DrawnRows
 from asyncdp_sim.learning.reply import Reply
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import RELEASED, Trace
@@ -52,7 +52,7 @@ class ReleasedAnswers(Answers):
         super().__init__(reply, [s.within("owner", i) for s in replicates for i in owners], size)
 
     @override
-    def rows(self, sources: Sequence[np.random.Generator], draw: Draw, width: int) -> Drawn:
+    def rows(self, sources: Sequence[np.random.Generator], draw: Draw, width: int) -> DrawnRows:
         return _RankedRows(sources, draw, self._ranks)
 
     @override

@@ -126,7 +126,7 @@ def fold(
 
 
 class _Schedule:
-    """Whose answers every update is made of, all replicates side by side.
+    """The owners whose answers each update is made of, all replicates side by side.
 
     Where B answers make an update, replicates go together, those that have ended too; where the
     protocol decides, each replicate has as many as its trace says.
@@ -173,7 +173,7 @@ class _Schedule:
 
 
 class _Iterations:
-    """Whose answers every iteration of several servers is made of.
+    """The owners whose answers each iteration of several servers is made of.
 
     Each client has one in every iteration, or one for each of its servers; those of all clients
     and replicates are taken together.

@@ -75,14 +75,14 @@ class Noise(Protocol):
 
 
 class Places(Protocol):
-    """Where answers stand in the noise, where that is of single answers and not of owners."""
+    """Places of answers in the noise, where that is of single answers and not of owners."""
 
     def places(self, owners: Indices, numbers: Indices) -> Indices:
         """Return the places of owners' answers, by how many each had released before, (r,)."""
 
 
 class AcceptanceRule(Protocol):
-    """What the learner makes of an answer that it does not trust."""
+    """The learner's way with an answer that it does not trust."""
 
     def accept(self, owners: Indices, answers: Array) -> Array:
         """Return what is used instead of these owners' answers, shape (r, p)."""
@@ -133,7 +133,7 @@ class PoissonSample:
 
 @dataclass(frozen=True, eq=False)
 class Reply:
-    """How owners answer a query, and what the learner takes of it.
+    """The owners' way to answer a query, and what the learner takes of it.
 
     Owner i's answer at θ is a_i (∇f_i(θ) + noise), with one row drawn for each answer.
 

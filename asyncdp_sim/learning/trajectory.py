@@ -9,7 +9,7 @@ from asyncdp_sim.learning.algorithms import Array, Indices
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """Where the central model went.
+    """The way of the central model.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ ANSWERED = (*RELEASED, ExchangeOutcome.withheld)
 
 @dataclass(frozen=True, eq=False)
 class Met:
-    """How long record gradients were at queries.
+    """The lengths of record gradients that were met at queries.
 
     Attributes
     ----------

@@ -24,14 +24,14 @@ Seconds = Annotated[float, Field(gt=0, le=1e9)]
 
 
 class LearnerPower(Spec):
-    """What the learner draws; with none of it, its energy is not told."""
+    """The learner's watts and joules; with none of it, its energy is not told."""
 
     idle: Annotated[Watts, about("Power while no exchange is under way", "watts", example=50.0)]
     busy: Annotated[Watts, about("Power while some exchange is under way", "watts", example=80.0)]
 
 
 class Energy(Spec):
-    """What owners draw, by what they are at: one number for all, or a list with one per owner.
+    """Owners' watts, by what they are at: one number for all, or a list with one per owner.
 
     An owner is at one thing at a time, the first that holds of sending, computing, offline,
     receiving, listening and idle.
@@ -118,7 +118,7 @@ class Energy(Spec):
 
 @dataclass(frozen=True, eq=False)
 class Used:
-    """What the owners of one replicate used.
+    """The energy that the owners of one replicate used.
 
     Attributes
     ----------

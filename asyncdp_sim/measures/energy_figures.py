@@ -46,7 +46,7 @@ def energy_figures(traces: Sequence[Trace], energy: Energy, network: Network) ->
 
 
 @dataclass(frozen=True, eq=False)
-class Expected:
+class ExpectedEnergy:
     """Energy in the long run.
 
     Attributes
@@ -61,7 +61,7 @@ class Expected:
     per_update: float
 
 
-def expected(energy: Energy, network: Network) -> Expected | Unknown:
+def expected(energy: Energy, network: Network) -> ExpectedEnergy | Unknown:
     """Return what owners draw in the long run, or why it is not known."""
     known = occupation(network)
     if isinstance(known, Unknown):
@@ -70,7 +70,7 @@ def expected(energy: Energy, network: Network) -> Expected | Unknown:
     messages = dict.fromkeys(MESSAGES, none) | {"requests": known.requests}
     messages |= {"answers": known.answers, "queries": known.answers}
     joules = energy.joules(known.times, *transferred(messages, network))
-    return Expected(joules / energy.seconds, float(joules.sum()) / known.updates)
+    return ExpectedEnergy(joules / energy.seconds, float(joules.sum()) / known.updates)
 
 
 def energy_predictions(energy: Energy | None, network: Network) -> Iterator[Prediction]:
@@ -90,4 +90,4 @@ def energy_predictions(energy: Energy | None, network: Network) -> Iterator[Pred
         yield either("learner_watts", drawn, "busy watts while exchanges are under way")
 
 
-__all__ = ["ENERGY_RATIOS", "Expected", "energy_figures", "energy_predictions", "expected"]
+__all__ = ["ENERGY_RATIOS", "ExpectedEnergy", "energy_figures", "energy_predictions", "expected"]

@@ -7,9 +7,9 @@ from itertools import repeat
 
 from asyncdp_sim.network.channels.air import Medium
 from asyncdp_sim.network.delivery.link import Link
-from asyncdp_sim.network.delivery.policy import DeliveryPolicy, Losses
+from asyncdp_sim.network.delivery.policy import DeliveryPolicy, LostMessages
 from asyncdp_sim.network.delivery.processor import Processor
-from asyncdp_sim.network.delivery.spells import Notes
+from asyncdp_sim.network.delivery.spells import OccupationNotes
 from asyncdp_sim.network.latency import MESSAGES, Laws, acknowledged
 from asyncdp_sim.network.laws import LawKind, Source
 from asyncdp_sim.network.learner import Learner
@@ -34,7 +34,7 @@ class Builder:
     shared : bool
         Whether all owners draw their durations from the same streams, so that an owner can be made
         again; their links are kept.
-    notes : Notes, optional
+    notes : OccupationNotes, optional
         Who takes notes of what owners are at.
     """
 
@@ -46,7 +46,7 @@ class Builder:
         streams: Scope,
         *,
         shared: bool = False,
-        notes: Notes | None = None,
+        notes: OccupationNotes | None = None,
     ) -> None:
         self._notes = notes
         self.plain = _is_plain(network)
@@ -125,7 +125,7 @@ class Builder:
             owner,
             self._learner,
             self._policy,
-            Losses(
+            LostMessages(
                 request=lost("request", "_request"),
                 query=lost("query", "_query"),
                 answer=lost("answer", ""),

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from asyncdp_sim.kernel import Activity, Kernel, Priority, Waiting
-from asyncdp_sim.network.delivery.policy import Losses
+from asyncdp_sim.network.delivery.policy import LostMessages
 from asyncdp_sim.network.delivery.processor import Processor
 from asyncdp_sim.network.delivery.timeout import Patience
-from asyncdp_sim.network.learner import Broadcast, Learner
+from asyncdp_sim.network.learner import BroadcastQuery, Learner
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
@@ -25,7 +25,7 @@ class Carrier(Protocol):
     """Carries an owner's messages where they can go wrong: a :class:`~.link.Link`."""
 
     carries_requests: bool
-    losses: Losses
+    losses: LostMessages
 
     def ask(self, message: int) -> Waiting[bool]:
         """Send a request; return whether it is on its way to the learner."""
@@ -60,7 +60,7 @@ class Owner:
         The same for each query that is sent to all owners.
     answers_reserved : int
         Answers under way that are not released yet, where there may be several.
-    unanswered : Broadcast, optional
+    unanswered : BroadcastQuery, optional
         The newest query that it heard and has not begun to answer.
     heard : int
         Message number of the newest query sent to all that it heard; 0 is none yet.
@@ -113,7 +113,7 @@ class Owner:
         self.heard = 0
         self.attends: Attends | None = None
         self.listens: Attends | None = None
-        self.unanswered: Broadcast | None = None
+        self.unanswered: BroadcastQuery | None = None
         self.link: Carrier | None = None
         self.processor: Processor | None = None
         self.request = request

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network import compiled
 from asyncdp_sim.network.build import Builder, block
-from asyncdp_sim.network.delivery.spells import Notes
+from asyncdp_sim.network.delivery.spells import OccupationNotes
 from asyncdp_sim.network.joined import Joined, Process
 from asyncdp_sim.network.learner import Learner, Learning, LiveLearner
 from asyncdp_sim.network.owner import Owner, live, once_a_sum, saturate
@@ -71,7 +71,7 @@ def simulate(
     medium = network.channel.open(kernel, streams.within("channel"), network.n_owners)
     notes = None
     if isinstance(recorder, OccupationRecorder):
-        notes = Notes(kernel, recorder.spells, network)
+        notes = OccupationNotes(kernel, recorder.spells, network)
     builder = Builder(network, learner, medium, streams, shared=network.superposed, notes=notes)
     crowd = Crowd(network, learner, builder, streams) if network.superposed else None
     if crowd is not None:

@@ -25,7 +25,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Claim:
-    """What is attacked.
+    """A claim that is attacked.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Finding:
-    """What an attack shows.
+    """The outcome of an attack.
 
     Attributes
     ----------

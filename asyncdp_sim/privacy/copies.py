@@ -14,7 +14,7 @@ Array = npt.NDArray[np.float64]
 
 
 class OwnLearner(Spec):
-    """Which of N copies this run is: the one whose learner is one of the owners.
+    """The copy, of N, that this run is: the one whose learner is one of the owners.
 
     Every owner answers in all copies, with noise drawn anew in each, so that ε_i is for all of
     them together. An owner whose answers in its own copy are exact answers N − 1 others, and has

@@ -22,7 +22,7 @@ _NODES = 64
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """How good guesses of a gradient are, over many windows.
+    """The quality of guesses of a gradient, over many windows.
 
     Attributes
     ----------

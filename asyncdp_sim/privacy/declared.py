@@ -26,7 +26,7 @@ Epsilon = Annotated[float, Field(ge=1e-100, allow_inf_nan=True)]
 
 
 class DeclaredPrivacy(Spec):
-    """What a scenario says of privacy, field by field, and what that means by itself."""
+    """The privacy of a scenario, field by field, and what that means by itself."""
 
     epsilon: Annotated[
         PerOwner[Epsilon] | None,

@@ -76,7 +76,7 @@ class Guarantee:
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What was seen of record gradients where a bound was declared.
+    """Record gradients as they were seen where a bound was declared.
 
     Attributes
     ----------

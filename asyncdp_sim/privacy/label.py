@@ -35,7 +35,7 @@ _SAME = 1e-5  # relative difference below which an ε is not another one
 
 @dataclass(frozen=True)
 class Label:
-    """What is said of the privacy of one result, or of several that are shown together.
+    """The statement on the privacy of one result, or of several that are shown together.
 
     Attributes
     ----------

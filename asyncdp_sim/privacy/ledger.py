@@ -18,7 +18,7 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
-    """What the owners of R replicates spent, folded from their traces.
+    """The spending of the owners of R replicates, folded from their traces.
 
     Attributes
     ----------

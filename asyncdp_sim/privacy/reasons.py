@@ -83,7 +83,7 @@ class NotVouchedFor(Reason):
 
 @dataclass(frozen=True)
 class Diverged(Reason):
-    """Which answers are finite tells records."""
+    """Models that diverged: which answers are finite tells records."""
 
     replicates: Number
     text: ClassVar[str] = (
@@ -122,7 +122,7 @@ class SettingsChosen(Reason):
 
 @dataclass(frozen=True)
 class Untimed(Reason):
-    """Who speaks, and when, tells of records, and nobody pays for it."""
+    """Timing that nobody pays for: who speaks, and when, tells of records."""
 
     why: str
     text: ClassVar[str] = f"{UNTIMED}{{why}}"

@@ -36,7 +36,7 @@ ROUNDS = (1, 2, 4, 8, 16)
 
 @dataclass(frozen=True)
 class Choice:
-    """What is chosen on rows drawn from the public ones."""
+    """Numbers that are chosen on rows drawn from the public ones."""
 
     rho: float = 1.0
     updates: int = 1

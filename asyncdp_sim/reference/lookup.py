@@ -21,8 +21,8 @@ RESULTS = "docs/reference/results.md"
 
 
 @dataclass(frozen=True)
-class Entry:
-    """What the reference says of one thing.
+class ReferenceEntry:
+    """The words of the reference on one thing.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Entry:
         return [f"{self.path} ({self.of})", *said]
 
 
-def look_up(name: str) -> list[Entry]:
+def look_up(name: str) -> list[ReferenceEntry]:
     """Return everything that a name stands for.
 
     Parameters
@@ -88,12 +88,12 @@ def _home(name: str) -> str:
 
 
 @cache
-def entries() -> tuple[Entry, ...]:
+def entries() -> tuple[ReferenceEntry, ...]:
     """Return all entries: scenarios' first, then those of results."""
     return (*_of_scenarios(), *_of_results())
 
 
-def _of_scenarios() -> Iterator[Entry]:
+def _of_scenarios() -> Iterator[ReferenceEntry]:
     below = {each.path for each in tables()}
     for table in tables():
         if table.path != "":
@@ -102,7 +102,7 @@ def _of_scenarios() -> Iterator[Entry]:
         yield from (_field(each) for each in table.fields if each.path not in below)
 
 
-def _table(table: TableEntry) -> Entry:
+def _table(table: TableEntry) -> ReferenceEntry:
     facts = [("kinds", ", ".join(kind.kind for kind in table.kinds))]
     facts += [("fields", ", ".join(dict.fromkeys(each.name for each in table.fields)))]
     own = [each for top in tables() for each in top.fields if each.path == table.path]
@@ -112,19 +112,19 @@ def _table(table: TableEntry) -> Entry:
         facts += [("default", each.default), ("example", each.example)]
     said = [(name, text) for name, text in facts if text != ""]
     where = ("more", page(table.path))
-    return Entry(table.path, "table", table.meaning, (*said, where), _ends(table.path))
+    return ReferenceEntry(table.path, "table", table.meaning, (*said, where), _ends(table.path))
 
 
-def _kind(table: TableEntry, kind: KindEntry) -> Entry:
+def _kind(table: TableEntry, kind: KindEntry) -> ReferenceEntry:
     path = f"{table.path}.{kind.kind}"
     own = [each.name for each in table.fields if kind.kind in each.kinds]
     facts = [("fields", ", ".join(own))] if len(own) > 0 else []
     facts += [("example", kind.example), ("more", page(table.path, kind.kind))]
     meaning = "\n".join(part for part in (kind.meaning, kind.more) if part != "")
-    return Entry(path, f"kind of {table.path}", meaning, tuple(facts), _ends(path))
+    return ReferenceEntry(path, f"kind of {table.path}", meaning, tuple(facts), _ends(path))
 
 
-def _field(field: Field) -> Entry:
+def _field(field: Field) -> ReferenceEntry:
     of = f"field of {', '.join(field.kinds)}" if len(field.kinds) > 0 else "field"
     facts = (
         ("unit", field.unit),
@@ -136,20 +136,22 @@ def _field(field: Field) -> Entry:
     names = list(_ends(field.path))
     names += [f"{field.table}.{kind}.{field.name}" for kind in field.kinds]
     names += [f"{kind}.{field.name}" for kind in field.kinds]
-    return Entry(field.path, of, field.meaning, facts, tuple(dict.fromkeys(names)))
+    return ReferenceEntry(field.path, of, field.meaning, facts, tuple(dict.fromkeys(names)))
 
 
-def _of_results() -> Iterator[Entry]:
+def _of_results() -> Iterator[ReferenceEntry]:
     for name, table in tables_of_results().items():
         listed = ("columns", ", ".join(each.name for each in table.columns))
         names = tuple(dict.fromkeys((name, f"{name}.parquet", name.rpartition("/")[2])))
-        yield Entry(name, "table of results", table.meaning, (listed, ("more", RESULTS)), names)
+        yield ReferenceEntry(
+            name, "table of results", table.meaning, (listed, ("more", RESULTS)), names
+        )
         yield from (_column(name, each, f"column of {name}.parquet") for each in table.columns)
     for each in summary().values():
         yield _column("summary", each, "figure of the summary in manifest.json")
 
 
-def _column(table: str, column: Column, of: str) -> Entry:
+def _column(table: str, column: Column, of: str) -> ReferenceEntry:
     path = f"{table}.{column.name}"
     facts = (
         ("unit", column.unit),
@@ -161,7 +163,7 @@ def _column(table: str, column: Column, of: str) -> Entry:
     if "." in column.name:
         whole = column.name.partition(".")[0]
         names += [whole, f"{table}.{whole}"]
-    return Entry(path, of, column.meaning, facts, tuple(dict.fromkeys(names)))
+    return ReferenceEntry(path, of, column.meaning, facts, tuple(dict.fromkeys(names)))
 
 
 def _wrapped(head: str, text: str) -> list[str]:

@@ -10,7 +10,7 @@ from asyncdp_sim.rehearsals.wire import Numbers
 
 @dataclass
 class Job:
-    """What an owner is at.
+    """The work that an owner is at.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ from asyncdp_sim.rehearsals.pace import RunPace
 from asyncdp_sim.rehearsals.remote import RemoteLearning
 from asyncdp_sim.rehearsals.rounds import ServingInRounds
 from asyncdp_sim.rehearsals.serving import Serving, ServingAlone
-from asyncdp_sim.rehearsals.wire import Message, Numbers, Wire
+from asyncdp_sim.rehearsals.wire import Numbers, Wire, WireMessage
 from asyncdp_sim.runs.replicates import Learned, judged, watch_of
 from asyncdp_sim.trace import Ending, Trace
 from asyncdp_sim.units import LAST_TICK, TICKS_PER_UNIT, to_ticks
@@ -39,7 +39,7 @@ _PATIENCE = 5.0
 
 @dataclass(frozen=True, eq=False)
 class Rehearsed:
-    """What one replicate of a rehearsal gave.
+    """The record of one replicate of a rehearsal.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class LearnerPeer:
         self._wires: dict[int, Wire] = {}
         self._all_here = asyncio.Event()
         self._nulls: asyncio.Queue[float] = asyncio.Queue()
-        self._farewells: dict[int, Message] = {}
+        self._farewells: dict[int, WireMessage] = {}
         self._left = asyncio.Event()
         self._pace = RunPace(0.0, 1.0)
         self._begun: dict[str, float] | None = None
@@ -158,7 +158,7 @@ class LearnerPeer:
         if len(self._wires) == 0:
             self._left.set()
 
-    def _hear(self, owner: int, heard: Message) -> None:
+    def _hear(self, owner: int, heard: WireMessage) -> None:
         if heard.kind == "null":
             self._nulls.put_nowait(heard.said["began"])
         elif heard.kind == "bye":

@@ -11,7 +11,7 @@ from asyncdp_sim.streams import Scope, Streams
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """What one replicate of a rehearsal is.
+    """The order for one replicate of a rehearsal.
 
     Attributes
     ----------

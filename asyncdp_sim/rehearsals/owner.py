@@ -5,14 +5,14 @@ from collections.abc import Coroutine, Iterator
 from typing import Any
 
 from asyncdp_sim.network.build import block, policy_of
-from asyncdp_sim.network.delivery.policy import Losses
+from asyncdp_sim.network.delivery.policy import LostMessages
 from asyncdp_sim.network.owner import Attends
 from asyncdp_sim.rehearsals.job import Job
 from asyncdp_sim.rehearsals.orders import Order
 from asyncdp_sim.rehearsals.pace import Pace
 from asyncdp_sim.rehearsals.presence import Presence
-from asyncdp_sim.rehearsals.releases import Releases
-from asyncdp_sim.rehearsals.wire import Message, Numbers, Wire, connect
+from asyncdp_sim.rehearsals.releases import OwnersReleases
+from asyncdp_sim.rehearsals.wire import Numbers, Wire, WireMessage, connect
 from asyncdp_sim.trace import ExchangeOutcome
 
 NULL_SECONDS = 0.002
@@ -42,13 +42,13 @@ class OwnerPeer:
         self._policy = policy_of(network)
         self._presence = Presence(network, streams, number)
         me = self._me = self._presence.owner
-        self._losses = Losses() if me.link is None else me.link.losses
+        self._losses = LostMessages() if me.link is None else me.link.losses
         acts = self._protocol.acts_on_ticks  # else what is drawn for a tick is drawn for a query
         self._attends: Attends | None = me.attends if acts else None
         self._listens: Attends | None = None if acts else me.attends
         clocks = streams.of_each(network.n_owners, "clock").source(number)
         self._ticks = network.clock.ticks(number - 1, clocks, block(network.n_owners))
-        self._releases = Releases(order, streams, number)
+        self._releases = OwnersReleases(order, streams, number)
         self._pace = Pace(0.0, 1.0)
         self._wire: Wire | None = None
         self._ticking: asyncio.Task[None] | None = None
@@ -87,7 +87,7 @@ class OwnerPeer:
             self._hear(heard)
         return False
 
-    def _hear(self, heard: Message) -> None:
+    def _hear(self, heard: WireMessage) -> None:
         if heard.kind == "null":
             self._start(self._answer_nothing(heard))
         elif heard.kind == "begin":
@@ -110,7 +110,7 @@ class OwnerPeer:
             task.cancel()
         self._busy = False
         self._reserved = 0
-        self._verdicts: dict[int, asyncio.Future[Message]] = {}
+        self._verdicts: dict[int, asyncio.Future[WireMessage]] = {}
         self._desk = asyncio.Lock()
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
@@ -131,7 +131,7 @@ class OwnerPeer:
         if self._wire is not None:
             self._wire.send(kind, numbers, **said)
 
-    async def _answer_nothing(self, heard: Message) -> None:
+    async def _answer_nothing(self, heard: WireMessage) -> None:
         await asyncio.sleep(NULL_SECONDS)
         self._send("null", self._releases.pretend(heard.numbers), **heard.said)
 

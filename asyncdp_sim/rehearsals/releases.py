@@ -10,7 +10,7 @@ from asyncdp_sim.rehearsals.wire import Numbers
 from asyncdp_sim.streams import Scope
 
 
-class Releases:
+class OwnersReleases:
     """An owner's records and noise, behind its ledger.
 
     Parameters
@@ -53,4 +53,4 @@ class Releases:
         return np.zeros_like(self._reply.gradients.gradient(self._turn.owners, points[None])[0])
 
 
-__all__ = ["Releases"]
+__all__ = ["OwnersReleases"]

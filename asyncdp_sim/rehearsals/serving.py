@@ -16,7 +16,7 @@ from asyncdp_sim.network.learner import LiveLearner
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.rehearsals.pace import RunPace
 from asyncdp_sim.rehearsals.remote import RemoteLearning
-from asyncdp_sim.rehearsals.wire import Message
+from asyncdp_sim.rehearsals.wire import WireMessage
 from asyncdp_sim.trace import Detail, Exchange, ExchangeOutcome
 
 Send = Callable[..., None]
@@ -67,7 +67,7 @@ class Serving:
     async def begin(self) -> None:
         """Do what owners do not ask for: here nothing."""
 
-    def hear(self, owner: int, heard: Message) -> None:
+    def hear(self, owner: int, heard: WireMessage) -> None:
         """Act on what an owner (from 1) says."""
         said = heard.said
         if heard.kind == "request":

@@ -16,8 +16,8 @@ _MOST = 2**30
 """Bytes of a message at most: who sends more does not speak this language."""
 
 
-class Message(NamedTuple):
-    """What one end says to the other.
+class WireMessage(NamedTuple):
+    """A message from one end to the other.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Wire:
         if not self._writer.is_closing():
             self._writer.write(_LENGTHS.pack(len(head), len(body)) + head + body)
 
-    async def receive(self) -> Message | None:
+    async def receive(self) -> WireMessage | None:
         """Return the next message; None where there will be no other."""
         try:
             head, body = _LENGTHS.unpack(await self._reader.readexactly(_LENGTHS.size))
@@ -62,7 +62,7 @@ class Wire:
                 return None
             said = json.loads(await self._reader.readexactly(head))
             numbers = np.frombuffer(await self._reader.readexactly(body), dtype="<f8")
-            return Message(said.pop("kind"), said, numbers.astype(np.float64))
+            return WireMessage(said.pop("kind"), said, numbers.astype(np.float64))
         except (OSError, EOFError, ValueError, KeyError, AttributeError):
             return None
 
@@ -92,4 +92,4 @@ async def connect(port: int) -> Wire | None:
         return None
 
 
-__all__ = ["Message", "Numbers", "Wire", "connect"]
+__all__ = ["Numbers", "Wire", "WireMessage", "connect"]

@@ -15,8 +15,8 @@ _ELSEWHERE = ("predicted", "budget")
 
 
 @dataclass(frozen=True)
-class Line:
-    """What a part of the scenario is called, and what it is."""
+class AccountLine:
+    """A part of the scenario: its name, and what it is."""
 
     name: str
     text: str
@@ -24,14 +24,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Account:
-    """What was simulated.
+    """An account of what was simulated.
 
     Attributes
     ----------
     id, title, source : str
     story : tuple of str
         Paragraphs of the scenario's own description.
-    lines : tuple of Line
+    lines : tuple of AccountLine
         The scenario in words; without members where it does not load any more.
     note : str
         Why it does not; empty where it does.
@@ -41,13 +41,13 @@ class Account:
     title: str
     source: str
     story: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[AccountLine, ...]
     note: str
 
 
 def account(opened: Result | Sweep, scenario: dict[str, Any]) -> Account:
     """Return what was simulated, from the directory's own scenario."""
-    note, lines = "", tuple[Line, ...]()
+    note, lines = "", tuple[AccountLine, ...]()
     try:
         lines = tuple(_lines(opened.directory))
     except InputError as error:
@@ -64,7 +64,7 @@ def account(opened: Result | Sweep, scenario: dict[str, Any]) -> Account:
     )
 
 
-def _lines(directory: Path) -> Iterator[Line]:
+def _lines(directory: Path) -> Iterator[AccountLine]:
     """Yield what ``asyncdp check`` says of the scenario, but for what a table says better.
 
     Files go by their names: where they lie is nobody's concern but their owner's.
@@ -77,7 +77,7 @@ def _lines(directory: Path) -> Iterator[Line]:
         name, colon, text = said.partition(": ")
         if name.startswith(_ELSEWHERE):
             continue
-        yield Line(name, text) if colon and name.count(" ") < 2 else Line("", said)
+        yield AccountLine(name, text) if colon and name.count(" ") < 2 else AccountLine("", said)
 
 
 def _paragraphs(text: str) -> Iterator[str]:

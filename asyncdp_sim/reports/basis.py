@@ -9,7 +9,7 @@ from asyncdp_sim.evidence import Basis, Oracle, named
 
 
 @dataclass(frozen=True)
-class Checked:
+class OracleLine:
     """An oracle as the page shows it; of another version's its name alone is known."""
 
     name: str
@@ -17,7 +17,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Row:
+class BasisRow:
     """One kind, or one figure, and what it rests on.
 
     Attributes
@@ -28,7 +28,7 @@ class Row:
         A value of :class:`~asyncdp_sim.evidence.Basis`.
     words : str
         What that means.
-    oracles : tuple of Checked
+    oracles : tuple of OracleLine
     where : str
         In which cells of a sweep; empty where in all.
     """
@@ -37,16 +37,16 @@ class Row:
     detail: str
     basis: str
     words: str
-    oracles: tuple[Checked, ...]
+    oracles: tuple[OracleLine, ...]
     where: str
 
 
 @dataclass(frozen=True)
 class Foundation:
-    """What the numbers rest on; neither has members where manifests are too old to say."""
+    """Oracles that the numbers rest on; neither has members where manifests are too old to say."""
 
-    kinds: tuple[Row, ...]
-    together: tuple[Row, ...]
+    kinds: tuple[BasisRow, ...]
+    together: tuple[BasisRow, ...]
 
 
 def foundation(manifests: Sequence[Mapping[str, Any]]) -> Foundation:
@@ -58,7 +58,9 @@ def foundation(manifests: Sequence[Mapping[str, Any]]) -> Foundation:
     )
 
 
-def _rows(cells: Sequence[Sequence[Mapping[str, Any]]], name: str, detail: str) -> Iterator[Row]:
+def _rows(
+    cells: Sequence[Sequence[Mapping[str, Any]]], name: str, detail: str
+) -> Iterator[BasisRow]:
     """Yield a row for each that differs, in the order of their first cells, alike ones together."""
     found: dict[tuple[str, str, str], int] = {}
     oracles: dict[tuple[str, str, str], Sequence[str]] = {}
@@ -70,19 +72,19 @@ def _rows(cells: Sequence[Sequence[Mapping[str, Any]]], name: str, detail: str) 
     first = list(dict.fromkeys(key[0] for key in found))
     for key in sorted(found, key=lambda key: first.index(key[0])):
         count = found[key]
-        yield Row(
+        yield BasisRow(
             name=key[0],
             detail=key[1],
             basis=key[2],
             words=_words(key[2]),
-            oracles=tuple(Checked(each, named(each)) for each in oracles[key]),
+            oracles=tuple(OracleLine(each, named(each)) for each in oracles[key]),
             where="" if count == len(cells) else f"in {count} of {len(cells)} cells",
         )
 
 
-def _alike(rows: Iterable[Row]) -> Iterator[Row]:
+def _alike(rows: Iterable[BasisRow]) -> Iterator[BasisRow]:
     """Yield rows of one kind and one basis as one, by all of their key paths."""
-    groups: dict[tuple[object, ...], list[Row]] = {}
+    groups: dict[tuple[object, ...], list[BasisRow]] = {}
     for row in rows:
         groups.setdefault((row.detail, row.basis, row.oracles, row.where), []).append(row)
     for some in groups.values():

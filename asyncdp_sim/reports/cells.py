@@ -27,7 +27,7 @@ class CellRow:
 
 
 @dataclass(frozen=True)
-class Cells:
+class CellsTable:
     """The cells that are listed, what they vary, and how many there are."""
 
     paths: tuple[str, ...]
@@ -36,7 +36,7 @@ class Cells:
     missing: int
 
 
-def cells(sweep: Sweep) -> Cells:
+def cells(sweep: Sweep) -> CellsTable:
     """Return a row for each finished cell, the first of many."""
     rows = []
     for cell in sweep.cells[:MOST]:
@@ -58,4 +58,4 @@ def cells(sweep: Sweep) -> Cells:
                 epsilon=epsilon_words(result.manifest).removeprefix("true ε "),
             )
         )
-    return Cells(sweep.paths, tuple(rows), len(sweep.cells), len(sweep.missing))
+    return CellsTable(sweep.paths, tuple(rows), len(sweep.cells), len(sweep.missing))

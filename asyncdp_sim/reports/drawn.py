@@ -11,7 +11,7 @@ BUDGET = 3_000_000
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnFigure:
     """A figure.
 
     Attributes
@@ -40,7 +40,7 @@ class Drawn:
         return f"0 0 {self.width:g} {self.height:g}"
 
 
-def figures(opened: Result | Sweep, without: str) -> tuple[list[Drawn], list[str]]:
+def figures(opened: Result | Sweep, without: str) -> tuple[list[DrawnFigure], list[str]]:
     """Return the figures of a directory but for one, and notes on what is not drawn."""
     entries, notes = pictures(opened)
     kept = [entry for entry in entries if entry[0].name != without]
@@ -49,9 +49,9 @@ def figures(opened: Result | Sweep, without: str) -> tuple[list[Drawn], list[str
     return found, notes
 
 
-def drawn(entry: Shown, number: int, largest: int, prefix: str = "figure") -> Drawn:
+def drawn(entry: Shown, number: int, largest: int, prefix: str = "figure") -> DrawnFigure:
     """Return one picture as it stands in the page."""
     picture, _ = entry
     inner, (width, height) = inline(picture, f"{prefix}-{number}", largest)
     caption = f"Figure {number}. {picture.caption}"
-    return Drawn(picture.name, inner, width, height, picture.caption, caption)
+    return DrawnFigure(picture.name, inner, width, height, picture.caption, caption)

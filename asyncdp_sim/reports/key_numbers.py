@@ -26,7 +26,7 @@ OF_PRIVACY = (
 
 
 @dataclass(frozen=True)
-class Figure:
+class KeyNumber:
     """One number.
 
     Attributes
@@ -57,7 +57,7 @@ class Figure:
     first: bool
 
 
-def key_numbers(result: Result) -> list[Figure]:
+def key_numbers(result: Result) -> list[KeyNumber]:
     """Return every number of a summary that is there, the most asked for first."""
     said = dict(flat(result.summary))
     known = dictionary()
@@ -95,7 +95,7 @@ def span(low: float, high: float) -> str:
     return "" if isnan(low) or isnan(high) else f"{shown(low)} to {shown(high)}"
 
 
-def _figure(result: Result, name: str, value: Any, theory: dict[str, Any] | None) -> Figure:
+def _figure(result: Result, name: str, value: Any, theory: dict[str, Any] | None) -> KeyNumber:
     column = dictionary()[name]
     found = _interval(result, name)
     said = None if theory is None else as_float(theory["value"])
@@ -103,7 +103,7 @@ def _figure(result: Result, name: str, value: Any, theory: dict[str, Any] | None
     # bounds of a sample that never varied are the value itself, to the last digit
     slack = 1e-9 * max(1.0, abs(low)) if not isnan(low) else 0.0
     sure = said is not None and not isnan(low)
-    return Figure(
+    return KeyNumber(
         name=name,
         meaning=column.meaning,
         unit="" if column.unit == "none" else column.unit,

@@ -31,7 +31,7 @@ class OwnerRow:
 
 
 @dataclass(frozen=True)
-class Owners:
+class OwnersTable:
     """The owners that are listed, how many there are, and whether names and energy are told."""
 
     rows: tuple[OwnerRow, ...]
@@ -50,7 +50,7 @@ class Owners:
         return self.rows[FIRST:]
 
 
-def owners(result: Result) -> Owners:
+def owners(result: Result) -> OwnersTable:
     """Return a row for each owner, or for those whose budgets are used most."""
     who = result.participants
     names = who.names if len(who.names) > 0 else ("",) * len(who.numbers)
@@ -81,7 +81,7 @@ def owners(result: Result) -> Owners:
         for at in map(int, order)
     )
     told = any(row.name not in ("", str(row.number)) for row in rows)
-    return Owners(rows, len(share), told, powered)
+    return OwnersTable(rows, len(share), told, powered)
 
 
 def _powers(result: Result, count: int) -> npt.NDArray[np.float64]:

@@ -10,7 +10,7 @@ from asyncdp_sim.privacy.manifest_facts import reasons, timing_reasons
 
 @dataclass(frozen=True)
 class Banner:
-    """What stands at the head of the page.
+    """The head of the page: its statement on privacy.
 
     Attributes
     ----------

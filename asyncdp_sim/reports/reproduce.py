@@ -7,7 +7,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Fact:
+class ReproduceLine:
     """A name and what it is."""
 
     name: str
@@ -16,11 +16,11 @@ class Fact:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What it takes to make a result again."""
+    """The means to make a result again."""
 
     commands: tuple[str, ...]
-    facts: tuple[Fact, ...]
-    fingerprints: tuple[Fact, ...]
+    facts: tuple[ReproduceLine, ...]
+    fingerprints: tuple[ReproduceLine, ...]
 
 
 def reproduction(name: str, manifest: Mapping[str, Any]) -> Reproduction:
@@ -29,12 +29,14 @@ def reproduction(name: str, manifest: Mapping[str, Any]) -> Reproduction:
     again = f"asyncdp {'sweep' if swept else 'run'} {place}/scenario.toml --out again"
     versions = ", ".join(f"{key} {said}" for key, said in (manifest["versions"] or {}).items())
     facts = [
-        Fact("seed", str(manifest["seed"])),
-        Fact("digest of the scenario", str(manifest["digest"])),
-        Fact("versions", versions),
-        Fact("commit", str(manifest.get("git_commit") or "not known")),
-        Fact("processor features", ", ".join(manifest.get("cpu_features", [])) or "not known"),
+        ReproduceLine("seed", str(manifest["seed"])),
+        ReproduceLine("digest of the scenario", str(manifest["digest"])),
+        ReproduceLine("versions", versions),
+        ReproduceLine("commit", str(manifest.get("git_commit") or "not known")),
+        ReproduceLine(
+            "processor features", ", ".join(manifest.get("cpu_features", [])) or "not known"
+        ),
     ]
     prints = manifest["fingerprints"]
-    layers = () if swept else tuple(Fact(str(k), str(v)) for k, v in prints.items())
+    layers = () if swept else tuple(ReproduceLine(str(k), str(v)) for k, v in prints.items())
     return Reproduction((f"asyncdp replay {place}", again), tuple(facts), layers)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.spacetime.diagram import diagram
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.reports.drawn import Drawn, drawn
+from asyncdp_sim.reports.drawn import DrawnFigure, drawn
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -29,7 +29,7 @@ LONG = 1e9
 class SpaceTime:
     """The diagram, or why there is none; and where its events are from."""
 
-    figure: Drawn | None
+    figure: DrawnFigure | None
     note: str
 
 

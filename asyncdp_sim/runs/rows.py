@@ -19,7 +19,7 @@ Rows = tuple[list[Array], list[Array]]
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedRows:
     """The rows that models are judged by, those of the owners first.
 
     Attributes
@@ -54,7 +54,7 @@ class Prepared:
         return len(self.scored[0]) == self.owners
 
 
-def prepared(scenario: Scenario, dataset: Dataset) -> Prepared:
+def prepared(scenario: Scenario, dataset: Dataset) -> PreparedRows:
     """Return the rows of a scenario.
 
     Raises
@@ -69,7 +69,7 @@ def prepared(scenario: Scenario, dataset: Dataset) -> Prepared:
     inside, said = _in_domain(scenario, given)
     scored = blank(scenario.model.design(inside[0]), nothing), inside[1]
     owners = len(dataset.features)
-    return Prepared(given, scored, owners, inside is not given, (*notes, *said))
+    return PreparedRows(given, scored, owners, inside is not given, (*notes, *said))
 
 
 def _in_domain(scenario: Scenario, given: Rows) -> tuple[Rows, tuple[str, ...]]:

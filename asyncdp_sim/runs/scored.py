@@ -18,7 +18,7 @@ from asyncdp_sim.learning.objectives import (
 )
 from asyncdp_sim.notices import Counted
 from asyncdp_sim.runs.held_out import HeldOut, held_out
-from asyncdp_sim.runs.rows import Prepared, Rows, prepared
+from asyncdp_sim.runs.rows import PreparedRows, Rows, prepared
 from asyncdp_sim.scenario import Scenario
 
 Array = npt.NDArray[np.float64]
@@ -27,7 +27,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Posed:
-    """What the records of a scenario ask a model for; cells of a sweep may have it in common.
+    """The questions of a scenario's records to a model; cells of a sweep may have it in common.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class ScoredOnAll:
 
 
 def _objectives(
-    scenario: Scenario, dataset: Dataset, rows: Prepared, *, judged: bool
+    scenario: Scenario, dataset: Dataset, rows: PreparedRows, *, judged: bool
 ) -> tuple[Objective, Objective, tuple[str, ...]]:
     """Return what is trained, what judges models, and what is said of it.
 

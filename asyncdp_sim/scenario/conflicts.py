@@ -5,14 +5,14 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import show
 from asyncdp_sim.network.compatibility import conflicts
 from asyncdp_sim.privacy.reasons import CHOSEN
-from asyncdp_sim.scenario.facts import Facts
+from asyncdp_sim.scenario.facts import ScenarioFacts
 from asyncdp_sim.spec import wrong_length
 from asyncdp_sim.theory.predict.staleness import lateness
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
 
 
-def conflicts_within(scenario: Facts) -> list[Fault]:
+def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     """Return what the parts find wrong with each other."""
     n_owners, algorithm = scenario.owners.count, scenario.algorithm
     found = scenario.owners.number_faults()
@@ -39,7 +39,7 @@ def conflicts_within(scenario: Facts) -> list[Fault]:
     return found + _record_faults(scenario)
 
 
-def _energy_faults(scenario: Facts) -> list[Fault]:
+def _energy_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return what keeps owners' energy from being told, where it is asked for."""
     if scenario.energy is None:
         return []
@@ -53,7 +53,7 @@ def _energy_faults(scenario: Facts) -> list[Fault]:
     return found
 
 
-def _part_faults(scenario: Facts) -> list[Fault]:
+def _part_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return a fault for each part that nobody can be left out of, where somebody is."""
     key = "without" if scenario.owners.only is None else "only"
     key = "numbers" if scenario.owners.numbers is not None else key
@@ -68,7 +68,7 @@ def _part_faults(scenario: Facts) -> list[Fault]:
     ]
 
 
-def _learner_faults(scenario: Facts) -> list[Fault]:
+def _learner_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return a fault where nobody is the learner, and a learner's privacy is asked for."""
     if scenario.privacy.learner is None or scenario.protocol.has_learner:
         return []
@@ -76,7 +76,7 @@ def _learner_faults(scenario: Facts) -> list[Fault]:
     return [Fault("privacy.learner", "a table", allowed)]
 
 
-def _asked_faults(scenario: Facts) -> list[Fault]:
+def _asked_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return a fault where budgets follow whom the learner asks, and it does not choose."""
     budget, count = scenario.privacy.budget, scenario.owners.count
     if not budget.of_asked or scenario.protocol.asks_each(count) is not None:
@@ -85,7 +85,7 @@ def _asked_faults(scenario: Facts) -> list[Fault]:
     return [Fault("privacy.budget.kind", repr(budget.kind), allowed)]
 
 
-def _alone_faults(scenario: Facts) -> list[Fault]:
+def _alone_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return a fault where one of two that meet may lack the other's answer, and needs it."""
     most = max(scenario.channel.packet_loss().shares(scenario.owners.count), default=0.0)
     algorithm, in_pairs = scenario.algorithm, scenario.protocol.update_of == "pair"
@@ -95,7 +95,7 @@ def _alone_faults(scenario: Facts) -> list[Fault]:
     return [Fault("channel.loss", f"{most:g} for some owner", allowed)]
 
 
-def _share_faults(scenario: Facts) -> list[Fault]:
+def _share_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return a fault where nobody knows how often each owner's answers are used."""
     known: object = shares(scenario.network)
     allowed = "it needs each owner's share of the updates"
@@ -108,7 +108,7 @@ def _share_faults(scenario: Facts) -> list[Fault]:
     return [Fault("algorithm.selection", given, f"{allowed}, which is not known: {known}")]
 
 
-def _record_faults(scenario: Facts) -> list[Fault]:
+def _record_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return a fault where both or neither of scenario and data say how many records."""
     records, by_data = scenario.owners.records, scenario.data.says_records
     if records is None and not by_data:
@@ -120,7 +120,7 @@ def _record_faults(scenario: Facts) -> list[Fault]:
     return []
 
 
-def _label_faults(scenario: Facts) -> list[Fault]:
+def _label_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return a fault where it is plain from the scenario that targets are no labels."""
     if not scenario.model.classifies or not scenario.data.no_labels:
         return []
@@ -128,7 +128,7 @@ def _label_faults(scenario: Facts) -> list[Fault]:
     return [Fault("data.labels", "false", allowed)]
 
 
-def _timing_faults(scenario: Facts) -> list[Fault]:
+def _timing_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return what keeps timing from depending on the model, where it is to."""
     found = [] if scenario.trigger is None else scenario.trigger.faults(scenario.algorithm)
     asked = "run.target" if scenario.run.target is not None else "[trigger]"
@@ -138,7 +138,7 @@ def _timing_faults(scenario: Facts) -> list[Fault]:
     return found
 
 
-def _accountant_faults(scenario: Facts) -> list[Fault]:
+def _accountant_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return a fault where answers that records have a say in are to be composed."""
     accountant = scenario.privacy.accountant
     read = scenario.timing_unaccounted or (CHOSEN if scenario.chosen_privately else None)
@@ -148,7 +148,7 @@ def _accountant_faults(scenario: Facts) -> list[Fault]:
     return [Fault("privacy.accountant", repr(accountant.kind), allowed)]
 
 
-def _sampling_faults(scenario: Facts) -> list[Fault]:
+def _sampling_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return what answers over samples are not known to go with."""
     algorithm, probability = scenario.algorithm, scenario.privacy.sampling
     if probability is None:
@@ -169,7 +169,7 @@ def _sampling_faults(scenario: Facts) -> list[Fault]:
     return found
 
 
-def _uneven_faults(scenario: Facts) -> list[Fault]:
+def _uneven_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return why it would not be plain which of an owner's answers has which part of its budget."""
     protocol, algorithm, budget = scenario.protocol, scenario.algorithm, scenario.privacy.budget
     if budget.even or not scenario.privacy.hides:

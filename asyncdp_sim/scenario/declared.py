@@ -24,8 +24,8 @@ from asyncdp_sim.scenario.parts import Run, canonical, identifier
 from asyncdp_sim.spec import Remembering, about
 
 
-class Declared(Remembering):
-    """What a scenario says, field by field."""
+class DeclaredFields(Remembering):
+    """The fields of a scenario, one by one."""
 
     schema_version: Annotated[
         Literal[1], Field(alias="schema"), about("Version of the format of scenario files", "none")

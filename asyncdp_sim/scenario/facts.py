@@ -15,11 +15,11 @@ from asyncdp_sim.privacy import Accountant, Privacy
 from asyncdp_sim.privacy.budget import MOST_ANSWERS
 from asyncdp_sim.privacy.mechanisms import AnswerNoise
 from asyncdp_sim.privacy.reasons import CHOSEN
-from asyncdp_sim.scenario.declared import Declared
+from asyncdp_sim.scenario.declared import DeclaredFields
 from asyncdp_sim.spec import Kind, per_owner
 
 
-class Facts(Declared):
+class ScenarioFacts(DeclaredFields):
     """A scenario's fields, and what follows from them."""
 
     @property

@@ -1,21 +1,24 @@
 """The fields of scenario files, one by one: what each means, where it stands, and an example."""
 
-import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
-from pathlib import Path
 from typing import Any, NamedTuple, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from asyncdp_sim.scenario.domains import domain, specs, takes_numbers
+from asyncdp_sim.scenario.field_examples import (
+    example_of,
+    example_with,
+    line_of,
+    plain,
+    toml,
+    value_of,
+)
 from asyncdp_sim.scenario.spec import Scenario
 from asyncdp_sim.spec import Kind, kind_of
-
-_FILES = ("path", "public_path")
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ class TableEntry:
 
 
 class _Place(NamedTuple):
-    """Where a table stands, how an example of it is headed, what it is for, and its kinds."""
+    """The place of a table, the head of its examples, what it is for, and its kinds."""
 
     path: str
     at: str
@@ -158,30 +161,13 @@ def field_at(path: str) -> tuple[Field, ...]:
     return tuple(each for each in fields() if each.path == path)
 
 
-def toml(value: Any) -> str:
-    """Return a value as TOML writes it in one line."""
-    if isinstance(value, Mapping):
-        inner = ", ".join(f"{_key(key)} = {toml(each)}" for key, each in value.items())
-        return f"{{ {inner} }}" if inner != "" else "{}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(toml, value))}]"
-    if isinstance(value, float) and math.isinf(value):
-        return "inf" if value > 0 else "-inf"
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _key(key: str) -> str:
-    plain = key.replace("_", "").replace("-", "")
-    return key if plain.isascii() and plain.isalnum() else json.dumps(key, ensure_ascii=False)
-
-
 def _table(place: _Place) -> TableEntry:
     path, kinds, found = place.path, [], list[Field]()
     for member in place.members:
         kind = kind_of(member) if issubclass(member, Kind) else None
         if kind is not None:
             first, _, rest = (member.__doc__ or "").strip().partition("\n")
-            line = partial(_line, place.at, _example, member)
+            line = partial(line_of, place.at, example_of, member)
             kinds.append(KindEntry(path, kind, _flowing(first), _flowing(rest), line))
         for name, info in member.model_fields.items():
             if name != "kind":
@@ -194,11 +180,11 @@ def _field(place: _Place, kind: str | None, name: str, info: FieldInfo, member: 
     unit = extra.get("unit") if isinstance(extra, Mapping) else None
     spelled = info.alias or name
     if kind is not None:
-        line = partial(_line, place.at, _with, member, name, info)
+        line = partial(line_of, place.at, example_with, member, name, info)
     elif "." in place.path:
-        line = partial(_line, place.at, lambda: _example(member) | {spelled: _value(info)})
+        line = partial(line_of, place.at, lambda: example_of(member) | {spelled: value_of(info)})
     else:
-        line = partial(_line, f"{place.path}.{spelled}".lstrip("."), _value, info)
+        line = partial(line_of, f"{place.path}.{spelled}".lstrip("."), value_of, info)
     return Field(
         place.path,
         spelled,
@@ -209,10 +195,6 @@ def _field(place: _Place, kind: str | None, name: str, info: FieldInfo, member: 
         _default(info),
         line,
     )
-
-
-def _line(at: str, example: Callable[..., Any], *of: Any) -> str:
-    return f"{at} = {toml(example(*of))}"
 
 
 def _unit(info: FieldInfo) -> str:
@@ -229,53 +211,7 @@ def _default(info: FieldInfo) -> str:
     value = info.get_default(call_default_factory=True)
     if value is None:
         return "absent"
-    return toml(_plain(value))
-
-
-def _value(info: FieldInfo) -> Any:
-    """Return an example's value, or the default's."""
-    if info.examples:
-        return info.examples[0]
-    if info.is_required() or info.default is None:
-        return _example(specs(info.annotation)[0])
-    return _plain(info.get_default(call_default_factory=True))
-
-
-def _example(member: type[BaseModel]) -> dict[str, Any]:
-    """Return an example of a table: of a kind its first, else what is required of it."""
-    if issubclass(member, Kind):
-        return _said(member.examples()[0])
-    needed = {n: info for n, info in member.model_fields.items() if info.is_required()}
-    return {info.alias or name: _value(info) for name, info in needed.items()}
-
-
-def _with(member: Any, name: str, info: FieldInfo) -> dict[str, Any]:
-    """Return the table of an example of a kind that sets this field."""
-    for example in member.examples():
-        value = getattr(example, name)
-        if value is not None and (info.is_required() or value != info.default):
-            return _said(example, name)
-    value = info.examples[0] if info.examples else info.get_default(call_default_factory=True)
-    return _said(member.examples()[0]) | {name: _plain(value)}
-
-
-def _said(example: BaseModel, *names: str) -> dict[str, Any]:
-    """Return a table without what it leaves at its default; files by their names."""
-    table = {"kind": example.kind} if isinstance(example, Kind) else {}
-    for name, info in type(example).model_fields.items():
-        value = getattr(example, name)
-        said = info.is_required() or name in names or value != info.default
-        if said and value is not None:
-            table[info.alias or name] = Path(value).name if name in _FILES else _plain(value)
-    return table
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return _said(value)
-    if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+    return toml(plain(value))
 
 
 def _merged(found: Sequence[Field]) -> tuple[Field, ...]:

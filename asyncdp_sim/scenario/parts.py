@@ -56,7 +56,7 @@ def canonical(sweep: dict[str, list[Any]]) -> dict[str, list[Any]]:
 
 
 class Run(Spec):
-    """How much is simulated."""
+    """The amount that is simulated."""
 
     seed: Annotated[
         int,

@@ -15,7 +15,7 @@ from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.network import Network
 from asyncdp_sim.scenario import variants
 from asyncdp_sim.scenario.conflicts import conflicts_within
-from asyncdp_sim.scenario.facts import Facts
+from asyncdp_sim.scenario.facts import ScenarioFacts
 from asyncdp_sim.scenario.outside import replaced
 from asyncdp_sim.scenario.owners.counting import count_owners, may_change
 from asyncdp_sim.scenario.owners.participants import Participants
@@ -25,7 +25,7 @@ from asyncdp_sim.spec import parse, picked
 from asyncdp_sim.words import html_table
 
 
-class Scenario(Facts):
+class Scenario(ScenarioFacts):
     """Everything that decides a run's result, besides the software.
 
     Raises

@@ -16,7 +16,7 @@ _K = EventKind
 
 
 class State(IntEnum):
-    """What an owner is at: one of these at a time, the first that holds.
+    """The states of an owner: one of these at a time, the first that holds.
 
     Who has gone offline ends what it computes or sends, and hears nothing.
     """

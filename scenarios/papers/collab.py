@@ -20,7 +20,7 @@ from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import Cell, Sweep
-from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps.psi_lines import markers
 from asyncdp_sim.figures.sweeps.psi_surface import Reference, surface
 from scenarios.papers import collab_claims as claims
@@ -64,7 +64,7 @@ def four_small(own: int, large: int, replicates: int) -> Settings:
 
 def boxes(sweep: Sweep) -> Sequence[Picture]:
     """Draw figures 2 and 7."""
-    lines = [Line(cell.result, cell.label([EPSILON])) for cell in sweep.cells]
+    lines = [CurveLine(cell.result, cell.label([EPSILON])) for cell in sweep.cells]
     return [by_iteration(lines)]
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import VARIANT, Result, Sweep
 from asyncdp_sim.figures.runs import convergence
-from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.learning.algorithms import Schedule
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.runs.problem import build_dataset, prepare
@@ -155,7 +155,9 @@ CLAIMS: tuple[Claim, ...] = (
 def pictures(sweep: Sweep) -> Sequence[Picture]:
     """Draw ψ over the updates, a line for each choice of steps."""
     return [
-        convergence.by_update([Line(cell.result, cell.label([VARIANT])) for cell in sweep.cells])
+        convergence.by_update(
+            [CurveLine(cell.result, cell.label([VARIANT])) for cell in sweep.cells]
+        )
     ]
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import VARIANT, Sweep
-from asyncdp_sim.figures.runs.convergence import Line, by_update, quartiles
+from asyncdp_sim.figures.runs.convergence import CurveLine, by_update, quartiles
 from scenarios.papers.claims import Claim, Range, Reason
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND, PaperFigure, Settings
 
@@ -164,7 +164,7 @@ CLAIMS: tuple[Claim, ...] = (
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:
     """Draw the figure: ψ, which is the suboptimality f − f* over f*, against iterations."""
-    return [by_update([Line(cell.result, cell.label([VARIANT])) for cell in sweep.cells])]
+    return [by_update([CurveLine(cell.result, cell.label([VARIANT])) for cell in sweep.cells])]
 
 
 FIGURES: tuple[PaperFigure, ...] = (

@@ -21,6 +21,7 @@ from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.learning.trigger import Trigger
 from asyncdp_sim.network.availability import Availability
 from asyncdp_sim.network.channels import Channel
+from asyncdp_sim.network.channels.packet_loss import PacketLosses
 from asyncdp_sim.network.clocks import Clock
 from asyncdp_sim.network.graphs.kinds import GossipGraph
 from asyncdp_sim.network.laws import Law
@@ -32,7 +33,7 @@ from asyncdp_sim.privacy.budget import Budget
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.privacy.sensitivity import Sensitivity
-from asyncdp_sim.spec import Kind, Spec, kind_of, members
+from asyncdp_sim.spec import Member, Spec, kind_of, members
 
 DATA = Path(__file__).parent / "data"
 
@@ -82,6 +83,12 @@ FAMILIES = {
     "sensitivity": Sensitivity,
     "observer": Observer,
 }
+
+FORMS = {"packet loss": PacketLosses}
+"""Families whose members a scenario tells apart by their forms, and not by a ``kind``.
+
+A backoff is no family: it is any law, times a power of two.
+"""
 
 
 def examples(union: Any) -> list[Spec]:
@@ -536,7 +543,7 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def bad_fields(member: type[Kind]) -> Iterator[dict[str, Any]]:
+def bad_fields(member: type[Member]) -> Iterator[dict[str, Any]]:
     """Wrong parameters of a member: unknown, missing, not numbers, not allowed together."""
     good = member.examples()[0].model_dump()
     yield {**good, "no_such_field": 1}

@@ -5,13 +5,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typing_extensions import override
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.network.availability import Availability, Bernoulli, Diurnal, OnOff, Outages
+from asyncdp_sim.network.availability import (
+    Always,
+    Availability,
+    Bernoulli,
+    Diurnal,
+    Intervals,
+    OnOff,
+    Outages,
+)
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
-from asyncdp_sim.spec import Spec, kind_of, members, parse
+from asyncdp_sim.spec import EACH_OWNER, Spec, kind_of, members, parse
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
@@ -25,12 +34,11 @@ EACH = pytest.mark.parametrize("availability", AVAILABILITIES, ids=said)
 N = 3
 RATES = (5.0, 1.0, 3.0)
 UNTIL = 15.0
-DRAWN_PER_TICK = ("bernoulli", "diurnal")
 UNLIMITED = 10**6
 CLOCK = (EventKind.clock_tick, EventKind.clock_dropped)
 PRESENCE = (EventKind.went_online, EventKind.went_offline)
 
-NEVER = {
+NEVER: dict[str, list[dict[str, Any]]] = {
     "always": [{}],
     "bernoulli": [{"probability": 1.0}, {"probability": [1.0] * N}],
     "on-off": [
@@ -47,7 +55,7 @@ NEVER = {
     ],
     "intervals": [{"path": str(DATA / "always_online.csv")}],
 }
-"""Each kind so that no owner is offline within the horizon."""
+"""Kinds that can be set so that no owner is offline within the horizon, each set so."""
 
 
 def network(
@@ -95,19 +103,17 @@ def told(trace: Trace) -> tuple[object, ...]:
 
 def test_the_suite_is_complete() -> None:
     assert len(KINDS) >= 7
-    assert {spec.kind for spec in AVAILABILITIES} == set(KINDS) == set(NEVER)
-
-
-def no_long_run(availability: Availability) -> bool:
-    return availability.online_share(N) is None
+    assert {spec.kind for spec in AVAILABILITIES} == set(KINDS) >= set(NEVER)
 
 
 @together
 @EACH
 def test_the_declared_share_is_one_per_owner_and_a_share(availability: Availability) -> None:
+    """Whoever always comes back has a long run, of which it is the share."""
     share = availability.online_share(N)
-    assert no_long_run(availability) == (availability.kind in ("churn", "intervals"))
-    if share is not None:
+    if share is None:
+        assert not availability.all_return
+    else:
         assert len(share) == N
         assert all(0 <= a <= 1 for a in share)
 
@@ -144,7 +150,7 @@ def test_the_online_column_is_the_share_of_time_or_of_ticks(availability: Availa
         for row in trace.owners:
             online, owner = row["online"], int(row["owner"])
             ticks = of(trace, owner, CLOCK)
-            if availability.kind in DRAWN_PER_TICK:
+            if availability.drawn_per_tick:
                 assert len(of(trace, owner, PRESENCE)) == 0
                 if len(ticks) == 0:
                     continue  # see test_a_share_of_no_ticks_is_not_a_number
@@ -182,7 +188,7 @@ def test_a_share_of_no_ticks_is_not_a_number(availability: Availability) -> None
 @EACH
 def test_only_online_owners_act(availability: Availability) -> None:
     trace = traced(availability)
-    if availability.kind in DRAWN_PER_TICK:
+    if availability.drawn_per_tick:
         return
     for owner in range(1, N + 1):
         online = True
@@ -206,11 +212,30 @@ def test_the_seed_decides(availability: Availability) -> None:
 
 
 def scheduled(availability: Availability) -> bool:
-    """Whether every law in it is a constant, or none, or it draws nothing at all."""
-    if availability.kind == "intervals":
-        return True
+    """Whether it draws nothing at all, or has laws that are all constants, or none."""
     laws = [v for _, v in availability if isinstance(v, Spec)]
-    return len(laws) > 0 and all(law.variance == 0 for law in laws)
+    fixed = len(laws) > 0 and all(law.variance == 0 for law in laws)
+    return fixed or drawn_by(availability) == drawn_by(Always())
+
+
+def drawn_by(availability: Availability) -> set[bytes]:
+    """The names of the random streams that a run with it asks for."""
+    streams = Noted(1)
+    simulate(network(availability), streams.within("replicate", 1))
+    return streams.names
+
+
+class Noted(Streams):
+    """Streams that know which of them were handed out."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.names: set[bytes] = set()
+
+    @override
+    def take(self, said: bytes) -> None:
+        super().take(said)
+        self.names.add(said)
 
 
 @EACH
@@ -234,12 +259,14 @@ def test_adding_owners_leaves_the_others_availability_unchanged(
 
 def longer(availability: Availability, n: int) -> Availability:
     """The same for more owners: lists with one value per owner go on as they began."""
-    lists = {"bernoulli": "probability", "diurnal": "phase", "intervals": "names"}
-    per_owner = lists.get(availability.kind)
-    listed = getattr(availability, per_owner) if per_owner is not None else None
-    if not isinstance(listed, tuple):
-        return availability
-    return availability.model_copy(update={per_owner: (listed * n)[:n]})
+    marked = {"names": availability.names} if isinstance(availability, Intervals) else {}
+    marked |= {name: value for name, value in availability if is_per_owner(availability, name)}
+    lists = {name: value for name, value in marked.items() if isinstance(value, tuple)}
+    return availability.model_copy(update={k: (v * n)[:n] for k, v in lists.items()})
+
+
+def is_per_owner(spec: Spec, name: str) -> bool:
+    return EACH_OWNER in type(spec).model_fields[name].metadata
 
 
 def test_adding_a_group_leaves_the_others_unchanged() -> None:
@@ -267,19 +294,18 @@ def test_availability_does_not_move_the_clocks(availability: Availability) -> No
     always, trace = traced({"kind": "always"}), traced(availability)
     for owner in range(1, N + 1):
         expected = of(always, owner, CLOCK)["tick"]
+        found = of(trace, owner, CLOCK)["tick"]
         gone = of(trace, owner, PRESENCE)[-1:]
-        leaves = availability.kind == "churn" or (
-            availability.kind == "intervals" and len(availability.periods(owner)) > 0
-        )
-        if leaves and np.any(gone["kind"] == EventKind.went_offline):
+        may_leave = not (availability.all_return or availability.drawn_per_tick)
+        if may_leave and np.any(gone["kind"] == EventKind.went_offline) and gone["tick"] > 0:
             expected = expected[expected < gone["tick"]]
         else:
             assert len(expected) > 5
-        assert of(trace, owner, CLOCK)["tick"].tolist() == expected.tolist()
+        assert found.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize(
-    ("which", "fields"), [(which, fields) for which in KINDS for fields in NEVER[which]]
+    ("which", "fields"), [(which, fields) for which in NEVER for fields in NEVER[which]]
 )
 def test_what_never_triggers_changes_nothing(which: str, fields: dict[str, Any]) -> None:
     always = traced({"kind": "always"})

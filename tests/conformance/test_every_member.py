@@ -8,25 +8,26 @@ from pydantic import ValidationError
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.spec import Spec, kind_of, members, parse
-from tests.conformance.members import FAMILIES, bad_fields, examples
+from tests.conformance.members import FAMILIES, FORMS, bad_fields, examples
 from tests.together import together
 
+EVERY = FAMILIES | FORMS
 ALL = [
-    pytest.param(union, spec, id=f"{family}-{spec.kind}-{number}")
-    for family, union in FAMILIES.items()
+    pytest.param(union, spec, id=f"{family}-{kind_of(type(spec))}-{number}")
+    for family, union in EVERY.items()
     for number, spec in enumerate(examples(union))
 ]
 BAD = {
     f"{family}-{kind_of(member)}": (member, list(bad_fields(member)))
-    for family, union in FAMILIES.items()
+    for family, union in EVERY.items()
     for member in members(union)
 }
 
 
 @together
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", EVERY)
 def test_every_member_has_a_kind_of_its_own_and_an_example(family: str) -> None:
-    union = FAMILIES[family]
+    union = EVERY[family]
     kinds = [kind_of(member) for member in members(union)]
     assert len(kinds) > 0
     assert len(set(kinds)) == len(kinds)

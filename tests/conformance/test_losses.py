@@ -1,47 +1,73 @@
-"""Losses, each on its own or in bursts: their shares, their memory, and whose they are."""
+"""Every packet loss: its form, its share, its memory, and whose it is."""
 
-from itertools import islice
+import tomllib
+from itertools import islice, repeat
 from math import sqrt
 from typing import Any
 
 import numpy as np
 import pytest
+import tomli_w
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Ideal
-from asyncdp_sim.network.channels.packet_loss import GilbertElliott, packet_loss
+from asyncdp_sim.network.channels.packet_loss import (
+    GilbertElliott,
+    PacketLoss,
+    PacketLosses,
+    packet_loss,
+)
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import EventKind, Trace
+from tests.conformance.members import examples
 from tests.together import together
 
-BURSTS = [
-    GilbertElliott(to_bad=0.1, to_good=0.4),
-    GilbertElliott(to_bad=0.6, to_good=0.7, loss_good=0.1, loss_bad=0.8),
-    GilbertElliott(to_bad=1.0, to_good=1.0),
-    GilbertElliott(to_bad=0.05, to_good=0.05, loss_good=0.3, loss_bad=0.3),
-]
-EACH = pytest.mark.parametrize("loss", [0.3, *BURSTS], ids=str)
+LOSSES = examples(PacketLosses)
+EACH = pytest.mark.parametrize("spec", LOSSES, ids=str)
+ALIKE = [each for each in LOSSES if len(set(each.shares(3))) == 1]
+"""Of owners that lose alike."""
 CHAINS, LENGTH = 3000, 6
 NAMES = ("loss", "loss_query", "loss_request", "loss_acknowledgement")
 
 
-def table(loss: Any) -> np.ndarray:
-    """Whether message m of chain c is lost, for independent owners."""
+@together
+@EACH
+def test_a_scenario_writes_it_in_a_form_of_its_own(spec: PacketLoss) -> None:
+    """As plain values, in TOML, and back; no ``kind`` is among them."""
+    plain = Ideal(loss=spec.written).model_dump(mode="json")["loss"]
+    assert "kind" not in str(plain)
+    again = tomllib.loads(tomli_w.dumps({"loss": plain}))["loss"]
+    assert packet_loss(Ideal(loss=again).loss) == spec
+
+
+def test_a_member_that_leaves_something_open_is_refused() -> None:
+    left = {"called": "left", "__module__": __name__}
+    with pytest.raises(TypeError, match="leaves open: bursty, answers, draws, shares, written"):
+        type("Left", (PacketLoss,), left)
+
+
+def table(loss: PacketLoss, owner: int) -> np.ndarray:
+    """Whether message m of chain c is lost, for independent owners like this one (from 0)."""
     streams = Streams(4)
     rows = [
-        list(islice(packet_loss(loss).draws(lambda c=c: streams.generator("chain", c), 0), LENGTH))
+        loss.draws(lambda c=c: streams.generator("chain", c), owner) or repeat(False)
         for c in range(CHAINS)
     ]
-    return np.array(rows)
+    return np.array([list(islice(row, LENGTH)) for row in rows])
 
 
-def moments(loss: Any) -> tuple[float, float]:
+def pair_lost(loss: PacketLoss, share: float) -> float | None:
+    """P(two in a row are lost): of two on their own, or by the law and one step of a chain."""
+    if not loss.bursty:
+        return share**2
+    return of_chain(loss)[1] if isinstance(loss, GilbertElliott) else None
+
+
+def of_chain(loss: GilbertElliott) -> tuple[float, float]:
     """P(lost) and P(two in a row are lost), from the stationary law and one step of the chain."""
-    if isinstance(loss, float):
-        return loss, loss**2
     bad = loss.to_bad / (loss.to_bad + loss.to_good)
     law = np.array([1 - bad, bad])
     step = np.array([[1 - loss.to_bad, loss.to_bad], [loss.to_good, 1 - loss.to_good]])
@@ -49,21 +75,28 @@ def moments(loss: Any) -> tuple[float, float]:
     return float(law @ lost), float((law * lost) @ step @ lost)
 
 
+@together
+@pytest.mark.parametrize("loss", examples(GilbertElliott), ids=str)
+def test_the_share_is_that_of_the_stationary_chain(loss: GilbertElliott) -> None:
+    assert loss.shares(2) == pytest.approx((of_chain(loss)[0],) * 2)
+
+
 @EACH
-def test_shares_and_pairs_are_those_of_the_stationary_chain(loss: Any) -> None:
+def test_shares_and_pairs_are_those_that_are_declared(spec: PacketLoss) -> None:
     """z-tests, |z| < 4.5 (fixed seed), over 3,000 independent owners, early and late.
 
     Standard errors √(p(1 − p)/3000). A chain that starts in the good state fails at the first
     message; one that takes no step fails at the pairs.
     """
-    found = table(loss)
-    share, pair = moments(loss)
-    assert packet_loss(loss).shares(2) == pytest.approx((share, share))
-    for at in (0, 1, LENGTH - 1):
-        assert abs(found[:, at].mean() - share) <= 4.5 * sqrt(share * (1 - share) / CHAINS)
-    for at in (0, LENGTH - 2):
-        both = (found[:, at] & found[:, at + 1]).mean()
-        assert abs(both - pair) <= 4.5 * sqrt(pair * (1 - pair) / CHAINS) + 1e-12
+    shares = spec.shares(3)
+    for owner in range(1 if spec in ALIKE else 3):
+        found, share = table(spec, owner), shares[owner]
+        for at in (0, 1, LENGTH - 1):
+            assert abs(found[:, at].mean() - share) <= 4.5 * sqrt(share * (1 - share) / CHAINS)
+        pair = pair_lost(spec, share)
+        for at in (0, LENGTH - 2) if pair is not None else ():
+            both = (found[:, at] & found[:, at + 1]).mean()
+            assert abs(both - pair) <= 4.5 * sqrt(pair * (1 - pair) / CHAINS) + 1e-12
 
 
 def test_never_is_no_iterator_and_nothing_is_drawn() -> None:
@@ -95,9 +128,10 @@ def lost(trace: Trace, owner: int) -> list[int]:
     return (mine["kind"][np.isin(mine["kind"], ends)] == EventKind.answer_lost).tolist()
 
 
-@EACH
-def test_an_owners_losses_are_its_own(loss: Any) -> None:
+@pytest.mark.parametrize("spec", ALIKE, ids=str)
+def test_an_owners_losses_are_its_own(spec: PacketLoss) -> None:
     """Neither more owners, nor losses of other messages, nor retransmissions change them."""
+    loss = spec.written
     few = traced(loss=loss)
     more = traced(5, loss=loss)
     others = traced(loss=loss, loss_query=0.3, retransmissions=2)

@@ -1,9 +1,11 @@
 """Rooms, start-up, the wheel and first lines: how the code is laid out is tested too."""
 
+import ast
 import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -14,6 +16,24 @@ def test_no_folder_is_a_flat_drawer():
     rooms = ("asyncdp_sim", "analysis", "scenarios")
     folders = {file.parent for room in rooms for file in (ROOT / room).rglob("*.py")}
     assert {f.name: n for f in folders if (n := len(list(f.glob("*.py")))) > 17} == {}
+
+
+SEVERAL = {
+    **dict.fromkeys(("Comparison", "Forecast", "Result", "Sweep", "Trace"), "as the API shows it"),
+    "Twin": "rooms of data have the same names",
+    "Cell": "a point of a grid, and what stands in its directory",
+    **dict.fromkeys(("Known", "Learned", "Rounds"), "what observers make of it"),
+}
+"""Names of several classes, with what the one is of the other."""
+
+
+def test_a_name_is_of_one_class():
+    """One word per thing: a query is no protocol, and a graph is no topology."""
+    files = (ROOT / "asyncdp_sim").rglob("*.py")
+    bodies = (ast.parse(file.read_text("utf-8")).body for file in files)
+    names = Counter(n.name for body in bodies for n in body if isinstance(n, ast.ClassDef))
+    shared = {name for name, count in names.items() if count > 1 and not name.startswith("_")}
+    assert shared == SEVERAL.keys()
 
 
 def test_start_up_is_light():
@@ -54,19 +74,33 @@ def test_the_wheel_has_every_package_and_the_catalogue():
     assert settings["package-data"]["asyncdp_sim.catalogue"] == ["*.toml", "privacy.json"]
 
 
+ASKS = re.compile(r"(What|How|When|Who|Whose|Which|Whether|Where|Why)\b")
+STILL = {
+    *("Known", "Learned", "Listener", "Round", "Rounds", "_Views"),  # observers of messages
+    *("Desk", "Slopes", "StepSizes"),
+}
+"""Classes that begin with a question still."""
+
+
 def test_a_module_says_first_what_it_is():
     """A first line names the thing: not "What it is for", "How it works", "When it happens"."""
-    words = "What|How|When|Who|Whose|Which|Whether|Where|Why"
-    asks = re.compile(rf"({words})\b")
     modules = [file for room in ROOMS for file in (ROOT / room).rglob("*.py")]
     assert len(modules) > 600
     first = {file: file.read_text("utf-8").partition("\n")[0] for file in modules}
     found = [
         f"{file.relative_to(ROOT)}: {said}"
         for file, said in first.items()
-        if asks.match(said.removeprefix('"""')) is not None
+        if ASKS.match(said.removeprefix('"""')) is not None
     ]
     assert found == []
+
+
+def test_a_class_says_first_what_it_is():
+    files = (ROOT / "asyncdp_sim").rglob("*.py")
+    nodes = (node for file in files for node in ast.walk(ast.parse(file.read_text("utf-8"))))
+    said = [(n.name, ast.get_docstring(n) or "") for n in nodes if isinstance(n, ast.ClassDef)]
+    assert len(said) > 700
+    assert {name for name, first in said if ASKS.match(first) is not None} == STILL
 
 
 ROOMS = ("asyncdp_sim", "analysis", "scenarios", "tests")

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.spec import kind_of, members
-from tests.conformance.members import FAMILIES
+from tests.conformance.members import FAMILIES, FORMS
 
 ROOT = Path(__file__).resolve().parents[2]
-MEMBERS = {member.__name__ for union in FAMILIES.values() for member in members(union)}
+MEMBERS = {member.__name__ for union in (FAMILIES | FORMS).values() for member in members(union)}
 KINDS = {kind_of(member) for union in FAMILIES.values() for member in members(union)}
 WITH_A_REASON = {
     (

@@ -10,7 +10,7 @@ from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import ScriptedClock
-from asyncdp_sim.network.graphs.kinds import Edges, GossipGraph, Star
+from asyncdp_sim.network.graphs.kinds import Edges, GossipGraph, StarGraph
 from asyncdp_sim.network.laws import Constant, Law, NoTime
 from asyncdp_sim.network.protocols import Gossip
 from tests.ordering.scene import Case, dark, stay
@@ -56,7 +56,7 @@ GOSSIPS = [
         "On a star every meeting takes the learner: owner 2's wake-up at 1.2 and owner 1's own at "
         "1.4 find it\nbusy in [1, 1.5) and are dropped; only owners answer, so that an update has "
         "one.",
-        meet(Star(), [[1, 1.4], [1.2, 2]], owners=2, compute=0.5),
+        meet(StarGraph(), [[1, 1.4], [1.2, 2]], owners=2, compute=0.5),
         end=2.5,
         updates=((1.5, 1), (2.5, 2)),
         dropped=((1.2, 2), (1.4, 1)),

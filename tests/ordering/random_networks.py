@@ -4,29 +4,30 @@ A part is chosen by ``random.Random(number)``, so number 7 is the same network w
 """
 
 from collections.abc import Callable
+from functools import cache
 from math import ceil
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.network import Latency, Network
-from asyncdp_sim.network.availability import Availability, Intervals, Outages
+from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network.availability import Availability
+from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.kind import ChannelKind
-from asyncdp_sim.network.clocks import (
-    Clock,
-    DeterministicClock,
-    GammaClock,
-    PoissonClock,
-    ScriptedClock,
-)
+from asyncdp_sim.network.clocks import Clock, ScriptedClock
 from asyncdp_sim.network.laws import Constant, Exponential, Law, NoTime
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.topology import Star, Topology
 from asyncdp_sim.spec import Kind, members
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.trace import EventKind
 from tests.drawn import Domain
 
 GRID = 0.25
+PRESENCE = (EventKind.went_online, EventKind.went_offline)
 
 
 def on_any_channel(member: Any) -> bool:
@@ -45,13 +46,9 @@ def on_a_grid(number: int) -> Network:
         return Domain(rng.choice, n, times).member(rng.choice(on_grid[1 if least > 0 else 0 :]))
 
     scripts = [sorted(rng.sample(range(24), 8)) for _ in range(n)]
-    clocks: list[Clock] = [
-        ScriptedClock(times=[[GRID * tick for tick in own] for own in scripts]),
-        DeterministicClock(
-            rate=rng.choice([1.0, 2.0]),
-            phase=[GRID * rng.randint(0, 3) for _ in range(n)],
-        ),
-    ]
+    script = ScriptedClock(times=[[GRID * tick for tick in own] for own in scripts])
+    paced = Domain(rng.choice, n, (0.0, GRID, 2 * GRID, 1.0, 2.0))
+
     channels = [_lossy(gridded(rng.choice(kind.examples())), rng) for kind in members(Channel)]
     times = tuple(GRID * each for each in (1, 2, 3, 4, 0))
     drawn = Domain(rng.choice, n, (*times, 0.7), lambda: law(1))
@@ -62,7 +59,7 @@ def on_a_grid(number: int) -> Network:
             "answers_allowed": [rng.randint(1, 6) for _ in range(n)],
             "updates": 20,
             "until": 8.0,
-            "clock": rng.choice(clocks),
+            "clock": paced.clock(lambda: script, lambda kind: not kind.mixing),
             "availability": drawn.of(Availability),
             "channel": rng.choice(channels),
             "latency": Latency(
@@ -100,6 +97,10 @@ def off_the_grid(number: int) -> Network:
     channel = _lossy(rng.choice(rng.choice([some for some in apart if len(some) > 0])), rng)
     shared = channel.contended
     patient = Domain(rng.choice, n, (0.9, 2.5), period)
+    paced = Domain(rng.choice, n, (1.5, 0.5, 1.0))
+
+    def script() -> Clock:
+        raise AssertionError("ticks of a script keep step")
 
     def network() -> Network:
         protocol = patient.of(Protocol, on_any_channel)
@@ -107,12 +108,13 @@ def off_the_grid(number: int) -> Network:
             protocol = protocol.model_copy(update={"own_tick": "drop"})  # two answers in one slot
         again = channel.loss_acknowledgement > 0  # as the learner turns to the next owner
         asked_at_once = protocol.reads_early or protocol.makes_updates or again
-        drawn = Domain(rng.choice, n, (0.7, 0.3, 1.0, 2.0, 0.05), period)
+        distances = (0.7131, 0.2917, 1.0, 1.9373, 0.0533)  # no two are some slots apart
+        drawn = Domain(rng.choice, n, distances, period)
         parts = {
             "answers_allowed": [rng.randint(3, 15) for _ in range(n)],
             "updates": 30,
             "until": 12.0,
-            "clock": rng.choice([PoissonClock(rate=1.5), GammaClock(rate=1.5, cv=0.5)]),
+            "clock": paced.clock(script, lambda kind: kind.mixing),
             "availability": drawn.of(Availability, lambda kind: not away_together(kind, protocol)),
             "channel": channel,
             "latency": Latency(
@@ -134,9 +136,19 @@ def away_together(availability: Any, protocol: Protocol) -> bool:
     vanish = getattr(protocol, "offline", "finish") == "vanish"
     if protocol.begins_anew:  # tasks wait side by side for an owner to be back
         return any(each.comes_and_goes for each in availability.examples())
-    return (protocol.makes_updates and availability is Outages) or (
-        vanish and availability is Intervals
-    )
+    return (protocol.makes_updates or vanish) and come_together(availability)
+
+
+@cache
+def come_together(member: type[AvailabilityKind]) -> bool:
+    """Return whether a run of some example has two owners come or go at one tick."""
+    for each in member.examples():
+        network = Network(answers_allowed=(9, 9, 9), updates=9, until=12.0, availability=each)
+        events = simulate(network, Streams(1).within("replicate", 1), events=True).events
+        moved = events[np.isin(events["kind"], PRESENCE) & (events["tick"] > 0)]
+        if len(set(moved["tick"].tolist())) < len(moved):
+            return True
+    return False
 
 
 def with_protocol(protocol: Protocol, parts: dict[str, Any]) -> Network:

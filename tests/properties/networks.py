@@ -14,13 +14,7 @@ from hypothesis import strategies as st
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Always, Availability
-from asyncdp_sim.network.clocks import (
-    Clock,
-    DeterministicClock,
-    GammaClock,
-    PoissonClock,
-    ScriptedClock,
-)
+from asyncdp_sim.network.clocks import Clock, ScriptedClock
 from asyncdp_sim.network.laws import Law
 from tests.drawn import TRIES, Domain, NothingFitsError
 
@@ -80,16 +74,13 @@ def script(rng: Random, n: int) -> Clock:
 
 
 def clock(rng: Random, n: int) -> Clock:
-    """A clock of any kind."""
-    rates = rng.choice([rng.uniform(0.2, 5), [rng.uniform(0.2, 5) for _ in range(n)]])
-    phases = [rng.choice([0.0, 0.25, 0.5]) for _ in range(n)]
-    choices: list[Callable[[], Clock]] = [
-        lambda: PoissonClock(rate=rates),
-        lambda: GammaClock(rate=rates, cv=rng.choice([0.3, 1.0, 2.0])),
-        lambda: DeterministicClock(rate=rng.choice([1.0, 2.0, 4.0]), phase=phases),
-        lambda: script(rng, n),
-    ]
-    return rng.choice(choices)()
+    """A clock of any kind that ticks, of each owner's own."""
+    drawn = domain(rng, n, (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, rng.uniform(0.2, 5)))
+    while True:
+        found = drawn.clock(lambda: script(rng, n), lambda _: True)
+        # Gaps that are more uneven round to no tick at all, and owners tick at one.
+        if all(law.variance <= (2 * law.mean) ** 2 for law, _ in found.renewals()):
+            return found
 
 
 def clocks(n: int) -> st.SearchStrategy[Clock]:

@@ -10,21 +10,19 @@ from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Always
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.kind import ChannelKind
+from asyncdp_sim.network.channels.packet_loss import PacketLosses
 from asyncdp_sim.network.latency import Payload
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.spec import Kind, members
+from tests.drawn import Domain
 from tests.properties.networks import availability, clock, domain, law, seeded
 from tests.properties.variants import variants
 
 Fields = dict[str, Any]
 
-SHARES = [0.1, 0.0, 0.5]
-BURSTS = [
-    {"to_bad": 0.1, "to_good": 0.5},
-    {"to_bad": 0.5, "to_good": 0.5, "loss_good": 0.1, "loss_bad": 0.8},
-]
+SHARES = (0.1, 0.0, 0.5, 1.0)
 
 
 def stage(rng: Random, n: int) -> Any:
@@ -33,11 +31,12 @@ def stage(rng: Random, n: int) -> Any:
 
 
 def losses(rng: Random, n: int) -> Any:
-    """One probability for all, bursts, or one for each owner, not all of whom are cut off."""
-    each = [rng.choice([*SHARES, 1.0]) for _ in range(n)]
-    if min(each) == 1.0:
-        each[0] = 0.5
-    return rng.choice([rng.choice(SHARES), rng.choice(BURSTS), each])
+    """Any packet loss that cuts not all owners off, as a scenario writes it."""
+    drawn = Domain(rng.choice, n, SHARES)
+    while True:
+        found = drawn.member(rng.choice(members(PacketLosses)))
+        if found.faults("loss", n) == []:
+            return found.written
 
 
 def uplink(rng: Random, n: int) -> Fields:

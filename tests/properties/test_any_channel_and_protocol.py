@@ -310,7 +310,7 @@ def test_what_is_withheld_is_neither_released_nor_charged(examples: int) -> None
     """With all that holds of any network; and owners stay within their budgets, as they are."""
     met: Counter[str] = Counter()
 
-    @settings(FIXED, max_examples=examples)
+    @settings(FIXED, max_examples=2 * examples)  # one in 30 keeps an answer from a CSMA
     @given(rough_networks(), SEEDS)
     def draw(network: Network, seed: int) -> None:
         network = network.model_copy(update={"withholds": True})

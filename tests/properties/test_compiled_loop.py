@@ -1,6 +1,7 @@
 """The compiled loop gives the bytes that the event loop gives, whatever the network."""
 
-from itertools import product
+from collections.abc import Iterator
+from itertools import cycle, product
 from random import Random
 from typing import Any
 
@@ -12,13 +13,14 @@ from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network import Latency, Network, compiled, simulate, simulate_each
 from asyncdp_sim.network.availability import Bernoulli, Diurnal, Outages
 from asyncdp_sim.network.channels import Ideal
+from asyncdp_sim.network.channels.packet_loss import PacketLoss
 from asyncdp_sim.network.clocks import PoissonClock, ScriptedClock
 from asyncdp_sim.network.compiled import prepared, reach
 from asyncdp_sim.network.compiled.sources import draws_of
 from asyncdp_sim.network.compiled.states import swappable, words_of
 from asyncdp_sim.network.compiled.world import STREAMS
 from asyncdp_sim.network.delivery.aggregation import Aggregation
-from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Lognormal
+from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Lognormal, Source
 from asyncdp_sim.network.protocols import Push, Request
 from asyncdp_sim.network.topology import LinkFailures, Star
 from asyncdp_sim.provenance import loop
@@ -145,13 +147,13 @@ def test_events_of_many_pieces_are_those_of_one(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(prepared, "EACH", 64)
     monkeypatch.setattr(invariants, "_TOGETHER", 50)
     made = []
-    first = prepared.Prepared.__init__
+    first = prepared.PreparedWorld.__init__
 
-    def noted(self: prepared.Prepared, *args: Any, **options: Any) -> None:
+    def noted(self: prepared.PreparedWorld, *args: Any, **options: Any) -> None:
         made.append(self)
         first(self, *args, **options)
 
-    monkeypatch.setattr(prepared.Prepared, "__init__", noted)
+    monkeypatch.setattr(prepared.PreparedWorld, "__init__", noted)
     with interpreted():
         found = compiled.play(network, scope(1), events=True).events
     assert found is not None
@@ -200,9 +202,30 @@ def test_what_is_kept_is_of_these_sources() -> None:
     assert key("as it was") == key("as it was") != key("as it is")
 
 
+class EverySecond(PacketLoss):
+    """Every second message of an owner is lost."""
+
+    called = "every-second"
+    bursty = True
+
+    @property
+    def written(self) -> PacketLoss:
+        return self
+
+    def shares(self, n_owners: int) -> tuple[float, ...]:
+        return (0.5,) * n_owners
+
+    def draws(self, source: Source, owner: int) -> Iterator[bool]:  # noqa: ARG002
+        return cycle((False, True))
+
+    def answers(self, attempts: int) -> tuple[float, float]:
+        return (0.5, 1.0) if attempts == 1 else (0.0, 1.5)
+
+
 @pytest.mark.parametrize(
     "other",
     [
+        {"channel": Ideal().model_copy(update={"loss": EverySecond()})},
         {
             "clock": PoissonClock(population="superposed"),
             "availability": Bernoulli(probability=0.5),

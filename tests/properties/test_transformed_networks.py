@@ -153,7 +153,10 @@ def test_a_planted_mistake_is_noticed(planted: str, monkeypatch: pytest.MonkeyPa
         holds = same_in_another_order
     noticed = 0
     for number in range(40):
-        net = network(Random(number))
+        try:
+            net = network(Random(number))
+        except SpecError:  # what is drawn does not always fit together
+            continue
         if not apart(net) or net.n_owners < 2:
             continue
         try:

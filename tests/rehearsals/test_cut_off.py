@@ -10,7 +10,7 @@ import pytest
 from asyncdp_sim.rehearsals.charges import Charges, charged, ledger_file
 from asyncdp_sim.rehearsals.learner import LearnerPeer
 from asyncdp_sim.rehearsals.owner import OwnerPeer
-from asyncdp_sim.rehearsals.releases import Releases
+from asyncdp_sim.rehearsals.releases import OwnersReleases
 from asyncdp_sim.rehearsals.wire import Wire, connect
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.rehearsals.scenes import WAYS, order_of, rehearsed, scenario
@@ -104,7 +104,7 @@ def test_strangers_are_not_heard(tmp_path: Path) -> None:
 
 def test_a_charge_is_on_disk_before_its_answer_is_there(tmp_path: Path) -> None:
     order = order_of(scenario(), tmp_path)
-    releases = Releases(order, order.streams, 2)
+    releases = OwnersReleases(order, order.streams, 2)
     seen = []
     answers = releases._answers.give
     releases._answers.give = lambda *given: (  # type: ignore[method-assign]
@@ -117,11 +117,11 @@ def test_a_charge_is_on_disk_before_its_answer_is_there(tmp_path: Path) -> None:
 
 def test_a_second_life_goes_on_where_the_first_one_ended(tmp_path: Path) -> None:
     order = order_of(scenario(), tmp_path / "")
-    one = Releases(order, order.streams, 2)
+    one = OwnersReleases(order, order.streams, 2)
     ever = [one.release(message, 0, np.zeros(3)) for message in range(4)]
     one.close()
     ledger_file(tmp_path, 2).write_text("".join(f"{message} 0\n" for message in range(2)))
-    again = Releases(order, order.streams, 2)
+    again = OwnersReleases(order, order.streams, 2)
     assert again.left == one._allowed - 2
     np.testing.assert_array_equal(again.release(2, 0, np.zeros(3)), ever[2])
     again.close()

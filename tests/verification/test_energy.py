@@ -18,7 +18,7 @@ from asyncdp_sim.network import Latency
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Aloha, Ideal
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
-from asyncdp_sim.network.delivery.spells import Notes
+from asyncdp_sim.network.delivery.spells import OccupationNotes
 from asyncdp_sim.network.graphs.kinds import Edges
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal, Uniform
 from asyncdp_sim.network.protocols import Dispatch, Gossip, Push, Request, Rounds
@@ -186,7 +186,7 @@ def test_shares_of_time_are_those_of_every_owner(name):
     assert (error <= 0.02 * exact).all()
 
 
-class Deaf(Notes):
+class Deaf(OccupationNotes):
     """Planted bug: what is heard is taken for idle time."""
 
     def spell(self, owner, state, start, ticks):
@@ -194,21 +194,21 @@ class Deaf(Notes):
             super().spell(owner, state, start, ticks)
 
 
-class Brief(Notes):
+class Brief(OccupationNotes):
     """Planted bug: the whole way counts as sending, whatever the rate is."""
 
     def airtime(self, owner, size, travel):  # noqa: ARG002
         return travel
 
 
-class Late(Notes):
+class Late(OccupationNotes):
     """Planted bug: the work of the last owner is noted 5 % too short."""
 
     def spell(self, owner, state, start, ticks):
         super().spell(owner, state, start, ticks - (owner == 3) * ticks // 20)
 
 
-class Hasty(Notes):
+class Hasty(OccupationNotes):
     """Planted bug: an owner that has done one job is said to have done all that it has."""
 
     def __init__(self, *parts):
@@ -240,7 +240,7 @@ class Hasty(Notes):
     ],
 )
 def test_planted_bugs_are_seen(bug, name):
-    with patch("asyncdp_sim.network.simulate.Notes", bug):
+    with patch("asyncdp_sim.network.simulate.OccupationNotes", bug):
         assert seen(measure(name)) > 5
 
 

@@ -17,7 +17,7 @@ from asyncdp_sim.learning.reply import Reply
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.graphs.kinds import Complete, Edges, Geometric, Ring, Star
+from asyncdp_sim.network.graphs.kinds import Complete, Edges, GeometricGraph, Ring, StarGraph
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols import Gossip
@@ -36,10 +36,10 @@ from .zscores import require, score, seen, two_stages
 
 pytestmark = pytest.mark.long
 
-NEAR = Geometric(radius=0.7, graph=3)
+NEAR = GeometricGraph(radius=0.7, graph=3)
 LINE = Edges(between=[[k, k + 1] for k in range(1, 12)])
 N = 6
-AVERAGING = {"star": Star(), "ring": Ring(), "complete": Complete(), "near": NEAR}
+AVERAGING = {"star": StarGraph(), "ring": Ring(), "complete": Complete(), "near": NEAR}
 KS = (1, 3, 8, 16)
 SILENT = LaplaceNoise(np.zeros(N))
 
@@ -352,7 +352,7 @@ def test_the_smaller_the_gap_the_further_apart_the_owners_stay():
 
     The gaps are 0.091 (complete), 0.018, 0.011 (ring) and 0.003 (line).
     """
-    graphs = [Complete(), Geometric(radius=0.5, graph=3), Ring(), LINE]
+    graphs = [Complete(), GeometricGraph(radius=0.5, graph=3), Ring(), LINE]
     gaps = [1 - Gossip(graph=graph).contraction(12) for graph in graphs]
     assert gaps == sorted(gaps, reverse=True)
     found = []

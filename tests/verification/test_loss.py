@@ -73,7 +73,7 @@ def measure(name, *, seed=None, count=RUNS, factor=1):
         sent.append([tries[m][skipped:].sum() for m in mine])
     begun, delivered, sent = np.array(begun), np.array(delivered), np.array(sent)
     if bursts:
-        chain = theory.GilbertElliott(**loss)
+        chain = theory.BurstChain(**loss)
         share = np.full(N_OWNERS, 1 - chain.undelivered(attempts))
         tries = share / (1 - chain.stationary_loss)  # sent × share that arrives = delivered
     else:
@@ -106,7 +106,7 @@ def test_shares_delivered_and_attempts(name):
 
 def test_answers_in_succession_are_not_as_the_first():
     """The chain runs on from answer to answer: the oracle tells the two formulas apart."""
-    bursts = theory.GilbertElliott(**BURSTS)
+    bursts = theory.BurstChain(**BURSTS)
     delivered, _ = sound("bursts, twice")
     first, mean = 1 - bursts.all_lost(2), 1 - bursts.undelivered(2)
     assert abs(first - mean) / mean > 5 * delivered.error

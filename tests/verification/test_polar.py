@@ -18,7 +18,7 @@ from asyncdp_sim.learning.reply import Reply, Sample
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.graphs.kinds import Edges, Ring
 from asyncdp_sim.network.graphs.metropolis import matrices_of
-from asyncdp_sim.network.graphs.of_servers import InTurn
+from asyncdp_sim.network.graphs.of_servers import GraphsInTurn
 from asyncdp_sim.network.laws import Exponential, NoTime
 from asyncdp_sim.network.protocols import Rounds, Servers
 from asyncdp_sim.privacy.mechanisms import NoNoise
@@ -170,7 +170,9 @@ def test_every_window_converges_and_longer_ones_more_slowly(small):
     as_published(small, algorithm, 150, 3)
 
 
-PAIRS = InTurn(graphs=[Edges(between=[[1, 2], [3, 4]]), Edges(between=[[2, 3], [4, 5], [1, 5]])])
+PAIRS = GraphsInTurn(
+    graphs=[Edges(between=[[1, 2], [3, 4]]), Edges(between=[[2, 3], [4, 5], [1, 5]])]
+)
 
 
 def apart(monkeypatch, keep=PolarSteps._average):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Column:
+class EncodedColumn:
     """An encoded column.
 
     Attributes
@@ -38,15 +38,19 @@ class Column:
         return self.code(*(frame[name] for name in self.raw))
 
 
-def same_name(names: Iterable[str], code: Callable[["pd.Series"], Array]) -> tuple[Column, ...]:
+def same_name(
+    names: Iterable[str], code: Callable[["pd.Series"], Array]
+) -> tuple[EncodedColumn, ...]:
     """Declare columns that are each made of the raw column of its name, all in one way."""
-    return tuple(Column(name, (name,), code) for name in names)
+    return tuple(EncodedColumn(name, (name,), code) for name in names)
 
 
-def indicators(raw: str, members: Mapping[str, Iterable[str]]) -> tuple[Column, ...]:
+def indicators(raw: str, members: Mapping[str, Iterable[str]]) -> tuple[EncodedColumn, ...]:
     """Declare a column ``raw=name`` per name: 1 for its members, 0 for any other text."""
     return tuple(
-        Column(f"{raw}={name}", (raw,), partial(choose, codes=dict.fromkeys(texts, 1.0), other=0.0))
+        EncodedColumn(
+            f"{raw}={name}", (raw,), partial(choose, codes=dict.fromkeys(texts, 1.0), other=0.0)
+        )
         for name, texts in members.items()
     )
 
@@ -57,14 +61,16 @@ def place_in(texts: Sequence[str], column: "pd.Series") -> Array:
     return choose(column, codes, len(codes) + 1.0)
 
 
-def raw_columns(declared: Iterable[Column]) -> tuple[str, ...]:
+def raw_columns(declared: Iterable[EncodedColumn]) -> tuple[str, ...]:
     """Return the raw columns that are read, in order."""
     return tuple(dict.fromkeys(name for column in declared for name in column.raw))
 
 
-def available(declared: Iterable[Column], columns: Collection[str]) -> tuple[Column, ...]:
+def available(
+    declared: Iterable[EncodedColumn], columns: Collection[str]
+) -> tuple[EncodedColumn, ...]:
     """Return the columns that a table with these raw columns has."""
-    found: dict[str, Column] = {}
+    found: dict[str, EncodedColumn] = {}
     for column in declared:
         if all(name in columns for name in column.raw):
             found.setdefault(column.name, column)
@@ -72,7 +78,7 @@ def available(declared: Iterable[Column], columns: Collection[str]) -> tuple[Col
 
 
 def encoded(
-    frame: "pd.DataFrame", used: Sequence[Column], target: Array, notes: Iterable[str]
+    frame: "pd.DataFrame", used: Sequence[EncodedColumn], target: Array, notes: Iterable[str]
 ) -> OnDemand:
     """Return a raw table in these columns, missing values as 0."""
 

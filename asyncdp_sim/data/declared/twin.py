@@ -53,7 +53,7 @@ class Variable:
 
 @dataclass(frozen=True, eq=False)
 class Marginals:
-    """What a row's latent normals become; how these depend on each other is a subclass's.
+    """The laws of a row's columns; how these depend on each other is a subclass's.
 
     Attributes
     ----------

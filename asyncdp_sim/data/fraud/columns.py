@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data.dataset import Array, Encoded, OnDemand, Rows, take
-from asyncdp_sim.data.declared.encode import Column, encoded, if_any, lacking
+from asyncdp_sim.data.declared.encode import EncodedColumn, encoded, if_any, lacking
 from asyncdp_sim.data.fraud.twin import COMPONENTS
 from asyncdp_sim.data.tables.text_columns import cells
 from asyncdp_sim.errors import DataError, Fault
@@ -68,7 +68,7 @@ def transactions(
             cells=lost,
         ),
     )
-    used = [Column(name, (name,), partial(_numbers, name)) for name in names]
+    used = [EncodedColumn(name, (name,), partial(_numbers, name)) for name in names]
 
     def drained(sets: Sequence[Rows]) -> list[Array]:
         blocks = [np.empty((len(rows), len(names)), order="F") for rows in sets]

@@ -18,7 +18,7 @@ import numpy as np
 
 from asyncdp_sim.data.dataset import Array, OnDemand
 from asyncdp_sim.data.declared.encode import (
-    Column,
+    EncodedColumn,
     available,
     encoded,
     if_any,
@@ -76,12 +76,14 @@ def _procedure(column: "pd.Series") -> Array:
 _number = partial(map_text, code=number_or_nan)
 _DRG, _MDC = "APR DRG Code", "APR MDC Code"
 DECLARED = (
-    Column("Age Group", ("Age Group",), partial(map_text, code=number_in)),  # "18 to 29": the first
-    *(Column(name, (name,), partial(_place_or_nan, texts)) for name, texts in LISTS.items()),
+    EncodedColumn(
+        "Age Group", ("Age Group",), partial(map_text, code=number_in)
+    ),  # "18 to 29": the first
+    *(EncodedColumn(name, (name,), partial(_place_or_nan, texts)) for name, texts in LISTS.items()),
     *same_name(["CCS Diagnosis Code"], partial(map_text, code=partial(_in_chapter, DIAGNOSES))),
     *same_name(["CCS Procedure Code"], _procedure),
     *same_name([_DRG, _MDC], _number),
-    Column(_MDC, (_DRG,), lambda column: mdc_of_drg(_number(column))),
+    EncodedColumn(_MDC, (_DRG,), lambda column: mdc_of_drg(_number(column))),
 )
 COLUMNS = tuple(dict.fromkeys(column.name for column in DECLARED))
 

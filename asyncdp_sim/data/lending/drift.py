@@ -16,7 +16,7 @@ import numpy as np
 
 from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.declared.twin import Encoding, stored_beside
-from asyncdp_sim.data.lending.rows import InTurn
+from asyncdp_sim.data.lending.rows import RowsOfLaw
 from asyncdp_sim.data.lending.twin import Twin, from_json
 
 TABLE_ROWS = 42_535
@@ -39,7 +39,7 @@ class Drift:
 
     def write(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
         """Draw rows (:data:`~asyncdp_sim.data.declared.twin.Write`), of the normals of no drift."""
-        InTurn(self, generator).write(matrix, target)
+        RowsOfLaw(self, generator).write(matrix, target)
 
     @property
     def n_variables(self) -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array, OnDemand
-from asyncdp_sim.data.declared.encode import Column, available, encoded, lacking, place_in
+from asyncdp_sim.data.declared.encode import EncodedColumn, available, encoded, lacking, place_in
 from asyncdp_sim.data.lending.columns import month_of, require_columns
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan, numeric
 from asyncdp_sim.notices import Counted
@@ -101,7 +101,9 @@ _CODE: dict[str, Callable[["pd.Series"], Array]] = {
     "emp_length": lambda column: np.nan_to_num(map_text(column, _years_of_employment), nan=-1.0),
     **{name: partial(place_in, texts) for name, texts in LISTS.items()},
 }
-DECLARED = tuple(Column(name, (name,), _CODE.get(name, numeric_or_code_sum)) for name in COLUMNS)
+DECLARED = tuple(
+    EncodedColumn(name, (name,), _CODE.get(name, numeric_or_code_sum)) for name in COLUMNS
+)
 
 
 def encode(frame: "pd.DataFrame") -> OnDemand:

@@ -25,7 +25,7 @@ import numpy as np
 
 from asyncdp_sim.data.dataset import Array, OnDemand
 from asyncdp_sim.data.declared.encode import (
-    Column,
+    EncodedColumn,
     available,
     encoded,
     indicators,
@@ -90,11 +90,11 @@ def _years(text: str) -> float:
 
 DECLARED = (
     *same_name(NUMBERS, numeric),
-    *(Column(f"{name}_recency", (name,), _recency) for name in RECENCIES),
-    Column("term", ("term",), partial(map_text, code=number_in)),  # months
-    Column("issue_month", ("issue_d",), lambda dates: _months(dates) - _FIRST_MONTH),
-    Column("credit_history_years", ("issue_d", "earliest_cr_line"), _years_between),
-    Column("emp_length", ("emp_length",), partial(map_text, code=_years)),
+    *(EncodedColumn(f"{name}_recency", (name,), _recency) for name in RECENCIES),
+    EncodedColumn("term", ("term",), partial(map_text, code=number_in)),  # months
+    EncodedColumn("issue_month", ("issue_d",), lambda dates: _months(dates) - _FIRST_MONTH),
+    EncodedColumn("credit_history_years", ("issue_d", "earliest_cr_line"), _years_between),
+    EncodedColumn("emp_length", ("emp_length",), partial(map_text, code=_years)),
     *indicators("home_ownership", {name: (name,) for name in HOMES}),
     *indicators("verification_status", {name: (name,) for name in VERIFICATIONS}),
     *indicators("initial_list_status", {"w": ("w",)}),

@@ -14,7 +14,7 @@ from asyncdp_sim.data.declared.twin import Encoding
 from asyncdp_sim.data.lending import encode_as_published, encode_plain
 from asyncdp_sim.data.lending.columns import NEEDED, loan_rows, require_columns
 from asyncdp_sim.data.lending.drift import TABLE_ROWS, drifting
-from asyncdp_sim.data.lending.rows import InTurn, projected
+from asyncdp_sim.data.lending.rows import RowsOfLaw, projected
 from asyncdp_sim.data.lending.twin import calibrated, public_table, twin_table
 from asyncdp_sim.data.splits import ByColumn, Shuffled, ValuesOf
 from asyncdp_sim.data.tables.neighbour import Swap
@@ -129,7 +129,7 @@ class LendingData(DeclaredData):
         public = public_table(self.encoding, self.public_records, streams)
         fit = self._projection(*self._public(public, 0, None))
         law = drifting(self.encoding) if self.drift else calibrated(self.encoding, "body")
-        rows = InTurn(law, streams.generator("data", "twin"))
+        rows = RowsOfLaw(law, streams.generator("data", "twin"))
         features, targets = projected(rows, records, len(public.columns), fit)
         table = OnDemand(
             encode=lambda _: public.matrix,

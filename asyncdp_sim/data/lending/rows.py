@@ -13,7 +13,7 @@ CHUNK_ROWS = 8192
 
 
 class Law(Protocol):
-    """What a chunk's normals become."""
+    """The way from a chunk's normals to its rows."""
 
     @property
     def n_variables(self) -> int:
@@ -35,7 +35,7 @@ class Law(Protocol):
         """
 
 
-class InTurn:
+class RowsOfLaw:
     """The rows of a law, from the first on; the same however many are asked for at a time."""
 
     def __init__(self, law: Law, generator: np.random.Generator) -> None:
@@ -59,7 +59,7 @@ class InTurn:
 
 
 def projected(
-    rows: InTurn, sizes: Sequence[int], n_columns: int, projection: Projection
+    rows: RowsOfLaw, sizes: Sequence[int], n_columns: int, projection: Projection
 ) -> tuple[list[Array], list[Array]]:
     """Return features, Fortran order, and targets (before any shift) of owners in turn.
 

@@ -30,7 +30,7 @@ from asyncdp_sim.data.declared.twin import (
     marginals_of,
     stored_beside,
 )
-from asyncdp_sim.data.lending.rows import InTurn
+from asyncdp_sim.data.lending.rows import RowsOfLaw
 from asyncdp_sim.streams import Scope, Streams
 
 Z_KNOTS: Array = np.linspace(-4.5, 4.5, 151)
@@ -51,7 +51,7 @@ class Twin(Marginals):
 
     def write(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
         """Draw rows (:data:`~asyncdp_sim.data.declared.twin.Write`)."""
-        InTurn(self, generator).write(matrix, target)
+        RowsOfLaw(self, generator).write(matrix, target)
 
     @property
     def n_variables(self) -> int:

@@ -47,7 +47,7 @@ _CODE = re.compile(r"(?:^|[^a-z])(?:code|codes|zip|plz|icd|drg)(?:$|[^a-z])")
 
 @dataclass(frozen=True)
 class ColumnLook:
-    """What was seen of a column.
+    """A column as it was seen.
 
     Attributes
     ----------

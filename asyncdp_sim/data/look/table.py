@@ -25,7 +25,7 @@ _WIDEST = 34
 
 @dataclass(frozen=True, eq=False)
 class TableLook:
-    """What was seen of a table.
+    """A table as it was seen.
 
     Attributes
     ----------

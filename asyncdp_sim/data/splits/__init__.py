@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 from asyncdp_sim.data.splits.by_column import ByColumn, name_of, rows_by_value
 from asyncdp_sim.data.splits.dirichlet import Dirichlet
 from asyncdp_sim.data.splits.in_turn import InOrder, Shuffled
-from asyncdp_sim.data.splits.kind import Asked, Owned, SplitKind, ValuesOf, require_records
+from asyncdp_sim.data.splits.kind import Owned, SplitKind, TableToSplit, ValuesOf, require_records
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.families import FAMILY_BY_NAME
 from asyncdp_sim.faults import faults_of
@@ -43,7 +43,6 @@ Split = Annotated[
 """Every way to split a table; a new one joins by its line here."""
 
 __all__ = [
-    "Asked",
     "ByColumn",
     "Dirichlet",
     "InOrder",
@@ -51,6 +50,7 @@ __all__ = [
     "Shuffled",
     "Split",
     "SplitKind",
+    "TableToSplit",
     "ValuesOf",
     "name_of",
     "require_records",

@@ -8,7 +8,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Rows
-from asyncdp_sim.data.splits.kind import Asked, Owned, SplitKind, ValuesOf
+from asyncdp_sim.data.splits.kind import Owned, SplitKind, TableToSplit, ValuesOf
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.notices import Counted
 from asyncdp_sim.spec import about
@@ -40,7 +40,7 @@ class ByColumn(SplitKind):
         return tuple(map(name_of, _in_order(_groups(values, self.least)[0])))
 
     @override
-    def owned(self, asked: Asked) -> Owned:
+    def owned(self, asked: TableToSplit) -> Owned:
         values = asked.values_of(self.column)[: asked.available]
         how = (asked.n_owners, asked.records, self.least)
         rows, notes = rows_by_value(self.column, values, *how)

@@ -8,7 +8,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Array, Rows
-from asyncdp_sim.data.splits.kind import Asked, Owned, SplitKind
+from asyncdp_sim.data.splits.kind import Owned, SplitKind, TableToSplit
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.notices import Counted, Ends
 from asyncdp_sim.spec import about
@@ -87,7 +87,7 @@ class Dirichlet(SplitKind):
         return ()
 
     @override
-    def owned(self, asked: Asked) -> Owned:
+    def owned(self, asked: TableToSplit) -> Owned:
         count, n_owners = asked.available if self.rows is None else self.rows, asked.n_owners
         asked.require_rows(count)
         known, streams = asked.known, asked.streams

@@ -8,7 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Rows
-from asyncdp_sim.data.splits.kind import Asked, Owned, SplitKind, ValuesOf, require_records
+from asyncdp_sim.data.splits.kind import Owned, SplitKind, TableToSplit, ValuesOf, require_records
 from asyncdp_sim.streams import Scope, Streams
 
 
@@ -24,7 +24,7 @@ class InTurn(SplitKind):
         return ()
 
     @override
-    def owned(self, asked: Asked) -> Owned:
+    def owned(self, asked: TableToSplit) -> Owned:
         wanted = require_records(asked.records, asked.n_owners)
         asked.require_rows(sum(wanted))
         order, ends = self.order(asked.available, asked.streams), np.cumsum(wanted)

@@ -17,7 +17,7 @@ ValuesOf = Callable[[str], Sequence[object]]
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class TableToSplit:
     """A table whose rows are to be given to owners.
 
     Attributes
@@ -66,7 +66,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Owned:
-    """Which rows of a table are whose.
+    """The rows of a table, by owner.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class SplitKind(Kind):
         """Return the owners' names by a column's values over the rows that owners may hold."""
 
     @abstractmethod
-    def owned(self, asked: Asked) -> Owned:
+    def owned(self, asked: TableToSplit) -> Owned:
         """Return which rows are whose.
 
         Raises

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from asyncdp_sim.data.stand_ins.fitted import FittedTwin
-from asyncdp_sim.data.stand_ins.kind import Drawn, Known, StandInKind
+from asyncdp_sim.data.stand_ins.kind import PublicKnowledge, StandInKind, StandInRows
 from asyncdp_sim.data.stand_ins.moments import DeclaredMoments
 from asyncdp_sim.data.stand_ins.public_rows import PublicRows
 from asyncdp_sim.families import FAMILY_BY_NAME
@@ -13,10 +13,10 @@ StandIn = Annotated[PublicRows | FittedTwin | DeclaredMoments, FAMILY_BY_NAME]
 
 __all__ = [
     "DeclaredMoments",
-    "Drawn",
     "FittedTwin",
-    "Known",
+    "PublicKnowledge",
     "PublicRows",
     "StandIn",
     "StandInKind",
+    "StandInRows",
 ]

@@ -8,8 +8,8 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Array, Rows
-from asyncdp_sim.data.stand_ins.kind import Drawn, Known, StandInKind
-from asyncdp_sim.data.stand_ins.unlike import Unlike, alike, half, last, require_targets, unlike
+from asyncdp_sim.data.stand_ins.kind import PublicKnowledge, StandInKind, StandInRows
+from asyncdp_sim.data.stand_ins.unlike import Unlikeness, alike, half, last, require_targets, unlike
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.streams import Scope, Streams
 
@@ -19,7 +19,7 @@ LABELS = 2
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """How often a row of owner i has the features of which public row.
+    """Counts of the rows of owner i that have the features of each public row.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class FittedTwin(StandInKind):
         return (cls(), cls(redrawn=3))
 
     @override
-    def drawn(self, known: Known, streams: Streams | Scope) -> Drawn:
+    def drawn(self, known: PublicKnowledge, streams: Streams | Scope) -> StandInRows:
         require_targets(known)
         rows = half(known, self.redrawn, streams)
         x, y = known.features[rows], known.targets[rows]
@@ -138,7 +138,7 @@ class FittedTwin(StandInKind):
             "errors is left out, which is not in the ±; where gradients are clipped, skewed errors "
             "make ψ larger than this",
         )
-        return Drawn(owners, others, doubts)
+        return StandInRows(owners, others, doubts)
 
 
 def _require_numbers(targets: Array) -> None:
@@ -160,7 +160,7 @@ def _require_numbers(targets: Array) -> None:
         raise DataError([Fault("data.stand_in.kind", given, allowed)])
 
 
-def _places(like: Rows, weight: Array, found: Unlike) -> _Rows:
+def _places(like: Rows, weight: Array, found: Unlikeness) -> _Rows:
     """Return how often owners' rows are which public ones: each equally often over all owners."""
     total = len(like)
     own = [np.flatnonzero(like == i) for i in range(len(weight))]
@@ -180,7 +180,7 @@ def _fitted(
     y: Array,
     places: _Rows,
     weight: Array,
-    found: Unlike,
+    found: Unlikeness,
     generators: list[np.random.Generator],
 ) -> _Law:
     """Return the model; random slopes are drawn first of all from their owners' streams."""

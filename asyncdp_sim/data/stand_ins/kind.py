@@ -13,8 +13,8 @@ from asyncdp_sim.streams import Scope, Streams
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """What anybody may know of a table: its public rows, and how many rows each owner has.
+class PublicKnowledge:
+    """Public facts of a table: its public rows, and how many rows each owner has.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Known:
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class StandInRows:
     """Rows in place of private ones.
 
     Attributes
@@ -62,7 +62,7 @@ class Drawn:
 
 
 class StandInKind(Kind):
-    """What is drawn in place of private rows."""
+    """A way to draw rows in place of private ones."""
 
     words: ClassVar[str]
     """What is drawn."""
@@ -92,7 +92,7 @@ class StandInKind(Kind):
         return () if self.redrawn == 0 else (self.redrawn,)
 
     @abstractmethod
-    def drawn(self, known: Known, streams: Streams | Scope) -> Drawn:
+    def drawn(self, known: PublicKnowledge, streams: Streams | Scope) -> StandInRows:
         """Return rows in place of private ones.
 
         Raises

@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.stand_ins.apart import apart
-from asyncdp_sim.data.stand_ins.kind import Drawn, Known, StandInKind
+from asyncdp_sim.data.stand_ins.kind import PublicKnowledge, StandInKind, StandInRows
 from asyncdp_sim.data.stand_ins.release import KEY, Release, read_release
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.spec import about
@@ -46,7 +46,7 @@ class DeclaredMoments(StandInKind):
         return (cls(path="moments.toml"), cls(path="moments.json", redrawn=1))
 
     @override
-    def drawn(self, known: Known, streams: Streams | Scope) -> Drawn:
+    def drawn(self, known: PublicKnowledge, streams: Streams | Scope) -> StandInRows:
         release, p = read_release(self.path), known.features.shape[1]
         if release.features != p:
             given, allowed = f"moments of {release.features} features", f"data.features is {p}"
@@ -79,7 +79,7 @@ class DeclaredMoments(StandInKind):
         generator = self.of_others(streams)
         others = gaussian_rows(mean, known.others, generator)
         unnamed = sum(name not in entries for name in called)
-        return Drawn(owners, others, _doubts(release, raised, p + 1, unnamed, own))
+        return StandInRows(owners, others, _doubts(release, raised, p + 1, unnamed, own))
 
 
 def noise(law: str, deviation: float, size: int, generator: np.random.Generator) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Array, Rows
-from asyncdp_sim.data.stand_ins.kind import Drawn, Known, StandInKind
+from asyncdp_sim.data.stand_ins.kind import PublicKnowledge, StandInKind, StandInRows
 from asyncdp_sim.data.stand_ins.unlike import alike, half, last, require_targets, unlike
 from asyncdp_sim.streams import Scope, Streams
 
@@ -37,7 +37,7 @@ class PublicRows(StandInKind):
         return (cls(), cls(redrawn=2))
 
     @override
-    def drawn(self, known: Known, streams: Streams | Scope) -> Drawn:
+    def drawn(self, known: PublicKnowledge, streams: Streams | Scope) -> StandInRows:
         require_targets(known)
         rows = half(known, self.redrawn, streams)
         like = known.like[rows]
@@ -52,8 +52,10 @@ class PublicRows(StandInKind):
             owners.append(_taken(known, rows[places]))
         generator = self.of_others(streams)
         others = _taken(known, rows[generator.integers(len(rows), size=known.others)])
-        return Drawn(owners, others, (*alike(known, found, "are as all together"), *last(known)))
+        return StandInRows(
+            owners, others, (*alike(known, found, "are as all together"), *last(known))
+        )
 
 
-def _taken(known: Known, rows: Rows) -> tuple[Array, Array]:
+def _taken(known: PublicKnowledge, rows: Rows) -> tuple[Array, Array]:
     return known.features[rows], known.targets[rows]

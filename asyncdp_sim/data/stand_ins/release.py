@@ -18,7 +18,7 @@ Law = Literal["laplace", "gaussian", "none"]
 
 
 class OwnerMoments(Spec):
-    """What one owner released, or all owners together.
+    """The release of one owner, or of all owners together.
 
     Attributes
     ----------

@@ -6,7 +6,7 @@ import numpy as np
 
 from asyncdp_sim.data.dataset import Array, Rows
 from asyncdp_sim.data.stand_ins.apart import apart
-from asyncdp_sim.data.stand_ins.kind import Known
+from asyncdp_sim.data.stand_ins.kind import PublicKnowledge
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.words import number
@@ -20,8 +20,8 @@ THE_LAST = (
 
 
 @dataclass(frozen=True, eq=False)
-class Unlike:
-    """How unlike owners are by the public rows.
+class Unlikeness:
+    """The distances between owners, by the public rows.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Unlike:
     seen: Rows
 
 
-def half(known: Known, redrawn: int, streams: Streams | Scope) -> Rows:
+def half(known: PublicKnowledge, redrawn: int, streams: Streams | Scope) -> Rows:
     """Return which public rows are used: all, or in a redraw a random half of them."""
     rows = np.arange(len(known.targets))
     if redrawn == 0:
@@ -52,7 +52,7 @@ def half(known: Known, redrawn: int, streams: Streams | Scope) -> Rows:
     return np.sort(generator.permutation(rows)[: (len(rows) + 1) // 2])
 
 
-def require_targets(known: Known) -> None:
+def require_targets(known: PublicKnowledge) -> None:
     """Refuse public rows whose targets are all 0, as they are taken: nothing is learned of them.
 
     Raises
@@ -70,13 +70,13 @@ def require_targets(known: Known) -> None:
     raise DataError([Fault("data.public_records", given, allowed)])
 
 
-def unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> Unlike:
+def unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> Unlikeness:
     """Measure owners' slopes x(y − xᵀθ*) at the least squares of all, in the metric of H⁻¹.
 
     Parameters
     ----------
     features, targets, like
-        As in :class:`~asyncdp_sim.data.stand_ins.kind.Known`.
+        As in :class:`~asyncdp_sim.data.stand_ins.kind.PublicKnowledge`.
     n_owners : int
     """
     shares, ways = np.zeros(n_owners), np.zeros((n_owners, features.shape[1]))
@@ -87,7 +87,7 @@ def unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> Unlike
     seen = np.flatnonzero(counts)
     total = int(counts.sum())
     if len(seen) < 2 or total <= len(seen):
-        return Unlike(0.0, 0.0, shares, ways, seen)
+        return Unlikeness(0.0, 0.0, shares, ways, seen)
     inverse = np.linalg.pinv(x.T @ x / len(y), hermitian=True)
     error = y - x @ (inverse @ (x.T @ y / len(y)))
     slopes, owners = (x * error[:, None])[of_owners], like[of_owners]
@@ -102,16 +102,16 @@ def unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> Unlike
     shares[seen], ways[seen] = found.shares, own @ inverse
     least = float(np.mean(np.square(error)))
     scale = 1 / least if least > 0 else 0.0
-    return Unlike(found.variance * scale, found.half_width * scale, shares, ways, seen)
+    return Unlikeness(found.variance * scale, found.half_width * scale, shares, ways, seen)
 
 
-def alike(known: Known, found: Unlike, others: str) -> tuple[str, ...]:
+def alike(known: PublicKnowledge, found: Unlikeness, others: str) -> tuple[str, ...]:
     """Say how unlike owners are taken to be, and why.
 
     Parameters
     ----------
-    known : Known
-    found : Unlike
+    known : PublicKnowledge
+    found : Unlikeness
     others : str
         What owners are of which no public row is one.
     """
@@ -142,7 +142,7 @@ def alike(known: Known, found: Unlike, others: str) -> tuple[str, ...]:
     return tuple(told)
 
 
-def last(known: Known) -> tuple[str, ...]:
+def last(known: PublicKnowledge) -> tuple[str, ...]:
     """Say what the last rows of a table may be, and what they are for all to see."""
     told = []
     values = np.unique(known.targets[~np.isnan(known.targets)])

@@ -29,7 +29,7 @@ _POINT = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:,\d{3})+)\.\d+")
 
 @dataclass(frozen=True)
 class FileForm:
-    """How a CSV is written.
+    """The form of a CSV: its separator, decimal sign and character set.
 
     Attributes
     ----------

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FileRows:
-    """Where each row of a table stands, in one file or in several.
+    """The place of each row of a table, in one file or in several.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ PublicRecords = Annotated[int, Field(ge=0)]
 
 
 class TableFields(DataKind):
-    """What a scenario says of a table."""
+    """The fields of a table of any kind."""
 
     path: Annotated[
         str | None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array, Dataset, Rows, Source, Table, take
-from asyncdp_sim.data.splits import Asked, Owned, ValuesOf, require_records
+from asyncdp_sim.data.splits import Owned, TableToSplit, ValuesOf, require_records
 from asyncdp_sim.data.tables.file_rows import FileRows
 from asyncdp_sim.data.tables.gathering import Gathering
 from asyncdp_sim.data.tables.held_out import keep_apart, said
@@ -90,7 +90,7 @@ class TableRecipe(TableFields):
         first_public = self._first_public(total, gathering)
         available = total if self.public_overlap else first_public
         held_back = 0 if self.public_overlap else self.public_records
-        asked = Asked(
+        asked = TableToSplit(
             values_of, available, held_back, n_owners, records, streams,
             table.target, table.target[first_public:],
         )  # fmt: skip

@@ -18,7 +18,7 @@ from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.kit.style import THEORY, canvas, colours, plain_text, style
 from asyncdp_sim.figures.runs import convergence
-from asyncdp_sim.figures.runs.convergence import Line, draw_quartiles, quartile_rows
+from asyncdp_sim.figures.runs.convergence import CurveLine, draw_quartiles, quartile_rows
 
 Array = npt.NDArray[np.float64]
 NOTHING = 1e-300  # of a ψ: below, no ratio is taken
@@ -39,7 +39,7 @@ def draw_comparison(results: Mapping[str, Result], folder: Path) -> list[Path]:
     ResultError
         If a curve is absent or damaged, or the folder cannot be written to.
     """
-    lines = [Line(result, plain_text(name)) for name, result in results.items()]
+    lines = [CurveLine(result, plain_text(name)) for name, result in results.items()]
     drawn = [convergence.by_update(lines)]
     if any(line.result.summary["simulated_time"] > 0 for line in lines):
         drawn.append(convergence.by_time(lines))
@@ -50,7 +50,7 @@ def draw_comparison(results: Mapping[str, Result], folder: Path) -> list[Path]:
     return [save(picture, folder) for picture in drawn]
 
 
-def psi_ratio(lines: Sequence[Line]) -> Picture | None:
+def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
     """Draw ψ of results over that of the first one, within the replicates that both have.
 
     None where no result has k and replicates in common with the first, of one seed.

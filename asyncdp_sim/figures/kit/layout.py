@@ -31,7 +31,7 @@ class _Margins(NamedTuple):
     above: Array
 
 
-class Measured(LayoutEngine):
+class MeasuredLayout(LayoutEngine):
     """A layout of axes in one grid, under legends outside and above a label of the whole figure.
 
     matplotlib's constrained layout measures everything twice, since ticks hang on the size of axes,

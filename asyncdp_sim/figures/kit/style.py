@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from asyncdp_sim.figures.kit.layout import Measured
+from asyncdp_sim.figures.kit.layout import MeasuredLayout
 from asyncdp_sim.scenario import Participants
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -65,7 +65,7 @@ def sheet(width: float, height: float, *, measured: bool = True) -> Figure:
 
     Its axes are in one grid, laid out by what is written around them, unless it is not measured.
     """
-    figure = Figure(figsize=(width, height), layout=Measured() if measured else None)
+    figure = Figure(figsize=(width, height), layout=MeasuredLayout() if measured else None)
     FigureCanvasAgg(figure)
     return figure
 

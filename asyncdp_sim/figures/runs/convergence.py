@@ -44,7 +44,7 @@ Quartiles = tuple[Array, Array]
 
 
 @dataclass(frozen=True)
-class Line:
+class CurveLine:
     """One line of the figure.
 
     Attributes
@@ -61,12 +61,12 @@ class Line:
     published: float | None = None
 
 
-def by_update(lines: Sequence[Line], *, why: str = "") -> Picture:
+def by_update(lines: Sequence[CurveLine], *, why: str = "") -> Picture:
     """Draw median and quartiles of ψ(θ_L,k) against k, one colour per line.
 
     Parameters
     ----------
-    lines : sequence of Line
+    lines : sequence of CurveLine
     why : str
         Why published points lie elsewhere than the lines, in a few words.
 
@@ -81,7 +81,7 @@ def by_update(lines: Sequence[Line], *, why: str = "") -> Picture:
     return _drawn("convergence-by-update", lines, "k", "update $k$", caption, why)
 
 
-def by_time(lines: Sequence[Line], *, why: str = "") -> Picture:
+def by_time(lines: Sequence[CurveLine], *, why: str = "") -> Picture:
     """Draw median and quartiles of ψ against simulated time; every replicate is a step function.
 
     Parameters as in :func:`by_update`.
@@ -162,7 +162,7 @@ def line_marks(count: int) -> list[str | None]:
 
 
 def quartile_rows(
-    lines: Sequence[Line], axis: str, **found: Sequence[Quartiles]
+    lines: Sequence[CurveLine], axis: str, **found: Sequence[Quartiles]
 ) -> dict[str, npt.NDArray[Any]]:
     """Return the names of lines, the grid of each, and quartiles of figures by name, as columns."""
     grids = [grid for grid, _ in next(iter(found.values()))]
@@ -175,7 +175,7 @@ def quartile_rows(
 
 
 def _drawn(
-    name: str, lines: Sequence[Line], axis: str, across: str, caption: str, why: str
+    name: str, lines: Sequence[CurveLine], axis: str, across: str, caption: str, why: str
 ) -> Picture:
     alone = len(lines) == 1 and lines[0].name == ""
     since = _first_instant(lines) if axis == "time" else None
@@ -216,10 +216,10 @@ def _drawn(
 
 
 def _distinct(
-    lines: Sequence[Line], found: Sequence[Quartiles]
-) -> tuple[list[Line], list[Quartiles]]:
+    lines: Sequence[CurveLine], found: Sequence[Quartiles]
+) -> tuple[list[CurveLine], list[Quartiles]]:
     """Return the lines that differ, with their quartiles; what hides another has both names."""
-    kept: dict[object, tuple[Line, Quartiles]] = {}
+    kept: dict[object, tuple[CurveLine, Quartiles]] = {}
     for line, (grid, values) in zip(lines, found, strict=True):
         what = grid.tobytes(), values.tobytes(), line.published
         hidden = f"{kept[what][0].name}; the same: " if what in kept else ""
@@ -227,13 +227,13 @@ def _distinct(
     return [line for line, _ in kept.values()], [drawn for _, drawn in kept.values()]
 
 
-def fitness_of(lines: Sequence[Line]) -> str:
+def fitness_of(lines: Sequence[CurveLine]) -> str:
     """Return what ψ is called where these lines come from."""
     origins = {str(line.result.scenario.get("source", "")).partition(",")[0] for line in lines}
     return FITNESS.get(origins.pop(), USUAL) if len(origins) == 1 else USUAL
 
 
-def _first_instant(lines: Sequence[Line]) -> float | None:
+def _first_instant(lines: Sequence[CurveLine]) -> float | None:
     """Return where a logarithmic axis of time begins; None where the axis is linear.
 
     That is the earliest recorded update, but at most three decades before the earliest end.
@@ -249,21 +249,21 @@ def _first_instant(lines: Sequence[Line]) -> float | None:
 
 
 def _mark_published(
-    axes: Axes, lines: Sequence[Line], found: Sequence[Quartiles], shades: Sequence[str]
+    axes: Axes, lines: Sequence[CurveLine], found: Sequence[Quartiles], shades: Sequence[str]
 ) -> None:
     for line, (grid, _), shade in zip(lines, found, shades, strict=True):
         if line.published is not None:
             axes.plot(grid[-1], line.published, clip_on=False, zorder=5, **_diamond(shade))
 
 
-def _drawn_of(lines: Sequence[Line]) -> str:
+def _drawn_of(lines: Sequence[CurveLine]) -> str:
     """Return what a caption begins with: of one replicate there is neither median nor band."""
     if any(len(line.result.replicates) > 1 for line in lines):
         return "Median (line) and 25–75 % band of the"
     return "One replicate's"
 
 
-def _explain(figure: Figure, lines: Sequence[Line], named: Sequence[str]) -> None:
+def _explain(figure: Figure, lines: Sequence[CurveLine], named: Sequence[str]) -> None:
     """Say above the axes what line, band and marker are, and what the colours ``named`` mean.
 
     Other colours are named where their lines end.
@@ -295,7 +295,7 @@ def _diamond(shade: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _remarks(lines: Sequence[Line]) -> str:
+def _remarks(lines: Sequence[CurveLine]) -> str:
     said = "; bands in the CSV alone" if len(lines) > MOST_BANDS else ""
     said += "; after its last update a replicate keeps its value"
     if any(line.published is not None for line in lines):

@@ -16,17 +16,17 @@ from asyncdp_sim.figures.kit.style import (
     panels,
     style,
 )
-from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.runs.profit import ALONE, OWN
 from asyncdp_sim.measures.scores import SCORES, Score
 
 
-def by_owner(lines: Sequence[Line]) -> Picture:
+def by_owner(lines: Sequence[CurveLine]) -> Picture:
     """Draw the headline score of every owner: of its own model, of the private one, and of θ*.
 
     Parameters
     ----------
-    lines : sequence of Line
+    lines : sequence of CurveLine
         Results of the same owners, with held-out rows and owners alone; at least one.
 
     Raises

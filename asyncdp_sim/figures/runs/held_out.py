@@ -15,7 +15,7 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.kit.style import THEORY, colours, panels, plain_numbers, style
-from asyncdp_sim.figures.runs.convergence import Line, draw_quartiles, quartile_rows, quartiles
+from asyncdp_sim.figures.runs.convergence import CurveLine, draw_quartiles, quartile_rows, quartiles
 
 REFERENCES = {
     "held_out_optimum": ("θ*: all together, without privacy", "--"),
@@ -26,14 +26,14 @@ ROOM = 1.5
 """Losses above so many times the largest end are cut off, that the ends can be told apart."""
 
 
-def curves(lines: Sequence[Line]) -> Picture:
+def curves(lines: Sequence[CurveLine]) -> Picture:
     """Draw ψ on the rows trained on against k, and below it the mean loss on held-out rows.
 
     Beside it stand the loss of θ* on these rows, and that of every row under its owner's θ_i*.
 
     Parameters
     ----------
-    lines : sequence of Line
+    lines : sequence of CurveLine
         Results with held-out rows; at least one.
 
     Raises

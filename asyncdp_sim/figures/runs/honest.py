@@ -7,15 +7,15 @@ import numpy as np
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.runs import errors, held_out, profit, psi_split
-from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.runs.convergence import CurveLine
 
 
-def figures(lines: Sequence[Line], notes: list[str]) -> list[tuple[Picture, list[Result]]]:
+def figures(lines: Sequence[CurveLine], notes: list[str]) -> list[tuple[Picture, list[Result]]]:
     """Draw what the results know of all this; say in ``notes`` which of them are left out.
 
     Parameters
     ----------
-    lines : sequence of Line
+    lines : sequence of CurveLine
     notes : list of str
         Grows.
 
@@ -44,7 +44,7 @@ def figures(lines: Sequence[Line], notes: list[str]) -> list[tuple[Picture, list
     return drawn
 
 
-def _of_the_same_owners(lines: Sequence[Line]) -> list[Line]:
+def _of_the_same_owners(lines: Sequence[CurveLine]) -> list[CurveLine]:
     """Return the lines whose owners alone are those of the first that knows them; two or more."""
     known = [line for line in lines if "profits_psi" in line.result.summary]
     alone = [line.result.of_owners("psi_alone")[0] for line in known]

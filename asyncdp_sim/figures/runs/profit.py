@@ -25,7 +25,7 @@ from asyncdp_sim.figures.kit.style import (
     plain_text,
     style,
 )
-from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.runs.convergence import CurveLine
 
 Array = npt.NDArray[np.float64]
 WIDE = 3.0  # ratios of losses that exceed this are on a logarithmic axis
@@ -35,12 +35,12 @@ ALONE: dict[str, Any] = {
 }  # fmt: skip
 
 
-def by_owner(lines: Sequence[Line]) -> Picture:
+def by_owner(lines: Sequence[CurveLine]) -> Picture:
     """Draw ψ(θ_i*) of every owner beside E ψ(θ_L,T), and both models on its own held-out rows.
 
     Parameters
     ----------
-    lines : sequence of Line
+    lines : sequence of CurveLine
         Results of the same owners that know θ_i* (``run.alone``); at least one. The lower panel
         is left out unless all of them held out rows.
 
@@ -103,7 +103,7 @@ def by_owner(lines: Sequence[Line]) -> Picture:
 
 
 def _unseen(
-    axes: Axes, lines: Sequence[Line], shades: Sequence[str], owners: npt.NDArray[Any]
+    axes: Axes, lines: Sequence[CurveLine], shades: Sequence[str], owners: npt.NDArray[Any]
 ) -> dict[str, npt.NDArray[Any]]:
     """Draw the losses on each owner's own held-out rows, over that of θ*; return all as columns."""
     together, alone = (

@@ -13,7 +13,7 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.kit.style import BAND, BLUE, OKABE_ITO, panels, style
-from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.runs.convergence import CurveLine
 
 Array = npt.NDArray[np.float64]
 PARTS = {
@@ -27,14 +27,14 @@ REST = "bias, selection and transient, not told apart"
 NAME = 16  # letters of a cell's name in one line
 
 
-def stacked(lines: Sequence[Line]) -> Picture:
+def stacked(lines: Sequence[CurveLine]) -> Picture:
     """Draw the mean of ψ after the last update, and below it the shares of its parts.
 
     What is negative hangs below zero; the shares of a bar sum to 100 %.
 
     Parameters
     ----------
-    lines : sequence of Line
+    lines : sequence of CurveLine
         Results with ``psi_split``; at least one.
 
     Raises

@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 
 from asyncdp_sim.figures.kit.style import plain_text
 from asyncdp_sim.figures.spacetime import style
-from asyncdp_sim.figures.spacetime.marks import BROADCAST, ON_LEARNER, UPDATE, Mark
+from asyncdp_sim.figures.spacetime.marks import BROADCAST, ON_LEARNER, UPDATE, DrawnMark
 from asyncdp_sim.figures.spacetime.style import (
     ARROWS,
     BARRIER,
@@ -70,9 +70,9 @@ class Scene:
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
 
-    def draw(self, found: Sequence[Mark], first_k: int = 1) -> None:
+    def draw(self, found: Sequence[DrawnMark], first_k: int = 1) -> None:
         """Draw the marks of the window; its first update is number ``first_k``."""
-        by_kind: dict[str, list[Mark]] = {}
+        by_kind: dict[str, list[DrawnMark]] = {}
         for mark in found:
             by_kind.setdefault(mark.what, []).append(mark)
         self._seen = set(by_kind)
@@ -97,10 +97,10 @@ class Scene:
             keys.append(Patch(facecolor=ARROWS[ANSWER].colour, label="on air, by how it ends"))
         return keys
 
-    def _home(self, mark: Mark) -> float:
+    def _home(self, mark: DrawnMark) -> float:
         return 0.0 if mark.what in ON_LEARNER else float(self._row[mark.owner])
 
-    def _lines(self, absent: Iterable[Mark]) -> None:
+    def _lines(self, absent: Iterable[DrawnMark]) -> None:
         """Draw the learner's line, and each owner's, dotted while it is offline."""
         start, end = self._window
         away: dict[int, list[tuple[int, int]]] = {owner: [] for owner in self._row}
@@ -118,7 +118,7 @@ class Scene:
         self._put(present, color=style.DARK, linewidth=0.7, zorder=1)
         self._put(gone, color=style.GRAY, linewidth=0.7, linestyle=(0, (1, 3)), zorder=1)
 
-    def _messages(self, what: str, some: Sequence[Mark]) -> None:
+    def _messages(self, what: str, some: Sequence[DrawnMark]) -> None:
         look = ARROWS[what]
         start, end = (
             np.array([_units(getattr(m, place)) for m in some]) for place in ("start", "end")
@@ -144,7 +144,7 @@ class Scene:
             on_air = [m._replace(end=min(m.end, m.start + self._airtime)) for m in some]
             self._bars(on_air, look.colour, 0.11)
 
-    def _bars(self, some: Sequence[Mark], colour: str, half: float) -> None:
+    def _bars(self, some: Sequence[DrawnMark], colour: str, half: float) -> None:
         corners = []
         for mark in some:
             left, right, y = _units(mark.start), _units(mark.end), self._home(mark)
@@ -153,12 +153,12 @@ class Scene:
         bars = PolyCollection(corners, facecolor=colour, edgecolor="none", zorder=2)
         self._axes.add_collection(bars, autolim=False)
 
-    def _strokes(self, what: str, some: Sequence[Mark]) -> None:
+    def _strokes(self, what: str, some: Sequence[DrawnMark]) -> None:
         colour, half = STROKES[what]
         places = [(_units(mark.start), self._home(mark)) for mark in some]
         self._put([((x, y - half), (x, y + half)) for x, y in places], color=colour, zorder=5)
 
-    def _broadcasts(self, sent: Iterable[Mark], queries: Iterable[Mark]) -> None:
+    def _broadcasts(self, sent: Iterable[DrawnMark], queries: Iterable[DrawnMark]) -> None:
         """Draw a line to all owners for queries that take no time."""
         travelling = {query.message for query in queries}
         at = [_units(mark.start) for mark in sent if mark.message not in travelling]
@@ -166,7 +166,7 @@ class Scene:
         look = {"color": ARROWS[QUERY].colour, "linewidth": 0.9, "zorder": 3}
         self._put([((x, 0.0), (x, depth)) for x in at], **look)
 
-    def _numbers(self, updates: Sequence[Mark], first_k: int) -> None:
+    def _numbers(self, updates: Sequence[DrawnMark], first_k: int) -> None:
         """Write k above updates, as many as have room."""
         start, end = (_units(tick) for tick in self._window)
         room = (end - start) * INCHES_PER_NUMBER / self._inches

@@ -16,7 +16,7 @@ from asyncdp_sim.figures.spacetime.axes import Scene
 from asyncdp_sim.figures.spacetime.marks import (
     MESSAGES,
     UPDATE,
-    Mark,
+    DrawnMark,
     marks,
     most_active,
     of_owners,
@@ -105,16 +105,16 @@ def diagram(
     return Picture(name, figure, as_table(found), caption, label([result]))
 
 
-def as_table(found: Sequence[Mark]) -> dict[str, npt.NDArray[Any]]:
+def as_table(found: Sequence[DrawnMark]) -> dict[str, npt.NDArray[Any]]:
     """Return the marks as columns, times in model units."""
-    columns = list(zip(*found, strict=True)) or [()] * len(Mark._fields)
+    columns = list(zip(*found, strict=True)) or [()] * len(DrawnMark._fields)
     table: dict[str, npt.NDArray[Any]] = {
-        name: np.array(column) for name, column in zip(Mark._fields, columns, strict=True)
+        name: np.array(column) for name, column in zip(DrawnMark._fields, columns, strict=True)
     }
     return table | {name: to_units(table[name]) for name in ("start", "end")}
 
 
-def _shortened(found: Sequence[Mark], first: int, last: int, most: int) -> int:
+def _shortened(found: Sequence[DrawnMark], first: int, last: int, most: int) -> int:
     """Return the end of a window that has room for its messages."""
     sent = [mark.start for mark in found if mark.what in MESSAGES and mark.start >= first]
     return last if len(sent) <= most else max(sorted(sent)[most], first + 1)

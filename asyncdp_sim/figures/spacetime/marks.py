@@ -56,7 +56,7 @@ _ENDINGS = {
 }
 
 
-class Mark(NamedTuple):
+class DrawnMark(NamedTuple):
     """Something to draw.
 
     Attributes
@@ -77,7 +77,7 @@ class Mark(NamedTuple):
     end: int
 
 
-def marks(events: Events, end_tick: int) -> list[Mark]:
+def marks(events: Events, end_tick: int) -> list[DrawnMark]:
     """Return all that one replicate's events amount to, in the order of beginning."""
     found = [_lasting(span) for span in spans(events, end_tick) if span.name != EXCHANGE]
     found = [mark for mark in found if mark.end > mark.start or mark.what in MESSAGES]
@@ -86,16 +86,16 @@ def marks(events: Events, end_tick: int) -> list[Mark]:
             what = _INSTANTS[kind]
             if what == RETRY and detail == Detail.channel_busy:
                 what = SENSED
-            found.append(Mark(what, owner, message, attempt, tick, tick))
+            found.append(DrawnMark(what, owner, message, attempt, tick, tick))
     return sorted(found, key=lambda mark: (mark.start, mark.end))
 
 
-def within(found: Sequence[Mark], start: int, end: int) -> list[Mark]:
+def within(found: Sequence[DrawnMark], start: int, end: int) -> list[DrawnMark]:
     """Return the marks that touch the window [start, end), lasting ones cut by it included."""
     return [mark for mark in found if mark.start < end and mark.end >= start]
 
 
-def most_active(found: Sequence[Mark], most: int, owners: Sequence[int]) -> list[int]:
+def most_active(found: Sequence[DrawnMark], most: int, owners: Sequence[int]) -> list[int]:
     """Return the owners to show: all if they are few, else those with most marks, in order."""
     if len(owners) <= most:
         return list(owners)
@@ -104,11 +104,11 @@ def most_active(found: Sequence[Mark], most: int, owners: Sequence[int]) -> list
     return sorted(ranked[:most]) if ranked else list(owners[:most])
 
 
-def of_owners(found: Sequence[Mark], owners: Collection[int]) -> list[Mark]:
+def of_owners(found: Sequence[DrawnMark], owners: Collection[int]) -> list[DrawnMark]:
     """Return these owners' marks, and all that happens on the learner's own line."""
     return [m for m in found if m.owner in owners or m.what in ON_LEARNER]
 
 
-def _lasting(span: Span) -> Mark:
+def _lasting(span: Span) -> DrawnMark:
     what = span.name if span.ending is None else _ENDINGS.get((span.name, span.ending), span.name)
-    return Mark(what, span.owner, span.message, span.attempt, span.start, span.end)
+    return DrawnMark(what, span.owner, span.message, span.attempt, span.start, span.end)

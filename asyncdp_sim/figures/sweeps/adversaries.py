@@ -26,7 +26,7 @@ TURN: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 0.9}
 
 
 @dataclass(frozen=True)
-class Varied:
+class VariedAdversaries:
     """The panels of this picture, and the path that sets its lines apart.
 
     Attributes
@@ -48,7 +48,7 @@ class LiarSeries(Series):
     factor: float | None
 
 
-def varied(sweep: Sweep) -> Varied | str:
+def varied(sweep: Sweep) -> VariedAdversaries | str:
     """Return what is drawn against the number of liars, or in words why nothing is."""
     values = sweep.varying
     if len({liars(cell) for cell in sweep.cells if OWNERS in cell.values}) < 2:
@@ -59,7 +59,7 @@ def varied(sweep: Sweep) -> Varied | str:
         return f"too much is swept besides {OWNERS}: {', '.join([*others, FACTOR])}"
     if others and len(values[others[0]]) > MOST_SERIES:
         return f"{others[0]} has {len(values[others[0]])} values, more than {MOST_SERIES} lines"
-    return Varied(tuple(sorted(map(float, factors))), others[0] if others else None)
+    return VariedAdversaries(tuple(sorted(map(float, factors))), others[0] if others else None)
 
 
 def liars(cell: Cell) -> int:

@@ -48,7 +48,7 @@ class Varied:
 
 
 @dataclass(frozen=True)
-class Against(Series):
+class CellsOfLine(Series):
     """The cells that share a line, in ascending order of the swept number at ``path``.
 
     Attributes
@@ -93,7 +93,7 @@ def varied(sweep: Sweep, *, second: bool = False) -> Varied | str:
     return Varied(path, others[0], tuple(ordered[round(step * n)] for n in range(FEW_SERIES)))
 
 
-def select(sweep: Sweep, *, second: bool = False) -> list[Against] | str:
+def select(sweep: Sweep, *, second: bool = False) -> list[CellsOfLine] | str:
     """Return the lines against the swept number, or in words why there is none."""
     chosen = varied(sweep, second=second)
     if isinstance(chosen, str):
@@ -103,12 +103,12 @@ def select(sweep: Sweep, *, second: bool = False) -> list[Against] | str:
     if chosen.other is not None and len(chosen.shown) > 0:
         cells = tuple(c for c in cells if c.values[chosen.other] in chosen.shown)
         of = f"{len(chosen.shown)} of {len(sweep.varying[chosen.other])} values of {chosen.other}"
-    return Against.grouped(
+    return CellsOfLine.grouped(
         cells, lambda c: c.label(others), lambda c: float(c.values[path]), path=path, of=of
     )
 
 
-def panels(found: Sequence[Against], rows: Sequence[Table]) -> Figure:
+def panels(found: Sequence[CellsOfLine], rows: Sequence[Table]) -> Figure:
     """Draw small panels of what matters most against the swept number, with 95 % intervals."""
     path, shown = found[0].path, _shown(rows)
     lines = looks(len(found), markersize=4, linewidth=1.1)
@@ -225,12 +225,12 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
-def _rows(line: Against) -> Table:
+def _rows(line: CellsOfLine) -> Table:
     """Return what is drawn of one line: a row for every number."""
     return line.rows("series", line.path, **{what: of for what, (_, of) in FIGURES.items()})
 
 
-def _caption(found: Sequence[Against], rows: Sequence[Table]) -> str:
+def _caption(found: Sequence[CellsOfLine], rows: Sequence[Table]) -> str:
     shown = _shown(rows)
     names = [
         FIGURES[what][0].replace("\n", " ").replace("$\\psi$", "ψ").replace("$", "")

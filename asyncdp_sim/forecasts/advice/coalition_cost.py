@@ -37,7 +37,7 @@ def enough_answers(members: int, updates: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class EqualSizeCost:
-    """What a coalition costs by its number of members k, its records n_S and its noise W_S.
+    """The cost of a coalition by its number of members k, its records n_S and its noise W_S.
 
         cost = free[k] + b (1/n_S − 1/n) + noise[k] W_S/n_S²,   W_S = Σ_S w_i,   w_i = n_i² v_i,
 

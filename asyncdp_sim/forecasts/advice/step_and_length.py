@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.forecasts.advice.coalition_cost import enough_answers, steps
-from asyncdp_sim.forecasts.advice.invite import spread_of
+from asyncdp_sim.forecasts.advice.invitations.costs import spread_of
 from asyncdp_sim.forecasts.exact.assumptions import choice
 from asyncdp_sim.forecasts.exact.equal_sizes import one_size
 from asyncdp_sim.forecasts.exact.many_groups import Course
@@ -28,7 +28,7 @@ REFINED = 9
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class StepAndLength:
     """A choice of ρ and T, and what it comes to.
 
     Attributes
@@ -71,7 +71,7 @@ class Search:
     known: Population
     clipped: ClippedCourse | None
 
-    def lengths(self) -> list[Setting]:
+    def lengths(self) -> list[StepAndLength]:
         """Return the best ρ of each T from N to twice the scenario's."""
         n, updates = self.known.scenario.owners.count, self.known.scenario.run.updates
         tried = self._over(np.geomspace(n, max(2 * updates, n + 1), LENGTHS))
@@ -80,7 +80,7 @@ class Search:
         tried += self._over(np.geomspace(min(near), max(near), LENGTHS // 2))
         return sorted({each.updates: each for each in tried}.values(), key=lambda t: t.updates)
 
-    def best_rho(self, updates: int) -> Setting:
+    def best_rho(self, updates: int) -> StepAndLength:
         """Return the best ρ for a T, owners being taken to be of one size."""
         scenario = self.known.scenario
         answers = _answers(scenario, updates)
@@ -90,7 +90,7 @@ class Search:
         for _ in range(3):
             psi = self.one_size(scan, updates, answers)
             at = int(np.argmin(psi))
-            found = Setting(float(scan[at]), updates, answers, _finite(psi[at]))
+            found = StepAndLength(float(scan[at]), updates, answers, _finite(psi[at]))
             scan = np.geomspace(scan[max(at - 1, 0)], scan[min(at + 1, len(scan) - 1)], REFINED)
         return found
 
@@ -105,7 +105,7 @@ class Search:
         free, gain = one_size(self._course(updates), rho, members)
         return np.asarray(free + gain * noise if noise > 0 else free)
 
-    def moments(self, setting: Setting, scenario: Scenario) -> float | None:
+    def moments(self, setting: StepAndLength, scenario: Scenario) -> float | None:
         """Return E ψ of a choice, exactly where nothing is clipped; None where it is not known."""
         if self.clipped is not None:
             if setting.answers < _answers(scenario, setting.updates):
@@ -120,7 +120,7 @@ class Search:
         exact = Recursions().expect(here, objective, chosen)
         return None if exact.refuted(objective.theta_max) else _finite(exact.psi[-1])
 
-    def _over(self, lengths: Array) -> list[Setting]:
+    def _over(self, lengths: Array) -> list[StepAndLength]:
         return [self.best_rho(length) for length in sorted({round(t) for t in lengths.tolist()})]
 
     def _course(self, updates: int) -> Course:
@@ -136,7 +136,7 @@ class Search:
         )
 
 
-def cost_of(setting: Setting) -> float:
+def cost_of(setting: StepAndLength) -> float:
     """Return E ψ by moments, infinite where it is not known."""
     return np.inf if setting.moments is None else setting.moments
 
@@ -151,7 +151,7 @@ def _answers(scenario: Scenario, updates: int) -> int:
     return updates if follows else enough_answers(scenario.owners.count, updates)
 
 
-def with_choice(scenario: Scenario, setting: Setting) -> Scenario:
+def with_choice(scenario: Scenario, setting: StepAndLength) -> Scenario:
     """Return the scenario with another ρ, T and K."""
     changed: dict[str, Any] = {
         "algorithm": scenario.algorithm.with_step(setting.rho),

@@ -17,8 +17,8 @@ from asyncdp_sim.forecasts.advice.contest import (
     ends,
     winner,
 )
-from asyncdp_sim.forecasts.advice.invite import unlike
-from asyncdp_sim.forecasts.advice.step_and_length import Search, Setting, cost_of, with_choice
+from asyncdp_sim.forecasts.advice.invitations.costs import unlike
+from asyncdp_sim.forecasts.advice.step_and_length import Search, StepAndLength, cost_of, with_choice
 from asyncdp_sim.forecasts.advice.words import ESTIMATED, compared, following, gained, source
 from asyncdp_sim.forecasts.exact.clipping import clipped_course
 from asyncdp_sim.forecasts.population import choosing, population
@@ -38,10 +38,10 @@ EXACT = "exact for these owners; those tried, as if all owners had equally many 
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class SimulatedChoice:
     """A choice with what it came to in simulated runs, all of them those of the other choices."""
 
-    setting: Setting
+    setting: StepAndLength
     simulated: Played
 
     def __str__(self) -> str:
@@ -55,11 +55,11 @@ class Design:
 
     Attributes
     ----------
-    given, best : Shown
+    given, best : SimulatedChoice
         One and the same where no better choice was found.
-    others : tuple of Shown
+    others : tuple of SimulatedChoice
         The next best.
-    tried : tuple of Setting
+    tried : tuple of StepAndLength
         The best ρ of each T by moments, with all owners taken to have n/N records.
     choices : int
         Choices that were compared by simulated runs.
@@ -77,10 +77,10 @@ class Design:
         Whether the records are the twin's of a table that was not read.
     """
 
-    given: Shown
-    best: Shown
-    others: tuple[Shown, ...]
-    tried: tuple[Setting, ...]
+    given: SimulatedChoice
+    best: SimulatedChoice
+    others: tuple[SimulatedChoice, ...]
+    tried: tuple[StepAndLength, ...]
     choices: int
     scenario: Scenario
     basis: str
@@ -184,7 +184,7 @@ def tune(
         why = "no step with which learning converges was found"
         raise SpecError([Fault("algorithm.rho", "any of those tried", why)])
     answers = max(own.network.answers_allowed)
-    settings = [Setting(given.rho, own.run.updates, answers, None)]
+    settings = [StepAndLength(given.rho, own.run.updates, answers, None)]
     settings += [replace(each, rho=factor * each.rho) for factor in AROUND for each in near]
     scenes = [own, *(with_choice(own, each) for each in settings[1:])]
     light = partial(affordable, own, known.dataset, most=replicates)
@@ -198,7 +198,9 @@ def tune(
         figures = afresh([plays[at] for at in shown], runs, progress)
         found = dict(zip(shown, figures, strict=True))
     weighed = {
-        at: Shown(replace(settings[at], moments=search.moments(settings[at], scenes[at])), figure)
+        at: SimulatedChoice(
+            replace(settings[at], moments=search.moments(settings[at], scenes[at])), figure
+        )
         for at, figure in found.items()
     }
     best = weighed[order[0]]

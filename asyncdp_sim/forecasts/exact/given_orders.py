@@ -25,7 +25,7 @@ POINTS = 21
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class GivenOrders:
     """Expected ψ, averaged over orders of the updates.
 
     Attributes
@@ -55,7 +55,7 @@ def given(
     objectives: Sequence[Quadratic],
     owners: Indices,
     numbers: Indices | None = None,
-) -> Given | Unknown:
+) -> GivenOrders | Unknown:
     """Average exact moments given who updates when, or return why they are not those of learning.
 
     Parameters
@@ -99,7 +99,7 @@ def given(
         apart = (psi[:, :, -1] - alike[np.array(turns)]).mean(axis=1)
         one_more = 1.04 * float(apart.std(ddof=1)) * sqrt(1 + 1 / several)  # t, 24 degrees
         error = np.hypot(one_more, standard_error(alike[:, None])[-1])
-    return Given(
+    return GivenOrders(
         ks=ks,
         psi=np.asarray(psi.mean(axis=(0, 1))),
         half_width=1.98 * float(error),  # t, 124 degrees

@@ -10,7 +10,7 @@ from asyncdp_sim.forecasts.answer_noise import variance_of
 from asyncdp_sim.forecasts.exact.psi_spread import DRAWS
 from asyncdp_sim.forecasts.exact.sampled_answers import NormalSample, sample_spread
 from asyncdp_sim.forecasts.population import Population
-from asyncdp_sim.learning.algorithms import Rounds, Schedule
+from asyncdp_sim.learning.algorithms import Schedule, StepsInRounds
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.bounds.async_theorem2 import answer_noise
@@ -38,12 +38,12 @@ class InRounds:
     known : Population
     objective : Quadratic
         What the forecast is of.
-    algorithm : Rounds
+    algorithm : StepsInRounds
     """
 
     known: Population
     objective: Quadratic
-    algorithm: Rounds
+    algorithm: StepsInRounds
 
     @property
     def answers(self) -> Array:

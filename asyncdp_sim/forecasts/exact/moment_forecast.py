@@ -20,12 +20,12 @@ from asyncdp_sim.forecasts.exact.assumptions import (
 from asyncdp_sim.forecasts.exact.choose import Exact
 from asyncdp_sim.forecasts.exact.given_orders import given
 from asyncdp_sim.forecasts.exact.in_rounds import InRounds
-from asyncdp_sim.forecasts.exact.one_on_one import Expected, Recursions, process_of, shape_of
+from asyncdp_sim.forecasts.exact.one_on_one import ExpectedMoments, Recursions, process_of, shape_of
 from asyncdp_sim.forecasts.exact.psi_bound import psi_bound
 from asyncdp_sim.forecasts.exact.psi_spread import drawn, draws
 from asyncdp_sim.forecasts.exact.sampled_answers import NormalSample, sample_spread
 from asyncdp_sim.forecasts.exact.simulated_orders import Orders, orders
-from asyncdp_sim.forecasts.exact.unlike_owners import Unlike, unlike
+from asyncdp_sim.forecasts.exact.unlike_owners import UnlikeOwners, unlike
 from asyncdp_sim.forecasts.exact.update_times import pace
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.objectives import Quadratic
@@ -133,7 +133,9 @@ def moment_forecast(
     return _ordered(known, [objective], doubts)
 
 
-def _apart(found: MomentForecast | list[str], several: Unlike | None) -> MomentForecast | list[str]:
+def _apart(
+    found: MomentForecast | list[str], several: UnlikeOwners | None
+) -> MomentForecast | list[str]:
     """Add how far apart owners are taken to be."""
     if several is None or isinstance(found, list):
         return found
@@ -175,7 +177,7 @@ def _counted(known: Population, objective: Quadratic, chosen: Array) -> MomentFo
     quiet = loud = capped_moments(process, caps, **how)
     if np.any(variance > 0):
         loud = capped_moments(process, caps, variance, **how)
-    exact = Expected(loud, quiet, objective if known.judge is None else known.judge)
+    exact = ExpectedMoments(loud, quiet, objective if known.judge is None else known.judge)
     over = " over all counts of answers that budgets allow"
     return _exact(known, objective, exact, drawn(known, chosen, caps), None, None, over)
 
@@ -183,7 +185,7 @@ def _counted(known: Population, objective: Quadratic, chosen: Array) -> MomentFo
 def _exact(
     known: Population,
     objective: Quadratic,
-    exact: Expected,
+    exact: ExpectedMoments,
     owners: npt.NDArray[np.int64],
     released: Array | None,
     limit: float | None,

@@ -18,7 +18,7 @@ Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Expected:
+class ExpectedMoments:
     """Moments of a learning with noise, and without.
 
     Attributes
@@ -78,7 +78,7 @@ class Recursions:
     _quiet: dict[str, Moments] = field(default_factory=dict)
     _loud: dict[str, list[tuple[Array, Moments]]] = field(default_factory=dict)
 
-    def expect(self, known: Population, objective: Quadratic, chosen: Array) -> Expected:
+    def expect(self, known: Population, objective: Quadratic, chosen: Array) -> ExpectedMoments:
         """Return the moments of a scenario to which they apply, with its noise and without.
 
         Parameters
@@ -103,7 +103,9 @@ class Recursions:
             how: dict[str, Any] = {
                 "noise": shape, "initial": algorithm.initial, "spread": spread,
             }  # fmt: skip
-            return Expected(moments(process, noise.variance, **how), moments(process, **how), judge)
+            return ExpectedMoments(
+                moments(process, noise.variance, **how), moments(process, **how), judge
+            )
         key = digest(
             {
                 "maps": [process.factor.tobytes().hex(), process.drift.tobytes().hex()],
@@ -115,11 +117,11 @@ class Recursions:
             self._quiet[key] = moments(process, noise=shape, initial=algorithm.initial)
         quiet, variance = self._quiet[key], noise.variance
         if not np.any(variance > 0):
-            return Expected(quiet, quiet, judge)
+            return ExpectedMoments(quiet, quiet, judge)
         for former, loud in self._loud.setdefault(key, []):
             share = _proportion(variance, former)
             if share is not None:
-                return Expected(_scaled(quiet, loud, share), quiet, judge)
+                return ExpectedMoments(_scaled(quiet, loud, share), quiet, judge)
         return self._run(key, process, variance, shape, algorithm.initial, judge)
 
     def _run(
@@ -130,10 +132,10 @@ class Recursions:
         shape: Shape,
         initial: Initial,
         judge: Quadratic,
-    ) -> Expected:
+    ) -> ExpectedMoments:
         loud = moments(process, variance, noise=shape, initial=initial)
         self._loud[key].append((variance, loud))
-        return Expected(loud, self._quiet[key], judge)
+        return ExpectedMoments(loud, self._quiet[key], judge)
 
 
 def process_of(

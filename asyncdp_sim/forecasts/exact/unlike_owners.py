@@ -15,7 +15,7 @@ SPLITS = 25
 
 
 @dataclass(frozen=True, eq=False)
-class Unlike:
+class UnlikeOwners:
     """Second moments that owners may have, given those of all records together.
 
     Attributes
@@ -39,7 +39,7 @@ class Unlike:
         )
 
 
-def unlike(known: Population, heterogeneity: float | None) -> Unlike:
+def unlike(known: Population, heterogeneity: float | None) -> UnlikeOwners:
     """Draw owners' second moments.
 
     If owners' records were alike, any n_i of all records were as good as owner i's: they are dealt
@@ -74,7 +74,7 @@ def unlike(known: Population, heterogeneity: float | None) -> Unlike:
         apart = max(0.0, _differing(own) - float(np.mean([_differing(each) for each in splits])))
     scopes = [streams.within(each) for each in range(SPLITS)]
     moved = [_moved(each, apart, scope) for each, scope in zip(splits, scopes, strict=True)]
-    return Unlike(tuple(moved), apart)
+    return UnlikeOwners(tuple(moved), apart)
 
 
 def _differing(objective: Quadratic) -> float:

@@ -17,7 +17,7 @@ NETWORKS = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Pace:
+class UpdateTimes:
     """Expected times of updates.
 
     Attributes
@@ -38,7 +38,7 @@ class Pace:
     words: str
 
 
-def pace(network: Network, released: Array | None, seed: int) -> Pace:
+def pace(network: Network, released: Array | None, seed: int) -> UpdateTimes:
     """Return when updates come, and how many answers they take.
 
     Parameters
@@ -52,12 +52,12 @@ def pace(network: Network, released: Array | None, seed: int) -> Pace:
     gap = Unknown("budgets may end before T") if released is None else _gap(network)
     if released is not None and not isinstance(gap, Unknown):
         times = np.arange(network.updates + 1, dtype=float) * gap
-        return Pace(np.asarray(times), released, 0.0, "theory")
+        return UpdateTimes(np.asarray(times), released, 0.0, "theory")
     found = orders(network, NETWORKS, seed)
     half = 1.98 * found.time_error  # t, 99 degrees
     told = np.asarray(found.released.mean(axis=0)) if released is None else released
     words = f"{NETWORKS} simulations of the network, since {gap}"
-    return Pace(found.mean_times, told, half, words)
+    return UpdateTimes(found.mean_times, told, half, words)
 
 
 def _gap(network: Network) -> float | Unknown:

@@ -24,7 +24,7 @@ from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.scenario import Scenario
 
 Array = npt.NDArray[np.float64]
-Shown = tuple[Rule, "Figure", "Figure", float, float, str]
+Shown = tuple[Rule, "ExpectedPsi", "ExpectedPsi", float, float, str]
 """A rule, ψ with equal parts and with it, what is gained, its standard error, and how found."""
 MILDER = (0.5, 0.25, 0.12)
 """Of the way from equal parts to the rule: what is tried besides where gradients are clipped."""
@@ -33,7 +33,7 @@ WORTH = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Figure:
+class ExpectedPsi:
     """Expected ψ at the end, and how well it is known.
 
     Attributes
@@ -53,13 +53,13 @@ class Figure:
 
 @dataclass(frozen=True, eq=False)
 class Spending:
-    """Whether unequal parts of budgets pay.
+    """Advice on whether unequal parts of budgets pay.
 
     Attributes
     ----------
     rule : str
         The best rule, in words.
-    equal, uneven : Figure
+    equal, uneven : ExpectedPsi
         With equal parts, and under the rule.
     gained : float
         By how much ψ falls, and
@@ -83,8 +83,8 @@ class Spending:
     """
 
     rule: str
-    equal: Figure
-    uneven: Figure
+    equal: ExpectedPsi
+    uneven: ExpectedPsi
     gained: float
     gained_error: float
     floor: float | None
@@ -249,7 +249,7 @@ def _by_moments(known: Population, rule: Rule, found: Weights) -> Shown | None:
     equal, better = moment_forecast(known), moment_forecast(other)
     if not isinstance(equal, MomentForecast) or not isinstance(better, MomentForecast):
         return None
-    one, two = (Figure(float(each.psi[-1]), each.half_width) for each in (equal, better))
+    one, two = (ExpectedPsi(float(each.psi[-1]), each.half_width) for each in (equal, better))
     error = 0.0
     if max(one.half_width, two.half_width) > 0:
         each = found.each.sum(axis=(1, 2)) - rule.costs
@@ -271,7 +271,7 @@ def _by_runs(
     even, uneven = afresh([partial(play, known.scenario), plays[best]], runs, progress)
     apart = even.final - uneven.final
     error = float(apart.std(ddof=1) / sqrt(len(apart)))
-    one, two = (Figure(each.psi, each.half_width) for each in (even, uneven))
+    one, two = (ExpectedPsi(each.psi, each.half_width) for each in (even, uneven))
     basis = (
         f"means of {runs} runs over the same networks; the rule was sought as if gradients were "
         f"not clipped, and it, or one that is milder, is the best in other runs"
@@ -279,4 +279,4 @@ def _by_runs(
     return rules[best], one, two, float(apart.mean()), error, basis
 
 
-__all__ = ["WORTH", "Figure", "Spending", "spend"]
+__all__ = ["WORTH", "ExpectedPsi", "Spending", "spend"]

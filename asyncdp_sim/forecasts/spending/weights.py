@@ -25,7 +25,7 @@ Q = {"pure": 2.0, "gaussian": 1.0}
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """What equal parts cost, answer by answer, in ψ.
+    """The cost of equal parts, answer by answer, in ψ.
 
     Attributes
     ----------

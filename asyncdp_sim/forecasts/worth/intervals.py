@@ -12,7 +12,7 @@ Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals:
+class HalfWidths:
     """Half widths of 95 % intervals of owners' expected errors, at the scenario's budgets.
 
     Attributes
@@ -30,7 +30,7 @@ class Intervals:
     gain: Array
 
 
-def intervals(found: Errors, off: MayBeOff | None) -> Intervals:
+def intervals(found: Errors, off: MayBeOff | None) -> HalfWidths:
     """Return the ± of what is told of every owner.
 
     That of a mean over runs, √(w² + v²) with v the half width over redraws of the stand-in, where
@@ -44,12 +44,12 @@ def intervals(found: Errors, off: MayBeOff | None) -> Intervals:
     """
     runs = found.half_width(found.given)
     if off is None:
-        return Intervals(runs, np.zeros(len(runs)), runs)
-    return Intervals(
+        return HalfWidths(runs, np.zeros(len(runs)), runs)
+    return HalfWidths(
         joined=np.hypot(runs, off.errors_half_width),
         alone=np.array(off.alone_half_width),
         gain=np.hypot(runs, off.gain_half_width),
     )
 
 
-__all__ = ["Intervals", "intervals"]
+__all__ = ["HalfWidths", "intervals"]

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from asyncdp_sim.forecasts.may_be_off import MayBeOff
 from asyncdp_sim.forecasts.worth.changes import Change
 from asyncdp_sim.forecasts.worth.errors import Errors
-from asyncdp_sim.forecasts.worth.intervals import Intervals, intervals
+from asyncdp_sim.forecasts.worth.intervals import HalfWidths, intervals
 from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]
@@ -81,7 +81,7 @@ def _budgets(found: Errors) -> str:
     return f" at ε = {number(finite[0])} to {number(finite[-1])}"
 
 
-def _whatever_rows(gains: Array, known: Intervals) -> str:
+def _whatever_rows(gains: Array, known: HalfWidths) -> str:
     """Say how many of them profit and lose beyond what their own rows may change."""
     wins, losses = int((gains > known.gain).sum()), int((-gains > known.gain).sum())
     return (
@@ -124,7 +124,7 @@ def _why(found: Errors, owner: int) -> str:
     return f"it does not gain at any ε up to {largest}; {best} ({records})"
 
 
-def _versus(found: Errors, known: Intervals, owner: int) -> str:
+def _versus(found: Errors, known: HalfWidths, owner: int) -> str:
     """Say what an owner's errors are, together and alone, each with its ±."""
     joined, alone = (float(found.joined[found.given][:, owner].mean()), float(found.alone[owner]))
     shares, unit = found.score.more_is_better, f" {found.unit}" if found.unit else ""

@@ -12,7 +12,7 @@ from asyncdp_sim.learning.algorithms.fedbuff import FedBuff, FedBuffSteps
 from asyncdp_sim.learning.algorithms.gossip_graph import GossipGraph, GossipGraphSteps
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.local_steps import LocalSteps
-from asyncdp_sim.learning.algorithms.moments import OneOnOne, Rounds, Schedule
+from asyncdp_sim.learning.algorithms.moments import OneOnOne, Schedule, StepsInRounds
 from asyncdp_sim.learning.algorithms.parameter_server import ParameterServer, ParameterServerSteps
 from asyncdp_sim.learning.algorithms.polar import Polar, PolarState, PolarSteps
 from asyncdp_sim.learning.algorithms.statistics.noisy_statistics import (
@@ -78,11 +78,11 @@ __all__ = [
     "Polar",
     "PolarState",
     "PolarSteps",
-    "Rounds",
     "Schedule",
     "Setting",
     "Statistics",
     "Steps",
+    "StepsInRounds",
     "Turn",
     "Wrapped",
 ]

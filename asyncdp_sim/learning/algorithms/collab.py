@@ -8,7 +8,13 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.learning.algorithms.gathered import GatheredKind, GatheredState, GatheredSteps
-from asyncdp_sim.learning.algorithms.moments import AS_PUBLISHED, MENDED, Initial, Rounds, Schedule
+from asyncdp_sim.learning.algorithms.moments import (
+    AS_PUBLISHED,
+    MENDED,
+    Initial,
+    Schedule,
+    StepsInRounds,
+)
 from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting
 from asyncdp_sim.spec import Positive, Tally, about
 
@@ -114,8 +120,8 @@ class Collab1(CollabKind):
 
     @property
     @override
-    def in_rounds(self) -> Rounds:
-        return Rounds(self.rho, self.schedule, self.initial, AS_PUBLISHED, self.trim)
+    def in_rounds(self) -> StepsInRounds:
+        return StepsInRounds(self.rho, self.schedule, self.initial, AS_PUBLISHED, self.trim)
 
     @override
     def steps(self, setting: Setting) -> Collab1Steps:
@@ -143,8 +149,8 @@ class Collab2(CollabKind):
 
     @property
     @override
-    def in_rounds(self) -> Rounds:
-        return Rounds(self.step, self.schedule, self.initial, MENDED, self.trim)
+    def in_rounds(self) -> StepsInRounds:
+        return StepsInRounds(self.step, self.schedule, self.initial, MENDED, self.trim)
 
     @override
     def steps(self, setting: Setting) -> Collab2Steps:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.learning.algorithms.local_steps import beyond_one_step
-from asyncdp_sim.learning.algorithms.moments import OneCentral, OneOnOne, Rounds
+from asyncdp_sim.learning.algorithms.moments import OneCentral, OneOnOne, StepsInRounds
 from asyncdp_sim.learning.algorithms.steps import Setting, Steps
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.protocols.kind import UpdateOf
@@ -83,7 +83,7 @@ class AlgorithmKind(Kind):
         return None
 
     @property
-    def in_rounds(self) -> Rounds | None:
+    def in_rounds(self) -> StepsInRounds | None:
         """What exact moments of learning in rounds need, of an algorithm that has them."""
         return None
 

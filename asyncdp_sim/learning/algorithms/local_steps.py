@@ -30,7 +30,7 @@ LocalCount = Annotated[
 
 @dataclass(frozen=True, eq=False)
 class LocalSteps:
-    """What owner i makes of the model θ that it was sent: E steps, and their sum.
+    """Steps of owner i from the model θ that it was sent: E of them, and their sum.
 
     x_0 = θ, x_{e+1} = x_e − (ησ x_e + s_i Q_e), with Q_e its noisy gradient at Π_Θ[x_e], which
     takes the place of x_e; it sends (θ − x_E)/u. Π_Θ looks at noisy gradients alone.

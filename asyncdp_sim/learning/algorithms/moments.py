@@ -83,7 +83,7 @@ class OneCentral:
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """How far each round goes, and which model is judged.
+    """The length of each round's step, and the model that is judged.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Schedule:
 
 
 @dataclass(frozen=True)
-class Rounds:
+class StepsInRounds:
     """A step along the mean of a round's answers: θ⁺ = θ − γ_k (2H(θ − θ*) + w).
 
     Attributes

@@ -13,7 +13,7 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.learning.algorithms.gathered import GatheredKind, GatheredState, GatheredSteps
 from asyncdp_sim.learning.algorithms.local_steps import LocalCount, LocalSteps
-from asyncdp_sim.learning.algorithms.moments import MENDED, Initial, Rounds, Schedule
+from asyncdp_sim.learning.algorithms.moments import MENDED, Initial, Schedule, StepsInRounds
 from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting
 from asyncdp_sim.spec import Count, Positive, about
 
@@ -89,10 +89,10 @@ class ParameterServer(GatheredKind):
 
     @property
     @override
-    def in_rounds(self) -> Rounds | None:
+    def in_rounds(self) -> StepsInRounds | None:
         if self.gradients_per_answer > 1:
             return None
-        return Rounds(self.step, self.schedule, self.initial, MENDED)
+        return StepsInRounds(self.step, self.schedule, self.initial, MENDED)
 
     @override
     def misfits(self, scenario: Any) -> list[Fault]:

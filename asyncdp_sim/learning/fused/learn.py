@@ -29,7 +29,7 @@ _LONGEST = 512
 
 @dataclass(frozen=True, eq=False)
 class CellTask:
-    """How a sweep's cell learns over traces.
+    """A sweep's cell that is to learn over traces.
 
     Attributes
     ----------

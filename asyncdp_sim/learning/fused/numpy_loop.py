@@ -20,7 +20,7 @@ Number = TypeVar("Number", np.float64, np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """What is the same for all cells, over b updates.
+    """Arrays that are the same for all cells, over b updates.
 
     Attributes
     ----------

@@ -132,7 +132,7 @@ def _search(
 
 
 class _End(NamedTuple):
-    """Where a line search has ended, after which part of the step, and f there."""
+    """The end of a line search: the point, the part of the step, and f there."""
 
     theta: Array
     length: float

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.learning.objectives.gradients.slopes import (
     ABREAST,
-    Slopes,
+    ClippedSlopes,
     slopes_of,
     stacked,
     unstacked,
@@ -80,7 +80,7 @@ class LinearRecords:
             return [clip / length for length in self.lengths]
 
     @cached_property
-    def _slopes(self) -> Slopes:
+    def _slopes(self) -> ClippedSlopes:
         return slopes_of(self.loss)
 
     @cached_property

@@ -8,7 +8,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.network.availability.is_online import Looks
+from asyncdp_sim.network.availability.is_online import IsOnline
 from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.network.laws import Source
@@ -66,7 +66,7 @@ class Bernoulli(AvailabilityKind):
         return True
 
     @override
-    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> Looks:
+    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> IsOnline:
         recorder.all_by_tick()
         shares, draws = self.online_share(n_owners), uniforms(source)
         return lambda owner, tick: recorder.attended(owner, next(draws) < shares[owner - 1])  # noqa: ARG005

@@ -11,7 +11,7 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS, faults_of
 from asyncdp_sim.network.availability.bernoulli import Probability
-from asyncdp_sim.network.availability.is_online import Looks
+from asyncdp_sim.network.availability.is_online import IsOnline
 from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.network.laws import Source
@@ -109,7 +109,7 @@ class Diurnal(AvailabilityKind):
         return not isinstance(self.phase, str)
 
     @override
-    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> Looks:
+    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> IsOnline:
         recorder.all_by_tick()
         phases: tuple[float, ...] = per_owner(self.phase, n_owners)  # type: ignore[arg-type]
         draws = uniforms(source)

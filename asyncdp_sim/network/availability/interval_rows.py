@@ -28,8 +28,8 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Table:
-    """What a file says.
+class IntervalTable:
+    """The contents of a file of intervals.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Reading:
         self.unit, self.origin, self.period = unit, origin, period
         self.wrong = list(columns.wrong)
 
-    def table(self) -> Table:
+    def table(self) -> IntervalTable:
         """Return what the rows say."""
         owner, first, devices = self._owners()
         times = self._times()
@@ -125,7 +125,7 @@ class Reading:
         begins[1:] = (owner[1:] != owner[:-1]) | (start[1:] > end[:-1])
         ends = np.append(begins[1:], True)[: len(rows)]
         periods = owner[begins], start[begins], end[ends]
-        return Table(*periods, first, devices, tuple(self.wrong))
+        return IntervalTable(*periods, first, devices, tuple(self.wrong))
 
     def _owners(self) -> tuple[Ints, tuple[tuple[int, int, str], ...], tuple[str, ...]]:
         """Return each row's owner, 0 where there is none; where each number stands first; names."""

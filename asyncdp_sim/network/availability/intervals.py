@@ -12,7 +12,7 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
-from asyncdp_sim.network.availability.interval_rows import COLUMNS, KEY, Reading, Table
+from asyncdp_sim.network.availability.interval_rows import COLUMNS, KEY, IntervalTable, Reading
 from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.contents import (
     EXAMPLES,
@@ -188,9 +188,9 @@ class Intervals(FromFile, AvailabilityKind):
             return error
 
     @cached_property
-    def _table(self) -> Table:
+    def _table(self) -> IntervalTable:
         if isinstance(self._columns, SpecError):
-            return Table(wrong=tuple((0, fault) for fault in self._columns.faults))
+            return IntervalTable(wrong=tuple((0, fault) for fault in self._columns.faults))
         named, unit = self.names is not None, 1.0 if self.unit is None else self.unit
         asked: dict[str, Any] = {"named": named, "unit": unit}
         asked |= {"origin": self.origin, "period": self.period}

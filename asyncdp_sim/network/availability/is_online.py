@@ -2,5 +2,5 @@
 
 from collections.abc import Callable
 
-Looks = Callable[[int, int], bool]
+IsOnline = Callable[[int, int], bool]
 """From an owner (from 1) and a tick to whether it is online then; ticks never go back."""

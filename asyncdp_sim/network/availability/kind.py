@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.network.availability.is_online import Looks
+from asyncdp_sim.network.availability.is_online import IsOnline
 from asyncdp_sim.network.laws import LawKind, Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
@@ -55,7 +55,7 @@ class Together:
 
 
 class AvailabilityKind(Kind):
-    """When owners are online."""
+    """The times at which owners are online."""
 
     always_online: ClassVar[bool]
     """Nobody is ever offline."""
@@ -82,7 +82,7 @@ class AvailabilityKind(Kind):
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         """Start whatever brings owners on and off line."""
 
-    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> Looks | None:  # noqa: ARG002
+    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> IsOnline | None:  # noqa: ARG002
         """Return what tells whether an owner is online at a tick.
 
         None where nobody is ever offline, or owners are told when they come and go.

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
-from asyncdp_sim.network.availability.is_online import Looks
+from asyncdp_sim.network.availability.is_online import IsOnline
 from asyncdp_sim.network.availability.kind import Alternation, AvailabilityKind
 from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.network.laws import (
@@ -80,7 +80,7 @@ class OnOff(AvailabilityKind):
         return self.on.memoryless and self.off.memoryless
 
     @override
-    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> Looks:
+    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> IsOnline:
         """Return what tells whether an owner is online, from what it was when asked last.
 
         With rates a = 1/E on and b = 1/E off and π = b/(a+b), an owner that was online (offline) a

@@ -13,7 +13,7 @@ TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
 
 
 class Fate(Enum):
-    """How one attempt to transmit ended, as far as the channel is concerned."""
+    """The end of one attempt to transmit, as far as the channel is concerned."""
 
     clear = auto()
     """Nothing overlapped it, or it was stronger than all that did."""

@@ -1,4 +1,9 @@
-"""Waits before an owner tries again."""
+"""Waits before an owner tries again: any law, times a power of two.
+
+A backoff is no family of its own. A scenario writes it as a law (``backoff``), of which there is a
+family, and as a number that says how far it grows (``backoff_cap``): a new kind of wait is a new
+law. A channel that counts otherwise, as 802.11's does, says so itself.
+"""
 
 from collections.abc import Iterator
 

@@ -10,7 +10,7 @@ from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.channels.air import Medium
 from asyncdp_sim.network.channels.backoff import Backoff
 from asyncdp_sim.network.channels.load import Load
-from asyncdp_sim.network.channels.packet_loss import Loss, PacketLoss, packet_loss
+from asyncdp_sim.network.channels.packet_loss import PacketLoss, WrittenLoss, packet_loss
 from asyncdp_sim.spec import Kind, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
@@ -33,17 +33,17 @@ class ChannelKind(Kind):
     """The compiled loop repeats its steps: each class says so for itself, and inherits nothing."""
 
     loss: Annotated[
-        Loss,
+        WrittenLoss,
         about(
             "Chance that an answer is lost on the way: one, one per owner, or a Gilbert–Elliott "
             "table",
             "none",
         ),
     ] = 0.0
-    loss_query: Annotated[Loss, about("The same of queries", "none")] = 0.0
-    loss_request: Annotated[Loss, about("The same of requests", "none")] = 0.0
+    loss_query: Annotated[WrittenLoss, about("The same of queries", "none")] = 0.0
+    loss_request: Annotated[WrittenLoss, about("The same of requests", "none")] = 0.0
     loss_acknowledgement: Annotated[
-        Loss,
+        WrittenLoss,
         about(
             "The same of acknowledgements: the answer arrived, and its sender sends it again",
             "none",

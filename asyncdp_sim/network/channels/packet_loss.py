@@ -1,10 +1,14 @@
-"""Messages that are lost on their way: each on its own, or in bursts."""
+"""The family of packet losses: messages that are lost on their way, on their own or in bursts.
+
+A scenario writes a chance, one for each owner, or a table of a chain, and no ``kind``: the form
+says which member it is. :data:`PacketLosses` is the register.
+"""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import partial
 from operator import gt
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Discriminator, Field, Tag
 from typing_extensions import override
@@ -13,17 +17,22 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS
 from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.network.laws import Source
-from asyncdp_sim.spec import EACH_OWNER, PerOwner, Spec, about, own, per_owner, wrong_length
+from asyncdp_sim.spec import EACH_OWNER, Member, PerOwner, about, own, per_owner, wrong_length
 from asyncdp_sim.theory.formulas import packet_loss as formulas
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
-class PacketLoss(Spec):
-    """Which messages of an owner are lost."""
+class PacketLoss(Member):
+    """A law by which messages of an owner are lost."""
 
     bursty: ClassVar[bool]
     """Losses of one owner's messages depend on one another."""
+
+    @property
+    @abstractmethod
+    def written(self) -> "WrittenLoss":
+        """What a scenario writes for it."""
 
     @abstractmethod
     def shares(self, n_owners: int) -> tuple[float, ...]:
@@ -34,13 +43,13 @@ class PacketLoss(Spec):
         """Return for each message of an owner (from 0) whether it is lost; None if none ever is."""
 
     @property
-    @abstractmethod
     def coefficients(self) -> tuple[tuple[float, ...], ...]:
         """What decides of losses, of all owners or of each, in numbers.
 
         A chance alone; or of bursts the chances to go bad and good, and of a loss when good and
-        bad.
+        bad. None where it is something else, which the compiled loop leaves to SimPy.
         """
+        return ()
 
     @abstractmethod
     def answers(self, attempts: int) -> tuple[float, float]:
@@ -57,12 +66,23 @@ class PacketLoss(Spec):
         return [Fault(key, "1 for every owner", allowed)]
 
 
-class Bernoulli(PacketLoss):
+class IndependentLosses(PacketLoss):
     """Each message is lost on its own."""
 
+    called = "independent"
     bursty = False
 
     probability: Annotated[PerOwner[Probability], about("Chance that a message is lost", "none")]
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(probability=0.3), cls(probability=(0.0, 0.5, 1.0)))
+
+    @property
+    @override
+    def written(self) -> "WrittenLoss":
+        return self.probability
 
     @override
     def shares(self, n_owners: int) -> tuple[float, ...]:
@@ -96,6 +116,7 @@ class GilbertElliott(PacketLoss):
     1960, Elliott 1963).
     """
 
+    called = "gilbert-elliott"
     bursty = True
 
     to_bad: Annotated[
@@ -118,6 +139,21 @@ class GilbertElliott(PacketLoss):
     ]
     loss_good: Annotated[Probability, about("Chance of a loss in the good state", "none")] = 0.0
     loss_bad: Annotated[Probability, about("Chance of a loss in the bad state", "none")] = 1.0
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (
+            cls(to_bad=0.1, to_good=0.4),
+            cls(to_bad=0.6, to_good=0.7, loss_good=0.1, loss_bad=0.8),
+            cls(to_bad=1.0, to_good=1.0),
+            cls(to_bad=0.05, to_good=0.05, loss_good=0.3, loss_bad=0.3),
+        )
+
+    @property
+    @override
+    def written(self) -> "WrittenLoss":
+        return self
 
     @property
     def bad_share(self) -> float:
@@ -153,18 +189,22 @@ class GilbertElliott(PacketLoss):
 
     @override
     def answers(self, attempts: int) -> tuple[float, float]:
-        chain = formulas.GilbertElliott(self.to_bad, self.to_good, self.loss_good, self.loss_bad)
+        chain = formulas.BurstChain(self.to_bad, self.to_good, self.loss_good, self.loss_bad)
         lost = chain.undelivered(attempts)
         return lost, (1 - lost) / (1 - self.mean)  # one arrival per answer delivered
 
 
+PacketLosses = IndependentLosses | GilbertElliott
+"""Every packet loss; a new one joins by its line here, and by its form in :data:`WrittenLoss`."""
+
+
 def _shape(value: object) -> str:
-    if isinstance(value, Mapping | GilbertElliott):  # a table, or what was made of one
+    if isinstance(value, Mapping | PacketLoss):  # a table, or what was made of one
         return TAGS[3]
     return TAGS[1] if isinstance(value, list | tuple) else TAGS[0]
 
 
-Loss = Annotated[
+WrittenLoss = Annotated[
     Annotated[PerOwner[Probability], Tag(TAGS[0])]
     | Annotated[PerOwner[Probability], Tag(TAGS[1])]
     | Annotated[GilbertElliott, Tag(TAGS[3])],
@@ -174,6 +214,8 @@ Loss = Annotated[
 """A probability, one for each owner, or a Gilbert–Elliott table: as a scenario writes them."""
 
 
-def packet_loss(loss: Loss) -> PacketLoss:
+def packet_loss(loss: WrittenLoss) -> PacketLoss:
     """Return the packet loss that a scenario writes so."""
-    return loss if isinstance(loss, PacketLoss) else Bernoulli.model_construct(probability=loss)
+    if isinstance(loss, PacketLoss):
+        return loss
+    return IndependentLosses.model_construct(probability=loss)

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.network.compiled.prepared import Prepared
+from asyncdp_sim.network.compiled.prepared import PreparedWorld
 from asyncdp_sim.network.compiled.states import generator
 from asyncdp_sim.network.compiled.world import DONE, TICKS, World
 from asyncdp_sim.network.spec import Network
@@ -31,7 +31,7 @@ def play(network: Network, streams: Scope, *, events: bool = False) -> Trace:
     """
     from asyncdp_sim.network.compiled.steps.loop import run
 
-    prepared = Prepared(network, streams.of_owners(network.owner_numbers), events=events)
+    prepared = PreparedWorld(network, streams.of_owners(network.owner_numbers), events=events)
     while (lacking := run(prepared.world, generator())) != DONE:
         if lacking == TICKS:
             prepared.tick_on()

@@ -28,7 +28,7 @@ EACH = 2**21
 """Events to a piece at most: 48 MiB, which the system gives as they are filled, and takes back."""
 
 
-class Prepared:
+class PreparedWorld:
     """A world.
 
     Parameters

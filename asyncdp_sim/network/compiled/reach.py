@@ -4,7 +4,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.network.channels.kind import ChannelKind
+from asyncdp_sim.network.channels.kind import MESSAGES, ChannelKind
 from asyncdp_sim.network.compiled.states import swappable
 from asyncdp_sim.network.latency import acknowledged, laws_of
 from asyncdp_sim.network.laws import LawKind
@@ -29,7 +29,7 @@ def covers(network: Network) -> bool:
     protocol, channel = network.protocol, network.channel
     if not (_is_repeated(protocol) and _is_repeated(channel)):
         return False
-    if not protocol.one_each or channel.loss_acknowledgement != 0:
+    if not protocol.one_each or channel.loss_acknowledgement != 0 or not _knows_losses(channel):
         return False
     if network.answers_once or network.withholds or network.stops or network.ties != "declared":
         return False
@@ -47,6 +47,10 @@ def covers(network: Network) -> bool:
 def _is_repeated(kind: ChannelKind | ProtocolKind) -> bool:
     """Whether the loop repeats a kind's steps; a class derived from it may have its own."""
     return bool(vars(type(kind)).get("compiled", False))
+
+
+def _knows_losses(channel: ChannelKind) -> bool:
+    return all(len(channel.packet_loss(message).coefficients) > 0 for message in MESSAGES)
 
 
 def _knows_presence(network: Network) -> bool:

@@ -18,7 +18,7 @@ Bytes = Annotated[int, Field(ge=0, le=10**6)]
 
 
 class Aggregation(Spec):
-    """What a sum takes.
+    """The terms on which answers are summed.
 
     Attributes
     ----------

@@ -6,9 +6,9 @@ from functools import partial
 from asyncdp_sim.kernel import Activity, Priority, Waiting
 from asyncdp_sim.network.channels.air import Fate, Port
 from asyncdp_sim.network.channels.backoff import Backoff
-from asyncdp_sim.network.delivery.policy import DeliveryPolicy, Losses
+from asyncdp_sim.network.delivery.policy import DeliveryPolicy, LostMessages
 from asyncdp_sim.network.delivery.timeout import Patience
-from asyncdp_sim.network.learner import Broadcast, Learner
+from asyncdp_sim.network.learner import BroadcastQuery, Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome
 
@@ -50,7 +50,7 @@ class Link:
     owner, learner
         The two ends.
     policy : DeliveryPolicy
-    losses : Losses
+    losses : LostMessages
     port : Port, optional
         The owner's access to a shared channel.
     backoff : Backoff, optional
@@ -62,7 +62,7 @@ class Link:
         owner: Owner,
         learner: Learner,
         policy: DeliveryPolicy,
-        losses: Losses,
+        losses: LostMessages,
         port: Port | None,
         backoff: Backoff | None,
     ) -> None:
@@ -226,7 +226,7 @@ class Link:
             learner.apply(exchange)
         return exchange.outcome
 
-    def _superseded(self, exchange: Exchange, newest: Broadcast) -> bool:
+    def _superseded(self, exchange: Exchange, newest: BroadcastQuery) -> bool:
         return self.policy.newest_only and exchange.read_tick < newest.read_tick
 
     def _acknowledged(self, exchange: Exchange, tries: int) -> Activity:

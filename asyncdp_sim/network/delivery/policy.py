@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class DeliveryPolicy:
-    """How all owners of a network deal with what goes wrong.
+    """The way in which all owners of a network deal with what goes wrong.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class DeliveryPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Losses:
+class LostMessages:
     """For each message of a kind in turn, whether it is lost; None where none ever is."""
 
     request: Iterator[bool] | None = None

@@ -19,7 +19,7 @@ SENT = ("request", "answer")
 """Messages of owners; they hear the others."""
 
 
-class Notes:
+class OccupationNotes:
     """Takes notes on the owners of a replicate, and changes nothing of what they do.
 
     A duration begins at the tick at which it is drawn.
@@ -131,7 +131,7 @@ class Notes:
 class _NotedProcessor(Processor):
     """A processor whose owner computes while it has any job."""
 
-    def __init__(self, notes: Notes, owner: Owner) -> None:
+    def __init__(self, notes: OccupationNotes, owner: Owner) -> None:
         super().__init__(notes.kernel)
         self._notes = notes
         self._owner = owner.number
@@ -146,7 +146,7 @@ class _NotedProcessor(Processor):
 class _NotedPort:
     """Access to a shared channel: its owner listens until it sends."""
 
-    def __init__(self, notes: Notes, owner: int, port: Port) -> None:
+    def __init__(self, notes: OccupationNotes, owner: int, port: Port) -> None:
         self._notes = notes
         self._owner = owner
         self._port = port
@@ -174,7 +174,7 @@ class _NotedPort:
 class _NotedBackoff(Backoff):
     """Waits of an owner that listens meanwhile."""
 
-    def __init__(self, notes: Notes, owner: int, waits: Backoff) -> None:
+    def __init__(self, notes: OccupationNotes, owner: int, waits: Backoff) -> None:
         self._notes = notes
         self._owner = owner
         self._waits = waits
@@ -186,4 +186,4 @@ class _NotedBackoff(Backoff):
         return ticks
 
 
-__all__ = ["Notes"]
+__all__ = ["OccupationNotes"]

@@ -18,7 +18,7 @@ from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.formulas import gossip_spectrum
 
 
-class Star(GraphKind):
+class StarGraph(GraphKind):
     """Every owner talks to the learner alone, as in Async."""
 
     learner = True
@@ -82,7 +82,7 @@ class Complete(GraphKind):
         return gossip_spectrum.complete(n_owners)
 
 
-class Geometric(GraphKind):
+class GeometricGraph(GraphKind):
     """Owners at independent uniform places of the unit square talk to those that are near.
 
     Drawn once: the same in all replicates and for every seed of the run.
@@ -165,16 +165,16 @@ class Edges(GraphKind):
         return found
 
 
-GossipGraph = Annotated[Star | Ring | Complete | Geometric | Edges | EdgeFile, FAMILY]
+GossipGraph = Annotated[StarGraph | Ring | Complete | GeometricGraph | Edges | EdgeFile, FAMILY]
 """Every graph; a new one joins by its line here."""
 
 __all__ = [
     "Complete",
     "Edge",
     "Edges",
-    "Geometric",
+    "GeometricGraph",
     "GossipGraph",
     "GraphKind",
     "Ring",
-    "Star",
+    "StarGraph",
 ]

@@ -10,17 +10,17 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.network.graphs.connected import GraphKind
 from asyncdp_sim.network.graphs.file import EdgeFile
-from asyncdp_sim.network.graphs.kinds import Complete, Edges, Geometric, Ring
+from asyncdp_sim.network.graphs.kinds import Complete, Edges, GeometricGraph, Ring
 from asyncdp_sim.spec import Several, about
 
 Neighbours = tuple[tuple[int, ...], ...]
 """By server, the numbers (from 1) of those that it exchanges models with, in order."""
 
-OneGraph = Annotated[Ring | Complete | Geometric | Edges, FAMILY]
+OneGraph = Annotated[Ring | Complete | GeometricGraph | Edges, FAMILY]
 """What may take a turn."""
 
 
-class InTurn(GraphKind):
+class GraphsInTurn(GraphKind):
     """Graphs that change with time: agreement w is on the w-th of them, counted round.
 
     None of them has to be connected; all of them together have to be (POLAR, section V-A, where
@@ -55,7 +55,7 @@ class InTurn(GraphKind):
         ]
 
 
-ServerGraph = Annotated[Ring | Complete | Geometric | Edges | EdgeFile | InTurn, FAMILY]
+ServerGraph = Annotated[Ring | Complete | GeometricGraph | Edges | EdgeFile | GraphsInTurn, FAMILY]
 """Every graph of servers; a new one joins by its line here."""
 
 

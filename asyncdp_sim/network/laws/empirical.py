@@ -148,7 +148,7 @@ class Empirical(FromFile, DrawnLaw):
 
 @dataclass(frozen=True)
 class _Measured:
-    """What a file says: the digest of its bytes, where it could be read, durations, and faults."""
+    """A file that was read: the digest of its bytes, if it could be, durations, and faults."""
 
     sha256: str | None
     durations: tuple[float, ...] = ()

@@ -6,7 +6,7 @@ from asyncdp_sim.kernel import Kernel, Priority, Signal
 
 
 class Absences:
-    """What happens when an owner can be looked at again, where somebody waits for that.
+    """Calls to be made when an owner can be looked at again, where somebody waits for that.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ UNRELEASED = ExchangeOutcome.unreleased
 
 
 @dataclass(frozen=True)
-class Broadcast:
+class BroadcastQuery:
     """A query sent to all owners: its message number, when it was read, and of which model."""
 
     message: int
@@ -43,7 +43,7 @@ class Exchanges:
         How many messages have been numbered: attempts, fresh answers and broadcasts.
     broadcasts : int
         How many queries were sent to all owners.
-    newest : Broadcast or None
+    newest : BroadcastQuery or None
         The last query sent to all owners.
     open : dict
         From its message to an exchange that may still be used.
@@ -66,7 +66,7 @@ class Exchanges:
         self.updates = 0
         self.messages = 0
         self.broadcasts = 0
-        self.newest: Broadcast | None = None
+        self.newest: BroadcastQuery | None = None
         self.open: dict[int, Exchange] = {}
         self.absences = Absences(kernel)
         self.idle: Signal | None = None
@@ -74,15 +74,15 @@ class Exchanges:
         self.masked: list[Exchange] = []
         self._given_up: dict[int, Exchange] = {}
 
-    def broadcast(self) -> Broadcast:
+    def broadcast(self) -> BroadcastQuery:
         """Read the model for all owners."""
         self.messages += 1
         self.broadcasts += 1
-        self.newest = Broadcast(self.messages, self.kernel.tick, self.updates)
+        self.newest = BroadcastQuery(self.messages, self.kernel.tick, self.updates)
         self.event(EventKind.broadcast_sent, 0, self.messages)
         return self.newest
 
-    def take(self, owner: int, message: int, query: Broadcast) -> Exchange:
+    def take(self, owner: int, message: int, query: BroadcastQuery) -> Exchange:
         """Open an owner's exchange on a query that was sent to all."""
         now = self.kernel.tick
         exchange = Exchange(message, owner, now, query.read_tick, query.read_k)

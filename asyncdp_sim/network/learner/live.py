@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.delivery.aggregation import Aggregation
-from asyncdp_sim.network.learner.exchanges import Broadcast
+from asyncdp_sim.network.learner.exchanges import BroadcastQuery
 from asyncdp_sim.network.learner.learner import Learner
 from asyncdp_sim.trace import EventKind, Exchange, ExchangeOutcome, Recorder
 
@@ -90,13 +90,13 @@ class LiveLearner(Learner):
         self._stops = stops
 
     @override
-    def broadcast(self) -> Broadcast:
+    def broadcast(self) -> BroadcastQuery:
         sent = self._learning.broadcast()
         self.newest = replace(super().broadcast(), sent=sent)
         return self.newest
 
     @override
-    def take(self, owner: int, message: int, query: Broadcast) -> Exchange:
+    def take(self, owner: int, message: int, query: BroadcastQuery) -> Exchange:
         self._learning.take(owner, message, query.sent)
         return super().take(owner, message, query)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import inf
 
 from asyncdp_sim.network.facts import Facts
-from asyncdp_sim.theory.formulas.broadcast import Answers, broadcast
+from asyncdp_sim.theory.formulas.broadcast import AnswersPerQuery, broadcast
 from asyncdp_sim.theory.prediction import Prediction, Unknown, either, none_of
 
 SAID = "owners that listen answer after U[0, W], pure ALOHA, W + airtime ≤ interval"
@@ -31,7 +31,7 @@ def answered(facts: Facts, interval: float, window: float | None) -> Iterator[Pr
     yield Prediction("offered_load", begun * (network.airtime or 0.0) / interval, SAID)
 
 
-def _answers(facts: Facts, interval: float, window: float | None) -> Answers | Unknown:
+def _answers(facts: Facts, interval: float, window: float | None) -> AnswersPerQuery | Unknown:
     """Return what a query brings in, or why it is not known."""
     network, airtime = facts.network, facts.network.airtime or 0.0
     channel, online = network.channel, network.availability.online_share(facts.n_owners)

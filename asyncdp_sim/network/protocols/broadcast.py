@@ -15,7 +15,7 @@ from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import answer_airtime
 from asyncdp_sim.network.laws import Exponential, Law, NoTime
-from asyncdp_sim.network.learner import Broadcast as Query
+from asyncdp_sim.network.learner import BroadcastQuery as Query
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.answers_to_all import answered

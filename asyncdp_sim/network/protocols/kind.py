@@ -31,7 +31,7 @@ Serving = Literal["alone", "at once", "in rounds"]
 
 
 class ProtocolKind(Kind):
-    """How exchanges between owners and learner begin, proceed and end."""
+    """The course of exchanges between owners and learner, from beginning to end."""
 
     one_on_one: ClassVar[bool]
     """Exchanges never overlap: the learner is locked until the one under way has ended."""

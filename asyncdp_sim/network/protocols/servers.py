@@ -27,7 +27,7 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy
 from asyncdp_sim.network.protocols.servers_theory import STEPS, steps, words
-from asyncdp_sim.network.servers.server import Client, Server, Together
+from asyncdp_sim.network.servers.server import Client, Server, ServersTogether
 from asyncdp_sim.spec import Count, OneOrSeveral, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.prediction import Prediction, either
@@ -241,7 +241,7 @@ class Servers(ProtocolKind):
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         learner.recorder.in_order = False
         learner.hold()
-        together = Together(learner, self.window, self.agreements)
+        together = ServersTogether(learner, self.window, self.agreements)
         laws = laws_of(self.latency, self.count)
         for number in range(1, self.count + 1):
             source = streams.within("server", number).generator

@@ -21,7 +21,7 @@ TURN = Priority.TURN
 Read = Literal["minimum-wait", "client-averaged", "basic"]
 
 
-class Together:
+class ServersTogether:
     """The servers of a replicate, and what they have in common.
 
     Parameters
@@ -92,7 +92,7 @@ class Upload:
 
 
 class Stage(Enum):
-    """What a server is at."""
+    """The states of a server."""
 
     gathering = "it waits for clients' answers"
     stepping = "all answers are there, and it steps after all else that arrives now"
@@ -108,7 +108,7 @@ class Server:
     ----------
     number : int
         J, from 1.
-    together : Together
+    together : ServersTogether
     latency, exchange : iterator of int, or None
         What its messages from and to clients take besides, and those to other servers, in ticks.
 
@@ -119,7 +119,7 @@ class Server:
     """
 
     def __init__(
-        self, number: int, together: Together, latency: Durations, exchange: Durations
+        self, number: int, together: ServersTogether, latency: Durations, exchange: Durations
     ) -> None:
         self.number = number
         self.latency = latency
@@ -231,7 +231,7 @@ class Client:
     Parameters
     ----------
     owner : Owner
-    together : Together
+    together : ServersTogether
     servers : sequence of Server
         N_h.
     read : str
@@ -239,7 +239,7 @@ class Client:
     """
 
     def __init__(
-        self, owner: Owner, together: Together, servers: Sequence[Server], read: Read
+        self, owner: Owner, together: ServersTogether, servers: Sequence[Server], read: Read
     ) -> None:
         self.owner = owner
         self._ahead = together.ahead

@@ -103,7 +103,7 @@ class GraphFile(FromFile, TopologyKind):
 
 @dataclass(frozen=True)
 class _Content:
-    """What a file says.
+    """The contents of a file of a graph.
 
     Attributes
     ----------

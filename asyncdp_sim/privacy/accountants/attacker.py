@@ -10,7 +10,7 @@ from math import exp, log
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.privacy.accountants.losses import Losses
+from asyncdp_sim.privacy.accountants.losses import PrivacyLosses
 
 Array = npt.NDArray[np.float64]
 FALSE_POSITIVES = 0.01
@@ -23,7 +23,7 @@ _LEAST = 40.0
 
 @dataclass(frozen=True, eq=False)
 class Attacker:
-    """What the best attacker of each owner's answers can do, at most.
+    """The most that the best attacker of each owner's answers can do.
 
     Attributes
     ----------
@@ -83,12 +83,14 @@ def of_gaussian(mu: Array, false_positives: float = FALSE_POSITIVES) -> Attacker
     return Attacker(np.asarray(ndtr(ndtri(false_positives) + mu)), np.asarray(2 * ndtr(mu / 2) - 1))
 
 
-def of_losses(losses: Losses, false_positives: float = FALSE_POSITIVES) -> tuple[float, float]:
+def of_losses(
+    losses: PrivacyLosses, false_positives: float = FALSE_POSITIVES
+) -> tuple[float, float]:
     """Return T(f) = min over ε of δ(ε) + e^ε f, and the advantage δ(0), of composed answers.
 
     Parameters
     ----------
-    losses : Losses
+    losses : PrivacyLosses
     false_positives : float
         f in (0, 1).
     """

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.privacy.accountants.attacker import FALSE_POSITIVES, Attacker, of_losses
-from asyncdp_sim.privacy.accountants.losses import Losses, Parts, fineness, together, unlike
+from asyncdp_sim.privacy.accountants.losses import Parts, PrivacyLosses, fineness, together, unlike
 from asyncdp_sim.privacy.accountants.own import Pure
 from asyncdp_sim.privacy.accountants.pairs import Pair
 from asyncdp_sim.privacy.budget.allotment import Allotment
@@ -111,11 +111,11 @@ class ByLosses:
             return FALSE_POSITIVES, 0.0
         return of_losses(self.losses(owner, count)) if np.isfinite(self.charges[owner]) else (1, 1)
 
-    def losses(self, owner: int, count: int) -> Losses:
+    def losses(self, owner: int, count: int) -> PrivacyLosses:
         """Return the losses of so many answers of an owner (from 0), ≥ 1, whose ε is finite."""
         return self._losses(owner, float(self.charges[owner]), count)
 
-    def _losses(self, owner: int, charge: float, count: int) -> Losses:
+    def _losses(self, owner: int, charge: float, count: int) -> PrivacyLosses:
         """Return the same of answers that cost ``charge`` each.
 
         On a lattice that is fine enough for all K_i, and so the same for any number of answers.

@@ -36,7 +36,7 @@ _ORDERS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Losses:
+class PrivacyLosses:
     """Answers together: an upper bound on their δ(ε).
 
     Attributes
@@ -78,7 +78,7 @@ def unlike(kind: Callable[[float], Pair], charge: float, relative: Sequence[floa
 
 
 @lru_cache(maxsize=4096)
-def together(parts: Parts, delta: float, finer: int | None = None) -> Losses:
+def together(parts: Parts, delta: float, finer: int | None = None) -> PrivacyLosses:
     """Return how private answers are together.
 
     Parameters
@@ -102,7 +102,7 @@ def fineness(parts: Parts, delta: float) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _converged(parts: Parts, delta: float) -> tuple[Losses, int]:
+def _converged(parts: Parts, delta: float) -> tuple[PrivacyLosses, int]:
     """Return answers on a lattice whose interval was halved until that twice gained little.
 
     Shorter intervals are more losses, whose rounding may cost more than they gain.
@@ -124,13 +124,15 @@ def _converged(parts: Parts, delta: float) -> tuple[Losses, int]:
     return best
 
 
-def _on_lattice(parts: Parts, delta: float, finer: int) -> Losses:
+def _on_lattice(parts: Parts, delta: float, finer: int) -> PrivacyLosses:
     merged, cut = _merged(parts), CUT * delta
     interval = max(pair.spread for pair, _ in merged) / finer * _HAIR
     found = [_power(pair.lattice(interval), count, cut) for pair, count in merged]
     total = reduce(lambda one, other: _product(one, other, cut), found)
     factor = exp(16 * _ROUNDING * sum(count for _, count in merged))
-    return Losses(total.pmf, total.off, factor, fsum(pair.pure * count for pair, count in merged))
+    return PrivacyLosses(
+        total.pmf, total.off, factor, fsum(pair.pure * count for pair, count in merged)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,4 +218,4 @@ def _likely(masses: Array, count: int, cut: float) -> tuple[int, int]:
     return max(0, floor(longest - reach[0])), min(longest, ceil(reach[1]))
 
 
-__all__ = ["CONVERGED", "Losses", "Parts", "fineness", "together", "unlike"]
+__all__ = ["CONVERGED", "Parts", "PrivacyLosses", "fineness", "together", "unlike"]

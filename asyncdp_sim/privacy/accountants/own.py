@@ -28,7 +28,7 @@ UPWARDS = 1 + 1e-6
 
 
 class Accountant(Protocol):
-    """What answers cost, for all owners of a run."""
+    """The cost of answers, for all owners of a run."""
 
     @property
     def answers(self) -> Counts:

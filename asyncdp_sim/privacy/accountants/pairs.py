@@ -102,7 +102,7 @@ class PurePair(Pair):
 
 
 class GenericPair(PurePair):
-    """What any ε-differentially private answer is dominated by: randomised response.
+    """The pair that dominates any ε-differentially private answer: randomised response.
 
     A loss of ε with probability e^ε/(1 + e^ε), else of −ε (Kairouz, Oh and Viswanath 2015).
     """

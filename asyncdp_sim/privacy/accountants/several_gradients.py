@@ -19,7 +19,7 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class SeveralGradients:
-    """What answers cost, each of E gradients: as much as E times as many gradients.
+    """The cost of answers of E gradients each: as much as E times as many gradients.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ MOST_ANSWERS = 10**9
 
 
 class BudgetKind(Kind):
-    """How an owner spends its budget."""
+    """A way for an owner to spend its budget."""
 
     follows_updates: ClassVar[bool]
     """K_i is T: in a longer run every answer has a smaller part of the budget."""

@@ -22,7 +22,7 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Influence:
-    """How far one record moves the answers of each owner: by 2Ξ/n_i.
+    """The distance by which one record moves the answers of each owner: 2Ξ/n_i.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Influence:
 
 @dataclass(frozen=True, eq=False)
 class Allowance:
-    """What owners may spend, and on how many answers.
+    """The budgets of owners, and the answers that they are for.
 
     Attributes
     ----------

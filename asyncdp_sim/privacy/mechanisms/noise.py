@@ -20,7 +20,7 @@ _SAME = 1e-9
 
 
 class AnswerNoise(ABC):
-    """What hides the answers of all owners of a run.
+    """The noise on the answers of all owners of a run.
 
     Attributes
     ----------

@@ -72,7 +72,7 @@ Judging = Annotated[
 
 
 class Owners(Spec):
-    """Who takes part."""
+    """The owners that take part."""
 
     count: Annotated[
         Count,

@@ -14,8 +14,8 @@ from asyncdp_sim.theory.formulas.arguments import probability as chance
 
 
 @dataclass(frozen=True)
-class Answers:
-    """What one broadcast query brings in.
+class AnswersPerQuery:
+    """The answers that one broadcast query brings in.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ def clean_given(answers: int, airtime: float, window: float) -> float:
     return float(apart + 2 / number * ((1 - d) ** number - apart))
 
 
-def broadcast(n_owners: int, probability: float, airtime: float, window: float) -> Answers:
+def broadcast(n_owners: int, probability: float, airtime: float, window: float) -> AnswersPerQuery:
     """Return what a query to N owners brings in, over all numbers of listeners.
 
     The mean number of clean answers is
@@ -119,7 +119,7 @@ def broadcast(n_owners: int, probability: float, airtime: float, window: float) 
     m = np.arange(n_owners + 1)
     with np.errstate(under="ignore"):
         apart = np.maximum(0.0, 1 - (m - 1) * d) ** m
-    return Answers(n_owners * q, clean, float(law @ apart))
+    return AnswersPerQuery(n_owners * q, clean, float(law @ apart))
 
 
 def _share(airtime: float, window: float) -> float:

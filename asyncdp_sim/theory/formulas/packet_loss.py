@@ -45,7 +45,7 @@ def mean_attempts(loss: float, attempts: int) -> float:
 
 
 @dataclass(frozen=True)
-class GilbertElliott:
+class BurstChain:
     """Losses in bursts: a chain of two states that advances one step with every transmission.
 
     The chain starts from its stationary law, in which it is bad with probability

@@ -16,7 +16,7 @@ from asyncdp_sim.theory.prediction import Unknown
 
 @dataclass(frozen=True)
 class AccessCurve:
-    """What gets through a channel, traced by the rate of owners' clocks.
+    """The throughput of a channel, traced by the rate of owners' clocks.
 
     Attributes
     ----------

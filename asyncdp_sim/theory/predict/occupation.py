@@ -26,7 +26,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Occupied:
-    """What owners are at.
+    """The occupation of owners.
 
     Attributes
     ----------

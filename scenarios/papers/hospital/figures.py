@@ -6,7 +6,7 @@ from analysis.papers import alone_against_size
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.figures.runs import convergence, timing
-from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps.psi_lines import markers
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load
@@ -99,7 +99,7 @@ def names(sweep: Sweep) -> Sequence[str]:
     return build_dataset(scenario).owner_names if real else ()
 
 
-def _lines(sweep: Sweep) -> list[Line]:
+def _lines(sweep: Sweep) -> list[CurveLine]:
     return [line(cell) for cell in sweep.cells]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from analysis.papers import alone_against_size
 from asyncdp_sim.figures.kit.source import Cell, Sweep
 from asyncdp_sim.figures.runs import convergence
-from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps.psi_surface import Reference
 from scenarios.papers.claims import Range
 
@@ -95,9 +95,9 @@ def gaining(sweep: Sweep, psi: float) -> float:
     return float(np.count_nonzero(alone_against_size.of_owners(line(sweep.cells[0]))[1] > psi))
 
 
-def line(cell: Cell) -> Line:
+def line(cell: Cell) -> CurveLine:
     """Return the line of a cell."""
-    return Line(cell.result, cell.label([EPSILON]))
+    return CurveLine(cell.result, cell.label([EPSILON]))
 
 
 def cheaper(mine: Sweep, theirs: Sweep) -> float:

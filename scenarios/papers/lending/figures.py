@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.figures.runs import convergence, timing
-from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps.psi_lines import markers
 from asyncdp_sim.figures.sweeps.psi_surface import Reference, surface
 from scenarios.papers.exact import exactly
@@ -60,7 +60,9 @@ def figure_3(sweep: Sweep) -> list[Picture]:
     """Draw the curves, and their ends beside both things that were published of them."""
     same = sweep.cells[0].result.scenario["owners"]["records"] == AT_SIZE
     lines = [
-        Line(cell.result, cell.label(sweep.paths), ENDS.get(cell.values[BUDGET]) if same else None)
+        CurveLine(
+            cell.result, cell.label(sweep.paths), ENDS.get(cell.values[BUDGET]) if same else None
+        )
         for cell in sweep.cells
     ]
     scaled = "published end of figure 3" + ("" if same else ", by n_i⁻²")

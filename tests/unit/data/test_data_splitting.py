@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.data import DataSpec
-from asyncdp_sim.data.splits import Asked, Split, rows_by_value
+from asyncdp_sim.data.splits import Split, TableToSplit, rows_by_value
 from asyncdp_sim.errors import DataError, SpecError
 from asyncdp_sim.faults import show
 from asyncdp_sim.spec import parse
@@ -11,7 +11,7 @@ from asyncdp_sim.streams import Streams
 
 def owner_rows(split, available, public, records, streams):
     who = (None, available, public, len(records), records, streams)
-    asked = Asked(*who, np.zeros(available), np.zeros(public))
+    asked = TableToSplit(*who, np.zeros(available), np.zeros(public))
     return parse(Split, split).owned(asked).rows
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.data import DataSpec
-from asyncdp_sim.data.splits import Asked, Dirichlet
+from asyncdp_sim.data.splits import Dirichlet, TableToSplit
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.spec import parse
@@ -15,7 +15,7 @@ N, ROWS, PUBLIC = 4, 400, 100
 
 
 def dealt(split, target, known, n=N, seed=1):
-    asked = Asked(None, len(target), len(known), n, None, Streams(seed), target, known)
+    asked = TableToSplit(None, len(target), len(known), n, None, Streams(seed), target, known)
     return split.owned(asked).rows
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from asyncdp_sim.data.stand_ins import FittedTwin, Known, PublicRows
+from asyncdp_sim.data.stand_ins import FittedTwin, PublicKnowledge, PublicRows
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.streams import Streams
 
@@ -25,7 +25,7 @@ def known(*, each=20_000, spread=0.6, seen=OWNERS, missing=0.0, others=0, seed=5
     y = 0.3 + x @ [1.0, -2.0, 0.5] + own * x[:, 1] + 0.2 * x[:, 1] ** 2 + errors
     y[g.random(public) < missing] = np.nan
     sizes = tuple(each * (1 + i % 2) for i in range(OWNERS))
-    return Known(x, y, like, sizes, tuple("abcdefghij"), others, last=False)
+    return PublicKnowledge(x, y, like, sizes, tuple("abcdefghij"), others, last=False)
 
 
 def products(rows):
@@ -144,7 +144,7 @@ def test_redraws_draw_owners_rows_anew(kind):
 
 def test_labels_are_refused_and_what_is_left_out_is_said():
     given = known(each=30)
-    labels = Known(given.features, np.sign(given.targets), *[
+    labels = PublicKnowledge(given.features, np.sign(given.targets), *[
         getattr(given, name) for name in ("like", "sizes", "names", "others", "last")
     ])  # fmt: skip
     with pytest.raises(DataError) as caught:

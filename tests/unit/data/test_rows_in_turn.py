@@ -9,7 +9,7 @@ import pytest
 from asyncdp_sim.data import LendingData
 from asyncdp_sim.data.dataset import PIECE_ROWS
 from asyncdp_sim.data.lending.drift import BLOCK_ROWS, drifting
-from asyncdp_sim.data.lending.rows import CHUNK_ROWS, InTurn
+from asyncdp_sim.data.lending.rows import CHUNK_ROWS, RowsOfLaw
 from asyncdp_sim.data.lending.twin import calibrated
 from asyncdp_sim.data.splits import InOrder
 from asyncdp_sim.streams import Streams
@@ -47,7 +47,7 @@ def test_rows_are_the_same_however_many_are_asked_for_at_a_time(law):
     found = []
     for cuts in ([], [1, 7, CHUNK_ROWS, BLOCK_ROWS, BLOCK_ROWS + 1, 2 * CHUNK_ROWS + 1]):
         matrix, target = np.zeros((total, columns), order="F"), np.zeros(total)
-        rows = InTurn(law, np.random.default_rng(3))
+        rows = RowsOfLaw(law, np.random.default_rng(3))
         for start, stop in zip([0, *cuts], [*cuts, total], strict=True):
             rows.write(matrix[start:stop], target[start:stop])
         found.append((matrix, target))

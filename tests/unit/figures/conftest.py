@@ -4,7 +4,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from asyncdp_sim.figures import draw
-from asyncdp_sim.figures.kit.layout import Measured
+from asyncdp_sim.figures.kit.layout import MeasuredLayout
 from asyncdp_sim.runs import RunResult, run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
@@ -42,13 +42,13 @@ SWEPT = """
 @pytest.fixture(autouse=True)
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hold, of every figure that a test draws, that nothing is cut off or lies on anything else."""
-    execute = Measured.execute
+    execute = MeasuredLayout.execute
 
-    def held(self: Measured, figure: Figure) -> None:
+    def held(self: MeasuredLayout, figure: Figure) -> None:
         execute(self, figure)
         assert faults(figure) == []
 
-    monkeypatch.setattr(Measured, "execute", held)
+    monkeypatch.setattr(MeasuredLayout, "execute", held)
 
 
 @pytest.fixture(scope="session")

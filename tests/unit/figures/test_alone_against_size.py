@@ -8,7 +8,7 @@ from analysis.papers.alone_against_size import by_size
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures import Sweep
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.reading import read_table
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
@@ -42,19 +42,19 @@ sensitivity = { kind = "declared", bound = 5.0 }
 
 
 @pytest.fixture(scope="module")
-def lines(tmp_path_factory: pytest.TempPathFactory) -> list[Line]:
+def lines(tmp_path_factory: pytest.TempPathFactory) -> list[CurveLine]:
     place = tmp_path_factory.mktemp("alone")
     (place / "s.toml").write_text(SCENE)
     sweep(load(place / "s.toml")[0], place / "sweep")
     opened = Sweep.read(place / "sweep")
-    return [Line(cell.result, cell.label(opened.paths)) for cell in opened.cells]
+    return [CurveLine(cell.result, cell.label(opened.paths)) for cell in opened.cells]
 
 
 def texts(picture: Picture) -> list[str]:
     return [text.get_text() for text in picture.figure.findobj(Text)]
 
 
-def test_it_draws_what_the_tables_hold(lines: list[Line]) -> None:
+def test_it_draws_what_the_tables_hold(lines: list[CurveLine]) -> None:
     picture = by_size(lines)
     axes = picture.figure.axes[0]
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
@@ -70,7 +70,7 @@ def test_it_draws_what_the_tables_hold(lines: list[Line]) -> None:
     assert picture.table["psi_final_mean"].tolist() == np.repeat(means, 4).tolist()
 
 
-def test_those_above_a_line_gain_and_are_named(lines: list[Line]) -> None:
+def test_those_above_a_line_gain_and_are_named(lines: list[CurveLine]) -> None:
     names = ("ash", "oak", "fir", "elm")
     picture = by_size(lines, names)
     table = picture.table
@@ -87,24 +87,24 @@ def test_those_above_a_line_gain_and_are_named(lines: list[Line]) -> None:
     assert len(filled.get_xdata()) == counts[1]
 
 
-def test_owners_have_numbers_where_they_have_no_names(lines: list[Line]) -> None:
+def test_owners_have_numbers_where_they_have_no_names(lines: list[CurveLine]) -> None:
     assert by_size(lines[1:]).table["name"].tolist() == ["1", "2", "3", "4"]
 
 
-def test_a_line_that_diverged_is_left_out_and_nobody_gains(lines: list[Line]) -> None:
+def test_a_line_that_diverged_is_left_out_and_nobody_gains(lines: list[CurveLine]) -> None:
     result = lines[1].result
     spread = {**result.summary["psi_final"], "mean": "inf"}
     summary = {**result.summary, "psi_final": spread}
     lost = type(result)(result.directory, {**result.manifest, "summary": summary})
-    picture = by_size([Line(lost)])
+    picture = by_size([CurveLine(lost)])
     assert picture.table["gains"].sum() == 0
     assert len(picture.figure.axes[0].lines) == 2
 
 
-def test_other_owners_are_refused(lines: list[Line], tmp_path) -> None:
+def test_other_owners_are_refused(lines: list[CurveLine], tmp_path) -> None:
     (tmp_path / "s.toml").write_text(SCENE)
     scenario, _ = load(tmp_path / "s.toml", ("run.seed=2",))
     sweep(scenario, tmp_path / "sweep")
-    other = Line(Sweep.read(tmp_path / "sweep").cells[0].result)
+    other = CurveLine(Sweep.read(tmp_path / "sweep").cells[0].result)
     with pytest.raises(ResultError):
         by_size([lines[0], other])

@@ -15,7 +15,7 @@ from asyncdp_sim.figures import Result, draw, draw_all
 from asyncdp_sim.figures.kit.picture import Picture, save
 from asyncdp_sim.figures.kit.style import style
 from asyncdp_sim.figures.runs import convergence, gaps, shares, timing
-from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.reading import read_table
 from asyncdp_sim.runs import RunResult
 from tests.unit.figures.made import curve, made, scenario
@@ -46,7 +46,7 @@ def numbers(directory: Path, name: str) -> dict[str, np.ndarray]:
 
 
 def all_pictures(result: Result) -> list[Picture]:
-    lines = [Line(result)]
+    lines = [CurveLine(result)]
     curves = [convergence.by_update(lines), convergence.by_time(lines)]
     network = [figure(result) for figure in (timing.by_update, timing.by_time, gaps.survival)]
     return [*curves, *network, shares.by_owner(result)]
@@ -184,7 +184,7 @@ def test_lines_of_a_sweep_are_named_where_they_end(swept: Path) -> None:
     from asyncdp_sim.figures import Sweep
 
     sweep = Sweep.read(swept)
-    lines = [Line(cell.result, cell.label(sweep.paths), 0.1) for cell in sweep.cells]
+    lines = [CurveLine(cell.result, cell.label(sweep.paths), 0.1) for cell in sweep.cells]
     picture = convergence.by_update(lines)
     said = [text.get_text() for text in picture.figure.findobj(Text)]
     assert {"ε = 0.5", "ε = 1", "ε = ∞", "published, last update"} <= set(said)
@@ -196,12 +196,12 @@ def test_polars_axis_has_its_own_name_and_published_points_a_word(tmp_path: Path
     said = {**scenario(), "source": "POLAR, figure 3"}
     result = Result.read(made(tmp_path / "cell", said=said))
     curve(result.directory, [0.5, 0.6])
-    picture = convergence.by_update([Line(result, "Δ = 10", 0.1)], why="read off a plot")
+    picture = convergence.by_update([CurveLine(result, "Δ = 10", 0.1)], why="read off a plot")
     [axes] = picture.figure.axes
     assert axes.get_ylabel().startswith("relative sub-optimality")
     assert axes.get_title(loc="left") == "Published points: read off a plot."
     assert "Published points: read off a plot." in picture.caption
-    alone = convergence.by_update([Line(result)], why="read off a plot")
+    alone = convergence.by_update([CurveLine(result)], why="read off a plot")
     assert "read off a plot" not in alone.caption  # nothing published is drawn
     [corner] = [text for text in picture.of("made").figure.findobj(Text) if "Private" in
                 text.get_text()]  # fmt: skip
@@ -216,7 +216,9 @@ def test_long_names_have_room(swept: Path) -> None:
     name = f"{words}200, length exponential, mean 100, of all owners, {words}"
     for figure in (convergence.by_update, convergence.by_time):
         cells = Sweep.read(swept).cells[:2]
-        picture = figure([Line(cells[0].result, f"{words}10"), Line(cells[1].result, name)])
+        picture = figure(
+            [CurveLine(cells[0].result, f"{words}10"), CurveLine(cells[1].result, name)]
+        )
         assert set(picture.table["line"]) == {f"{words}10", name}
         with style():
             picture.figure.canvas.draw()
@@ -241,7 +243,7 @@ def test_time_is_logarithmic_where_lines_end_far_apart(
     curve = read_table(far.result.directory, "curve")
     curve["time"] *= stretch
     pq.write_table(pa.Table.from_pandas(curve), far.result.directory / "curve.parquet")
-    picture = convergence.by_time([Line(near.result, "near"), Line(far.result, "far")])
+    picture = convergence.by_time([CurveLine(near.result, "near"), CurveLine(far.result, "far")])
     [axes] = picture.figure.axes
     assert axes.get_xscale() == scale
     rows = picture.table["line"] == "far"
@@ -272,7 +274,7 @@ def test_a_run_that_diverges_is_drawn(result: Path) -> None:
     curve.loc[(curve["replicate"] <= 2) & (curve["k"] > 30), "relative_fitness"] = np.inf
     curve.loc[(curve["replicate"] == 3) & (curve["k"] > 40), "relative_fitness"] = np.nan
     pq.write_table(pa.Table.from_pandas(curve), result / "curve.parquet")
-    picture = convergence.by_update([Line(Result.read(result))])
+    picture = convergence.by_update([CurveLine(Result.read(result))])
     save(picture, result)
     assert np.isinf(picture.table["relative_fitness_q75"][-1])
     assert np.isfinite(picture.table["relative_fitness_q25"]).all()

@@ -12,12 +12,12 @@ from matplotlib.text import Text
 
 from analysis.papers.boxes import by_iteration
 from asyncdp_sim.figures.kit.source import Result
-from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.runs.convergence import CurveLine
 
 VALUES = np.array([4.0, 1.0, 3.0, 5.0, 2.0])
 
 
-def line(directory: Path, factor: float, name: str) -> Line:
+def line(directory: Path, factor: float, name: str) -> CurveLine:
     """Write five replicates with ψ 1 to 5 times a factor, halved at each of three iterations."""
     made(directory, [()] * 5, private=True)
     ks = np.arange(4)
@@ -25,7 +25,7 @@ def line(directory: Path, factor: float, name: str) -> Line:
     curve: dict[str, Any] = {"replicate": np.repeat(np.arange(1, 6), 4), "k": np.tile(ks, 5)}
     curve |= {"time": np.tile(ks, 5).astype(float), "relative_fitness": psi.ravel()}
     pq.write_table(pa.table(curve), directory / "curve.parquet")
-    return Line(Result.read(directory), name)
+    return CurveLine(Result.read(directory), name)
 
 
 def test_boxes_end_at_the_quartiles_and_medians_are_black(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from asyncdp_sim.figures import Sweep
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.style import panels, style
 from asyncdp_sim.figures.runs import errors, held_out, honest, profit, psi_split
-from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.reading import read_table
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
@@ -46,27 +46,27 @@ PICTURES = (held_out.curves, profit.by_owner, errors.by_owner, psi_split.stacked
 
 
 @pytest.fixture(scope="module")
-def lines(tmp_path_factory: pytest.TempPathFactory) -> list[Line]:
+def lines(tmp_path_factory: pytest.TempPathFactory) -> list[CurveLine]:
     place = tmp_path_factory.mktemp("honest")
     (place / "s.toml").write_text(HONEST)
     sweep(load(place / "s.toml")[0], place / "sweep")
     opened = Sweep.read(place / "sweep")
-    return [Line(cell.result, cell.label(opened.paths)) for cell in opened.cells]
+    return [CurveLine(cell.result, cell.label(opened.paths)) for cell in opened.cells]
 
 
 def texts(picture: Picture) -> list[str]:
     return [text.get_text() for text in picture.figure.findobj(Text)]
 
 
-def changed(line: Line, **summary: object) -> Line:
+def changed(line: CurveLine, **summary: object) -> CurveLine:
     result = line.result
     manifest = {**result.manifest, "summary": {**result.summary, **summary}}
-    return Line(type(result)(result.directory, manifest), line.name)
+    return CurveLine(type(result)(result.directory, manifest), line.name)
 
 
 @pytest.mark.parametrize("figure", PICTURES)
 @pytest.mark.long
-def test_they_are_drawn_within_their_frame(figure, lines: list[Line]) -> None:
+def test_they_are_drawn_within_their_frame(figure, lines: list[CurveLine]) -> None:
     for some in (lines, lines[:1]):
         picture = figure(some)
         lengths = {len(column) for column in picture.table.values()}
@@ -82,7 +82,7 @@ def test_they_are_drawn_within_their_frame(figure, lines: list[Line]) -> None:
         assert any("NOT PRIVATE" in said or "Private as" in said for said in texts(picture))
 
 
-def test_the_curves_are_those_of_the_tables(lines: list[Line]) -> None:
+def test_the_curves_are_those_of_the_tables(lines: list[CurveLine]) -> None:
     table = held_out.curves(lines).table
     for line in lines:
         curve = read_table(line.result.directory, "curve").groupby("k")["held_out_loss"]
@@ -99,7 +99,7 @@ def test_without_rows_held_out_there_is_one_panel() -> None:
     assert len(panels((1.0, 2.0))[1]) == 2
 
 
-def test_profits_are_those_of_the_summary(lines: list[Line]) -> None:
+def test_profits_are_those_of_the_summary(lines: list[CurveLine]) -> None:
     picture = profit.by_owner(lines)
     table = picture.table
     counts = []
@@ -114,11 +114,11 @@ def test_profits_are_those_of_the_summary(lines: list[Line]) -> None:
     assert table["records"].tolist() == [15, 30, 60] * 2
 
 
-def test_errors_are_in_the_targets_unit(lines: list[Line]) -> None:
+def test_errors_are_in_the_targets_unit(lines: list[CurveLine]) -> None:
     named = []
     for line in lines:
         known = line.result.manifest | {"target_unit": "days"}
-        named.append(Line(type(line.result)(line.result.directory, known), line.name))
+        named.append(CurveLine(type(line.result)(line.result.directory, known), line.name))
     picture = errors.by_owner(named)
     assert "RMSE (days)" in texts(picture)
     assert "RMSE" in texts(errors.by_owner(lines))
@@ -131,7 +131,7 @@ def test_errors_are_in_the_targets_unit(lines: list[Line]) -> None:
     assert "marker lies below its cross" in picture.caption
 
 
-def test_bars_hold_the_parts_and_hang_where_they_are_negative(lines: list[Line]) -> None:
+def test_bars_hold_the_parts_and_hang_where_they_are_negative(lines: list[CurveLine]) -> None:
     picture = psi_split.stacked(lines)
     total = sum(picture.table[name] for name in psi_split.PARTS)
     np.testing.assert_allclose(total, picture.table["psi_final_mean"], rtol=1e-9)
@@ -146,7 +146,7 @@ def test_bars_hold_the_parts_and_hang_where_they_are_negative(lines: list[Line])
     assert found == [(0, 30), (30, 10), (0, -20), (40, 80)]
 
 
-def test_what_is_not_told_apart_is_said(lines: list[Line]) -> None:
+def test_what_is_not_told_apart_is_said(lines: list[CurveLine]) -> None:
     known = lines[0].result.summary["psi_split"]
     split = {**dict.fromkeys(known), "noise": 0.5, "reason": "it goes on"}
     picture = psi_split.stacked([changed(lines[0], psi_split=split), lines[1]])
@@ -155,7 +155,7 @@ def test_what_is_not_told_apart_is_said(lines: list[Line]) -> None:
     assert np.isnan(picture.table["bias"][0])
 
 
-def test_what_results_know_is_drawn_and_the_rest_is_noted(lines: list[Line]) -> None:
+def test_what_results_know_is_drawn_and_the_rest_is_noted(lines: list[CurveLine]) -> None:
     notes: list[str] = []
     spread = lines[0].result.summary["psi_final"]
     lost = changed(lines[0], psi_final={**spread, "mean": "inf"})

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
-from asyncdp_sim.figures.sweeps.adversaries import FIGURE, Varied, varied
+from asyncdp_sim.figures.sweeps.adversaries import FIGURE, VariedAdversaries, varied
 
 LISTS = ["[]", "[1]", "[1, 2]"]
 
@@ -60,24 +60,29 @@ def test_a_line_that_is_not_finished_leaves_the_others_their_colour(tmp_path: Pa
 @pytest.mark.parametrize(
     ("columns", "expected"),
     [
-        ({"adversary.owners": LISTS}, Varied((), None)),
-        ({"adversary.owners": LISTS, "privacy.epsilon": [1, 2, 3]}, Varied((), "privacy.epsilon")),
+        ({"adversary.owners": LISTS}, VariedAdversaries((), None)),
+        (
+            {"adversary.owners": LISTS, "privacy.epsilon": [1, 2, 3]},
+            VariedAdversaries((), "privacy.epsilon"),
+        ),
         (
             {"adversary.owners": LISTS, "adversary.factor": [3.0, 1.0, 1.0]},
-            Varied((1.0, 3.0), None),
+            VariedAdversaries((1.0, 3.0), None),
         ),
         ({"privacy.epsilon": [1, 2, 3]}, "adversary.owners is not swept over two numbers of"),
         ({"adversary.owners": ["[1]", "[2]"]}, "adversary.owners is not swept over two numbers of"),
         ({"adversary.owners": LISTS, "a": [1, 2, 3], "b": [1, 2, 3]}, "too much is swept besides"),
     ],
 )
-def test_what_is_drawn_against_what(columns: dict[str, list[Any]], expected: Varied | str) -> None:
+def test_what_is_drawn_against_what(
+    columns: dict[str, list[Any]], expected: VariedAdversaries | str
+) -> None:
     rows = zip(*columns.values(), strict=True)
     result = Result(Path("made"), {})
     cells = [Cell(n, dict(zip(columns, row, strict=True)), result) for n, row in enumerate(rows)]
     sweep = Sweep(Path("made"), tuple(columns), tuple(cells), ())
     found = varied(sweep)
-    if isinstance(expected, Varied):
+    if isinstance(expected, VariedAdversaries):
         assert found == expected
         return
     assert isinstance(found, str)

@@ -11,7 +11,7 @@ from asyncdp_sim.figures.kit.lines import scale
 from asyncdp_sim.figures.kit.log_axis import AT_END, MOST, leaves_frame, log_axis
 from asyncdp_sim.figures.kit.picture import save
 from asyncdp_sim.figures.kit.style import canvas, laid_out
-from asyncdp_sim.figures.runs.convergence import Line, by_update
+from asyncdp_sim.figures.runs.convergence import CurveLine, by_update
 from asyncdp_sim.figures.sweeps import settings
 from tests.unit.figures.made import curve, finished, made
 
@@ -63,7 +63,7 @@ def test_a_sweep_whose_runs_diverged_is_drawn_and_says_so(tmp_path, monkeypatch)
     results = [cell.result for cell in sweep.cells]
     for picture in (
         settings.FIGURE.picture(sweep),
-        by_update([Line(cell.result, cell.values["variant"]) for cell in sweep.cells]),
+        by_update([CurveLine(cell.result, cell.values["variant"]) for cell in sweep.cells]),
     ):
         save(picture, tmp_path)
         assert captions.BEYOND in captions.page([(picture, results)], [])

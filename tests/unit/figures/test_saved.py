@@ -12,7 +12,7 @@ from asyncdp_sim.figures.kit.picture import Picture, save
 from asyncdp_sim.figures.kit.style import style
 from asyncdp_sim.figures.kit.svg import inline
 from asyncdp_sim.figures.runs import convergence, shares
-from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.runs.convergence import CurveLine
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def by_matplotlib(figure: Figure) -> bytes:
 
 
 PICTURES: dict[str, Callable[[Result], Picture]] = {
-    "with a legend": lambda result: convergence.by_update([Line(result)]),
+    "with a legend": lambda result: convergence.by_update([CurveLine(result)]),
     "with a title": shares.by_owner,
 }
 

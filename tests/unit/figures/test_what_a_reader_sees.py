@@ -18,7 +18,7 @@ from asyncdp_sim.figures.kit.numbers import lettered, listed, wrapped
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.small_multiples import Panel
 from asyncdp_sim.figures.runs import convergence, gaps, profit, timing
-from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps import networks, overview, settings
 from asyncdp_sim.figures.sweeps.throughput import _columns, _in_columns
 from scenarios.studies import study
@@ -74,7 +74,7 @@ def test_a_line_through_its_ends_alone_is_not_drawn(tmp_path: Path) -> None:
 
 def test_lines_that_coincide_are_one_with_both_names(tmp_path: Path) -> None:
     results = of_cells(tmp_path, [1.0, 2.0, 1.0])
-    lines = [Line(each, name) for each, name in zip(results, "abc", strict=True)]
+    lines = [CurveLine(each, name) for each, name in zip(results, "abc", strict=True)]
     picture = convergence.by_update(lines)
     [axes] = picture.figure.axes
     assert len(axes.lines) == 2
@@ -173,7 +173,7 @@ def test_profits_axis_names_what_is_there_and_crosses_are_explained(
     columns = {"owner": np.arange(1, n_owners + 1), "records": np.full(n_owners, 10)}
     columns |= {"psi_alone": np.linspace(0.1, 1, n_owners)}
     pq.write_table(pa.table(columns), cell / "owners.parquet")
-    picture = profit.by_owner([Line(Result.read(cell))])
+    picture = profit.by_owner([CurveLine(Result.read(cell))])
     [axes], [legend] = picture.figure.axes, picture.figure.legends
     assert axes.get_xlabel() == axis
     named = [text.get_text() for text in legend.get_texts()]
@@ -226,7 +226,7 @@ def test_groups_of_a_legend_stand_whole_in_its_columns() -> None:
 
 def test_a_study_names_its_scenario_and_has_captions(tmp_path: Path) -> None:
     [result] = of_cells(tmp_path / "some", [1.0])
-    picture = convergence.by_update([Line(result)])
+    picture = convergence.by_update([CurveLine(result)])
     [path] = add(result.directory, [(picture, [result])], "one")
     assert path == result.directory / "figures" / "convergence-by-update.png"
     assert any(text.startswith("made. Private") for text in texts(picture))

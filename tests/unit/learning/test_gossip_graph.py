@@ -13,7 +13,7 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import Reply
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.graphs.kinds import Complete, Edges, Ring, Star
+from asyncdp_sim.network.graphs.kinds import Complete, Edges, Ring, StarGraph
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
@@ -88,7 +88,7 @@ def steps(graph: Any, box: float | None = None, clock: Any = None, **fields: Any
 
 def test_the_stars_numbers_are_those_of_the_proof() -> None:
     setting = Setting(FIT.weights, P, T, SIGMA, None)
-    found, known = steps(Star()), AsyncGossip(rho=RHO).steps(setting)
+    found, known = steps(StarGraph()), AsyncGossip(rho=RHO).steps(setting)
     assert found.shrink == pytest.approx([known.shrink_copy] * N, rel=1e-15)
     assert found.shrink_learner == pytest.approx(known.shrink_central, rel=1e-15)
     assert found.step == pytest.approx(known.step, rel=1e-15)
@@ -123,7 +123,9 @@ def scopes(count: int) -> list[Any]:
     return [Streams(9).within("replicate", r) for r in range(1, count + 1)]
 
 
-@pytest.mark.parametrize("graph", [PATH, Ring(), Complete(), Star()], ids=lambda graph: graph.kind)
+@pytest.mark.parametrize(
+    "graph", [PATH, Ring(), Complete(), StarGraph()], ids=lambda graph: graph.kind
+)
 @pytest.mark.parametrize("box", [None, 0.4])
 def test_replay_is_the_formula_row_by_row(graph: Any, box: float | None) -> None:
     """A slow twin: one update after the other, one node after the other, by the text."""
@@ -159,7 +161,7 @@ def test_replay_is_the_formula_row_by_row(graph: Any, box: float | None) -> None
 
 
 def test_owner_1_may_be_judged_on_any_graph() -> None:
-    for graph in (Ring(), Star()):
+    for graph in (Ring(), StarGraph()):
         made = steps(graph, judged="owner", initial="uniform")
         state = made.init(scopes(3))
         assert np.array_equal(state.central, state.models[:, len(graph.nodes(N)) - N])

@@ -12,7 +12,7 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.graphs.kinds import Complete, Edges, Ring
 from asyncdp_sim.network.graphs.metropolis import matrices_of
-from asyncdp_sim.network.graphs.of_servers import InTurn, neighbours
+from asyncdp_sim.network.graphs.of_servers import GraphsInTurn, neighbours
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
 from asyncdp_sim.network.protocols import Servers
 from asyncdp_sim.theory.formulas.polar import disagreement_left
@@ -22,12 +22,14 @@ from tests.unit.learning.test_polar_live import C, P, T, compare, reply, scopes,
 
 S, READS = 5, ["minimum-wait", "client-averaged", "basic"]
 PATH = Edges(between=((1, 2), (2, 3), (3, 4), (4, 5)))
-PAIRS = InTurn(graphs=(Edges(between=((1, 2), (3, 4))), Edges(between=((2, 3), (4, 5), (1, 5)))))
+PAIRS = GraphsInTurn(
+    graphs=(Edges(between=((1, 2), (3, 4))), Edges(between=((2, 3), (4, 5), (1, 5))))
+)
 GRAPHS = {
     "ring": Ring(),
     "path": PATH,
     "pairs": PAIRS,
-    "some secret": InTurn(graphs=(PATH, Complete(), Edges(between=((1, 5),)))),
+    "some secret": GraphsInTurn(graphs=(PATH, Complete(), Edges(between=((1, 5),)))),
 }
 EACH = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
 
@@ -110,7 +112,7 @@ def test_servers_run_windows_ahead_of_far_ones():
     assert far.end_tick < close.end_tick  # one message for each agreement, and not two
 
 
-@pytest.mark.parametrize("graph", [None, Ring(), InTurn(graphs=(PATH, Complete()))], ids=str)
+@pytest.mark.parametrize("graph", [None, Ring(), GraphsInTurn(graphs=(PATH, Complete()))], ids=str)
 def test_steps_per_unit_are_as_predicted(graph):
     """One exchange of 0.7 where neighbours agree, two where all do, and a half more in turn."""
     net = network(graph, updates=40)
@@ -185,8 +187,14 @@ def test_graphs_in_turn_are_taken_in_turn(monkeypatch):
     [
         (Edges(between=((1, 2), (3, 4))), "servers 3, 4, 5 have no path to server 1"),
         (Edges(between=((1, 6),)), "allowed are servers from 1 to 5"),
-        (InTurn(graphs=(Edges(between=((1, 2),)), Edges(between=((2, 3),)))), "servers 4, 5 have"),
-        (InTurn(graphs=(Ring(), Edges(between=((2, 9),)))), r"graph.graphs\[1\].between\[0\]"),
+        (
+            GraphsInTurn(graphs=(Edges(between=((1, 2),)), Edges(between=((2, 3),)))),
+            "servers 4, 5 have",
+        ),
+        (
+            GraphsInTurn(graphs=(Ring(), Edges(between=((2, 9),)))),
+            r"graph.graphs\[1\].between\[0\]",
+        ),
     ],
 )
 def test_servers_without_a_path_between_them_are_refused(graph, told):

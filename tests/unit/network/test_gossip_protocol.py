@@ -22,7 +22,14 @@ from asyncdp_sim.network.clocks import (
     ScriptedClock,
 )
 from asyncdp_sim.network.graphs.file import EdgeFile
-from asyncdp_sim.network.graphs.kinds import Complete, Edges, Geometric, GossipGraph, Ring, Star
+from asyncdp_sim.network.graphs.kinds import (
+    Complete,
+    Edges,
+    GeometricGraph,
+    GossipGraph,
+    Ring,
+    StarGraph,
+)
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal
 from asyncdp_sim.network.protocols import Gossip, Request
 from asyncdp_sim.network.topology import Star as Lines
@@ -32,8 +39,8 @@ from tests.together import together
 
 K = EventKind
 LINE = Edges(between=[[2, 1], [2, 3], [4, 3], [4, 5]])
-NEAR = Geometric(radius=0.7, graph=3)
-GRAPHS = [Star(), Ring(), Complete(), NEAR, LINE]
+NEAR = GeometricGraph(radius=0.7, graph=3)
+GRAPHS = [StarGraph(), Ring(), Complete(), NEAR, LINE]
 EACH = pytest.mark.parametrize("graph", GRAPHS, ids=lambda graph: graph.kind)
 SLOW: dict[str, Any] = {
     "latency": Latency(query=Exponential(mean=0.1), answer=Lognormal(mean=0.1, cv=1.0)),
@@ -59,7 +66,7 @@ def said(**parts: Any) -> list[str]:
 
 class TestGraphs:
     def test_edges_in_order(self) -> None:
-        assert Star().edges(3) == ((0, 1), (0, 2), (0, 3))
+        assert StarGraph().edges(3) == ((0, 1), (0, 2), (0, 3))
         assert Ring().edges(4) == ((1, 2), (1, 4), (2, 3), (3, 4))
         assert Complete().edges(3) == Ring().edges(3) == ((1, 2), (1, 3), (2, 3))
         assert Ring().edges(2) == Complete().edges(2) == ((1, 2),)
@@ -68,7 +75,7 @@ class TestGraphs:
     @pytest.mark.parametrize("n_owners", [2, 5, 12])
     def test_they_are_what_networkx_calls_them(self, n_owners: int) -> None:
         for graph, known in (
-            (Star(), nx.star_graph(n_owners)),
+            (StarGraph(), nx.star_graph(n_owners)),
             (Ring(), nx.cycle_graph(range(1, n_owners + 1))),
             (Complete(), nx.complete_graph(range(1, n_owners + 1))),
         ):
@@ -81,16 +88,16 @@ class TestGraphs:
         assert graph.faults(10) == []
 
     def test_a_geometric_graph_links_what_is_near_and_is_drawn_once(self) -> None:
-        one, two = Geometric(radius=0.5), Geometric(radius=0.5, graph=2)
-        assert one.edges(12) == Geometric(radius=0.5).edges(12) != two.edges(12)
-        assert set(one.edges(12)) < set(Geometric(radius=0.6).edges(12))
-        assert Geometric(radius=1.5).edges(12) == Complete().edges(12)
+        one, two = GeometricGraph(radius=0.5), GeometricGraph(radius=0.5, graph=2)
+        assert one.edges(12) == GeometricGraph(radius=0.5).edges(12) != two.edges(12)
+        assert set(one.edges(12)) < set(GeometricGraph(radius=0.6).edges(12))
+        assert GeometricGraph(radius=1.5).edges(12) == Complete().edges(12)
 
     @pytest.mark.parametrize(
         ("graph", "n_owners", "words"),
         [
             (Ring(), 1, "'ring' with 1 owner; allowed are 2 owners or more"),
-            (Geometric(radius=0.2), 5, "raise radius or choose another graph number"),
+            (GeometricGraph(radius=0.2), 5, "raise radius or choose another graph number"),
             (Edges(between=[[1, 2]]), 3, "owner 3 has no path to owner 1; "),
             (Edges(between=[[1, 2], [3, 4]]), 5, "owners 3, 4, 5 have no path to owner 1"),
             (Edges(between=[[1, 2], [2, 9]]), 3, "between[1]: given [2, 9]; allowed are owners"),
@@ -168,8 +175,8 @@ class TestFile:
 )
 def test_a_star_is_request_that_refuses(parts: dict[str, Any]) -> None:
     """The same wake-ups, reads and updates to the tick, from the same seed."""
-    star = traced(network(Star(), **parts))
-    request = traced(network(Star(), **parts, protocol=Request(), answers_per_update=1))
+    star = traced(network(StarGraph(), **parts))
+    request = traced(network(StarGraph(), **parts, protocol=Request(), answers_per_update=1))
     for column in ("tick", "owner", "read_tick", "staleness", "k", "peer"):
         assert star.updates[column].tolist() == request.updates[column].tolist()
     assert len(star.updates) > 10

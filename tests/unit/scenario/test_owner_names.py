@@ -14,12 +14,12 @@ from asyncdp_sim.errors import SpecError
 from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.runs import forecast as drawn_forecast
 from asyncdp_sim.figures.runs import profit, shares, timing
-from asyncdp_sim.figures.runs.convergence import Line
+from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.forecasts import forecast, words
 from asyncdp_sim.forecasts.advice.buying import buy
 from asyncdp_sim.forecasts.advice.coalition import Coalition
 from asyncdp_sim.forecasts.advice.contest import Played
-from asyncdp_sim.forecasts.advice.invitation_words import Trialled
+from asyncdp_sim.forecasts.advice.invitations.words import Trialled
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.scenario.owners.participants import LONGEST, places, shown
@@ -120,7 +120,7 @@ def test_names_stand_beside_numbers_in_the_result(tmp_path: Path) -> None:
     picture.figure.canvas.draw()
     written = timing.by_update(result).figure.axes[0].get_yticklabels()
     assert [tick.get_text() for tick in written] == ticks
-    assert tuple(profit.by_owner([Line(result, "")]).table["name"]) == HOSTILE
+    assert tuple(profit.by_owner([CurveLine(result, "")]).table["name"]) == HOSTILE
 
 
 def test_without_names_a_result_is_as_it_was(tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.theory.formulas.packet_loss import GilbertElliott, delivered, mean_attempts
+from asyncdp_sim.theory.formulas.packet_loss import BurstChain, delivered, mean_attempts
 from tests.together import together
 
-BURSTS = GilbertElliott(to_bad=0.1, to_good=0.3, loss_good=0.05, loss_bad=0.8)
+BURSTS = BurstChain(to_bad=0.1, to_good=0.3, loss_good=0.05, loss_bad=0.8)
 
 
 @together
@@ -55,8 +55,8 @@ def test_bursts_stationary():
 @pytest.mark.parametrize("attempts", [1, 2, 5])
 def test_losses_that_do_not_come_in_bursts(attempts):
     """The state matters to nothing, or is drawn anew every time."""
-    alike = GilbertElliott(0.1, 0.3, 0.4, 0.4)
-    fresh = GilbertElliott(0.25, 0.75, 0.2, 1.0)
+    alike = BurstChain(0.1, 0.3, 0.4, 0.4)
+    fresh = BurstChain(0.25, 0.75, 0.2, 1.0)
     for chain in (alike, fresh):
         assert chain.stationary_loss == pytest.approx(0.4)
         once = 1 - delivered(0.4, attempts)
@@ -89,12 +89,12 @@ def test_answers_in_succession_simulated():
 
 
 def test_chains_at_the_edge():
-    assert GilbertElliott(0.0, 0.2, 0.3, 1.0).all_lost(2) == pytest.approx(0.09)
-    assert GilbertElliott(0.2, 0.0, 0.3, 1.0).undelivered(4) == 1
-    alternating = GilbertElliott(1.0, 1.0, 1.0, 0.0)
+    assert BurstChain(0.0, 0.2, 0.3, 1.0).all_lost(2) == pytest.approx(0.09)
+    assert BurstChain(0.2, 0.0, 0.3, 1.0).undelivered(4) == 1
+    alternating = BurstChain(1.0, 1.0, 1.0, 0.0)
     assert alternating.all_lost(2) == 0
     assert alternating.undelivered(1) == 0.5
-    dead = GilbertElliott(1.0, 1.0, 1.0, 1.0)  # answers of two attempts keep the state
+    dead = BurstChain(1.0, 1.0, 1.0, 1.0)  # answers of two attempts keep the state
     assert (dead.all_lost(2), dead.undelivered(2)) == (1, 1)
 
 
@@ -105,7 +105,7 @@ def test_bad_probabilities_are_refused(value):
     for key in ("to_bad", "to_good", "loss_good", "loss_bad"):
         fields = {"to_bad": 0.1, "to_good": 0.1, "loss_good": 0.1, "loss_bad": 0.1, key: value}
         with pytest.raises(SpecError, match=key):
-            GilbertElliott(**fields)
+            BurstChain(**fields)
 
 
 def test_other_bad_arguments_are_refused():
@@ -116,4 +116,4 @@ def test_other_bad_arguments_are_refused():
     with pytest.raises(SpecError, match="attempts"):
         BURSTS.undelivered(1.5)
     with pytest.raises(SpecError, match="to_good: given 0, as to_bad"):
-        GilbertElliott(0.0, 0.0, 0.1, 0.2)
+        BurstChain(0.0, 0.0, 0.1, 0.2)

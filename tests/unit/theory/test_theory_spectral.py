@@ -11,7 +11,14 @@ from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.clocks import GammaClock, PoissonClock
-from asyncdp_sim.network.graphs.kinds import Complete, Edges, Geometric, GossipGraph, Ring, Star
+from asyncdp_sim.network.graphs.kinds import (
+    Complete,
+    Edges,
+    GeometricGraph,
+    GossipGraph,
+    Ring,
+    StarGraph,
+)
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Law, NoTime
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.theory.formulas import gossip_spectrum, lock
@@ -22,7 +29,7 @@ from tests.together import together
 
 PATH = Edges(between=[[1, 2], [2, 3], [3, 4]])
 KNOWN = {
-    Star(): gossip_spectrum.star,
+    StarGraph(): gossip_spectrum.star,
     Ring(): gossip_spectrum.ring,
     Complete(): gossip_spectrum.complete,
 }
@@ -46,7 +53,9 @@ def uniform(edges):
 
 
 class TestSpectrum:
-    @pytest.mark.parametrize("graph", [Star(), Ring(), Complete(), Geometric(radius=0.9), PATH])
+    @pytest.mark.parametrize(
+        "graph", [StarGraph(), Ring(), Complete(), GeometricGraph(radius=0.9), PATH]
+    )
     def test_the_mean_update_is_the_mean_of_the_updates(self, graph: GossipGraph) -> None:
         n_nodes, edges = placed(graph, 4)
         share = np.arange(1.0, len(edges) + 1)
@@ -62,7 +71,7 @@ class TestSpectrum:
         for i in range(1, n + 1):
             known[i, i] -= 1 / (2 * n)
             known[0, i] = known[i, 0] = 1 / (2 * n)
-        n_nodes, edges = placed(Star(), n)
+        n_nodes, edges = placed(StarGraph(), n)
         assert np.allclose(gossip_spectrum.mean_update(n_nodes, edges, uniform(edges)), known)
 
     @together
@@ -98,7 +107,7 @@ class TestSpectrum:
         assert np.linalg.norm(apart, 2) ** 2 == pytest.approx(1)
 
     def test_it_is_one_less_half_the_algebraic_connectivity_per_edge(self) -> None:
-        graph = Geometric(radius=0.6, graph=3)
+        graph = GeometricGraph(radius=0.6, graph=3)
         known = nx.algebraic_connectivity(graph.build(12), method="lanczos")
         left = Gossip(graph=graph).contraction(12)
         assert left == pytest.approx(1 - known / (2 * len(graph.edges(12))), rel=0, abs=1e-9)
@@ -162,7 +171,7 @@ class TestDisagreement:
         exact = (y @ y) * gossip_spectrum.complete(n_owners) ** np.arange(21)
         assert found == pytest.approx(exact, rel=1e-12)
 
-    @pytest.mark.parametrize("graph", [Star(), Ring(), Geometric(radius=0.6, graph=3)])
+    @pytest.mark.parametrize("graph", [StarGraph(), Ring(), GeometricGraph(radius=0.6, graph=3)])
     def test_no_update_leaves_more_than_lambda_2_and_one_start_keeps_it_all(
         self, graph: GossipGraph
     ) -> None:
@@ -205,7 +214,7 @@ def stationary(rates, times):
 
 class TestMeetings:
     @pytest.mark.parametrize(
-        "graph", [PATH, Ring(), Complete(), Geometric(radius=0.7, graph=3), Star()]
+        "graph", [PATH, Ring(), Complete(), GeometricGraph(radius=0.7, graph=3), StarGraph()]
     )
     def test_they_are_the_chain_of_matchings(self, graph: GossipGraph) -> None:
         edges = graph.edges(4 if graph == PATH else 5)
@@ -220,7 +229,7 @@ class TestMeetings:
 
     def test_a_star_is_the_lock_that_refuses(self) -> None:
         rates, times = (0.5, 1.0, 2.0), (0.1, 0.4, 0.3)
-        edges = Star().edges(3)
+        edges = StarGraph().edges(3)
         both = dict(zip(edges, rates, strict=True)), dict(zip(edges, times, strict=True))
         found, known = loss_network(*both), lock.refusing_unequal(rates, times)
         assert found is not None
@@ -246,7 +255,7 @@ def predicted(graph: GossipGraph, n_owners: int = 6, **parts) -> dict[str, float
 
 class TestPredictions:
     @pytest.mark.parametrize(
-        ("graph", "n_edges"), [(Star(), 6), (Ring(), 6), (Complete(), 15), (PATH, 3)]
+        ("graph", "n_edges"), [(StarGraph(), 6), (Ring(), 6), (Complete(), 15), (PATH, 3)]
     )
     def test_without_duration_every_wake_up_is_an_update(
         self, graph: GossipGraph, n_edges: int
@@ -291,6 +300,6 @@ class TestPredictions:
         )
 
     def test_a_star_may_take_any_law(self) -> None:
-        found = predicted(Star(), compute=Gamma(mean=0.1, cv=0.5), latency=Latency())
+        found = predicted(StarGraph(), compute=Gamma(mean=0.1, cv=0.5), latency=Latency())
         assert found["throughput"] == pytest.approx(12 / (1 + 12 * 0.1), rel=1e-13)
         assert found["mean_staleness"] == 0

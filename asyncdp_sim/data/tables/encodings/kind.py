@@ -36,7 +36,7 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """What the cells of a column become, once public cells have said all that they have to say.
+    """The numbers for cells of a column, once public cells have said all that they have to say.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Codes:
 
 
 class EncodingKind(Kind):
-    """What becomes of a column of a table."""
+    """A way from a column of a table to numbers."""
 
     @property
     def single(self) -> bool:

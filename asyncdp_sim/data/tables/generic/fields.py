@@ -20,7 +20,7 @@ from asyncdp_sim.spec import about
 
 
 class GenericFields(TableRecipe):
-    """What a scenario says of a table from a file."""
+    """The fields of a table from a file."""
 
     kind: str
     path: Annotated[str, about("The file: CSV, gzipped CSV or Parquet", example="loans.csv")]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from asyncdp_sim.data.dataset import Encoded
-from asyncdp_sim.data.splits import Asked, Owned, SplitKind
-from asyncdp_sim.data.stand_ins import Known, StandInKind
+from asyncdp_sim.data.splits import Owned, SplitKind, TableToSplit
+from asyncdp_sim.data.stand_ins import PublicKnowledge, StandInKind
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.streams import Scope, Streams
@@ -32,7 +32,7 @@ def private_rows(total: int, public: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """What stand-ins for a table's private rows are drawn from.
+    """The ground on which stand-ins for a table's private rows are drawn.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ def replaced(
     stand_in: StandInKind,
     split: SplitKind,
     ground: Ground,
-    asked: Asked,
+    asked: TableToSplit,
     streams: Streams | Scope,
 ) -> tuple[Encoded, tuple[str, ...]]:
     """Return a table of features, public rows last, and what the stand-in leaves out.
@@ -86,7 +86,7 @@ def replaced(
     split : SplitKind
         Tells whose rows public ones are like.
     ground : Ground
-    asked : Asked
+    asked : TableToSplit
         How rows are given to owners; not used where a row's target has a say in that.
     streams : Streams or Scope
     """
@@ -97,7 +97,7 @@ def replaced(
     rows = [each[each < first] for each in whose.rows]
     like = split.likened(whose, asked.values_of, first, count, ground.apart)
     sizes = tuple(map(len, rows))
-    known = Known(
+    known = PublicKnowledge(
         features,
         targets,
         like,

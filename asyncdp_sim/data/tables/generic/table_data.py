@@ -12,7 +12,7 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Dataset, Encoded
-from asyncdp_sim.data.splits import Asked, ByColumn
+from asyncdp_sim.data.splits import ByColumn, TableToSplit
 from asyncdp_sim.data.stand_ins import DeclaredMoments
 from asyncdp_sim.data.tables.encodings import Ordinal
 from asyncdp_sim.data.tables.file_rows import FileRows
@@ -164,7 +164,7 @@ class TableData(GenericFields):
 
         held_back = 0 if self.public_overlap else self.public_records
         unknown = np.zeros(len(ground.frame) - held_back)
-        asked = Asked(
+        asked = TableToSplit(
             values_of, len(unknown), held_back, n_owners, records, streams.afresh(), unknown,
             unknown,
         )  # fmt: skip

@@ -11,7 +11,8 @@ from asyncdp_sim.learning.algorithms.polar.consensus import (
 from asyncdp_sim.learning.algorithms.polar.neighbours import averaged, gridded
 from asyncdp_sim.learning.algorithms.polar.perturbation import draw_additive, draw_weights
 from asyncdp_sim.learning.algorithms.polar.spec import Polar
-from asyncdp_sim.learning.algorithms.polar.steps import PolarState, PolarSteps
+from asyncdp_sim.learning.algorithms.polar.state import PolarState
+from asyncdp_sim.learning.algorithms.polar.steps import PolarSteps
 
 __all__ = [
     "MODULUS",

@@ -10,7 +10,7 @@ from asyncdp_sim.learning.objectives import Quadratic
 
 @dataclass(frozen=True)
 class Units:
-    """What the numbers of an answer stand for, block by block.
+    """The meaning of an answer's numbers, block by block.
 
     A record of the domain ‖x‖₁ ≤ r, |y| ≤ Y has ‖vech(xxᵀ)‖₁ = (‖x‖₁² + ‖x‖₂²)/2 ≤ r² and
     ‖xy‖₁ ≤ rY, both reached at x = r e_1, y = Y. It contributes (γ vech(xxᵀ)/r²,
@@ -31,7 +31,7 @@ class Units:
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """What owners answer: (vech(X_iᵀX_i/n_i), X_iᵀy_i/n_i) in :class:`Units`, whatever the query.
+    """Owners' answers (vech(X_iᵀX_i/n_i), X_iᵀy_i/n_i) in :class:`Units`, whatever the query.
 
     Attributes
     ----------

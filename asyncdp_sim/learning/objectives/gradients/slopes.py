@@ -38,12 +38,16 @@ def unstacked(stacks: Array, count: int) -> Array:
 
 
 @cache  # cells of a sweep pay for numba together
-def slopes_of(loss: Loss) -> "Slopes":
+def slopes_of(loss: Loss) -> "ClippedSlopes":
     """Return what works slopes of a loss out, for all who have it."""
-    return Slopes(loss) if loss.per_residual is None else CompiledSlopes(loss, loss.per_residual)
+    return (
+        ClippedSlopes(loss)
+        if loss.per_residual is None
+        else CompiledSlopes(loss, loss.per_residual)
+    )
 
 
-class Slopes:
+class ClippedSlopes:
     """Clipped slopes, in NumPy.
 
     Parameters
@@ -71,7 +75,7 @@ class Slopes:
         np.minimum(z, bound, out=z)
 
 
-class CompiledSlopes(Slopes):
+class CompiledSlopes(ClippedSlopes):
     """The same of slopes c(z − y), in one compiled pass where so much is to be done that it pays.
 
     Where nobody has said how much that is, no run waits longer for numba than it has worked

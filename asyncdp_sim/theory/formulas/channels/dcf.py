@@ -18,7 +18,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Contention:
-    """What one slot of contention holds in the long run.
+    """The contents of one slot of contention, in the long run.
 
     Attributes
     ----------

@@ -1,0 +1,1 @@
+"""Invitations of owners: the costs that they go by, and their words."""
