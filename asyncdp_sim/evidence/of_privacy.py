@@ -151,6 +151,20 @@ OF_COSTS = (
         (LossDistributions, LaplaceMechanism),
     ),
     Oracle(
+        "ψ at the end, and who profits, as forecast under three accountants",
+        "the mean of runs that no forecast looks at, |z| ≤ 4; ψ of owners' own optima",
+        "independent replicates; least squares of each owner's records",
+        "three banks, clipped, at ε = 1 as in the catalogue, and small ones",
+        verified(
+            "three_accountants", "small_banks_end_where_they_are_forecast_to",
+            "banks_of_the_catalogue_end_where_they_are_forecast_to",
+            "a_forecast_by_another_accountant_is_seen",
+            "a_forecast_with_a_quarter_more_noise_is_seen",
+        ),
+        (LaplaceMechanism, GaussianMechanism, LossDistributions),
+        Basis.approximation,
+    ),
+    Oracle(
         "what answers over samples cost, and how they spread",
         "an integral over all pairs of records; sums of losses; dp-accounting for one replaced",
         "(1 − q) P₀ + q P₁ against (1 − q) P₀ + q P₂; Cov = (1 − q)/(q n²) Σ ∇ℓ ∇ℓᵀ",

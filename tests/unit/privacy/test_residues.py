@@ -16,7 +16,7 @@ def integers(rows: Any) -> Any:
 
 
 def test_the_largest_residues_multiply_without_rounding() -> None:
-    """All of one sign, so that sums are as large as they can be, and more than are summed at once."""
+    """Of one sign, so that sums are large, and more of them than are summed at once."""
     rng = np.random.default_rng(1)
     for sign in (1, -1):
         held, reduced, rows = (
