@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.privacy.observers.known import PRIME
+from asyncdp_sim.privacy.observers.residues import PRIME
 from asyncdp_sim.privacy.observers.views import Round
 
 Array = npt.NDArray[np.float64]

@@ -775,6 +775,13 @@ MUTANTS = (
         ("tests/unit/privacy/test_views.py",),
     ),
     Mutant(
+        "asyncdp_sim/privacy/observers/residues.py",
+        "_SUMMED = 128",
+        "_SUMMED = 1024",
+        "more products are summed than floats hold",
+        ("tests/unit/privacy/test_residues.py",),
+    ),
+    Mutant(
         "asyncdp_sim/privacy/observers/directions.py",
         "rows, off = _straightened(rows, off, inverse.T / lengths)",
         "rows, off = _straightened(rows, off, inverse / lengths)",

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from math import sqrt
 from typing import Any
 
@@ -222,6 +223,32 @@ def test_a_sum_that_could_wrap_is_refused() -> None:
     with pytest.raises(SpecError, match="could wrap"):
         in_shares(problem.noise, influence, 3)
     assert in_shares(problem.noise, replace(influence, records=np.full(6, 1e3)), 3).grid == 2.0**-20
+
+
+def test_shares_of_which_nothing_is_proven_are_refused() -> None:
+    """And the proof's sum over whole numbers is as small as the page says where it begins."""
+    (_, problem), influence = missed(), Influence(1.0, np.full(6, 1e3), 3)
+    least = np.full(6, 104 * sqrt(3) * 2.0**-20 / 1e3)  # of three shares, on a grid of 2⁻²⁰
+    in_shares(replace(problem.noise, scale=least * 1.001), influence, 3)
+    with pytest.raises(SpecError, match="a proof is known of 104 steps or more"):
+        in_shares(replace(problem.noise, scale=least * 0.999), influence, 3)
+    many = Influence(1.0, np.full(10_001, 1e3), 3)
+    noise = replace(problem.noise, scale=np.full(10_001, 1.0))
+    with pytest.raises(SpecError, match="of 10001 owners"):
+        in_shares(noise, many, 10_001)
+    for m in (2, 3, 100, 10_000):  # q(k) is at least the mean of both its bounds
+        rate = 2 * np.pi**2 * 104.0**2
+        one = 1 + 2 * sum(np.exp(-rate / (2 * m) * k**2) for k in range(1, 20))
+        assert (m - 1) * np.log(one) - rate * (1 - 1 / m) / 2 < -50_000
+
+
+def test_whole_numbers_are_as_far_from_equal_as_the_proof_says() -> None:
+    for m in (2, 3, 4, 5):
+        for k in product(range(-3, 4), repeat=m - 1):
+            if any(k):
+                squares = sum(x * x for x in k)
+                least = max(1 - 1 / m, squares / m)
+                assert squares - sum(k) ** 2 / m >= least - 1e-12
 
 
 @shared

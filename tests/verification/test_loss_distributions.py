@@ -158,6 +158,13 @@ def test_a_mix_of_scales() -> None:
     assert together(halves, DELTA).epsilon(DELTA) == upper(LaplacePair, 0.03, 200)
 
 
+def test_unlike_answers_cost_more_than_equal_ones_of_their_sum() -> None:
+    """So that no ledger may count them as equal ones; the figures of docs/privacy/spending.md."""
+    unlike = together(((LaplacePair(0.02), 100), (LaplacePair(0.06), 100)), DELTA).epsilon(DELTA)
+    equal = upper(LaplacePair, 0.04, 200)
+    assert (f"{unlike:.3f}", f"{equal:.3f}") == ("2.858", "2.540")
+
+
 def test_gaussian_answers_are_those_of_their_exact_curve() -> None:
     for mu, answers in ((0.5, 1), (0.03, 63), (0.002, 10_000)):
         found = together(((GaussianPair(mu), answers),), DELTA).epsilon(DELTA)

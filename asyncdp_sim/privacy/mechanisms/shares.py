@@ -20,6 +20,10 @@ STEPS = 2.0**20
 """Grid steps, at least, in the most that one record moves a sum, over √p."""
 NUMBER_BYTES = 8
 """Of a masked number: sums are modulo 2⁶⁴."""
+COARSEST = 104.0
+"""Grid steps, at least, in the standard deviation of a share: of fewer nothing is proven."""
+MOST = 10_000
+"""Owners of whose shares it is proven that rounding tells nothing."""
 LONGEST = 16.0
 """Standard deviations that no draw reaches: of a Gaussian one in 10⁵⁶ does, of NumPy's none."""
 
@@ -131,11 +135,16 @@ def shared(noise: AnswerNoise, influence: Influence, shares: int) -> GaussianSha
     Raises
     ------
     SpecError
-        If a sum could wrap.
+        If a sum could wrap, or if what rounding tells is not proven to be nothing.
     """
     moved, root = 2 * influence.xi, sqrt(influence.size)
     grid = 2.0 ** floor(log2(moved / (STEPS * root)))
     scale = noise.scale * (1 + grid * root / moved) / sqrt(shares)
+    steps, owners = (scale * influence.records).min() / grid, len(influence.records)
+    if steps < COARSEST or owners > MOST:
+        given = f"'aggregate' of {owners} owners, whose shares have {steps:.3g} grid steps"
+        allowed = f"a proof is known of {COARSEST:g} steps or more, and of {MOST} owners at most"
+        raise SpecError([Fault("privacy.observer.kind", given, allowed)])
     reach = influence.xi * influence.records.sum() + LONGEST * (scale * influence.records).sum()
     if 2 * reach >= 2.0 ** (8 * NUMBER_BYTES) * grid:
         allowed = "sums are modulo 2⁶⁴, and this noise or these records could wrap: allowed is less"

@@ -53,9 +53,10 @@ def combined(matrix: Array, rows: Array) -> Array:
     coarse = np.rint(matrix * _BASE)
     fine = (matrix * _BASE - coarse) * _BASE
     found = np.zeros((len(rows) + 1, *rows.shape[1:]))
-    for place, row in enumerate(rows):  # transposed, which for BLAS all of them are
-        found[place + 1] += dtrmm(1.0, coarse.T, row.T, side=1).T
-        found[place + 2 : place + 3] += dtrmm(1.0, fine.T, row.T, side=1).T
+    for place, row in enumerate(rows, start=1):  # transposed, which for BLAS all of them are
+        found[place] += dtrmm(1.0, coarse.T, row.T, side=1).T
+        if place < len(rows):
+            found[place + 1] += dtrmm(1.0, fine.T, row.T, side=1).T
     return _carried(found)[:-1]
 
 

@@ -24,8 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.privacy.observers.directions import leverage
-from asyncdp_sim.privacy.observers.known import Flags, Known, applied
+from asyncdp_sim.privacy.observers.known import Flags, Known, learn
 from asyncdp_sim.privacy.observers.limbs import Array, Numbers, averaged, whole
+from asyncdp_sim.privacy.observers.residues import applied
 from asyncdp_sim.threads import one_thread
 
 _LIMBS = (8, 20, 40, 80)
@@ -90,7 +91,7 @@ def all_at_once(weights: Numbers, parts: int) -> Round:
 class Message:
     """A vector as it was sent: modulo the prime, and in limbs, so many last units off."""
 
-    exact: Numbers
+    exact: Array
     limbs: Array
     off: float
 
@@ -119,8 +120,8 @@ def _looked_at(rounds: list[Round], noise: Array, pools: Flags) -> Array:
         for some in _in_parts(doubtful, rounds, noise.size, count):
             views = _Views(noise, pools[some], count)
             views.follow(rounds)
-            sure = [views.judge(place, found[pool]) for place, pool in enumerate(some)]
-            left += some[~np.array(sure)].tolist()
+            found[some], sure = views.judged()
+            left += some[~sure].tolist()
         doubtful = np.array(left, dtype=np.int64)
     return found
 
@@ -137,7 +138,7 @@ class _Views:
     """What some pools of observers know, and all vectors in many digits."""
 
     def __init__(self, noise: Array, pools: Flags, count: int) -> None:
-        start = np.diag((noise > 0).astype(np.int64))  # a node that adds no noise is no unknown
+        start = np.diag((noise > 0).astype(float))  # a node that adds no noise is no unknown
         self._noise, self._pools, self._exact = noise, pools, start
         self._vectors, self._off = whole(start, count), np.zeros(len(start))
         self._known = [Known(pool | (noise == 0)) for pool in pools]
@@ -152,8 +153,7 @@ class _Views:
                 return
             self._hear(each.heard)
             self._mix(each)
-        for place in range(len(self._known)):
-            self._learn(place)
+        self._learn(1)
 
     def _hear(self, heard: Numbers) -> None:
         """Let every pool take in what its members hear from others."""
@@ -163,15 +163,14 @@ class _Views:
             if not self._known[place].everything:
                 said = dict.fromkeys(speakers[hears[place]].tolist())
                 self._new[place] += [self._message(node) for node in said]
-                if len(self._new[place]) >= _SOME:
-                    self._learn(place)
+        self._learn(_SOME)
 
-    def _learn(self, place: int) -> None:
-        """Keep what is new of all that was heard lately."""
-        new = self._new[place]
-        if len(new) > 0:
-            added = self._known[place].adds(np.array([message.exact for message in new]))
-            self._heard[place] += [new[row] for row in np.flatnonzero(added)]
+    def _learn(self, least: int) -> None:
+        """Keep what is new of what was heard lately, by pools that heard so many vectors."""
+        some = [place for place, new in enumerate(self._new) if len(new) >= least]
+        told = [np.array([message.exact for message in self._new[place]]) for place in some]
+        for place, new in zip(some, learn([self._known[each] for each in some], told), strict=True):
+            self._heard[place] += [self._new[place][row] for row in np.flatnonzero(new)]
             self._new[place] = []
 
     def _message(self, node: int) -> Message:
@@ -190,30 +189,42 @@ class _Views:
         for node in nodes.tolist():
             self._said.pop(node, None)
 
-    def judge(self, place: int, found: Array) -> bool:
-        """Write down what a pool knows of every node, (M,); return whether that is sure.
+    def judged(self) -> tuple[Array, Flags]:
+        """Return what every pool knows of every node, (V, M), and for which pools that is sure.
 
         Where it is not, all that it heard of is taken for known.
         """
-        known = self._known[place]
-        found[known.alone], found[known.partly] = 1.0, 1.0
-        if len(known.partly) == 0:
-            return True
-        told = self._told(place)
-        if told is not None:
-            found[known.partly] = np.minimum(told, 1.0)
-        return told is not None
+        found, sure = np.zeros(self._pools.shape), np.ones(len(self._pools), dtype=np.bool_)
+        for place, messages in enumerate(self._bases()):
+            known = self._known[place]
+            found[place, known.alone], found[place, known.partly] = 1.0, 1.0
+            if len(messages) > 0:
+                told = self._told(messages, known.partly)
+                sure[place] = told is not None
+                if told is not None:
+                    found[place, known.partly] = np.minimum(told, 1.0)
+        return found, sure
 
-    def _told(self, place: int) -> Array | None:
+    def _bases(self) -> list[list[Message]]:
+        """Return for every pool messages that span what it knows of those it knows in part.
+
+        They are independent without the vectors that it knows: as many as its reduced rows.
+        """
+        places = [known.pivots for known in self._known]
+        found = [
+            [message for message in heard if message.exact[pivots].any()]
+            for heard, pivots in zip(self._heard, places, strict=True)
+        ]
+        some = [pool for pool, each in enumerate(found) if len(each) > len(places[pool])]
+        told = [np.array([each.exact[places[pool]] for each in found[pool]]) for pool in some]
+        afresh = [Known(np.zeros(len(places[pool]), dtype=np.bool_)) for pool in some]
+        for pool, new in zip(some, learn(afresh, told), strict=True):
+            found[pool] = [found[pool][row] for row in np.flatnonzero(new)]
+        return found
+
+    def _told(self, messages: list[Message], columns: Numbers) -> Array | None:
         """Return h of the nodes that are partly known, rounded up; None where digits lack."""
-        known, heard = self._known[place], self._heard[place]
-        columns = known.partly
-        exact = np.array([message.exact for message in heard])[:, known.pivots]
-        basis = np.flatnonzero(exact.any(axis=1))
-        if len(basis) > exact.shape[1]:
-            basis = basis[Known(np.zeros(exact.shape[1], dtype=np.bool_)).adds(exact[basis])]
-        chosen = [heard[row] for row in basis.tolist()]
-        rows = np.stack([message.limbs for message in chosen], axis=1)[:, :, columns]
-        off = np.array([message.off for message in chosen])
-        told = leverage(rows, off, self._noise[columns])
+        rows = np.array([message.limbs[:, columns] for message in messages])
+        off = np.array([message.off for message in messages])
+        told = leverage(rows.transpose(1, 0, 2), off, self._noise[columns])
         return None if told is None else told[0] + told[1]

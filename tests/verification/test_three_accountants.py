@@ -1,0 +1,159 @@
+"""`lending-sound` under three accountants: forecast ψ beside what is simulated, and who profits.
+
+At night as it stands in the catalogue, at ε = 1; by default three banks of 300 records, with the ε
+at which one of them profits under one accountant alone. Runs are of numbers that no forecast looks
+at. What an owner has alone is worked out here, from the records and the definition of ψ.
+"""
+
+import re
+from dataclasses import dataclass
+from math import hypot
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.runs import run
+from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.scenario import Scenario
+from scenarios import entry
+
+from .calibration import FIRST
+from .shared import shared
+from .zscores import LIMIT
+
+ACCOUNTANTS = {
+    "ε adds up": (),
+    "losses composed": ("privacy.accountant=pld", "privacy.delta=1e-6"),
+    "Gaussian": ("privacy.mechanism=gaussian", "privacy.delta=1e-6"),
+}
+SMALL = (
+    "owners.records=300", "data.public_records=200", "run.updates=400", "algorithm.rho=120",
+    "privacy.budget.answers=134", "privacy.epsilon=30", "run.record_every=400",
+)  # fmt: skip
+ENTRY = ("privacy.epsilon=1", "run.record_every=1000")
+PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "accountants.md"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """ψ at the end as forecast and as runs give it, and the owners that profit by each.
+
+    Beside it ψ without noise, and the ε from which each owner would profit, as forecast.
+    """
+
+    told: float
+    mean: float
+    error: float
+    z: float
+    told_profits: tuple[int, ...]
+    profits: tuple[int, ...]
+    quiet: float
+    needed: tuple[float | None, ...]
+    alone: tuple[float, ...]
+
+    def row(self, accountant: str) -> str:
+        """As the page has it."""
+        needed = [f"{each:.3g}" for each in self.needed if each is not None]
+        return (
+            f"| {accountant} | {self.told:.3g} | {self.mean:.3g} ± {self.error:.1g} | {self.z:.2f} "
+            f"| {', '.join(map(str, self.profits)) or 'none'} | {self.quiet:.2g} "
+            f"| {', '.join(needed) or 'never'} |"
+        )
+
+
+def banks(accountant: str, settings: tuple[str, ...]) -> Scenario:
+    return entry("lending-sound").scenario((*settings, *ACCOUNTANTS[accountant])).base()
+
+
+def compared(
+    accountant: str, settings: tuple[str, ...], runs: int, told: Scenario | None = None
+) -> Compared:
+    """Hold the forecast, or that of another scenario, against runs."""
+    given = banks(accountant, settings)
+    found, dataset = forecast(told or given), build_dataset(given)
+    curve = run(given, numbers=range(FIRST, FIRST + runs), dataset=dataset).learned.curve
+    psi = curve["relative_fitness"][curve["k"] == given.run.updates]
+    assert len(psi) == runs
+    each = alone(given, dataset)
+    assert [owner.alone for owner in found.owners] == pytest.approx(each)
+    mean, error = float(psi.mean()), float(psi.std(ddof=1) / runs**0.5)
+    return Compared(
+        told=found.psi,
+        mean=mean,
+        error=error,
+        z=(mean - found.psi) / hypot(error, found.psi_half_width / 1.96),
+        told_profits=tuple(owner.owner for owner in found.owners if owner.profits),
+        profits=tuple((np.flatnonzero(each > mean) + 1).tolist()),
+        quiet=found.noise_free,
+        needed=tuple(owner.epsilon_needed for owner in found.owners),
+        alone=tuple(each.tolist()),
+    )
+
+
+def alone(given: Scenario, dataset: Dataset) -> np.ndarray:
+    """ψ of each owner's own optimum: how much larger the mean of (y − θᵀx)² + (σ/2)‖θ‖² is."""
+    half = given.model.regularisation / 2
+
+    def best(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return np.linalg.solve(x.T @ x + len(y) * half * np.eye(x.shape[1]), x.T @ y)
+
+    every = np.concatenate(dataset.features), np.concatenate(dataset.targets)
+    fitness = [
+        np.mean((every[1] - every[0] @ theta) ** 2) + half * theta @ theta
+        for theta in (best(*every), *map(best, dataset.features, dataset.targets))
+    ]
+    return np.array(fitness[1:]) / fitness[0] - 1
+
+
+@shared
+def small(accountant: str) -> Compared:
+    return compared(accountant, SMALL, 100)
+
+
+@pytest.mark.parametrize("accountant", ACCOUNTANTS)
+def test_small_banks_end_where_they_are_forecast_to(accountant: str) -> None:
+    found = small(accountant)
+    assert abs(found.z) <= LIMIT
+    assert found.error < 0.07 * found.mean
+    assert found.told_profits == found.profits == ((2,) if accountant == "Gaussian" else ())
+
+
+def test_a_forecast_by_another_accountant_is_seen() -> None:
+    told = banks("ε adds up", SMALL)
+    assert abs(compared("losses composed", SMALL, 100, told).z) > LIMIT
+    found = compared("Gaussian", SMALL, 100, told)
+    assert abs(found.z) > LIMIT
+    assert found.told_profits != found.profits
+
+
+def test_a_forecast_with_a_quarter_more_noise_is_seen() -> None:
+    told = banks("ε adds up", (*SMALL, "privacy.epsilon=24"))
+    assert abs(compared("ε adds up", SMALL, 100, told).z) > LIMIT
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("accountant", ACCOUNTANTS)
+def test_banks_of_the_catalogue_end_where_they_are_forecast_to(accountant: str) -> None:
+    """And as docs/privacy/accountants.md says."""
+    found = compared(accountant, ENTRY, 200)
+    row = found.row(accountant)
+    print(row)
+    assert abs(found.z) <= LIMIT
+    assert found.error < 0.06 * found.mean
+    assert found.told_profits == found.profits
+    page = PAGE.read_text("utf-8")
+    assert row in page
+    assert "Alone the banks have {:.2g}, {:.2g} and {:.2g}.".format(*found.alone) in page
+
+
+def test_the_page_has_a_row_for_each_accountant_within_the_limit() -> None:
+    rows = re.findall(
+        r"^\| ([^|]+) \| [\d.]+ \| [\d.]+ ± [\d.]+ \| (-?[\d.]+) \| (?:none|[\d, ]+) \| [\d.]+ \|",
+        PAGE.read_text("utf-8"),
+        re.M,
+    )
+    assert [name for name, _ in rows] == list(ACCOUNTANTS)
+    assert all(abs(float(z)) <= LIMIT for _, z in rows)
