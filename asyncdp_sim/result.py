@@ -29,6 +29,8 @@ from asyncdp_sim.scenario import Scenario, dump, laid_out
 Content = str | Mapping[str, Any] | Iterator[Mapping[str, Any]]
 SMALL = 2**20
 """Bytes of a table that is put together in memory, rather than written piece by piece."""
+PLAIN = 2**15
+"""Bytes of a table that is not compressed: it would be little smaller, and take twice as long."""
 OF_NETWORK = ("updates.parquet", "events.parquet")
 """Tables that are the same whatever is learned."""
 
@@ -286,7 +288,8 @@ def _write_parquet(sink: Any, tables: Iterator[Any]) -> None:
 
     table = next(tables)
     memory = pa.BufferOutputStream() if table.nbytes < SMALL else None
-    with pq.ParquetWriter(memory or sink, table.schema, compression="zstd") as file:
+    packed = "none" if table.nbytes < PLAIN else "zstd"
+    with pq.ParquetWriter(memory or sink, table.schema, compression=packed) as file:
         while table is not None:
             file.write_table(table, ROW_GROUP)
             table = next(tables, None)

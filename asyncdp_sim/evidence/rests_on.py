@@ -18,6 +18,8 @@ OUTSIDE = "{} is from outside this package, whose tests know nothing of it"
 MOMENTS = "exact moments of E ψ"
 ORDERED = "moments exact given who updates when: {}"
 CLIPPED_MOMENTS = "moments with clipping, within 6 % where they were tried"
+_NO_SPEC = (str, int, float, type(None))
+"""Most values are of these, which is told sooner than that they are no specification."""
 REPLAYED = "learning inside the network equals replay over its trace; no closed form: {}"
 
 
@@ -66,11 +68,13 @@ def _kinds(spec: Spec, at: str = "") -> Iterator[tuple[str, Kind]]:
     """Yield every kind in a specification by its key path, the first of several alike."""
     for name in type(spec).model_fields:
         path, value = f"{at}{name}", getattr(spec, name)
+        if isinstance(value, _NO_SPEC):
+            continue
         several = value if isinstance(value, tuple | list) else [value]
         inner = value.values() if isinstance(value, dict) else several
         seen = set[str]()
         for each in inner:
-            if not isinstance(each, Spec):
+            if isinstance(each, _NO_SPEC) or not isinstance(each, Spec):
                 continue
             if isinstance(each, Kind):
                 if each.kind in seen:

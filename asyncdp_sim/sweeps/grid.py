@@ -13,6 +13,8 @@ from asyncdp_sim.scenario import Scenario
 
 TOGETHER = 16
 """Cells of a batch at most: what an interruption can lose of each worker's work."""
+ENOUGH = 4
+"""Batches for each worker, so that none waits long for the others at the end."""
 _ROOM = 2**27
 """Bytes of all recorded models of a batch, unless one cell has more."""
 
@@ -92,13 +94,15 @@ def networks(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
 def batches(cells: Sequence[Cell], workers: int) -> Iterator[list[Cell]]:
     """Yield what is learned together of the cells of one network: cells with the same records.
 
-    Each worker has some; what is in a batch does not change its results.
+    Where there are enough of them for all workers they stay together, so that records and noise
+    are drawn once; else each worker has some. What is in a batch does not change its results.
     """
     found: dict[str, list[Cell]] = {}
     for cell in cells:
         found.setdefault(cell.data, []).append(cell)
+    parts = 1 if len(found) >= ENOUGH * workers else workers
     for alike in found.values():
-        most = min(TOGETHER, ceil(len(alike) / workers), 1 + _ROOM // max(c.size for c in alike))
+        most = min(TOGETHER, ceil(len(alike) / parts), 1 + _ROOM // max(c.size for c in alike))
         for start in itertools.count(step=most):
             if start >= len(alike):
                 break

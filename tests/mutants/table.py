@@ -1088,8 +1088,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/network/compiled/steps/digests.py",
-        "v0, v5, va, vf = mixed(v0, v5, va, vf,",
-        "v0, v5, va, vf = mixed(v0, v5, va, ve,",
+        "mix(v[0], v[5], v[10], v[15],",
+        "mix(v[0], v[5], v[10], v[14],",
         "a diagonal of the digest of a compiled stream takes another word",
         ("tests/properties/test_compiled_loop.py",),
     ),

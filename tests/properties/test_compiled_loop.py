@@ -167,6 +167,7 @@ def test_events_of_many_pieces_are_those_of_one(monkeypatch: pytest.MonkeyPatch)
 def test_many_owners_and_many_ticks() -> None:
     crowd = {"answers_allowed": (30,) * 1100, "clock": PoissonClock(), "updates": 40}
     both(SMALL.model_copy(update=crowd), 2, events=False)
+    both(SMALL.model_copy(update=crowd | {"answers_allowed": (1,) * 300, "updates": 10**4}), 6)
     crowd["clock"] = PoissonClock(population="superposed")
     both(SMALL.model_copy(update=crowd | {"answers_allowed": (3,) * 9, "until": 900.0}), 3)
     slow = Latency(answer=Exponential(mean=1.0))  # whoever asks meanwhile is but counted
@@ -181,14 +182,19 @@ def test_seeds_of_owners_are_those_of_their_streams(prefix: tuple[str, int]) -> 
     network = SMALL.model_copy(update={"answers_allowed": (1,) * 5, "owner_numbers": numbers})
     scope = Streams(2**70).within(*prefix).of_owners(numbers)
     d = draws_of(network, scope)
-    words = np.zeros(5, dtype=np.uint64)
+    stages = d.stages.view(np.recarray)  # as numba reads it
+    d = d._replace(stages=stages, streams=np.zeros((6, 5), dtype=np.uint64))
+    d.stages["stream"], d.stages["stream_each"] = 0, 1
     with interpreted():
         from asyncdp_sim.network.compiled.steps.seeds import seed
 
-        for (stage, purpose), (owner, number) in product(enumerate(STREAMS), enumerate(numbers, 1)):
-            seed(d, stage, number, words)
-            said = words_of(scope.generator("owner", owner, *purpose)) if len(purpose) > 0 else None
-            assert said in (None, words[:4].tolist())
+        for (stage, purpose), (first, count) in product(enumerate(STREAMS), ((1, 5), (2, 1))):
+            d.streams[:] = 0
+            seed(d, stage, first, count)
+            afresh, owners = scope.afresh(), range(first, first + count)
+            said = [words_of(afresh.generator("owner", owner, *purpose)) for owner in owners]
+            assert len(purpose) == 0 or d.streams[first : first + count, :4].tolist() == said
+            assert not np.delete(d.streams, owners, axis=0).any()
     assert swappable()
 
 

@@ -9,9 +9,8 @@ import numpy.typing as npt
 from asyncdp_sim.network.compiled.laws import NEVER, laws_by_stage
 from asyncdp_sim.network.compiled.states import Words, memory, words_of
 from asyncdp_sim.network.compiled.world import (
-    AFTER,
+    ABREAST,
     ANSWER,
-    BEFORE,
     BLOCK,
     COMPUTE,
     CONSTANT,
@@ -73,7 +72,8 @@ def draws_of(network: Network, streams: Scope) -> Draws:
         memory=memory(),
         begun=begun,
         endings=endings,
-        pool=_pool(of_each, TEXT + len(begun) - 1),
+        pool=_pool(of_each),
+        texts=np.zeros((TEXT + len(begun) - 1, ABREAST), dtype=np.uint64),
     )
 
 
@@ -105,11 +105,8 @@ def _endings() -> npt.NDArray[np.uint8]:
     return names
 
 
-def _pool(of_each: OfEach, size: int) -> Words:
-    """Return what seeds are worked out with, and room for the text of a name."""
+def _pool(of_each: OfEach) -> Words:
+    """Return what seeds are worked out with."""
     seeder = of_each.seeder
-    pool = np.zeros(size, dtype=np.uint64)
-    pool[:BEFORE] = seeder.pool
-    pool[BEFORE:AFTER] = seeder.before.ravel()
-    pool[AFTER : AFTER + seeder.after.size] = seeder.after.ravel()
-    return pool
+    parts = [seeder.pool, seeder.before.ravel(), seeder.after.ravel()]
+    return np.concatenate(parts).astype(np.uint64)

@@ -37,11 +37,15 @@ ORDER = 56
 NUMBER = 2**ORDER - 1
 """Those bits."""
 
-BEFORE, AFTER, CHAIN, MIXED, TEXT = 4, 20, 36, 44, 60
+BEFORE, AFTER = 4, 20
 """Places in the pool: the seed's own four words first, then what words of a digest are hashed with
-before and after, then what BLAKE2b works with: its chain, its mixing, the text."""
+before and after."""
+LENGTH_OF, CHAIN, MIXED, TEXT = 0, 1, 9, 25
+"""Rows of the texts that BLAKE2b takes: how many bytes, its chain, its mixing, the text."""
+ABREAST = 128
+"""Texts that it takes at a time: what a step does to all of them takes few instructions."""
 BLOCK = 128
-"""Bytes of a text that BLAKE2b takes at a time."""
+"""Bytes of a text that BLAKE2b mixes in at a time."""
 
 LAW = np.dtype(
     [("code", "i8"), ("first", "f8"), ("second", "f8"), ("third", "f8"), ("fourth", "f8"),
@@ -109,6 +113,8 @@ class Draws(NamedTuple):
         What stands in names behind the number, by stage; 0 fills up.
     pool : array of uint64
         What seeds are worked out with: see :mod:`~.steps.seeds`.
+    texts : array of uint64 (rows, ABREAST)
+        Names of streams, and what their digests are worked out in: see :mod:`~.steps.digests`.
     """
 
     stages: npt.NDArray[Any]
@@ -119,6 +125,7 @@ class Draws(NamedTuple):
     begun: npt.NDArray[np.uint64]
     endings: npt.NDArray[np.uint8]
     pool: npt.NDArray[np.uint64]
+    texts: npt.NDArray[np.uint64]
 
 
 class World(NamedTuple):

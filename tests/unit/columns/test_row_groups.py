@@ -6,7 +6,7 @@ import pytest
 
 from asyncdp_sim.columns import arrow_table, event_columns, event_groups
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.result import write_into
+from asyncdp_sim.result import PLAIN, write_into
 from asyncdp_sim.streams import Streams
 
 NETWORK = Network(answers_allowed=(9, 9), updates=12, compute={"kind": "constant", "value": 0.1})
@@ -46,19 +46,30 @@ def test_a_run_without_events_has_one_group_without_rows(traces):
 
 
 def test_a_file_of_groups_has_the_bytes_of_the_whole(traces, tmp_path):
-    for rows in (50, 10**6):
-        write_into(tmp_path, "events.parquet", event_groups(traces, NUMBERS, rows), {})
+    many = traces * 20
+    numbers = range(1, 1 + len(many))
+    for rows in (1000, 10**6):
+        write_into(tmp_path, "events.parquet", event_groups(many, numbers, rows), {})
         whole = tmp_path / "whole.parquet"
         pq.write_table(
-            table(event_columns(traces, NUMBERS)), whole, compression="zstd", row_group_size=rows
+            table(event_columns(many, numbers)), whole, compression="zstd", row_group_size=rows
         )
         assert (tmp_path / "events.parquet").read_bytes() == whole.read_bytes()
 
 
-def test_a_table_that_is_at_hand_has_the_same_bytes(tmp_path):
-    columns = {"coordinate": np.arange(3, dtype=np.int32), "theta": np.array([0.5, np.nan, 2.0])}
+@pytest.mark.parametrize(("rows", "how"), [(3, "none"), (PLAIN // 8, "zstd")])
+def test_a_table_that_is_at_hand_has_the_same_bytes(rows, how, tmp_path):
+    columns = {"coordinate": np.arange(rows, dtype=np.int32), "theta": np.array([np.nan] * rows)}
     write_into(tmp_path, "optimum.parquet", columns, {"a": "b"})
-    pq.write_table(
-        arrow_table("optimum", columns, {"a": "b"}), tmp_path / "x.parquet", compression="zstd"
-    )
+    table = arrow_table("optimum", columns, {"a": "b"})
+    pq.write_table(table, tmp_path / "x.parquet", compression=how)
     assert (tmp_path / "optimum.parquet").read_bytes() == (tmp_path / "x.parquet").read_bytes()
+    assert pq.read_table(tmp_path / "optimum.parquet").equals(table)
+
+
+def test_a_small_table_is_little_larger_than_compressed(traces, tmp_path):
+    columns = event_columns(traces, NUMBERS)
+    write_into(tmp_path, "events.parquet", columns, {})
+    pq.write_table(table(columns), tmp_path / "packed.parquet", compression="zstd")
+    sizes = [(tmp_path / f"{name}.parquet").stat().st_size for name in ("events", "packed")]
+    assert sizes[0] < 1.2 * sizes[1], sizes

@@ -8,6 +8,7 @@ from asyncdp_sim.kernel import Priority
 from asyncdp_sim.network.compiled.steps.heap import pop, push
 from asyncdp_sim.network.compiled.steps.notes import finish
 from asyncdp_sim.network.compiled.steps.presence import leave, look
+from asyncdp_sim.network.compiled.steps.seeds import seed_all
 from asyncdp_sim.network.compiled.steps.step import step
 from asyncdp_sim.network.compiled.world import (
     ANSWER,
@@ -46,6 +47,8 @@ def begin(w: Any) -> None:
     """Let owners be where they are at first, and follow them from there."""
     s = w.state[0]
     s.what, s.began = REST, START
+    if not s.superposed:
+        seed_all(w.draws, CLOCK, len(w.owners) - 1)  # each of their clocks begins with the run
     for owner in range(1, len(w.owners)):
         mine = w.owners[owner]
         if mine.away > 0:

@@ -1,11 +1,11 @@
-"""Names of random streams, and their digests by BLAKE2b (RFC 7693), worked out one by one."""
+"""Names of random streams, and their digests by BLAKE2b (RFC 7693), some at a time."""
 
 from typing import Any
 
 import numpy as np
 
 from asyncdp_sim.network.compiled.steps.step import step
-from asyncdp_sim.network.compiled.world import BLOCK, CHAIN, MIXED, TEXT
+from asyncdp_sim.network.compiled.world import BLOCK, CHAIN, LENGTH_OF, MIXED, TEXT
 
 _IV = np.array(
     [0x6A09E667F3BCC908, 0xBB67AE8584CAA73B, 0x3C6EF372FE94F82B, 0xA54FF53A5F1D36F1,
@@ -32,86 +32,93 @@ _R1, _R2, _R3, _R4 = np.uint64(32), np.uint64(24), np.uint64(16), np.uint64(63)
 
 
 @step
-def spell(d: Any, stage: int, number: int) -> int:
-    """Write the name of a stream into the pool; return its length in bytes."""
-    pool, length = d.pool, int(d.begun[0])
+def spell(d: Any, stage: int, first: int, count: int) -> None:
+    """Write the names of the streams of so many owners' stage as the first texts."""
+    texts, length = d.texts, int(d.begun[0])
     for i in range(1, len(d.begun)):
-        pool[TEXT - 1 + i] = d.begun[i]
-    digits, above = 1, 10
-    while number >= above:
-        above *= 10
-        digits += 1
-    for place in range(length + digits - 1, length - 1, -1):
-        put(pool, place, 48 + number % 10)
-        number //= 10
-    return write(d.endings[stage], pool, length + digits)
+        for lane in range(count):
+            texts[TEXT - 1 + i, lane] = d.begun[i]
+    for lane in range(count):
+        number = d.numbers[first + lane]
+        digits, above = 1, 10
+        while number >= above:
+            above *= 10
+            digits += 1
+        for place in range(length + digits - 1, length - 1, -1):
+            put(texts, lane, place, 48 + number % 10)
+            number //= 10
+        texts[LENGTH_OF, lane] = write(d.endings[stage], texts, lane, length + digits)
 
 
 @step
-def write(part: Any, pool: Any, length: int) -> int:
+def write(part: Any, texts: Any, lane: int, length: int) -> int:
     """Write a part of a name behind so many bytes; return how many there are then."""
     for byte in part:
         if byte == 0:
             break
-        put(pool, length, byte)
+        put(texts, lane, length, byte)
         length += 1
     return length
 
 
 @step
-def put(pool: Any, place: int, byte: int) -> None:
-    """Write a byte of the text."""
-    pool[TEXT + (place >> 3)] |= np.uint64(byte) << np.uint64(8 * (place & 7))
+def put(texts: Any, lane: int, place: int, byte: int) -> None:
+    """Write a byte of a text."""
+    texts[TEXT + (place >> 3), lane] |= np.uint64(byte) << np.uint64(8 * (place & 7))
 
 
 @step
-def digest(pool: Any, length: int) -> None:
-    """Leave the digest of the text, 16 bytes, in the first words of the chain."""
-    for i in range(8):
-        pool[CHAIN + i] = _IV[i]
-    pool[CHAIN] ^= _OF_16_BYTES
-    blocks = (length + BLOCK - 1) // BLOCK
+def digest(texts: Any, count: int) -> None:
+    """Leave the digests of the first texts, 16 bytes each, in the first rows of their chains."""
+    lengths, blocks = texts[LENGTH_OF], 0
+    for lane in range(count):
+        blocks = max(blocks, (int(lengths[lane]) + BLOCK - 1) // BLOCK)
+        for i in range(8):
+            texts[CHAIN + i, lane] = _IV[i]
+        texts[CHAIN, lane] ^= _OF_16_BYTES
     for block in range(blocks):
         for i in range(8):
-            pool[MIXED + i], pool[MIXED + 8 + i] = pool[CHAIN + i], _IV[i]
-        pool[MIXED + 12] ^= np.uint64(min(length, (block + 1) * BLOCK))
-        if block == blocks - 1:
-            pool[MIXED + 14] = ~pool[MIXED + 14]
-        compress(pool[MIXED:TEXT], pool[TEXT + 16 * block :])
-        for i in range(8):
-            pool[CHAIN + i] ^= pool[MIXED + i] ^ pool[MIXED + 8 + i]
+            for lane in range(count):
+                texts[MIXED + i, lane], texts[MIXED + 8 + i, lane] = texts[CHAIN + i, lane], _IV[i]
+        for lane in range(count):
+            length, end = int(lengths[lane]), (block + 1) * BLOCK
+            texts[MIXED + 12, lane] ^= np.uint64(min(length, end))
+            if length <= end:
+                texts[MIXED + 14, lane] = ~texts[MIXED + 14, lane]
+        compress(texts[MIXED:TEXT], texts[TEXT + 16 * block :], count)
+        for lane in range(count):
+            if int(lengths[lane]) > block * BLOCK:  # a shorter text has its digest already
+                for i in range(8):
+                    texts[CHAIN + i, lane] ^= texts[MIXED + i, lane] ^ texts[MIXED + 8 + i, lane]
 
 
 @step
-def compress(v: Any, m: Any) -> None:
-    """Mix a block of the text in: rounds of columns, then diagonals."""
-    v0, v1, v2, v3, v4, v5, v6, v7 = v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]
-    v8, v9, va, vb, vc, vd, ve, vf = v[8], v[9], v[10], v[11], v[12], v[13], v[14], v[15]
+def compress(v: Any, m: Any, count: int) -> None:
+    """Mix a block of each text in: rounds of columns, then diagonals."""
     for number in range(_ROUNDS):
         s = _SIGMA[number % 10]
-        v0, v4, v8, vc = mixed(v0, v4, v8, vc, m[s[0]], m[s[1]])
-        v1, v5, v9, vd = mixed(v1, v5, v9, vd, m[s[2]], m[s[3]])
-        v2, v6, va, ve = mixed(v2, v6, va, ve, m[s[4]], m[s[5]])
-        v3, v7, vb, vf = mixed(v3, v7, vb, vf, m[s[6]], m[s[7]])
-        v0, v5, va, vf = mixed(v0, v5, va, vf, m[s[8]], m[s[9]])
-        v1, v6, vb, vc = mixed(v1, v6, vb, vc, m[s[10]], m[s[11]])
-        v2, v7, v8, vd = mixed(v2, v7, v8, vd, m[s[12]], m[s[13]])
-        v3, v4, v9, ve = mixed(v3, v4, v9, ve, m[s[14]], m[s[15]])
-    v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7] = v0, v1, v2, v3, v4, v5, v6, v7
-    v[8], v[9], v[10], v[11], v[12], v[13], v[14], v[15] = v8, v9, va, vb, vc, vd, ve, vf
+        mix(v[0], v[4], v[8], v[12], m[s[0]], m[s[1]], count)
+        mix(v[1], v[5], v[9], v[13], m[s[2]], m[s[3]], count)
+        mix(v[2], v[6], v[10], v[14], m[s[4]], m[s[5]], count)
+        mix(v[3], v[7], v[11], v[15], m[s[6]], m[s[7]], count)
+        mix(v[0], v[5], v[10], v[15], m[s[8]], m[s[9]], count)
+        mix(v[1], v[6], v[11], v[12], m[s[10]], m[s[11]], count)
+        mix(v[2], v[7], v[8], v[13], m[s[12]], m[s[13]], count)
+        mix(v[3], v[4], v[9], v[14], m[s[14]], m[s[15]], count)
 
 
 @step
-def mixed(a: Any, b: Any, c: Any, d: Any, x: Any, y: Any) -> Any:
-    """Return four words, with two of the text mixed in."""
-    a += b + x
-    d = rotated(d ^ a, _R1)
-    c += d
-    b = rotated(b ^ c, _R2)
-    a += b + y
-    d = rotated(d ^ a, _R3)
-    c += d
-    return a, rotated(b ^ c, _R4), c, d
+def mix(a: Any, b: Any, c: Any, d: Any, x: Any, y: Any, count: int) -> None:
+    """Mix two words of each text into four."""
+    for lane in range(count):
+        above = a[lane] + b[lane] + x[lane]
+        right = rotated(d[lane] ^ above, _R1)
+        below = c[lane] + right
+        left = rotated(b[lane] ^ below, _R2)
+        a[lane] = above = above + left + y[lane]
+        d[lane] = right = rotated(right ^ above, _R3)
+        c[lane] = below = below + right
+        b[lane] = rotated(left ^ below, _R4)
 
 
 @step

@@ -82,7 +82,7 @@ def chance(d: Any, generator: Any, stage: int, owner: int) -> bool:
 def take(d: Any, words: Any, stage: int, owner: int) -> None:
     """Let the generator draw from a stream."""
     if words[_INCREMENT] == 0:
-        seed(d, stage, d.numbers[owner], words)
+        seed(d, stage, owner, 1)
     copy(words, d.memory)
 
 

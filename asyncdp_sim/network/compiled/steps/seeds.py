@@ -1,4 +1,4 @@
-"""Seeds of random streams, as :mod:`asyncdp_sim.streams` gives them, worked out one by one.
+"""Seeds of random streams, as :mod:`asyncdp_sim.streams` gives them, worked out some at a time.
 
 NumPy's ``SeedSequence`` of a name's digest, and the first state of a PCG64.
 Numbers are 64 bits wide throughout; those of ``SeedSequence`` are cut to 32.
@@ -10,11 +10,11 @@ import numpy as np
 
 from asyncdp_sim.network.compiled.steps.digests import digest, spell
 from asyncdp_sim.network.compiled.steps.step import step
-from asyncdp_sim.network.compiled.world import AFTER, BEFORE, CHAIN, MIXED
+from asyncdp_sim.network.compiled.world import ABREAST, AFTER, BEFORE, CHAIN, CONSTANT, MIXED, TEXT
 from asyncdp_sim.streams.seeding import LAST, MIX_LEFT, MIX_RIGHT
 
 _TOP = np.uint64(63)
-_HALF, _QUARTER, _ONE = np.uint64(32), np.uint64(16), np.uint64(1)
+_HALF, _QUARTER, _ONE, _NONE = np.uint64(32), np.uint64(16), np.uint64(1), np.uint64(0)
 _LOWER = np.uint64(0xFFFFFFFF)
 _LEFT, _RIGHT = np.uint64(MIX_LEFT), np.uint64(MIX_RIGHT)
 _LAST = LAST.astype(np.uint64)
@@ -23,25 +23,48 @@ _HIGH, _LOW = np.uint64(0x2360ED051FC65DA4), np.uint64(0x4385DF649FCCF645)
 
 
 @step
-def seed(d: Any, stage: int, number: int, words: Any) -> None:
-    """Set the state of the stream of an owner's stage, before its first draw."""
-    pool = d.pool
-    digest(pool, spell(d, stage, number))
-    for i in range(4):
-        pool[MIXED + i] = pool[i]
-    for place in range(4):
-        word = pool[CHAIN + (place >> 1)]
-        word = word >> _HALF if place & 1 else word & _LOWER
+def seed_all(d: Any, stage: int, n_owners: int) -> None:
+    """Seed the streams of all owners' stage, where each has one that is drawn from."""
+    at = d.stages[stage]
+    if at.stream_each == 0 or d.laws[at.law + at.law_each].code <= CONSTANT:
+        return
+    for first in range(1, n_owners + 1, ABREAST):
+        seed(d, stage, first, min(ABREAST, n_owners + 1 - first))
+
+
+@step
+def seed(d: Any, stage: int, first: int, count: int) -> None:
+    """Set the states of the streams of so many owners' stage, before their first draws."""
+    at, pool, texts = d.stages[stage], d.pool, d.texts
+    spell(d, stage, first, count)
+    digest(texts, count)
+    spread(pool, texts[CHAIN:MIXED], texts[MIXED:TEXT], count)
+    for lane in range(count):
+        words = d.streams[at.stream + at.stream_each * (first + lane)]
         for i in range(4):
-            at = 4 * place + i
-            hashed = hash_word(word, pool[BEFORE + at], pool[AFTER + at])
-            mixed = (pool[MIXED + i] * _LEFT - hashed * _RIGHT) & _LOWER
-            pool[MIXED + i] = mixed ^ (mixed >> _QUARTER)
-    for i in range(8):
-        pool[MIXED + 4 + i] = hash_word(pool[MIXED + (i & 3)], _LAST[i], _LAST[i + 1])
+            lower, upper = texts[MIXED + 4 + 2 * i, lane], texts[MIXED + 5 + 2 * i, lane]
+            words[i] = lower | (upper << _HALF)
+        start(words)
+
+
+@step
+def spread(pool: Any, digests: Any, found: Any, count: int) -> None:
+    """Leave the eight words of seeds in the rows from the fifth, those of a pool before."""
     for i in range(4):
-        words[i] = pool[MIXED + 4 + 2 * i] | (pool[MIXED + 5 + 2 * i] << _HALF)
-    start(words)
+        for lane in range(count):
+            found[i, lane] = pool[i]
+    for place in range(4):
+        shift = _HALF if place & 1 else _NONE
+        for i in range(4):
+            before, after = pool[BEFORE + 4 * place + i], pool[AFTER + 4 * place + i]
+            for lane in range(count):
+                word = (digests[place >> 1, lane] >> shift) & _LOWER
+                hashed = hash_word(word, before, after)
+                mixed = (found[i, lane] * _LEFT - hashed * _RIGHT) & _LOWER
+                found[i, lane] = mixed ^ (mixed >> _QUARTER)
+    for i in range(8):
+        for lane in range(count):
+            found[4 + i, lane] = hash_word(found[i & 3, lane], _LAST[i], _LAST[i + 1])
 
 
 @step
