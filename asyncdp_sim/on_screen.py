@@ -193,7 +193,7 @@ def _energy(
     if "joules" in figures:
         each = measured("joules_per_update")
         yield "energy", f"{figure(figures['joules'])} J per replicate, {each} J per update"
-        sent, heard = figure(figures["bytes_sent"]), figure(figures["bytes_received"])
+        sent, heard = (number(round(figures[f"bytes_{way}"])) for way in ("sent", "received"))
         yield "bytes", f"{sent} sent, {heard} received by all owners per replicate"
     if "learner_watts" in figures:
         yield "learner draws", f"{measured('learner_watts')} W"
