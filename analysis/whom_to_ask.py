@@ -19,6 +19,8 @@ Array = npt.NDArray[np.float64]
 TASKS = "protocol.tasks"
 TARGET = 0.02
 """ψ that is to be reached."""
+APART = 1.18
+"""Ratio of the heights at which lines stand that never get there, so that each is seen."""
 BEST: dict[str, Any] = {
     "linestyle": "none", "marker": "o", "markersize": 10, "markerfacecolor": "none",
     "markeredgecolor": "black",
@@ -138,12 +140,12 @@ def _price(
     paid = table[column]
     there = np.isfinite(paid)
     never = 1.7 * float(paid[there].max())
-    for one, look in zip(names, looks, strict=True):
+    for at, (one, look) in enumerate(zip(names, looks, strict=True)):
         mine = table["p"] == one
         axes.plot(table["tasks"][mine & there], paid[mine & there], **look)
         lost = mine & ~there
         open_mark = {**look, "linestyle": "none", "markerfacecolor": "none"}
-        axes.plot(table["tasks"][lost], np.full(int(lost.sum()), never), **open_mark)
+        axes.plot(table["tasks"][lost], np.full(int(lost.sum()), never * APART**at), **open_mark)
     if not there.all():
         axes.annotate("never", (table["tasks"].min(), never), va="center", fontsize=8)
     best = int(np.argmin(np.where(there, paid, np.inf)))

@@ -71,13 +71,13 @@ def _rehearsed(measured: Any) -> Iterator[tuple[str, str]]:
 def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the figures of one result that matter most: what each is called, and it in words."""
     summary, psi = manifest["summary"], manifest["summary"]["psi_final"]
-    predicted = {each["quantity"]: each["value"] for each in manifest["predictions"]}
+    predicted = {each["quantity"]: _theory(each) for each in manifest["predictions"]}
 
     def measured(key: str) -> str:
         """Return a figure, its 95 % interval, and what theory says where it says something."""
         interval, theory = summary["intervals"].get(key), predicted.get(key)
         half = "" if interval is None else f" ± {figure((interval[1] - interval[0]) / 2)}"
-        beside = "" if theory is None else f" (theory {figure(theory)})"
+        beside = "" if theory is None else f" (theory {theory})"
         return f"{figure(summary[key])}{half}{beside}"
 
     return [
@@ -108,6 +108,14 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("budget spent", _spent(summary)),
         *_label(manifest),
     ]
+
+
+def _theory(prediction: Mapping[str, Any]) -> str | None:
+    """Return what theory says of a figure, or what it lies between; None where it says nothing."""
+    if prediction["value"] is not None:
+        return figure(prediction["value"])
+    low, high = prediction.get("low"), prediction.get("high")
+    return None if low is None else f"{figure(low)} to {figure(high)}"
 
 
 def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -185,7 +193,7 @@ def _energy(
     if "joules" in figures:
         each = measured("joules_per_update")
         yield "energy", f"{figure(figures['joules'])} J per replicate, {each} J per update"
-        sent, heard = figure(figures["bytes_sent"]), figure(figures["bytes_received"])
+        sent, heard = (number(round(figures[f"bytes_{way}"])) for way in ("sent", "received"))
         yield "bytes", f"{sent} sent, {heard} received by all owners per replicate"
     if "learner_watts" in figures:
         yield "learner draws", f"{measured('learner_watts')} W"

@@ -1,6 +1,6 @@
 """A scenario in words, with what theory predicts of it: what ``asyncdp check`` prints."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import fsum
 
 import numpy as np
@@ -82,9 +82,7 @@ def _network(scenario: Scenario) -> Iterator[str]:
     predicted = predict(network)
     for each in predicted:
         yield f"predicted {each.quantity}: {_said(each)}"
-    rate = next((each.value for each in predicted if each.quantity == "throughput"), None)
-    if rate is not None and rate > 0:
-        yield f"predicted: T updates take {scenario.run.updates / rate:.4g} units"
+    yield from _duration(scenario.run.updates, predicted)
     if network.n_owners >= _MANY and not network.superposed and superposable(network):
         yield (
             f'{network.n_owners} owners: clock.population = "superposed" simulates the same law '
@@ -92,6 +90,18 @@ def _network(scenario: Scenario) -> Iterator[str]:
         )
     yield from _chosen(scenario)
     yield from _energy(scenario)
+
+
+def _duration(updates: int, predicted: Sequence[Prediction]) -> Iterator[str]:
+    """Say how long a run takes in the mean, or between what."""
+    [pace, *_] = [*(each for each in predicted if each.quantity == "throughput"), None]
+    if pace is None:
+        return
+    if pace.between is not None:
+        least, most = (updates / each for each in reversed(pace.between))
+        yield f"predicted: T updates take between {least:.4g} and {most:.4g} units"
+    elif pace.value is not None and pace.value > 0:
+        yield f"predicted: T updates take {updates / pace.value:.4g} units"
 
 
 def _energy(scenario: Scenario) -> Iterator[str]:
@@ -110,6 +120,10 @@ _MANY = 10_000
 
 
 def _said(prediction: Prediction) -> str:
+    if prediction.between is not None:
+        low, high = prediction.between
+        between = f"between {low:.4g} and {high:.4g} whatever the laws of times"
+        return f"{between}; no one value, since {prediction.reason} ({prediction.formula})"
     if prediction.value is None:
         return f"not applicable, {prediction.reason} ({prediction.formula})"
     return f"{prediction.value:.4g} ({prediction.formula})"

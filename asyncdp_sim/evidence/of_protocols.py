@@ -87,6 +87,18 @@ OF_PROTOCOLS = (
         (Dispatch, Exponential, Uniform, Gamma, Constant, Lognormal),
     ),
     Oracle(
+        "tasks that return where they queue and times have any law",
+        "bounds only, of means D, Z of work and ways: m/(mD + Z) ≤ Λ ≤ min(m/(D + Z), min μ_i/p_i)",
+        "asyncdp_sim.theory.bounds.closed_network (Denning and Buzen 1978)",
+        "dispatch, 2 to 40 tasks, 3 to 100 owners, fifo: drawn, in turn, back to the same",
+        verified(
+            "circulation_bounds",
+            "tasks_return_as_often_as_any_law_allows",
+            "bounds_that_are_near_are_met",
+        ),
+        (Dispatch, Constant, Lognormal, Gamma, Uniform),
+    ),
+    Oracle(
         "tasks that return, and whose, where they go to the shortest queue",
         "N tasks: as those that go back to their owners; N − 1: μ_j (M − μ_j)/M, M = Σ μ_i",
         "a chain whose state is who is idle, in detailed balance",

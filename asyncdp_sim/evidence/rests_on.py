@@ -99,7 +99,8 @@ def _of_network(scenario: Scenario, kinds: dict[str, Kind]) -> Iterator[dict[str
         if stranger is not None:
             yield _row(each.quantity, Basis.unverified, OUTSIDE.format(stranger))
         elif each.value is None:
-            yield _row(each.quantity, Basis.unverified, each.reason)
+            between = "" if each.between is None else "{:.4g} to {:.4g}, ".format(*each.between)
+            yield _row(each.quantity, Basis.unverified, f"{between}{each.reason}")
         else:
             yield _row(each.quantity, Basis.exact, each.formula)
 

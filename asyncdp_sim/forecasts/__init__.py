@@ -16,6 +16,8 @@ from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.forecasts.simulated import Simulated, simulated
 from asyncdp_sim.progress import Progress
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.theory.predict.all import predict
+from asyncdp_sim.theory.prediction import Prediction
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 RECORDS = "runs need records: they are of each owner's own, not of the same moments for all"
@@ -79,6 +81,9 @@ class Forecast:
         What records cost against each observer that applies, where several do.
     energy : EnergyForecast, optional
         What owners will use, where the scenario has ``[energy]``.
+    throughput : Prediction, optional
+        What updates per time unit lie between whatever the laws of times, where no formula has more
+        to say of them.
     may_be_off : MayBeOff, optional
         How far the forecast of a stand-in may be off from one of the records it stands in for.
     """
@@ -108,6 +113,7 @@ class Forecast:
     observers: tuple[CostAgainst, ...] = ()
     may_be_off: MayBeOff | None = None
     energy: EnergyForecast | None = None
+    throughput: Prediction | None = None
 
     @property
     def cost_of_privacy(self) -> float:
@@ -191,6 +197,8 @@ def forecast(
         "observers": each,
     }
     energy = energy_forecast(known.scenario, said.time, said.time_half_width)
+    pace = (each for each in predict(known.scenario.network) if each.quantity == "throughput")
+    told["throughput"] = next((each for each in pace if each.between is not None), None)
     return replace(said, **told, may_be_off=off, energy=energy)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from asyncdp_sim.measures.energy_figures import expected
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.prediction import Unknown
-from asyncdp_sim.words import extent, figure
+from asyncdp_sim.words import extent, figure, number
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,8 @@ class EnergyForecast:
         Of its 95 % interval, as that of the time; 0 where that is exact.
     watts : tuple of float
         Mean power of each owner, its bytes included; empty where it is not known.
+    bytes_sent, bytes_received : float or None
+        Of all owners until the last update; None where they are not known.
     reason : str
         Why it is not known; empty where it is.
     """
@@ -27,14 +29,17 @@ class EnergyForecast:
     joules: float | None
     joules_half_width: float
     watts: tuple[float, ...]
+    bytes_sent: float | None
+    bytes_received: float | None
     reason: str
 
     def words(self) -> str:
         """Return it in words."""
         if self.joules is None:
-            return f"not known, since {self.reason}"
+            return f"no formula, since {self.reason}; a run tells it"
         half = f" ± {figure(self.joules_half_width)}" if self.joules_half_width > 0 else ""
-        return f"{figure(self.joules)}{half} J of all owners, {extent(self.watts)} W each"
+        moved = f"{_bytes(self.bytes_sent)} bytes sent, {_bytes(self.bytes_received)} received"
+        return f"{figure(self.joules)}{half} J of all owners, {extent(self.watts)} W each; {moved}"
 
 
 def energy_forecast(scenario: Scenario, time: float, half_width: float) -> EnergyForecast | None:
@@ -51,6 +56,12 @@ def energy_forecast(scenario: Scenario, time: float, half_width: float) -> Energ
         return None
     found = expected(scenario.energy, scenario.network)
     if isinstance(found, Unknown):
-        return EnergyForecast(None, 0.0, (), found.reason)
+        return EnergyForecast(None, 0.0, (), None, None, found.reason)
     each = float(found.watts.sum()) * scenario.energy.seconds
-    return EnergyForecast(each * time, each * half_width, tuple(found.watts.tolist()), "")
+    updates, watts = found.updates * time, tuple(found.watts.tolist())
+    sent, received = found.sent * updates, found.received * updates
+    return EnergyForecast(each * time, each * half_width, watts, sent, received, "")
+
+
+def _bytes(count: float | None) -> str:
+    return figure(None) if count is None else number(round(count))

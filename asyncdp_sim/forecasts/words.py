@@ -64,6 +64,7 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
             f"{_figure(found.cost_of_privacy)} of that; without noise {_figure(found.noise_free)}",
         ),
         ("time", f"{_figure(found.time)}{_half(found.time_half_width)} units"),
+        *_pace(found),
     ]
     if found.target is not None:
         when = "never in this run" if found.target_time is None else _figure(found.target_time)
@@ -142,6 +143,15 @@ def _more(found: Forecast) -> list[str]:
     return [f"and {more} more; --json has all of them"] if more > 0 else []
 
 
+def _pace(found: Forecast) -> list[tuple[str, str]]:
+    """Say what updates per time unit lie between, where no formula gives the one value."""
+    if found.throughput is None or found.throughput.between is None:
+        return []
+    low, high = map(_figure, found.throughput.between)
+    said = f"{low} to {high} whatever the laws of times; no one value, since"
+    return [("updates per unit", f"{said} {found.throughput.reason}")]
+
+
 def _divergence(found: Forecast) -> list[tuple[str, str]]:
     """Say that steps are too long, where the model would leave without noise too."""
     start = float(found.curve[0])
@@ -158,8 +168,9 @@ def as_json(found: Forecast, errors: Mapping[str, Any] | None = None) -> str:
         del raw["against"], raw["known_after"]
     if len(found.observers) == 0:
         del raw["observers"]
-    if found.energy is None:
-        del raw["energy"]
+    for each in ("energy", "throughput"):
+        if raw[each] is None:
+            del raw[each]
     if errors is not None:
         raw["errors"] = errors
     raw["cost_of_privacy"] = found.cost_of_privacy

@@ -55,10 +55,17 @@ class ExpectedEnergy:
         Of each owner, its bytes included.
     per_update : float
         Joules of all owners for an update.
+    sent, received : float
+        Bytes of all owners for an update.
+    updates : float
+        Per time unit.
     """
 
     watts: Array
     per_update: float
+    sent: float
+    received: float
+    updates: float
 
 
 def expected(energy: Energy, network: Network) -> ExpectedEnergy | Unknown:
@@ -69,8 +76,10 @@ def expected(energy: Energy, network: Network) -> ExpectedEnergy | Unknown:
     none = np.zeros(network.n_owners)
     messages = dict.fromkeys(MESSAGES, none) | {"requests": known.requests}
     messages |= {"answers": known.answers, "queries": known.answers}
-    joules = energy.joules(known.times, *transferred(messages, network))
-    return ExpectedEnergy(joules / energy.seconds, float(joules.sum()) / known.updates)
+    moved = transferred(messages, network)
+    joules = energy.joules(known.times, *moved)
+    each, sent, received = (float(found.sum()) / known.updates for found in (joules, *moved))
+    return ExpectedEnergy(joules / energy.seconds, each, sent, received, known.updates)
 
 
 def energy_predictions(energy: Energy | None, network: Network) -> Iterator[Prediction]:

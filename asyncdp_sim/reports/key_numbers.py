@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import isfinite, isnan
+from math import isfinite, isnan, nan
 from typing import Any
 
 from asyncdp_sim.columns import summary as dictionary
@@ -98,22 +98,33 @@ def span(low: float, high: float) -> str:
 def _figure(result: Result, name: str, value: Any, theory: dict[str, Any] | None) -> KeyNumber:
     column = dictionary()[name]
     found = _interval(result, name)
-    said = None if theory is None else as_float(theory["value"])
+    least, most = _theory(theory)
     low, high = found.low, found.high
     # bounds of a sample that never varied are the value itself, to the last digit
     slack = 1e-9 * max(1.0, abs(low)) if not isnan(low) else 0.0
-    sure = said is not None and not isnan(low)
+    sure = not isnan(least) and not isnan(low)
     return KeyNumber(
         name=name,
         meaning=column.meaning,
         unit="" if column.unit == "none" else column.unit,
         value=shown(value),
         interval=span(low, high),
-        theory="" if said is None else shown(said),
-        inside=(low - slack <= said <= high + slack) if sure and said is not None else None,
+        theory=span(least, most) if least < most else "" if isnan(least) else shown(least),
+        inside=(low - slack <= most and least <= high + slack) if sure else None,
         why="" if theory is None else str(theory["reason"] or theory["formula"]),
-        first=name in FIRST or _of_use(name) or (value != 0 and (said is not None or low < high)),
+        first=name in FIRST or _of_use(name) or (value != 0 and (not isnan(least) or low < high)),
     )
+
+
+def _theory(prediction: dict[str, Any] | None) -> tuple[float, float]:
+    """Return what a figure lies between by theory: twice the one value, or NaN where unknown."""
+    if prediction is None:
+        return nan, nan
+    value = as_float(prediction["value"])
+    if value is not None:
+        return value, value
+    low, high = (as_float(prediction.get(each)) for each in ("low", "high"))
+    return (nan, nan) if low is None or high is None else (low, high)
 
 
 def _of_use(name: str) -> bool:

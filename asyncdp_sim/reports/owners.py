@@ -10,6 +10,8 @@ from asyncdp_sim.reports.key_numbers import shown
 
 MOST = 200
 """Owners that are listed; of more, those with the largest share of ε spent."""
+ENERGY = ["joules", "bytes_sent", "bytes_received"]
+"""Columns that are there with ``[energy]`` alone."""
 FIRST = 12
 """So many stand on the page at once; the others open below."""
 
@@ -28,6 +30,8 @@ class OwnerRow:
     used: str
     online: str
     joules: str
+    sent: str
+    heard: str
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,8 @@ def owners(result: Result) -> OwnersTable:
     claimed, charged = epsilon[0].astype(float), spent.astype(float).max(axis=0)
     power = _powers(result, len(charged))
     powered = "joules" in result.names("owners")
-    averaged = ("records", "answers_released", "updates", "online_fraction", *["joules"] * powered)
+    averaged = ["records", "answers_released", "updates", "online_fraction"]
+    averaged += ENERGY if powered else []
     means = {name: result.of_owners(name).astype(float).mean(axis=0) for name in averaged}
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.nan_to_num(charged / claimed, nan=0.0, posinf=0.0)
@@ -76,7 +81,10 @@ def owners(result: Result) -> OwnersTable:
             released=shown(means["answers_released"][at]),
             used=shown(means["updates"][at]),
             online=shown(means["online_fraction"][at]),
-            joules=shown(means["joules"][at]) if powered else "",
+            **{
+                column: shown(means[name][at]) if powered else ""
+                for column, name in zip(("joules", "sent", "heard"), ENERGY, strict=True)
+            },
         )
         for at in map(int, order)
     )

@@ -38,12 +38,21 @@ class Prediction:
         The formula, with what it assumes.
     reason : str
         Why it does not hold; empty where it does.
+    low, high : float or None
+        Between what it lies all the same, where the value is None; None where nobody knows.
     """
 
     quantity: str
     value: float | None
     formula: str
     reason: str = ""
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def between(self) -> tuple[float, float] | None:
+        """Low and high, where there are such bounds."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
 
 def either(quantity: str, found: float | Unknown, formula: str) -> Prediction:
@@ -51,6 +60,15 @@ def either(quantity: str, found: float | Unknown, formula: str) -> Prediction:
     if isinstance(found, Unknown):
         return Prediction(quantity, None, formula, found.reason)
     return Prediction(quantity, found, formula)
+
+
+def bounded(
+    quantity: str, found: float | Unknown, bounds: tuple[float, float] | None, formula: str
+) -> Prediction:
+    """Return a prediction from its value, or from why there is none and what it lies between."""
+    if not isinstance(found, Unknown) or bounds is None:
+        return either(quantity, found, formula)
+    return Prediction(quantity, None, formula, found.reason, *bounds)
 
 
 def none_of(quantities: tuple[str, ...], reason: str, formula: str) -> Iterator[Prediction]:

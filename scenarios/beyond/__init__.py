@@ -4,7 +4,7 @@ Only what was read is here, and every statement is quoted with its place; ``docs
 what was read of each, what came out, and which results of others are not here.
 """
 
-from scenarios.beyond import absence, lasting, muffliato, routing, waves
+from scenarios.beyond import absence, lasting, muffliato, routing, routing_accuracy, waves
 from scenarios.papers.figure import PaperFigure
 
 RESULTS: tuple[PaperFigure, ...] = (
@@ -13,6 +13,7 @@ RESULTS: tuple[PaperFigure, ...] = (
     *waves.RESULTS,
     *lasting.RESULTS,
     *routing.RESULTS,
+    *routing_accuracy.RESULTS,
 )
 """In the order of their page."""
 

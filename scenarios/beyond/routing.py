@@ -168,10 +168,6 @@ PRINTED = (
         "the same",
     ),
     Printed(
-        "Extensive numerical results show these optimizations enhance accuracy by 10% to 30%.",
-        "the same",
-    ),
-    Printed(
         "Experiments on EMNIST demonstrate reductions of 29%--46% in convergence time and 36%--49% "
         "in energy consumption compared to AsyncSGD.",
         "Alahyane, Comte and Jonckheere 2026, arXiv 2603.26231, abstract",

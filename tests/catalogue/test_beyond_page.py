@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.beyond import RESULTS, absence, lasting, muffliato, routing, waves
+from scenarios.beyond import RESULTS, absence, lasting, muffliato, routing, routing_accuracy, waves
 from scenarios.papers.claims import Judged
 from scenarios.papers.verify import verify
 
@@ -57,12 +57,19 @@ def of_routing(found: Found) -> list[str]:
     return [f"| {told(found[each], 2)} | " for each in (time, joules, idle, dear)]
 
 
+def of_accuracy(found: Found) -> list[str]:
+    times = (routing_accuracy.EARLY, routing_accuracy.ONE_ANSWER, routing_accuracy.LATE)
+    gains = [found[routing_accuracy.GAIN.format(each)] for each in times]
+    return [f"| 0.10 to 0.30 | {told(each, 2)} | " for each in gains]
+
+
 ROWS: dict[str, Callable[[Found], list[str]]] = {
     "muffliato": of_muffliato,
     "fedawe-bias": of_bias,
     "ca-fed": of_lasting,
     "fedawe-waves": of_waves,
     "routing": of_routing,
+    "routing-accuracy": of_accuracy,
 }
 
 

@@ -34,6 +34,7 @@ PROMISED = {
     "collab-optimum",
     "hospital-sound",
     "absence-in-waves",
+    "accuracy-by-routing",
     "absence-that-lasts",
     "availability-and-fairness",
     "bias-of-absence",

@@ -38,6 +38,9 @@ CASES = {
     "four of three owners": (Dispatch(tasks=4, probabilities=SKEWED), FAST_AND_SLOW, None, 1002),
     "queries travel": (Dispatch(tasks=4), FAST_AND_SLOW, Constant(value=0.3), 1003),
     "all at once, any law": (Dispatch(tasks=5, queue="none"), MIXED, None, 1004),
+    "all at once, in turn, any law": (
+        Dispatch(tasks=5, to="in-turn", queue="none"), MIXED, Constant(value=0.3), 1011
+    ),
     "back to the same, any law": (Dispatch(tasks=5, to="same"), MIXED, None, 1005),
     "forty of a hundred": (Dispatch(tasks=40), HUNDRED, None, 1006),
     "shared, constant": (

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import STAGES
+from asyncdp_sim.theory.bounds.closed_network import return_bounds
 from asyncdp_sim.theory.formulas.closed_network import Whereabouts, closed_network, whereabouts
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -63,6 +64,37 @@ def returns_to_same(facts: Facts, tasks: int, queue: Queue) -> tuple[float, ...]
     if waits and _needs_exponential(facts, queue):
         return Unknown(_NOT_EXPONENTIAL)
     return tuple(_loops(held, work, travel))
+
+
+def bounds(
+    facts: Facts, tasks: int, chances: Sequence[float], queue: Queue
+) -> tuple[float, float] | None:
+    """Return what returns per time unit lie between, whatever the times' laws; None if not known.
+
+    Parameters
+    ----------
+    facts, tasks, queue
+        As for :func:`returns`.
+    chances : sequence of float
+        p_i, drawn or in turn.
+    """
+    if doubt(facts):
+        return None
+    return return_bounds(tasks, chances, *_times(facts, queue))
+
+
+def bounds_to_same(facts: Facts, tasks: int, queue: Queue) -> tuple[float, float] | None:
+    """Return the same of tasks that go back to the owner they come from, of all together."""
+    if doubt(facts):
+        return None
+    each = [
+        return_bounds(held, (1.0,), (busy,), (away,))
+        for held, busy, away in zip(
+            _dealt(tasks, facts.n_owners), *_times(facts, queue), strict=True
+        )
+        if held > 0
+    ]
+    return fsum(low for low, _ in each), fsum(high for _, high in each)
 
 
 def _dealt(tasks: int, n_owners: int) -> list[int]:

@@ -14,6 +14,8 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.circulation import (
     Queue,
+    bounds,
+    bounds_to_same,
     doubt,
     occupied,
     occupied_by_own,
@@ -25,7 +27,7 @@ from asyncdp_sim.network.protocols.kind import Array, ProtocolKind
 from asyncdp_sim.network.protocols.policies import Policy, ShortestQueue
 from asyncdp_sim.spec import EACH_OWNER, Several, about, wrong_length
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.prediction import Prediction, Unknown, either
+from asyncdp_sim.theory.prediction import Prediction, Unknown, bounded
 
 
 class Dispatch(ProtocolKind):
@@ -180,12 +182,19 @@ class Dispatch(ProtocolKind):
 
     @override
     def predictions(self, facts: Facts) -> Iterator[Prediction]:
-        yield either("throughput", self._returns(facts), "a closed network of m tasks")
+        said = "a closed network of m tasks"
+        yield bounded("throughput", self._returns(facts), self._bounds(facts), said)
 
     @property
     def _by_policy(self) -> str:
         """Why nobody knows beforehand how often each owner is asked, if a policy decides it."""
         return "" if self.policy is None else f"policy {self.policy.kind} chooses whom to ask"
+
+    @property
+    def _in_turn(self) -> str:
+        """Why tasks are not where a product form would have them, if they go round in turn."""
+        several = self.to == "in-turn" and self.tasks > 1
+        return "several tasks that go round in turn have no product form" if several else ""
 
     def _returns(self, facts: Facts) -> float | Unknown:
         if self._by_policy:
@@ -193,9 +202,17 @@ class Dispatch(ProtocolKind):
         if self.to == "same":
             each = returns_to_same(facts, self.tasks, self.queue)
             return each if isinstance(each, Unknown) else fsum(each)
-        if self.to == "in-turn" and self.tasks > 1:
-            return Unknown("several tasks that go round in turn have no product form")
+        if self._in_turn and self.queue != "none":
+            return Unknown(self._in_turn)
         return returns(facts, self.tasks, self.chances(facts.n_owners), self.queue)
+
+    def _bounds(self, facts: Facts) -> tuple[float, float] | None:
+        """Return what the returns per time unit lie between; None where a policy chooses."""
+        if self._by_policy:
+            return None
+        if self.to == "same":
+            return bounds_to_same(facts, self.tasks, self.queue)
+        return bounds(facts, self.tasks, self.chances(facts.n_owners), self.queue)
 
     @property
     @override
@@ -204,7 +221,8 @@ class Dispatch(ProtocolKind):
 
     @override
     def occupied(self, facts: Facts, sending: Array, receiving: Array) -> Array | Unknown:
-        rate, lasts = self._returns(facts), (sending, receiving)
+        rate: float | Unknown = Unknown(self._in_turn) if self._in_turn else self._returns(facts)
+        lasts = (sending, receiving)
         if isinstance(rate, Unknown):
             return rate
         if self.to == "same":

@@ -44,7 +44,7 @@ def _traffic(facts: Facts) -> Iterator[Prediction]:
     """How many updates per unit, and what becomes of requests and answers."""
     for each in _of_answers(facts):
         if each.quantity == "throughput" and facts.buffered:
-            yield replace(each, value=None, reason=facts.buffered)
+            yield replace(each, value=None, reason=facts.buffered, low=None, high=None)
         else:
             yield each
 

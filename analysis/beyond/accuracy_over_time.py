@@ -1,0 +1,83 @@
+"""Accuracy over time by whom the learner asks, beside a gain that was published."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.figures.kit.lines import looks
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.style import canvas, style
+
+Array = npt.NDArray[np.float64]
+SCORE = "held_out_accuracy"
+
+
+def mean_accuracy(result: Result) -> tuple[Array, Array, Array]:
+    """Return k, the mean times and the mean accuracy on held-out rows, at the recorded k."""
+    k, time, score = result.columns("curve", "k", "time", SCORE)
+    every, place = np.unique(k, return_inverse=True)
+    count = np.bincount(place)
+    means = [np.bincount(place, weights=each) / count for each in (time, score)]
+    return every.astype(float), means[0], means[1]
+
+
+def best_step(cells: Sequence[Result], times: Array) -> Array:
+    """Return the mean accuracy at times, each with the step that is best there."""
+    found = [np.interp(times, *mean_accuracy(each)[1:]) for each in cells]
+    return np.asarray(np.max(found, axis=0))
+
+
+def accuracy_over_time(
+    choices: Sequence[tuple[str, Sequence[Result]]],
+    gain: tuple[float, float],
+    times: Array,
+    *,
+    name: str = "accuracy-over-time",
+) -> Picture:
+    """Draw the accuracy of choices over time, and the first one's with a gain.
+
+    Parameters
+    ----------
+    choices : sequence of (str, sequence of Result)
+        Each with runs that differ in the step; the first is what the gain is over.
+    gain : (float, float)
+        Published, relative: least and largest.
+    times : array (J,)
+        Within what all runs have seen.
+    name : str
+        Of the files.
+    """
+    curves = [best_step(cells, times) for _, cells in choices]
+    low, high = gain
+    with style():
+        figure, axes = canvas(height=3.2)
+        axes.fill_between(
+            times, (1 + low) * curves[0], np.minimum(1.0, (1 + high) * curves[0]), color="0.85",
+            linewidth=0, label=f"published: {low:.0%} to {high:.0%} above the first",
+        )  # fmt: skip
+        every = looks(len(choices), markersize=4, markevery=max(1, len(times) // 12))
+        for (said, _), curve, look in zip(choices, curves, every, strict=True):
+            axes.plot(times, curve, label=said, **look)
+        axes.set_xlim(0, float(times[-1]))
+        axes.set_ylim(0.5, 1)
+        axes.set_xlabel("time (units; a slow owner takes 2 for an answer)")
+        axes.set_ylabel("accuracy on held-out rows")
+        axes.grid(axis="y")
+        figure.legend(loc="outside upper left", ncols=1)
+    caption = (
+        "Mean accuracy on held-out rows over time by whom the learner asks, at every time with the "
+        "step that is best there. Grey: as much above the first line as was published."
+    )
+    table = {
+        "choice": np.repeat([said for said, _ in choices], len(times)),
+        "time": np.tile(times, len(choices)),
+        "accuracy": np.concatenate(curves),
+    }
+    results = [each for _, cells in choices for each in cells]
+    return Picture(name, figure, table, caption, label(results))
+
+
+__all__ = ["SCORE", "accuracy_over_time", "best_step", "mean_accuracy"]

@@ -1,0 +1,62 @@
+"""Where theory has bounds and no one value, whoever asks is told the bounds, and why."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from asyncdp_sim.describe import describe
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.words import as_json, figures
+from asyncdp_sim.on_screen import figures as on_screen
+from asyncdp_sim.reading import read_manifest
+from asyncdp_sim.reports import page
+from tests.unit.reports.pages import scenario, written
+
+QUEUED = {
+    "compute": {"kind": "lognormal", "mean": 0.5, "cv": 2.0},
+    "protocol": {"kind": "dispatch", "tasks": 5, "probabilities": [0.5, 0.3, 0.2]},
+    "algorithm": {
+        "kind": "fedbuff", "step": 0.05, "server_step": 1.0, "buffer": 1, "weighting": "constant",
+    },
+}  # fmt: skip
+"""1/D = 2 and μ/p = 4."""
+WHY = "owners' times of work, with their answers' way, are not exponential"
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("bounds") / "result", **QUEUED)
+
+
+def test_before_a_run() -> None:
+    made = scenario(**QUEUED)
+    said = "\n".join(describe(made))
+    assert (
+        f"throughput: between 2 and 4 whatever the laws of times; no one value, since {WHY}" in said
+    )
+    assert "T updates take between 6.25 and 12.5 units" in said
+    found = forecast(made, redraws=0)
+    assert (
+        f"2 to 4 whatever the laws of times; no one value, since {WHY}"
+        in dict(figures(found)).values()
+    )
+    assert '"low": 2' in as_json(found)
+
+
+def test_a_value_leaves_bounds_untold() -> None:
+    found = forecast(
+        scenario(**QUEUED | {"compute": {"kind": "exponential", "mean": 0.5}}), redraws=0
+    )
+    assert "updates per unit" not in dict(figures(found))
+    assert "throughput" not in as_json(found)
+
+
+def test_after_a_run(result: Path) -> None:
+    manifest = read_manifest(result)
+    assert "(theory 2 to 4)" in dict(on_screen(manifest))["throughput"]
+    [found] = [row for row in manifest["rests_on"]["together"] if row["figure"] == "throughput"]
+    assert found["why"] == f"2 to 4, {WHY}"
+    row = re.search(r"<tr>(?:(?!</tr>).)*<code>throughput</code>.*?</tr>", page(result), re.S)
+    assert row is not None
+    assert "2 to 4" in row.group()

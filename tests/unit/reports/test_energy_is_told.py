@@ -1,0 +1,67 @@
+"""Joules and bytes stand wherever a run is told, and before it where a formula gives them."""
+
+from pathlib import Path
+
+import pytest
+
+from asyncdp_sim.describe import describe
+from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.words import figures
+from asyncdp_sim.on_screen import figures as on_screen
+from asyncdp_sim.reading import read_manifest
+from asyncdp_sim.reports import page
+from asyncdp_sim.reports.key_numbers import shown
+from asyncdp_sim.reports.owners import owners
+from tests.unit.reports.pages import Seen, scenario, written
+
+POWERED = {
+    "run": {"updates": 400, "replicates": 4},
+    "energy": {
+        "idle": 0.5, "listening": 2.0, "computing": 6.0, "sending": 3.0, "receiving": 2.0,
+        "byte_sent": 1e-3, "byte_received": 2e-3,
+    },
+    "protocol": {"kind": "request", "own_tick": "queue", "busy": "queue"},
+    "clock": {"kind": "poisson", "rate": 0.5},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("energy") / "result", **POWERED)
+
+
+def test_what_is_forecast_is_what_is_measured(result: Path) -> None:
+    said, summary = forecast(scenario(**POWERED), redraws=0), read_manifest(result)["summary"]
+    assert said.energy is not None
+    for name in ("joules", "bytes_sent", "bytes_received"):
+        assert getattr(said.energy, name) == pytest.approx(summary[name], rel=0.1)
+    told = dict(figures(said))["energy"]
+    assert told.startswith(f"{said.energy.joules:.4g} ± ")
+    assert f"{round(said.energy.bytes_sent or 0):,} bytes sent" in told
+
+
+def test_without_a_formula_the_reason_is_told() -> None:
+    fails = scenario(**POWERED, channel={"kind": "ideal", "loss": 0.1})
+    told = dict(figures(forecast(fails, redraws=0)))["energy"]
+    assert told == "no formula, since messages are lost; a run tells it"
+    assert "predicted watts: not applicable, messages are lost" in "\n".join(describe(fails))
+
+
+def test_a_run_tells_both(result: Path) -> None:
+    manifest = read_manifest(result)
+    summary, rows = manifest["summary"], dict(on_screen(manifest))
+    assert f"{summary['joules']:.4g} J per replicate" in rows["energy"]
+    assert "(theory " in rows["energy"]
+    assert f"{round(summary['bytes_sent']):,} sent" in rows["bytes"]
+
+
+def test_the_page_tells_every_owner_both(result: Path) -> None:
+    told = Seen(page(result)).said
+    found = Result.read(result)
+    for column, name in (("joules", "joules"), ("sent", "bytes_sent"), ("heard", "bytes_received")):
+        means = found.of_owners(name).astype(float).mean(axis=0)
+        assert [getattr(row, column) for row in owners(found).rows] == list(map(shown, means))
+        assert all(shown(each) in told for each in means)
+    assert "bytes sent" in told
+    assert "bytes heard" in told

@@ -1,0 +1,139 @@
+"""Tasks that queue with times of any law: no formula, but bounds that hold whatever the laws.
+
+A score is of how far the mean time between returns lies outside of its bounds, 0 within. Where one
+owner does nearly all, or tasks are many, the bounds are less than 2 % apart or one of them is met,
+so that a pass says more than that they are wide.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from asyncdp_sim.network import Latency
+from asyncdp_sim.network.laws import Constant, Gamma, Lognormal, Uniform
+from asyncdp_sim.network.protocols import Dispatch
+from asyncdp_sim.network.protocols.dispatch import Desk
+from asyncdp_sim.theory.predict.all import predict
+from asyncdp_sim.units import to_ticks
+
+from .networks import network, runs
+from .shared import shared
+from .test_dispatch import SKEWED, UPDATES, gap, settled
+from .zscores import require, score, seen, two_stages
+
+pytestmark = pytest.mark.long
+
+RUNS = 40
+LAWS = {
+    "constant": lambda mean: Constant(value=mean),
+    "lognormal": lambda mean: Lognormal(mean=mean, cv=2.0),
+    "gamma": lambda mean: Gamma(mean=mean, cv=0.5),
+    "uniform": lambda mean: Uniform(low=0.0, high=2 * mean),
+}
+ALIKE, SLOWEST, ONE_ALONE = (0.4, 2 / 3, 1.0), (0.1, 0.5, 1.2), (1.0, 0.01, 0.01)
+"""Mean times: owners that are as busy as each other; one that is the busiest; that does all."""
+SHAPES = {
+    "few": (Dispatch(tasks=2, probabilities=SKEWED), ALIKE, 0.0),
+    "some": (Dispatch(tasks=6, probabilities=SKEWED), ALIKE, 0.0),
+    "many": (Dispatch(tasks=25, probabilities=SKEWED), SLOWEST, 0.0),
+    "one does nearly all": (Dispatch(tasks=2, probabilities=SKEWED), ONE_ALONE, 0.0),
+    "queries travel": (Dispatch(tasks=4, probabilities=SKEWED), SLOWEST, 0.6),
+    "in turn": (Dispatch(tasks=4, to="in-turn"), SLOWEST, 0.0),
+    "back to the same": (Dispatch(tasks=7, to="same"), SLOWEST, 0.6),
+    "ten owners": (Dispatch(tasks=15), tuple(0.2 + 0.1 * i for i in range(10)), 0.0),
+    "a hundred owners": (Dispatch(tasks=40), tuple(0.5 + i / 100 for i in range(100)), 0.0),
+}
+"""Protocol, mean time of each owner's work, that of a query."""
+CASES = {
+    f"{shape}, {law}": (shape, law, 4100 + number)
+    for number, (shape, law) in enumerate((shape, law) for shape in SHAPES for law in LAWS)
+}
+"""Shape, law, seed."""
+
+
+def network_of(name):
+    shape, law, _ = CASES[name]
+    protocol, means, travel = SHAPES[shape]
+    latency = Latency(query=Uniform(low=0.0, high=2 * travel)) if travel > 0 else Latency()
+    work = tuple(LAWS[law](mean) for mean in means)
+    return network(len(work), UPDATES, compute=work, latency=latency, protocol=protocol)
+
+
+def bounds(name):
+    """Return what theory says that the throughput lies between."""
+    [found] = [each for each in predict(network_of(name)) if each.quantity == "throughput"]
+    assert found.value is None
+    assert "not exponential" in found.reason or "in turn" in found.reason
+    return found.between
+
+
+def gaps(name, seed=None, count=RUNS):
+    every = runs(network_of(name), seed or CASES[name][-1], count)
+    return [gap(settled(each)) for each in every]
+
+
+def outside(name, found):
+    """Return scores of how far mean gaps lie above the longest, and below the shortest."""
+    low, high = bounds(name)
+    longest, shortest = score("at least", found, 1 / low), score("at most", found, 1 / high)
+    return [replace(longest, z=max(0.0, longest.z)), replace(shortest, z=min(0.0, shortest.z))]
+
+
+@shared
+def sound(name):
+    return gaps(name)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_tasks_return_as_often_as_any_law_allows(name):
+    require(outside(name, sound(name)), error=0.05)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_bounds_that_are_near_are_met(law):
+    """One owner that does nearly all leaves 2 %; of many tasks the busiest owner sets the pace."""
+    low, high = bounds(f"one does nearly all, {law}")
+    assert high / low < 1.02
+    _, high = bounds(f"many, {law}")
+    assert high == pytest.approx(1 / (0.2 * 1.2))
+    require([score("the busiest", sound(f"many, {law}"), 1 / high)], error=0.02)
+
+
+class Unhurried(Desk):
+    """Planted bug: an owner rests before each task, for a tenth of the longest mean time."""
+
+    def _wait(self, owner):
+        yield from super()._wait(owner)
+        yield self._learner.kernel.tick + to_ticks(0.1), 0
+
+
+class AtOnce(Desk):
+    """Planted bug: owners work at all tasks at once though they should queue."""
+
+    def __init__(self, *parts, **said):
+        super().__init__(*parts, **said | {"one_by_one": False})
+
+
+class Even(Desk):
+    """Planted bug: owners are drawn alike, whatever their chances."""
+
+    def __init__(self, *parts, **said):
+        alike = (1 / len(said["chances"]),) * len(said["chances"])
+        super().__init__(*parts, **said | {"chances": alike})
+
+
+@pytest.mark.parametrize(
+    ("desk", "shape"),
+    [(Unhurried, "one does nearly all"), (AtOnce, "many"), (Even, "one does nearly all")],
+)
+@pytest.mark.parametrize("law", ["constant", "uniform"])
+def test_planted_bugs_are_seen(desk, shape, law, monkeypatch):
+    monkeypatch.setattr("asyncdp_sim.network.protocols.dispatch.Desk", desk)
+    name = f"{shape}, {law}"
+    assert seen(outside(name, gaps(name))) > 5
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", CASES)
+def test_fresh_seeds(name):
+    two_stages(lambda seed, factor: outside(name, gaps(name, seed, RUNS * factor)))
