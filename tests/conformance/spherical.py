@@ -33,8 +33,8 @@ class SphericalNoise(AnswerNoise):
 
     @property
     @override
-    def added(self) -> str:
-        return "spherical"
+    def added(self) -> None:
+        return None
 
     @property
     @override

@@ -17,6 +17,7 @@ from asyncdp_sim.privacy.accountants.own import Pure
 from asyncdp_sim.privacy.label import label, named_guarantee
 from asyncdp_sim.privacy.mechanisms import (
     Allowance,
+    AnswerNoise,
     LaplaceMechanism,
     Mechanism,
     MechanismKind,
@@ -174,6 +175,23 @@ def test_coordinates_are_independent_or_said_to_be_drawn_together(mechanism: Mec
     assert bool(abs(z) > 5) is mechanism.together
     words = "all coordinates together" if mechanism.together else "each coordinate"
     assert f" on {words} of an answer" in " ".join(describe(scenario(mechanism)))
+
+
+@pytest.mark.parametrize("mechanism", [*EACH, SPHERICAL], ids=said)
+def test_answers_are_rows_over_the_scale_where_noise_says_that_they_are(
+    mechanism: MechanismKind,
+) -> None:
+    """Loops over many replicates take noise that is ``added`` so, and do not ask it again."""
+    noise = ready(scenario(mechanism)).noise
+    assert (noise.added is None) is not adds_rows(noise)
+
+
+def adds_rows(noise: AnswerNoise) -> bool:
+    owners, source = np.array([0, 1, 1]), np.random.default_rng(6)
+    gradients, rows = source.normal(size=(3, SIZE)), noise.rows(source, 3, SIZE)
+    found = noise.hide(owners, gradients.copy(), rows)
+    scaled = noise.scale[owners, None] * rows
+    return scaled.shape == found.shape and np.array_equal(found, gradients + scaled)
 
 
 @pytest.mark.parametrize("mechanism", EACH, ids=said)
