@@ -57,7 +57,8 @@ def long_absence(
         for each, shade in zip(flat, shades, strict=True):
             axes.axhspan(each.psi - each.about, each.psi + each.about, color=shade, alpha=0.3,
                          linewidth=0)  # fmt: skip
-            axes.axhline(each.exact, color=shade, linestyle="--", linewidth=1.2, label=each.name)
+            said = f"{each.name} (band: measured)"
+            axes.axhline(each.exact, color=shade, linestyle="--", linewidth=1.2, label=said)
         log_axis(axes, "x")
         axes.set_ylim(bottom=0)
         axes.set_xlabel("mean cycle of the owner that comes and goes (time units)")

@@ -89,7 +89,7 @@ OF_PROTOCOLS = (
     Oracle(
         "tasks that return where they queue and times have any law",
         "bounds only, of means D, Z of work and ways: m/(mD + Z) ≤ Λ ≤ min(m/(D + Z), min μ_i/p_i)",
-        "asyncdp_sim.theory.bounds.closed_network (Denning and Buzen 1978)",
+        f"{FORMULAS}.closed_network (Denning and Buzen 1978)",
         "dispatch, 2 to 40 tasks, 3 to 100 owners, fifo: drawn, in turn, back to the same",
         verified(
             "circulation_bounds",

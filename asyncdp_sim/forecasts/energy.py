@@ -57,10 +57,15 @@ def energy_forecast(scenario: Scenario, time: float, half_width: float) -> Energ
     found = expected(scenario.energy, scenario.network)
     if isinstance(found, Unknown):
         return EnergyForecast(None, 0.0, (), None, None, found.reason)
-    each = float(found.watts.sum()) * scenario.energy.seconds
-    updates, watts = found.updates * time, tuple(found.watts.tolist())
-    sent, received = found.sent * updates, found.received * updates
-    return EnergyForecast(each * time, each * half_width, watts, sent, received, "")
+    each, updates = float(found.watts.sum()) * scenario.energy.seconds, found.updates * time
+    return EnergyForecast(
+        joules=each * time,
+        joules_half_width=each * half_width,
+        watts=tuple(found.watts.tolist()),
+        bytes_sent=found.sent * updates,
+        bytes_received=found.received * updates,
+        reason="",
+    )
 
 
 def _bytes(count: float | None) -> str:

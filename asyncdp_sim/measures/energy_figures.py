@@ -76,10 +76,15 @@ def expected(energy: Energy, network: Network) -> ExpectedEnergy | Unknown:
     none = np.zeros(network.n_owners)
     messages = dict.fromkeys(MESSAGES, none) | {"requests": known.requests}
     messages |= {"answers": known.answers, "queries": known.answers}
-    moved = transferred(messages, network)
-    joules = energy.joules(known.times, *moved)
-    each, sent, received = (float(found.sum()) / known.updates for found in (joules, *moved))
-    return ExpectedEnergy(joules / energy.seconds, each, sent, received, known.updates)
+    sent, received = transferred(messages, network)
+    joules = energy.joules(known.times, sent, received)
+    return ExpectedEnergy(
+        watts=joules / energy.seconds,
+        per_update=float(joules.sum()) / known.updates,
+        sent=float(sent.sum()) / known.updates,
+        received=float(received.sum()) / known.updates,
+        updates=known.updates,
+    )
 
 
 def energy_predictions(energy: Energy | None, network: Network) -> Iterator[Prediction]:

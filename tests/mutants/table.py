@@ -741,8 +741,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/describe/whole.py",
-        'f"predicted: T updates take {scenario.run.updates / rate:.4g} units"',
-        'f"predicted: T updates take {scenario.run.updates * rate:.4g} units"',
+        "{updates / pace.value:.4g} units",
+        "{updates * pace.value:.4g} units",
         "a rate for a gap",
         ("tests/cli/test_other_commands.py",),
     ),
@@ -769,7 +769,7 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/privacy/observers/views.py",
-        "some[~np.array(sure)].tolist()",
+        "some[~sure].tolist()",
         "[]",
         "vectors that lack digits are taken for known at once",
         ("tests/unit/privacy/test_views.py",),

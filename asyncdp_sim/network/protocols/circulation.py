@@ -9,8 +9,12 @@ import numpy.typing as npt
 
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import STAGES
-from asyncdp_sim.theory.bounds.closed_network import return_bounds
-from asyncdp_sim.theory.formulas.closed_network import Whereabouts, closed_network, whereabouts
+from asyncdp_sim.theory.formulas.closed_network import (
+    Whereabouts,
+    closed_network,
+    return_bounds,
+    whereabouts,
+)
 from asyncdp_sim.theory.prediction import Unknown
 
 Array = npt.NDArray[np.float64]

@@ -1,1 +1,1 @@
-"""Bounds that hold: on expected fitness, what records lose, and how often tasks return."""
+"""Bounds on expected fitness that hold."""

@@ -1,4 +1,4 @@
-"""Where theory has bounds and no one value, whoever asks is told the bounds, and why."""
+"""Bounds that theory has in the place of one value are told to whoever asks, with the reason."""
 
 import re
 from pathlib import Path
