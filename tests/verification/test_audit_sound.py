@@ -207,26 +207,27 @@ def test_claims_by_textbook_are_what_the_accountant_says() -> None:
 
 @pytest.mark.parametrize("mechanism", ["laplace", "discrete-laplace"])
 @pytest.mark.parametrize("delta", [1e-6, 1e-3, 1e-2])
-@pytest.mark.parametrize("answers", [1, 2, 5])
+@pytest.mark.parametrize(
+    "budget",
+    [
+        *({"kind": "per-owner-cap", "answers": answers} for answers in (1, 2, 5)),
+        *({"kind": "until-spent", "per_answer": price} for price in (0.3, 0.1)),
+        *({"kind": "scheduled", "answers": answers, "growth": 1.3} for answers in (1, 4)),
+    ],
+    ids=lambda budget: " ".join(map(str, budget.values())),
+)
 def test_claims_under_pld_are_what_the_accountant_says(
-    mechanism: str, delta: float, answers: int
+    mechanism: str, delta: float, budget: dict[str, Any]
 ) -> None:
     """One answer too, which is charged whole, though a δ were enough for a little more."""
-    scenario = drawn(0).replace(
-        privacy={
-            "mechanism": mechanism,
-            "accountant": "pld",
-            "delta": delta,
-            "overlap": 1,
-            "budget": {"kind": "per-owner-cap", "answers": answers},
-        }
-    )
+    parts = {"mechanism": mechanism, "accountant": "pld", "delta": delta, "overlap": 1}
+    scenario = drawn(0).replace(privacy={**parts, "epsilon": 0.3, "budget": budget})
     owners = scenario.owners.count
-    accountant = scenario.privacy.accountant_for(owners, scenario.run.updates)
-    for count in range(1, answers + 1):
+    accountant, claims = scenario.accountant, owed(scenario)
+    assert [claim.answers for claim in claims] == accountant.answers.tolist()
+    for count in range(1, claims[0].answers + 1):
         spent = accountant.spent(np.full(owners, count)).tolist()
-        for claim, charged in zip(owed(scenario), spent, strict=True):
-            assert claim.answers == answers
+        for claim, charged in zip(claims, spent, strict=True):
             assert claim.cost(count) * (1 - claim.slack) <= charged <= claim.cost(count) * 1.01
 
 

@@ -47,6 +47,8 @@ def epsilon_of(charges: tuple[float, ...], delta: float, *, laplace: bool) -> fl
 def charge_of(epsilon: float, relative: tuple[float, ...], delta: float, *, laplace: bool) -> float:
     """Return the largest c of which answers that cost c ``relative`` each are (ε, δ)-private.
 
+    A single answer is charged whole, as the accountant has it: c = ε, though δ allows more.
+
     Parameters
     ----------
     epsilon : float
@@ -56,8 +58,8 @@ def charge_of(epsilon: float, relative: tuple[float, ...], delta: float, *, lapl
     delta, laplace
         As for :func:`epsilon_of`.
     """
-    if epsilon == inf:
-        return inf
+    if epsilon == inf or len(relative) == 1:
+        return epsilon
     low = epsilon / len(relative)
     high = 2 * max(low, mu_of(epsilon, delta) / sqrt(sum(each**2 for each in relative)))
     while high > low * (1 + 1e-5):

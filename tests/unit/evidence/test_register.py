@@ -27,6 +27,7 @@ ALIASES = {
     "SVM": ("LOSSES",),
     "Huber": ("LOSSES",),
     "MLP": ("Perceptron",),
+    "LossDistributions": ("accountant=pld",),
     "ClipAnswers": ("Clipping",),
     "ByColumn": ('"column"',),
     "Intervals": ("intervals",),
