@@ -64,6 +64,7 @@ def lasts(sweep: Sweep) -> float:
 
 
 GAIN = "accuracy gained over all alike and m = N after {:g} units, relative"
+OF_ONE_SPEED = "accuracy gained after 1 unit where all owners have one speed, relative"
 LATER = Reason(
     "how much is gained is of when one looks, which what was read does not state: less once slow "
     "owners' first answers are there, and nothing once both have learned what can be",
@@ -76,7 +77,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("units until which the gain is at least 0.1", lasts, EARLY, LATE),
     Claim("gain after as many updates as all alike make in 1 unit: the rest is speed",
           gained_by_updates(EARLY), high=PUBLISHED[0]),
-    Claim(GAIN.format(EARLY), gained(EARLY), high=0.05, published=0.0, variants=(ALIKE,)),
+    Claim(OF_ONE_SPEED, gained(EARLY), high=0.05, published=0.0, variants=(ALIKE,)),
 )  # fmt: skip
 
 

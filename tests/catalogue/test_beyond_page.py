@@ -60,7 +60,8 @@ def of_routing(found: Found) -> list[str]:
 def of_accuracy(found: Found) -> list[str]:
     times = (routing_accuracy.EARLY, routing_accuracy.ONE_ANSWER, routing_accuracy.LATE)
     gains = [found[routing_accuracy.GAIN.format(each)] for each in times]
-    return [f"| 0.10 to 0.30 | {told(each, 2)} | " for each in gains]
+    alike = told(found[routing_accuracy.OF_ONE_SPEED], 2)
+    return [*(f"| 0.10 to 0.30 | {told(each, 2)} | " for each in gains), f"| 0 | {alike} | "]
 
 
 ROWS: dict[str, Callable[[Found], list[str]]] = {
