@@ -1,5 +1,7 @@
 """Sweeps of settings that are no numbers, of graphs, and the README's picture."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 from analysis.three_budgets import psi_against_time
@@ -93,3 +95,12 @@ def test_a_study_that_a_sweep_does_not_allow_is_told(tmp_path: Path) -> None:
         assert drawn == []
         assert note.startswith(f"the study of {name}: ")
     assert set(STUDIES) <= {found.name for found in catalogue()}
+
+
+def test_a_command_without_a_study_imports_none_of_them() -> None:
+    code = (
+        "import sys, scenarios.__main__, scenarios.studies; "
+        "print(*(name for name in sys.modules if name.startswith('analysis')))"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert said.stdout.strip() == ""
