@@ -21,8 +21,7 @@ from asyncdp_sim.spec import Count, PerOwner, Spec, about
 
 Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
-Epsilon = Annotated[float, Field(ge=1e-100, allow_inf_nan=True)]
-"""Of less, noise is larger than a number can be."""
+Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=True)]
 
 
 class DeclaredPrivacy(Spec):

@@ -144,7 +144,7 @@ class PureMechanism(MechanismKind):
     needs_delta = False
     composition: ClassVar[Literal["pure", "gaussian", "own"]] = "pure"
     pair: ClassVar[type[PurePair] | None] = GenericPair
-    calibrated = (0.0, np.inf)
+    calibrated = (1e-100, np.inf)  # of less ε, scales are more than numbers hold
 
     @override
     def part(self, epsilon: float, parts: int, delta: float) -> float:
