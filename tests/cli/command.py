@@ -34,6 +34,7 @@ class Command:
     def __init__(self, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]) -> None:
         self._patch = patch
         self._capture = capture
+        self._run = 0
 
     def __call__(self, *arguments: object) -> Said:
         self._patch.setattr(sys, "argv", ["asyncdp", *map(str, arguments)])
@@ -43,8 +44,11 @@ class Command:
         with pytest.raises(SystemExit) as end:
             cli.main()
         seconds = time.process_time() - began
-        gc.unfreeze()  # a process that runs many commands would keep the waste of each
+        gc.unfreeze()  # a process that runs thousands of commands would keep the waste of each
         gc.set_threshold(*thresholds)
+        self._run += 1
+        if self._run % 50 == 0:
+            gc.collect()
         captured = self._capture.readouterr()
         assert end.value.code is None or isinstance(end.value.code, int)
         return Said(end.value.code or 0, captured.out, captured.err, seconds)

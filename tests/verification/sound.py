@@ -1,6 +1,6 @@
 """Random scenarios whose claims are sound: every part from its register, as long as they fit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -11,7 +11,7 @@ from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.accountants.kind import Accounting
-from asyncdp_sim.privacy.budget import Budget
+from asyncdp_sim.privacy.budget import Budget, BudgetKind
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.observers import ObserverKind
 from asyncdp_sim.privacy.sensitivity import Sensitivity
@@ -92,31 +92,36 @@ PARTS = (
 )
 
 
-def sound(seed: int, observer: ObserverKind) -> Scenario:
+def sound(seed: int, observer: ObserverKind, budget: BudgetKind | None = None) -> Scenario:
     """Return a random scenario against an observer, that a run says is private as claimed.
 
-    It makes at least one update there, and few events. As long as anything is refused, a few parts
-    are drawn anew, mostly those that are named.
+    A budget that is given stays; else it is drawn like all else. The scenario makes at least one
+    update there, and few events. As long as anything is refused, a few parts are drawn anew, mostly
+    those that are named.
     """
     rng = Random(f"{seed} {observer!r}")
+    parts = [part for part in PARTS if budget is None or part.field != "budget"]
+    given = {"observer": observer} | ({} if budget is None else {"budget": budget})
     for _ in range(CLIMBS):
-        found = _climbed(rng, seed, observer)
+        found = _climbed(rng, seed, given, parts)
         if found is not None:
             return found
     raise ValueError(f"no sound scenario was found against {observer!r}")
 
 
-def _climbed(rng: Random, seed: int, observer: ObserverKind) -> Scenario | None:
+def _climbed(
+    rng: Random, seed: int, given: dict[str, Any], parts: Sequence[Part]
+) -> Scenario | None:
     domain = Domain(rng.choice, N, NUMBERS)
-    drawn = {part: part.draw(rng, domain) for part in PARTS}
-    scenario, refused = _tried(seed, observer, drawn)
+    drawn = {part: part.draw(rng, domain) for part in parts}
+    scenario, refused = _tried(seed, given, drawn)
     for _ in range(STEPS):
         if scenario is not None:
             return scenario
-        named = [part for part in PARTS if part.named(refused)]
-        some = named if len(named) > 0 and rng.random() < 0.7 else PARTS
+        named = [part for part in parts if part.named(refused)]
+        some = named if len(named) > 0 and rng.random() < 0.7 else parts
         other = {**drawn, **{part: part.draw(rng, domain) for part in rng.choices(some, k=2)}}
-        scenario, keys = _tried(seed, observer, other)
+        scenario, keys = _tried(seed, given, other)
         if rng.random() < UPHILL ** (_weight(keys) - _weight(refused)):
             drawn, refused = other, keys
     return None
@@ -134,7 +139,7 @@ def _fit(scenario: Scenario) -> bool:
 
 
 def _tried(
-    seed: int, observer: ObserverKind, drawn: dict[Part, Any]
+    seed: int, given: dict[str, Any], drawn: dict[Part, Any]
 ) -> tuple[Scenario | None, list[str]]:
     """Return the scenario that parts make, or what is refused."""
     fields: dict[str, Any] = {
@@ -142,7 +147,7 @@ def _tried(
         "run": {"seed": seed % 2**31, "until": 30.0},
         "owners": {"count": N, "records": [3, 5, 8]},
         "data": {"kind": "gaussian", "features": 2},
-        "privacy": {"observer": observer},
+        "privacy": dict(given),
     }
     for part, value in drawn.items():
         if part.field is None:
