@@ -6,7 +6,7 @@ when, over networks simulated apart. Runs are the catalogue's own, at fewer repl
 these is one observation.
 """
 
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -69,10 +69,13 @@ OF = {"bias": of_bias, "waves": of_waves, "lasting": of_lasting}
 
 
 def measure(name, *, seed=None, count=None, settings=()):
-    """Return scores of runs with a seed and settings, beside what is exact of the entry itself."""
-    usual = entry(LIKE[name]).scenario().run.seed
-    begun = partial(played, LIKE[name], usual if seed is None else seed, count or RUNS[name])
-    return list(OF[name](begun(*settings), played(LIKE[name], usual, 2)))
+    """Return scores of runs with settings, beside what is exact of the entry with that seed.
+
+    A seed is that of the records too.
+    """
+    seed = entry(LIKE[name]).scenario().run.seed if seed is None else seed
+    found = played(LIKE[name], seed, count or RUNS[name], *settings)
+    return list(OF[name](found, played(LIKE[name], seed, 2)))
 
 
 def apart(name, found, expected):
@@ -84,13 +87,13 @@ def apart(name, found, expected):
     return Score(name, mean, exact, float(z if np.isfinite(z) else t), float(error / exact))
 
 
-def course_of(found, oblivious=False):
+def course_of(found, records, oblivious=False):
     """Return the course that is expected of a cell; planted bug: no answer is stale."""
     scene = scenario(found)
     if oblivious:
         alone = scene.protocol.model_copy(update={"tasks": 1})
         scene = scene.model_copy(update={"protocol": alone})
-    return expected_course(scene, objective(handed_out(1, 2)), NETWORKS)
+    return expected_course(scene, objective(records), NETWORKS)
 
 
 def handed_out(seed, count):
@@ -100,10 +103,10 @@ def handed_out(seed, count):
 
 def tasks_handed_out(*, seed=1, count=None, oblivious=False):
     """Return scores of ψ after some updates, and of the time until then."""
-    runs, known = handed_out(seed, count or RUNS["routing"]), handed_out(1, 2)
+    runs, known = handed_out(seed, count or RUNS["routing"]), handed_out(seed, 2)
     for name, tasks in CHOICES:
         cell = routing.cell_of(runs, name, tasks).result
-        exact = course_of(routing.cell_of(known, name, tasks).result, oblivious)
+        exact = course_of(routing.cell_of(known, name, tasks).result, known, oblivious)
         k, time, psi = cell.columns("curve", "k", "time", "relative_fitness")
         at = AFTER // scenario(cell).run.record_every
         yield apart(f"ψ, {name}, {tasks}", psi[k == AFTER], exact.psi[:, at])
