@@ -23,7 +23,6 @@ from tests.fresh import Record, fresh_seed, none_escapes
 CATALOGUE = Path(__file__).parents[2] / "scenarios" / "catalogue"
 EXAMPLES = Path(__file__).parents[2] / "asyncdp_sim" / "network" / "examples"
 FEW = ("--set", "run.updates=3", "--set", "run.replicates=1")
-QUICK = ("--answers", "1000", "--runs", "10")
 NUMBERS = ("0", "-1", "1", "2", "1e-9", "1e9", "1e300", "inf", "nan", "2147483648", "[]", '"x"')
 OPTIONS = (
     "--out", "--set", "--seed", "--replicates", "--workers", "--only", "--without", "--events",
@@ -126,8 +125,9 @@ def a_command_line(draw: random.Random) -> Words:
     verb = draw.choice([*COMMANDS, "", "nothing", "--version"])
     words = [draw.choice((*OPTIONS, *WORDS)) for _ in range(draw.randrange(6))]
     small = ("small.toml", *FEW) if verb in ("run", "sweep", "check", "forecast") else ()
-    quick = QUICK if verb == "audit" else ()  # whole attacks on what the catalogue has take minutes
-    return (verb, *quick, *small[: draw.choice((0, 1, 5))], *words)
+    if verb == "audit":  # whole attacks on what the catalogue has take minutes
+        words = [word for word in words if word != "lending-sound"]
+    return (verb, *small[: draw.choice((0, 1, 5))], *words)
 
 
 TRIALS: dict[Trial, tuple[int, int]] = {
