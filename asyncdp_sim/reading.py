@@ -28,9 +28,11 @@ def read_table(directory: Path, name: str) -> Any:
     ResultError
         If it is not there or damaged.
     """
+    import pyarrow as pa
+
     try:
         return read_parquet(directory / f"{name}.parquet").to_pandas()
-    except ValueError:
+    except (ValueError, pa.ArrowException):  # a text that is none is told by the latter
         raise _refused(directory, f"no readable {name}.parquet") from None
 
 
@@ -44,9 +46,9 @@ def read_columns(directory: Path, name: str, wanted: Sequence[str]) -> tuple[npt
     """
     try:
         table = read_parquet(directory / f"{name}.parquet", wanted)
+        return tuple(from_arrow(table[column]) for column in wanted)  # texts are decoded here
     except ValueError:
         raise _refused(directory, f"no readable {name}.parquet") from None
-    return tuple(from_arrow(table[column]) for column in wanted)
 
 
 def read_parquet(path: Path, wanted: Sequence[str] | None = None) -> Any:

@@ -5,8 +5,13 @@ import random
 import shutil
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from asyncdp_sim.errors import ResultError
+from asyncdp_sim.reading import read_columns, read_table
 from tests.bad_input.damage import escapes
 from tests.cli.command import Command
 from tests.cli.scenes import SMALL
@@ -113,3 +118,15 @@ def test_what_is_left_half_written_is_no_part_of_a_comparison(command: Command, 
     shutil.copytree("r", "other")
     (here / "other" / "manifest.json.tmp").write_text('{"cell"', encoding="utf-8")
     command.done("replay", "--diff", "r", "other")
+
+
+def test_a_text_that_is_none_is_a_damaged_table(tmp_path: Path) -> None:
+    """Found at night: a byte of a text changed, so that it is no UTF-8."""
+    wrong = pa.StringArray.from_buffers(
+        1, pa.py_buffer(np.array([0, 3], dtype=np.int32)), pa.py_buffer(b"se\xaa")
+    )
+    pq.write_table(pa.table({"kind": wrong}), tmp_path / "events.parquet")
+    with pytest.raises(ResultError, match=r"no readable events\.parquet"):
+        read_columns(tmp_path, "events", ["kind"])
+    with pytest.raises(ResultError, match=r"no readable events\.parquet"):
+        read_table(tmp_path, "events")

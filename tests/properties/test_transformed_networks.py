@@ -97,7 +97,8 @@ def apart(net: Network) -> bool:
     Who is first at one tick, and who stands where in a graph or a file, is told by numbers.
     """
     alone = net.clock.mixing and net.protocol.kind in ("request", "push") and net.topology is None
-    unnumbered = net.availability.kind != "intervals" and net.channel.kind != "tdma"
+    slots = '"tdma"' in net.channel.model_dump_json()  # one of several channels, too
+    unnumbered = net.availability.kind != "intervals" and not slots
     return alone and unnumbered and net.ties == "declared"
 
 
