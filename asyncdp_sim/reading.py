@@ -28,11 +28,9 @@ def read_table(directory: Path, name: str) -> Any:
     ResultError
         If it is not there or damaged.
     """
-    import pyarrow as pa
-
     try:
         return read_parquet(directory / f"{name}.parquet").to_pandas()
-    except (ValueError, pa.ArrowException):  # a text that is none is told by the latter
+    except ValueError:
         raise _refused(directory, f"no readable {name}.parquet") from None
 
 
@@ -46,9 +44,9 @@ def read_columns(directory: Path, name: str, wanted: Sequence[str]) -> tuple[npt
     """
     try:
         table = read_parquet(directory / f"{name}.parquet", wanted)
-        return tuple(from_arrow(table[column]) for column in wanted)  # texts are decoded here
     except ValueError:
         raise _refused(directory, f"no readable {name}.parquet") from None
+    return tuple(from_arrow(table[column]) for column in wanted)
 
 
 def read_parquet(path: Path, wanted: Sequence[str] | None = None) -> Any:
@@ -64,7 +62,9 @@ def read_parquet(path: Path, wanted: Sequence[str] | None = None) -> Any:
 
     try:
         columns = None if wanted is None else list(wanted)
-        return pq.ParquetFile(pa.BufferReader(file_bytes(path))).read(columns)
+        table = pq.ParquetFile(pa.BufferReader(file_bytes(path))).read(columns)
+        table.validate(full=True)  # texts are decoded when they are used, if ever
+        return table
     except (OSError, pa.ArrowException) as error:
         raise ValueError(str(error)) from None
 
