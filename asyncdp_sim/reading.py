@@ -65,7 +65,7 @@ def read_parquet(path: Path, wanted: Sequence[str] | None = None) -> Any:
         table = pq.ParquetFile(pa.BufferReader(file_bytes(path))).read(columns)
         table.validate(full=True)  # texts are decoded when they are used, if ever
         return table
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:  # names that are no text, too
         raise ValueError(str(error)) from None
 
 
@@ -83,9 +83,9 @@ def column_names(directory: Path, name: str) -> list[str]:
     file = f"{name}.parquet"
     try:
         schema = pq.read_schema(pa.BufferReader(file_bytes(directory / file)))
-    except (OSError, pa.ArrowException):
+        return [str(each) for each in schema.names]
+    except (OSError, ValueError, pa.ArrowException):
         raise _refused(directory, f"no readable {file}") from None
-    return [str(each) for each in schema.names]
 
 
 def read_manifest(directory: Path, *needed: str) -> dict[str, Any]:
