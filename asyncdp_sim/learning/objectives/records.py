@@ -253,7 +253,7 @@ class LinearRecords:
 
 _BLOCK = 2**16
 """Numbers of features looked at together, half a megabyte, so that they stay in the cache."""
-_SLOPES = 2**17
-"""Slopes worked out together: fewer wait for Python, more leave the cache."""
+_SLOPES = 2**16
+"""Slopes worked out together: fewer wait for Python, more leave the cache and are given anew."""
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 """Relative, of a product; of a sum, times its terms."""
