@@ -15,8 +15,9 @@ from asyncdp_sim.learning.objectives.perceptron.fitness import PerceptronObjecti
 from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
 from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
 from asyncdp_sim.learning.objectives.quadratic import Quadratic
-from asyncdp_sim.learning.objectives.records import LinearRecords, Norm
+from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.objectives.ridge import Ridge
+from asyncdp_sim.learning.objectives.rows import Norm
 from asyncdp_sim.learning.objectives.squared import Squared
 from asyncdp_sim.learning.objectives.svm import SVM, Hinge
 

@@ -13,7 +13,7 @@ from asyncdp_sim.learning.objectives.objective import Objective, Records
 from asyncdp_sim.learning.objectives.perceptron.fitness import PerceptronObjective
 from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
 from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
-from asyncdp_sim.learning.objectives.records import Norm
+from asyncdp_sim.learning.objectives.rows import Norm
 from asyncdp_sim.learning.objectives.squared import SQUARED
 from asyncdp_sim.spec import Count, about
 

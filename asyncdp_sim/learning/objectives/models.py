@@ -11,7 +11,8 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.learning.objectives.losses import Array, Loss
 from asyncdp_sim.learning.objectives.objective import Objective, Records
-from asyncdp_sim.learning.objectives.records import LinearRecords, Norm
+from asyncdp_sim.learning.objectives.records import LinearRecords
+from asyncdp_sim.learning.objectives.rows import Norm
 from asyncdp_sim.spec import Kind, Positive, about
 
 

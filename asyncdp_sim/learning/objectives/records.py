@@ -1,10 +1,9 @@
 """Record gradients of linear models, ∇ℓ = φ'(θᵀx, y) x, clipped or measured one by one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +17,12 @@ from asyncdp_sim.learning.objectives.gradients.slopes import (
 )
 from asyncdp_sim.learning.objectives.largest import Rows, largest
 from asyncdp_sim.learning.objectives.losses import Array, Loss
+from asyncdp_sim.learning.objectives.rows import MeasuredRows, Norm
 from asyncdp_sim.learning.objectives.squared import SQUARED
-
-Norm = Literal["l1", "l2"]
 
 
 @dataclass(frozen=True, eq=False)
-class LinearRecords:
+class LinearRecords(MeasuredRows):
     """Owners' records, for what second moments cannot tell.
 
     Attributes
@@ -50,27 +48,6 @@ class LinearRecords:
     def linear(self) -> "LinearRecords":
         """Itself: a gradient is φ'(θᵀx, y) x."""
         return self
-
-    @cached_property
-    def lengths(self) -> list[Array]:
-        """‖x‖ of every record, one array per owner."""
-        order = 1 if self.norm == "l1" else 2
-        return [np.linalg.norm(x, ord=order, axis=1) for x in self.features]
-
-    @cached_property
-    def as_one(self) -> "LinearRecords":
-        """The same records, in their order, as those of one owner, with the lengths known here."""
-        x, y = np.concatenate(self.features), np.concatenate(self.targets)
-        twin = replace(self, features=(x,), targets=(y,))
-        twin.__dict__["lengths"] = [np.concatenate(self.lengths)]
-        return twin
-
-    @cached_property
-    def _spreads(self) -> list[Array]:
-        """‖x‖₂ of every record, one array per owner: how far θᵀx goes for a step of θ."""
-        if self.norm == "l2":
-            return self.lengths
-        return [np.linalg.norm(x, axis=1) for x in self.features]
 
     @cached_property
     def _slope_bounds(self) -> list[Array]:

@@ -15,7 +15,7 @@ from asyncdp_sim.learning.objectives import (
     Quadratic,
     Squared,
 )
-from asyncdp_sim.learning.objectives.interior import PROMISED, duality_gap
+from asyncdp_sim.learning.objectives.minimisers.interior import PROMISED, duality_gap
 from tests.unit.learning.problems import records
 
 SIZES = (40, 7, 23)
@@ -228,7 +228,7 @@ def test_scales_of_features_do_no_harm(loss):
 
 def test_an_optimum_that_is_not_found_is_refused(monkeypatch):
     for module, loss in [("newton", LogisticLoss()), ("interior", Hinge())]:
-        monkeypatch.setattr(f"asyncdp_sim.learning.objectives.{module}._ITERATIONS", 2)
+        monkeypatch.setattr(f"asyncdp_sim.learning.objectives.minimisers.{module}._ITERATIONS", 2)
         objective = problem(loss, sigma=1e-3)
         with pytest.raises(DataError) as caught:
             objective.optimum  # noqa: B018

@@ -15,10 +15,11 @@ from asyncdp_sim.learning.objectives.losses import Array, Loss, positive
 from asyncdp_sim.learning.objectives.perceptron.descent import best_of
 from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
 from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
+from asyncdp_sim.learning.objectives.rows import JudgedRows
 
 
 @dataclass(frozen=True, eq=False)
-class PerceptronObjective:
+class PerceptronObjective(JudgedRows):
     """A sum of owners' mean losses and a regulariser.
 
     Attributes
@@ -41,31 +42,6 @@ class PerceptronObjective:
     loss: Loss
     sigma: float
     theta_max: float | None
-
-    @cached_property
-    def records(self) -> npt.NDArray[np.int64]:
-        """n_i, shape (N,)."""
-        return np.array([len(y) for y in self.targets], dtype=np.int64)
-
-    @cached_property
-    def weights(self) -> Array:
-        """n_i/n, shape (N,)."""
-        return np.asarray(self.records / self.records.sum())
-
-    @property
-    def n_owners(self) -> int:
-        """N."""
-        return len(self.targets)
-
-    @property
-    def second_moments(self) -> None:
-        """None: they do not tell f."""
-        return
-
-    @property
-    def judge(self) -> None:
-        """None: f and θ* are of the owners' rows."""
-        return
 
     @property
     def n_features(self) -> int:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.learning.objectives.losses import Array
-from asyncdp_sim.learning.objectives.records import Norm
+from asyncdp_sim.learning.objectives.rows import Norm
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
 """Record gradients of a network with one hidden layer, clipped or measured without forming them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -10,11 +9,11 @@ import numpy.typing as npt
 from asyncdp_sim.learning.objectives.largest import Rows, largest
 from asyncdp_sim.learning.objectives.losses import Array, Loss
 from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
-from asyncdp_sim.learning.objectives.records import Norm
+from asyncdp_sim.learning.objectives.rows import MeasuredRows, Norm
 
 
 @dataclass(frozen=True, eq=False)
-class PerceptronRecords:
+class PerceptronRecords(MeasuredRows):
     """Owners' records; ∇ℓ = φ'(z, y) ∂z/∂θ.
 
     Attributes
@@ -42,27 +41,6 @@ class PerceptronRecords:
     def linear(self) -> None:
         """None: a gradient is no multiple of its row."""
         return
-
-    @cached_property
-    def lengths(self) -> list[Array]:
-        """‖(x, 1)‖ of every record, one array per owner."""
-        order = 1 if self.norm == "l1" else 2
-        return [np.linalg.norm(x, ord=order, axis=1) for x in self.features]
-
-    @cached_property
-    def as_one(self) -> "PerceptronRecords":
-        """The same records, in their order, as those of one owner, with the lengths known here."""
-        x, y = np.concatenate(self.features), np.concatenate(self.targets)
-        twin = replace(self, features=(x,), targets=(y,))
-        twin.__dict__["lengths"] = [np.concatenate(self.lengths)]
-        return twin
-
-    @cached_property
-    def _spreads(self) -> list[Array]:
-        """‖(x, 1)‖₂ of every record, one array per owner."""
-        if self.norm == "l2":
-            return self.lengths
-        return [np.linalg.norm(x, axis=1) for x in self.features]
 
     def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
         """Return the mean (clipped) record gradient, one owner and point per row.

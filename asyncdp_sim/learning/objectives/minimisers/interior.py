@@ -11,7 +11,7 @@ f(θ*) ≥ D(α) = (1/n) Σ α_j + min over Θ of (σ/2)‖θ‖² − vᵀθ.
 import numpy as np
 
 from asyncdp_sim.learning.objectives.losses import Array, Fit, unsolved
-from asyncdp_sim.learning.objectives.newton import solve
+from asyncdp_sim.learning.objectives.minimisers.newton import solve
 
 PROMISED = 1e-8
 """Largest duality gap f(θ*) − D(α), relative to f(θ*)."""

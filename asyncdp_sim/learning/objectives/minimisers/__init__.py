@@ -1,0 +1,1 @@
+"""Minimisers of convex objectives over a box."""

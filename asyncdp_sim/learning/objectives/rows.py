@@ -1,0 +1,88 @@
+"""Owners' rows, whatever the model: how many there are, and how long they are."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.learning.objectives.losses import Array
+
+Norm = Literal["l1", "l2"]
+
+
+class JudgedRows:
+    """Rows over which f and θ* are; a base of frozen dataclasses that hold them.
+
+    Attributes
+    ----------
+    features : sequence of array (n_i, ·)
+    targets : sequence of array (n_i,)
+    """
+
+    features: Sequence[Array]
+    targets: Sequence[Array]
+
+    @cached_property
+    def records(self) -> npt.NDArray[np.int64]:
+        """n_i, shape (N,)."""
+        return np.array([len(y) for y in self.targets], dtype=np.int64)
+
+    @cached_property
+    def weights(self) -> Array:
+        """n_i/n, shape (N,)."""
+        return np.asarray(self.records / self.records.sum())
+
+    @property
+    def n_owners(self) -> int:
+        """N."""
+        return len(self.targets)
+
+    @property
+    def second_moments(self) -> None:
+        """None: they do not tell f."""
+        return
+
+    @property
+    def judge(self) -> None:
+        """None: f and θ* are of the owners' rows."""
+        return
+
+
+class MeasuredRows:
+    """Rows whose gradients are measured in a norm; a base of frozen dataclasses that hold them.
+
+    Attributes
+    ----------
+    features : sequence of array (n_i, ·)
+    targets : sequence of array (n_i,)
+    norm : str
+    """
+
+    features: Sequence[Array]
+    targets: Sequence[Array]
+    norm: Norm
+
+    @cached_property
+    def lengths(self) -> list[Array]:
+        """‖x‖ of every row, one array per owner."""
+        order = 1 if self.norm == "l1" else 2
+        return [np.linalg.norm(x, ord=order, axis=1) for x in self.features]
+
+    @cached_property
+    def as_one(self) -> Self:
+        """The same rows, in their order, as those of one owner, with the lengths known here."""
+        x, y = np.concatenate(self.features), np.concatenate(self.targets)
+        held: Any = self  # a dataclass, which this base is not
+        twin: Self = replace(held, features=(x,), targets=(y,))
+        twin.__dict__["lengths"] = [np.concatenate(self.lengths)]
+        return twin
+
+    @cached_property
+    def _spreads(self) -> list[Array]:
+        """‖x‖₂ of every row, one array per owner: how far θᵀx goes for a step of θ."""
+        if self.norm == "l2":
+            return self.lengths
+        return [np.linalg.norm(x, axis=1) for x in self.features]
