@@ -82,7 +82,9 @@ def synchronise(files: Iterable[Path | str]) -> None:
     OSError
         If one cannot be written there.
     """
-    done = [_waiting().submit(_synchronise, file) for file in files]
+    every = list(files)
+    parts = [every[first::AT_ONCE] for first in range(min(AT_ONCE, len(every)))]
+    done = [_waiting().submit(_synchronise_each, part) for part in parts]
     wait(done)
     for each in done:
         each.result()
@@ -112,6 +114,11 @@ def _parts(value: Any) -> list[Any]:
 
 def _too_deep() -> ValueError:
     return ValueError(f"tables or lists nested more than {DEEPEST} deep")
+
+
+def _synchronise_each(files: Iterable[Path | str]) -> None:
+    for file in files:
+        _synchronise(file)
 
 
 def _synchronise(file: Path | str) -> None:
