@@ -13,6 +13,8 @@ from typing import Any
 
 DEEPEST = 100
 """So many tables and lists may stand inside each other; a scenario has six."""
+_NESTED = (dict, list)
+"""What stands inside each other: as a tuple it is told in a third of a union's time."""
 AT_ONCE = 16
 """Files waited for at a time: a disk that writes its journal for one of them writes it for all, so
 that 112 take as long as 8 do one by one."""
@@ -82,7 +84,9 @@ def synchronise(files: Iterable[Path | str]) -> None:
     OSError
         If one cannot be written there.
     """
-    done = [_waiting().submit(_synchronise, file) for file in files]
+    every = list(files)
+    parts = [every[first::AT_ONCE] for first in range(min(AT_ONCE, len(every)))]
+    done = [_waiting().submit(_synchronise_each, part) for part in parts]
     wait(done)
     for each in done:
         each.result()
@@ -95,7 +99,7 @@ def _waiting() -> ThreadPoolExecutor:
 
 
 def _require_shallow(value: Any) -> None:
-    inside: list[Any] = [value]
+    inside: list[Any] = [value] if isinstance(value, _NESTED) else []
     for _ in range(DEEPEST + 1):
         inside = [each for outer in inside for each in _parts(outer)]
         if len(inside) == 0:
@@ -106,12 +110,16 @@ def _require_shallow(value: Any) -> None:
 def _parts(value: Any) -> list[Any]:
     """Return the tables and lists that stand right inside a value."""
     parts = value.values() if isinstance(value, dict) else value
-    nested = isinstance(value, dict | list)
-    return [part for part in parts if isinstance(part, dict | list)] if nested else []
+    return [part for part in parts if isinstance(part, _NESTED)]
 
 
 def _too_deep() -> ValueError:
     return ValueError(f"tables or lists nested more than {DEEPEST} deep")
+
+
+def _synchronise_each(files: Iterable[Path | str]) -> None:
+    for file in files:
+        _synchronise(file)
 
 
 def _synchronise(file: Path | str) -> None:

@@ -30,7 +30,7 @@ class Bounded(Protocol):
         of the centres (q, p).
         """
 
-    def lengths_at(self, owner: int, rows: Rows, points: Array) -> Array:
+    def lengths_at(self, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
         """Return ‖∇ℓ‖, shape (m,), of m records of an owner, each at its own point (m, p).
 
         The bits of each do not depend on how many there are.
@@ -121,9 +121,12 @@ def largest_of_each(
         return None
     first = (np.cumsum(counts) - counts)[owners] - (np.cumsum(rows_at) - rows_at)
     rows = np.arange(pairs) + np.repeat(first, rows_at)
-    found = _lengths(records.as_one, 0, rows, np.repeat(points, rows_at, axis=0))
-    best = least.copy()
-    np.maximum.at(best, np.repeat(owners, rows_at), found)
+    which, one = np.repeat(np.arange(len(points)), rows_at), records.as_one
+    best, together = least.copy(), max(1, AT_HAND // points.shape[1])
+    for start in range(0, pairs, together):
+        some = slice(start, start + together)
+        found = _lengths(one, 0, rows[some], points.take(which[some], axis=0))
+        np.maximum.at(best, owners[which[some]], found)
     return best
 
 
@@ -212,5 +215,8 @@ _TINY = 1e-150
 """Squares of less than this are no numbers."""
 FEW = 2**10
 """Records times points that are measured without looking for bounds first."""
+AT_HAND = 2**14
+"""Numbers of points that few records are measured at together: larger arrays would be new memory
+from the system each time, which takes longer than the measuring."""
 PAIRS = 2**17
 """Records times points that are looked at together, and fewer records the more features."""

@@ -194,9 +194,9 @@ class LinearRecords(MeasuredRows):
         steepest *= self.lengths[owner][rows, None]
         return steepest
 
-    def lengths_at(self, owner: int, rows: Rows, points: Array) -> Array:
+    def lengths_at(self, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
         """Return |φ'(θᵀx, y)|‖x‖, shape (m,), one record and point per row."""
-        z = np.einsum("ij,ij->i", self.features[owner][rows], points)
+        z = np.einsum("ij,ij->i", self.features[owner].take(rows, axis=0), points)
         return np.asarray(
             np.abs(self.loss.slope(z, self.targets[owner][rows])) * self.lengths[owner][rows]
         )
