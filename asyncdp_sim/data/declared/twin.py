@@ -10,12 +10,10 @@ from typing import Any, Literal
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array, Encoded
+from asyncdp_sim.data.declared.quantiles import interpolated, steps
 from asyncdp_sim.streams import Scope, Streams
 
 Encoding = Literal["plain", "as-published"]
-
-Z_KNOTS: Array = np.linspace(-4.5, 4.5, 151)
-"""Where quantile tables are tabulated; beyond the ends a variable keeps its end value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +28,8 @@ class Variable:
         Increasing thresholds of z, between the steps of a step function or the categories; None
         for a quantile table.
     values : NDArray
-        Without cuts, the column's non-decreasing values at :data:`Z_KNOTS`. With cuts, the steps,
-        one more than there are cuts; for indicators the category's index, −1 for none.
+        Without cuts, the column's non-decreasing values at :data:`~.quantiles.Z_KNOTS`. With cuts,
+        the steps, one more than there are cuts; for indicators the category's index, −1 for none.
     """
 
     columns: tuple[str, ...]
@@ -41,9 +39,9 @@ class Variable:
     def write(self, z: Array, into: Array) -> None:
         """Write the columns for latent values ``z`` (n,) into the array (n, columns)."""
         if self.cuts is None:
-            into[:, 0] = np.interp(z, Z_KNOTS, self.values)
+            into[:, 0] = interpolated(z, self.values)
             return
-        chosen = self.values[np.searchsorted(self.cuts, z, side="right")]
+        chosen = self.values[steps(z, self.cuts)]
         if len(self.columns) == 1:
             into[:, 0] = chosen
             return

@@ -28,7 +28,8 @@ from asyncdp_sim.data.declared.calibrate import (
     steps,
     write_json,
 )
-from asyncdp_sim.data.declared.twin import Z_KNOTS, Variable
+from asyncdp_sim.data.declared.quantiles import Z_KNOTS
+from asyncdp_sim.data.declared.twin import Variable
 from asyncdp_sim.data.lending import encode_as_published, encode_plain
 from asyncdp_sim.data.lending.drift import BLOCK_ROWS
 from asyncdp_sim.data.lending.recipe import read_loans

@@ -33,9 +33,6 @@ from asyncdp_sim.data.declared.twin import (
 from asyncdp_sim.data.lending.rows import RowsOfLaw
 from asyncdp_sim.streams import Scope, Streams
 
-Z_KNOTS: Array = np.linspace(-4.5, 4.5, 151)
-"""Where quantile tables are tabulated; beyond the ends a variable keeps its end value."""
-
 
 @dataclass(frozen=True, eq=False)
 class Twin(Marginals):

@@ -16,6 +16,8 @@ from asyncdp_sim.figures.kit.privacy_label import Label, put
 from asyncdp_sim.figures.kit.style import DPI, laid_out, style
 
 Table = dict[str, npt.NDArray[Any]]
+PACKED = {"compress_level": 3}
+"""For a file larger by a fortieth than at Pillow's own 6, a third less of the time it takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +81,7 @@ def save(picture: Picture, folder: Path) -> Path:
     """
     drawn = io.BytesIO()
     with style(), laid_out(picture.figure, DPI):
-        picture.figure.savefig(drawn, format="png", metadata={"Software": None})
+        picture.figure.savefig(drawn, format="png", metadata={"Software": None}, pil_kwargs=PACKED)
     write(folder / f"{picture.name}.csv", as_csv(picture.labelled()).encode())
     path = folder / f"{picture.name}.png"
     write(path, drawn.getvalue())
