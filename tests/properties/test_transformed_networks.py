@@ -5,6 +5,7 @@ known to be a time, or a rate, by the unit that it declares.
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from random import Random
 from typing import Any
 
@@ -15,6 +16,12 @@ from hypothesis import strategies as st
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network.channels import Channel
+from asyncdp_sim.network.channels.aloha import Aloha
+from asyncdp_sim.network.channels.parallel import Parallel
+from asyncdp_sim.network.channels.slotted_access.tdma import Tdma
+from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.spec import Spec, picked
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Trace
@@ -97,9 +104,18 @@ def apart(net: Network) -> bool:
     Who is first at one tick, and who stands where in a graph or a file, is told by numbers.
     """
     alone = net.clock.mixing and net.protocol.kind in ("request", "push") and net.topology is None
-    slots = '"tdma"' in net.channel.model_dump_json()  # one of several channels, too
-    unnumbered = net.availability.kind != "intervals" and not slots
+    unnumbered = net.availability.kind != "intervals" and not by_number(net.channel)
     return alone and unnumbered and net.ties == "declared"
+
+
+def by_number(channel: Channel) -> bool:
+    """Whether an owner's number tells when, or on which of several channels, it sends.
+
+    Slot j is owner j's, and so is channel (j − 1) mod K + 1: in another order an owner waits for
+    another slot, and collides with others.
+    """
+    shared = channel.contended
+    return (shared is not None and shared.in_turn) or channel.spread_alike() != channel
 
 
 def same_in_longer_units(net: Network, seed: int) -> None:
@@ -136,6 +152,31 @@ def test_in_a_unit_of_time_twice_as_long(net: Network, seed: int) -> None:
 def test_with_owners_in_another_order(net: Network, seed: int) -> None:
     if apart(net):
         same_in_another_order(net, seed)
+
+
+SENT_BY_NUMBER = [
+    Tdma(airtime=0.1, slot=0.1),
+    Parallel(channels=1, each=Tdma(airtime=0.1, slot=0.1)),
+    Parallel(channels=2, each=Tdma(airtime=0.1, slot=0.1)),
+    Parallel(channels=2, each=Aloha(airtime=0.1), choice="by-owner"),
+]
+SENT_WHENEVER = [Aloha(airtime=0.1), Parallel(channels=2, each=Aloha(airtime=0.1))]
+
+
+@pytest.mark.parametrize("channel", [*SENT_BY_NUMBER, *SENT_WHENEVER], ids=str)
+def test_owners_in_another_order_are_told_apart_by_numbers_alone(channel: Channel) -> None:
+    """Found at night: slots, and channels of one's own, within several channels."""
+    net = Network(
+        answers_allowed=(20,) * 4,
+        updates=60,
+        until=20.0,
+        clock=PoissonClock(rate=3.0),
+        channel=channel,
+        protocol=Push(),
+    )
+    assert apart(net) == (channel in SENT_WHENEVER)
+    with nullcontext() if apart(net) else pytest.raises(AssertionError):
+        same_in_another_order(net, 1)
 
 
 @pytest.mark.parametrize("planted", ["a unit", "a stream"])
