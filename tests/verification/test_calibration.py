@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from .calibration import Check, check, scenarios
+from asyncdp_sim.spec import kind_of
+
+from .calibration import KINDS, Check, check, scenarios
 
 SEED = 20_261
 WIDEST = {"by default": 0.1, "by common moments": 0.5}
@@ -49,6 +51,11 @@ def intervals_cover(found: list[Check]) -> None:
     inexact = [each for each in found if not each.exact]
     covered = sum(each.covered for each in inexact)
     assert covered >= binom.ppf(0.01, len(inexact), 0.95), summary(inexact)
+
+
+def test_every_algorithm_can_be_drawn() -> None:
+    drawn = [kind_of(each.algorithm) for each in scenarios(SEED, 2 * len(KINDS))]
+    assert drawn == 2 * [algorithm for _, algorithm in KINDS]
 
 
 @cache
