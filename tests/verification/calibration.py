@@ -7,6 +7,8 @@ of its 95 % interval, or that it is exact. A new mode is a new row of :data:`MOD
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count as count_from
+from itertools import islice
 from math import ceil
 from typing import Any
 
@@ -186,9 +188,9 @@ def scenarios(seed: int, count: int) -> Iterator[Scenario]:
 
     From the stream ``("calibration", number)``. What does not fit together is drawn again.
     """
-    number = 0
+    numbers = count_from(1)
     for place in range(count):
-        for number in range(number + 1, number + TRIED):
+        for number in islice(numbers, TRIED):
             source = Streams(seed).generator("calibration", number)
             try:
                 found = parse(Scenario, _drawn(place, seed, source))

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from asyncdp_sim.spec import kind_of
-
 from .calibration import KINDS, Check, check, scenarios
 
 SEED = 20_261
@@ -54,7 +52,7 @@ def intervals_cover(found: list[Check]) -> None:
 
 
 def test_every_algorithm_can_be_drawn() -> None:
-    drawn = [kind_of(each.algorithm) for each in scenarios(SEED, 2 * len(KINDS))]
+    drawn = [each.algorithm.kind for each in scenarios(SEED, 2 * len(KINDS))]
     assert drawn == 2 * [algorithm for _, algorithm in KINDS]
 
 
