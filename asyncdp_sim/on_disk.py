@@ -82,7 +82,13 @@ def synchronise(files: Iterable[Path | str]) -> None:
     OSError
         If one cannot be written there.
     """
-    done = [_waiting().submit(_synchronise, file) for file in files]
+    written = list(files)
+    try:
+        done = [_waiting().submit(_synchronise, file) for file in written]
+    except RuntimeError:  # no room for another thread: one after the other
+        for file in written:
+            _synchronise(file)
+        return
     wait(done)
     for each in done:
         each.result()
