@@ -141,6 +141,9 @@ EXHAUSTED = frozenset(
 )
 """What the system says where disk, memory, processes or open files have run out."""
 
+NO_ROOM = ("failed to map segment", "can't start new thread")
+"""What the loader of libraries and Python say of that in errors without a number."""
+
 
 class MachineError(AsyncDPError):
     """The machine gave way: a worker was killed, or memory, disk or open files ran out.

@@ -86,7 +86,11 @@ def synchronise(files: Iterable[Path | str]) -> None:
     """
     every = list(files)
     parts = [every[first::AT_ONCE] for first in range(min(AT_ONCE, len(every)))]
-    done = [_waiting().submit(_synchronise_each, part) for part in parts]
+    try:
+        done = [_waiting().submit(_synchronise_each, part) for part in parts]
+    except RuntimeError:  # no room for another thread: one after the other
+        _synchronise_each(every)
+        return
     wait(done)
     for each in done:
         each.result()

@@ -1,11 +1,20 @@
-"""One thread of linear algebra: no number of cores changes bits, and no thread waits for others."""
+"""Linear algebra: one thread of it, so that no number of cores changes bits, and room for it."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from threadpoolctl import ThreadpoolController
+from asyncdp_sim.errors import MachineError
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
+
+TO_START, TO_RUN = 192 << 20, 640 << 20
+"""Bytes of addresses, measured, that NumPy alone reserves, and that SciPy and Arrow do besides.
+With less OpenBLAS asks again and again for ever, ends the program, or interrupts it."""
 
 
 @contextmanager
@@ -16,12 +25,40 @@ def one_thread() -> Iterator[None]:
 
 
 @lru_cache(maxsize=1)
-def _libraries(modules: int) -> ThreadpoolController:  # noqa: ARG001
+def _libraries(modules: int) -> "ThreadpoolController":  # noqa: ARG001
     """Return the libraries of linear algebra that this many imported modules have loaded.
 
     Looking for them takes milliseconds, and only an import brings new ones.
     """
+    from threadpoolctl import ThreadpoolController  # the command line starts without it
+
     return ThreadpoolController()
 
 
-__all__ = ["one_thread"]
+def require_address_space(least: int) -> None:
+    """Refuse to go on where ``ulimit -v`` leaves too little for the libraries.
+
+    Parameters
+    ----------
+    least : int
+        Bytes that this process, and so each of its workers, must be allowed.
+
+    Raises
+    ------
+    MachineError
+        If it is allowed less.
+    """
+    if sys.platform != "win32":  # which has no such limit
+        import resource
+
+        most, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if most == resource.RLIM_INFINITY:
+            return
+        if most < least:
+            given = f"address space is limited to {most >> 20} MiB (ulimit -v)"
+            raise MachineError(f"{given}, and this takes {least >> 20}")
+        if least == TO_RUN:  # before Arrow, which reserves all that it can get
+            import_module("scipy.special")
+
+
+__all__ = ["TO_RUN", "TO_START", "one_thread", "require_address_space"]

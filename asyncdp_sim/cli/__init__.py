@@ -20,11 +20,13 @@ from asyncdp_sim.cli.options import positive_count
 from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted, as_typed, show
 from asyncdp_sim.errors import (
     EXHAUSTED,
+    NO_ROOM,
     InputError,
     InvariantError,
     MachineError,
     ReplayError,
 )
+from asyncdp_sim.threads import TO_START, require_address_space
 
 INTERRUPTED = 130
 """What typer returns for Ctrl-C, and the exit code for that; 143 and 129 are other signals'."""
@@ -173,6 +175,7 @@ def main() -> None:
 def _ended() -> int | None:
     """Run the command line, say how it ended where it was not done, and return the exit code."""
     try:
+        require_address_space(TO_START)
         code: int | None = _group()(standalone_mode=False)
     except Interrupted as error:
         return _said(error.lines(), INTERRUPTED)
@@ -192,6 +195,11 @@ def _ended() -> int | None:
         return _said([f"asyncdp: {MachineError(wants)}"], 4)
     except MachineError as error:
         return _said([f"asyncdp: {error}"], 4)
+    except (ImportError, RuntimeError) as error:
+        said = [each for each in NO_ROOM if each in str(error)]
+        if len(said) == 0:
+            raise
+        return _said([f"asyncdp: {MachineError(f'no room in memory ({said[0]})')}"], 4)
     except OSError as error:
         if error.errno not in EXHAUSTED:
             raise

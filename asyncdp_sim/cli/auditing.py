@@ -18,6 +18,7 @@ from asyncdp_sim.cli.options import (
 from asyncdp_sim.cli.screen import note_all, show
 from asyncdp_sim.errors import blaming
 from asyncdp_sim.progress.line import drawn
+from asyncdp_sim.threads import TO_RUN, require_address_space
 
 
 def audit_command(
@@ -53,6 +54,7 @@ def audit_command(
     no_cache: NoCache = False,  # noqa: ARG001
 ) -> None:
     """Attack a scenario's privacy, for lower bounds on its ε."""
+    require_address_space(TO_RUN)  # before SciPy is there
     from asyncdp_sim.audits import audit, audit_one_run
 
     _refuse_the_other_kind(context, one_run)

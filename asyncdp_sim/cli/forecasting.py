@@ -24,6 +24,7 @@ from asyncdp_sim.cli.options import (
 from asyncdp_sim.cli.screen import next_steps, note_all, put_schema_beside, show
 from asyncdp_sim.errors import blaming
 from asyncdp_sim.progress.line import drawn
+from asyncdp_sim.threads import TO_RUN, require_address_space
 
 if TYPE_CHECKING:
     from asyncdp_sim.forecasts import MayBeOff
@@ -103,6 +104,7 @@ def forecast_command(
 
     No private records are read, unless --private says so.
     """
+    require_address_space(TO_RUN)  # before SciPy is there
     from asyncdp_sim.forecasts import forecast, grid, words
     from asyncdp_sim.forecasts.population import Moments, population
     from asyncdp_sim.forecasts.worth import words as worth_words

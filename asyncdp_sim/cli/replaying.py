@@ -8,6 +8,7 @@ import typer
 from asyncdp_sim.cli.options import AllowCode, NoCache, Workers
 from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, note, note_all, show
 from asyncdp_sim.progress.line import drawn
+from asyncdp_sim.threads import TO_RUN, require_address_space
 
 DIFFERENT = 3
 
@@ -56,6 +57,7 @@ def _tell_apart(first: Path, second: Path) -> None:
 
 
 def _make_again(directory: Path, workers: int, settings: list[str], allow_code: bool) -> None:
+    require_address_space(TO_RUN)  # before SciPy is there
     from asyncdp_sim.sweeps import reproduce_all
 
     notes = list[str]()

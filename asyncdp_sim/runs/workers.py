@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from asyncdp_sim import outside
 from asyncdp_sim.errors import MachineError
-from asyncdp_sim.threads import one_thread
+from asyncdp_sim.threads import TO_RUN, one_thread, require_address_space
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -57,8 +57,9 @@ def executor(workers: int) -> Iterator[Executor]:
     Raises
     ------
     MachineError
-        If a process is killed.
+        If a process is killed, or may have too few addresses for any work.
     """
+    require_address_space(TO_RUN)
     if workers == 1:
         with one_thread():
             yield InProcess()
@@ -110,6 +111,7 @@ def _tell(on_done: Callable[[int], None], place: int, _: Future[Any]) -> None:
 
 def begin() -> None:
     """Set up a worker: one BLAS thread, no ear for Ctrl-C, and no life after its parent's."""
+    require_address_space(TO_RUN)
     threadpool_limits(1, "blas")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()

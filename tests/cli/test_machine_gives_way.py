@@ -1,4 +1,4 @@
-"""A worker that is killed, too few open files, little memory: one line, exit 4, and an end."""
+"""A worker that is killed, too few open files or addresses, little memory: one line, exit 4."""
 
 import os
 import resource
@@ -44,12 +44,19 @@ def here(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> P
     return tmp_path
 
 
-def started(name: str, here: Path, files: int = 1024) -> subprocess.Popen[str]:
-    """Start a command with two workers, which may hold so many files open."""
+def started(
+    name: str, here: Path, files: int = 1024, addresses: int = resource.RLIM_INFINITY
+) -> subprocess.Popen[str]:
+    """Start a command with two workers, which may hold so many files open, and bytes."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+        resource.setrlimit(resource.RLIMIT_AS, (addresses, addresses))
+
     words = [PROGRAM, *COMMANDS[name], "--workers", "2"]
     return subprocess.Popen(
         words, cwd=here, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files)),
+        preexec_fn=limit,
     )  # fmt: skip
 
 
@@ -84,3 +91,14 @@ def test_too_few_open_files(name: str, here: Path) -> None:
     assert len(said.splitlines()) == 1
     assert said.startswith("asyncdp: the machine gave way: ")
     assert said.endswith(f"too many open files; {KEPT}")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("mebibytes", [96, 256, 384])
+def test_little_address_space(name: str, mebibytes: int, here: Path) -> None:
+    """OpenBLAS, which would ask for ever, end the program or interrupt it, is not asked."""
+    program = started(name, here, addresses=mebibytes << 20)
+    _, said = program.communicate(timeout=LATE)
+    least = 192 if mebibytes < 192 else 640
+    given = f"asyncdp: the machine gave way: address space is limited to {mebibytes} MiB"
+    assert (program.returncode, said) == (4, f"{given} (ulimit -v), and this takes {least}; {KEPT}")

@@ -6,10 +6,12 @@ import signal
 import time
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
+from threading import Thread
 from typing import Any
 
 import pytest
 
+from asyncdp_sim import on_disk
 from asyncdp_sim.errors import MachineError
 from asyncdp_sim.runs.workers import executor, processes
 from tests.cli.command import Command
@@ -31,8 +33,16 @@ def test_a_killed_worker_is_named() -> None:
         (MachineError("a worker process was killed"), "a worker process was killed"),
         (OSError(errno.EMFILE, os.strerror(errno.EMFILE)), "too many open files"),
         (MemoryError(), "more than fits in memory (owners.records or run can be lowered)"),
+        (
+            ImportError("libarrow.so: failed to map segment from shared object"),
+            "no room in memory (failed to map segment)",
+        ),
+        (
+            RuntimeError("can't start new thread"),
+            "no room in memory (can't start new thread)",
+        ),
     ],
-    ids=["worker", "open files", "memory"],
+    ids=["worker", "open files", "memory", "library", "thread"],
 )
 def test_the_command_says_so_in_one_line(
     raised: Exception, said: str, monkeypatch: pytest.MonkeyPatch,
@@ -65,3 +75,21 @@ def test_a_worker_that_was_just_starting_when_another_was_killed_ends_too() -> N
         one_is_killed()
     late.join(60)
     assert late.exitcode == -signal.SIGTERM
+
+
+def test_files_are_waited_for_one_by_one_where_no_thread_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    def fails(_: Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    waited: list[int] = []
+    monkeypatch.setattr(Thread, "start", fails)
+    monkeypatch.setattr("os.fsync", waited.append)
+    on_disk._waiting.cache_clear()
+    files = [tmp_path / name for name in "ab"]
+    for file in files:
+        file.write_bytes(b"")
+    on_disk.synchronise(iter(files))
+    on_disk._waiting.cache_clear()
+    assert len(waited) == 2
