@@ -127,12 +127,14 @@ class Owner:
     def go_offline(self, learner: Learner) -> None:
         """Take one more reason to be offline; ticks of its clock are dropped."""
         self.offline_reasons += 1
+        learner.presence_changes += 1
         if self.offline_reasons == 1:
             learner.recorder.offline(self.number)
 
     def go_online(self, learner: Learner) -> None:
         """Take one reason to be offline away."""
         self.offline_reasons -= 1
+        learner.presence_changes += 1
         if self.offline_reasons == 0:
             learner.recorder.online(self.number)
             learner.absences.over(self.number)

@@ -7,7 +7,8 @@ from asyncdp_sim.network.spec import Network
 _ATTEMPTS = 10**5
 """Attempts in a row without a released answer after which a run has stalled."""
 _COMINGS = 10**5
-"""Comings and goings of owners in a row without one after which it has."""
+"""Comings and goings of owners in a row without one after which it has, hidden ones among them:
+an owner in several outages at once goes in each."""
 _SILENT = 100
 """Looks in a row without one after which it has, if no owner has come or gone meanwhile."""
 _BETWEEN = 10**4
@@ -26,12 +27,11 @@ def watch(network: Network, learner: Learner) -> Activity:
     period = look_period(network)
     if period is None:
         return
-    recorder = learner.recorder
     released, attempts, presence, looks = -1, 0, 0, 0
     while True:
         left = sum(learner.answers_left)
         tried = learner.messages - learner.broadcasts - attempts
-        came = recorder.presence_changes - presence
+        came = learner.presence_changes - presence
         if left != released:
             released, looks = left, 0
             attempts += tried

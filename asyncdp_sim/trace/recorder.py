@@ -96,7 +96,6 @@ class Recorder:
         self.unheard = [0] * (n_owners + 1)
         self.recomputed = 0
         self.in_flight_total = 0
-        self.presence_changes = 0
         self.in_order = True
         self._turned_away = array("q")
         self._counted: npt.NDArray[np.int64] | None = None
@@ -150,13 +149,11 @@ class Recorder:
 
     def offline(self, owner: int) -> None:
         """Note that an owner went offline."""
-        self.presence_changes += 1
         self._offline_since[owner] = self._kernel.tick
         self.event(EventKind.went_offline, owner)
 
     def online(self, owner: int) -> None:
         """Note that an owner came online."""
-        self.presence_changes += 1
         self._offline_ticks[owner] += self._kernel.tick - self._offline_since.pop(owner)
         self.event(EventKind.went_online, owner)
 

@@ -60,6 +60,8 @@ class Learner(Exchanges):
         Where answers that have arrived are masked; they are used when their sum is opened.
     reached : bool
         Whether the run was ended since the model is as it was wanted.
+    presence_changes : int
+        How often an owner went or came, within an absence of another cause too.
     stalled : bool
         Whether the run was ended since nothing was released for too long.
     """
@@ -90,6 +92,7 @@ class Learner(Exchanges):
             self.sums = Sums(self, aggregation, self._per_update)
             self.apply = self.sums.gather  # type: ignore[method-assign]  # others are not asked
         self.reached = False
+        self.presence_changes = 0
         self.stalled = False
         self.active = set(range(1, len(answers_allowed) + 1))
         self._awaited = set(self.active)

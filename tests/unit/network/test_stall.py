@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.network import Latency, Network, simulate, stall
-from asyncdp_sim.network.availability import Bernoulli, Churn, OnOff
+from asyncdp_sim.network.availability import Bernoulli, Churn, OnOff, Outages
 from asyncdp_sim.network.channels import Csma, Ideal
 from asyncdp_sim.network.clocks import DeterministicClock, PoissonClock, ScriptedClock
 from asyncdp_sim.network.laws import Constant, Exponential
@@ -70,6 +70,20 @@ def test_owners_that_get_nowhere_end_the_run(fields: dict[str, Any]) -> None:
         assert 900 * 10**9 < trace.end_tick < 2200 * 10**9  # it is silent: 100 looks
     else:
         assert 300 <= attempts < 360
+
+
+@pytest.mark.usefixtures("impatient")
+def test_outages_within_outages_are_comings_and_goings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each owner is in four, away but for 3e-7 of the time: it hardly ever comes or goes itself."""
+    monkeypatch.setattr(stall, "_COMINGS", 2000)
+    dark = Outages(
+        groups=((1, 2), (1, 2), (1, 2), (1, 2)),
+        gap=Exponential(mean=0.0025),
+        length=Constant(value=0.1),
+    )
+    trace = ended(availability=dark, until=200.0)
+    assert trace.ending is Ending.stalled
+    assert trace.end_tick < 40 * 10**9
 
 
 def test_the_real_patience_is_a_hundred_thousand_attempts() -> None:

@@ -18,8 +18,8 @@ AT_PRESENCE = int(Priority.PRESENCE)
 def leave(s: Any, mine: Any, events: Any, owner: int) -> None:
     """Take one more reason to be offline."""
     mine.away += 1
+    s.presence_changes += 1
     if mine.away == 1:
-        s.presence_changes += 1
         mine.offline_since = s.now
         note(s, events, WENT_OFFLINE, owner, 0, 0, NO_DETAIL)
 
@@ -28,8 +28,8 @@ def leave(s: Any, mine: Any, events: Any, owner: int) -> None:
 def come(s: Any, mine: Any, events: Any, owner: int) -> None:
     """Take one reason to be offline away."""
     mine.away -= 1
+    s.presence_changes += 1
     if mine.away == 0:
-        s.presence_changes += 1
         mine.offline_ticks += s.now - mine.offline_since
         note(s, events, WENT_ONLINE, owner, 0, 0, NO_DETAIL)
 
