@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from asyncdp_sim.data import Dataset, FraudData, HospitalData, LendingData, TableData
 from asyncdp_sim.data.tables import csv_chunks
-from asyncdp_sim.data.tables.csv_chunks import read_csv
+from asyncdp_sim.data.tables.csv_chunks import MISSING, read_csv
 from asyncdp_sim.data.tables.encodings import Date, Drop, Encoding, Money, Number, OneHot, Ordinal
 from asyncdp_sim.data.tables.neighbour_file import write_neighbour
 from asyncdp_sim.data.tables.table_recipe import TableRecipe
-from asyncdp_sim.data.tables.text_columns import cell_or_nan, map_text
+from asyncdp_sim.data.tables.text_columns import cell_or_nan, cells, map_text
 from asyncdp_sim.spec import members
 from asyncdp_sim.streams import Streams
 from tests.fresh import Record
@@ -55,6 +55,8 @@ COLUMNS: dict[str, Callable[[int], list[object]]] = {
     "nothing": lambda _: [None] * ROWS,
     "mixed": lambda _: ["1", "true", "2020-01-01", "3.5", ""] * (ROWS // 5 + 1),
 }  # fmt: skip
+WIDE = str(2**64 - 1)
+"""A whole number that is one of 8 bytes, without a sign."""
 PROJECTIONS = ("none", "pca", "eigen-uncentred")
 
 
@@ -120,6 +122,32 @@ def check(spec: TableRecipe, change: Change, folder: Path, columns: list[str]) -
 
 
 @EXAMPLES
+def test_a_cell_says_the_same_whatever_is_beside_it(
+    examples: int, tmp_path: Path, record_property: Record
+) -> None:
+    said = [str(cell) for cell in CELLS if cell is not None and "," not in str(cell)]
+    path = tmp_path / "table.csv"
+
+    def read(texts: list[str]) -> list[tuple[float, bool, bool]]:
+        path.write_text("\n".join(["a,b", *(f"{text},0" for text in texts)]) + "\n")
+        column = read_csv(str(path), skip_first_lines=0, wanted=None)["a"]
+        values, none = cells(column)
+        return list(zip(np.nan_to_num(values, nan=-7.0), none, column.isna(), strict=True))
+
+    alone = {text: read([text])[0] for text in {*said, *MISSING, WIDE}}
+
+    @often(examples)
+    @given(st.lists(st.sampled_from(sorted(alone)), min_size=2, max_size=9))
+    @example([WIDE, "", "7"])
+    @example(["1" * 30, "NA", "2.5"])
+    def holds(texts: list[str]) -> None:
+        assert read(texts) == [alone[text] for text in texts]
+
+    holds()
+    record_property("tried", examples)
+
+
+@EXAMPLES
 def test_in_tables_of_any_columns(examples: int, tmp_path: Path, record_property: Record) -> None:
     @often(examples)
     @given(
@@ -133,6 +161,7 @@ def test_in_tables_of_any_columns(examples: int, tmp_path: Path, record_property
     @example(["all true"], "csv", "in-order", 0, True, Change(3, 0, "maybe"))
     @example(["all true"], "parquet", "in-order", 0, True, Change(3, 0, None))
     @example(["codes and texts"], "csv", "in-order", 0, True, Change(5, 0, "1" * 30))
+    @example(["mixed"], "csv", "in-order", 0, True, Change(8, 0, "1" * 30))
     @example(["numbers"], "csv", "shuffled", 0, True, Change(5, 1, None))
     @example(["wholes"], "csv", "in-order", 0, True, Change(5, 1, "many"))
     def holds(

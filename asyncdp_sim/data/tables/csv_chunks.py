@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 PIECE_ROWS = 50_000
 PIECE_CELLS = 50_000_000
 """Cells of a piece at most: of very many columns few rows are read at a time."""
+MISSING = (
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
+    "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
+)  # fmt: skip
+"""What stands for a missing cell: pandas's own list, of whichever version."""
 _WHOLE = re.compile(r"0|-?[1-9]\d{0,6}")
 
 Kind = Literal["number", "text", "mixed"]
@@ -83,6 +88,8 @@ def _columns(
             skiprows=skip_first_lines,
             index_col=False,
             low_memory=False,  # else pandas guesses types within a piece, and warns
+            na_values=MISSING,
+            keep_default_na=False,
             **options,
         ) as pieces,
     ):
@@ -177,8 +184,11 @@ def _kind(piece: "pd.Series") -> Kind | None:
         return None
     if is_numeric_dtype(piece) and not is_bool_dtype(piece):
         return "number"
-    # TRUE, or a whole number of 30 digits, is read a second time: as it is written
-    return "text" if infer_dtype(piece, skipna=True) == "string" else "mixed"
+    # TRUE, or a whole number of 30 digits, is read a second time: as it is written. So is a piece
+    # in which pandas looked for whole numbers and met one of 20 digits: "" and NA stay texts there
+    strings = infer_dtype(piece, skipna=True) == "string"
+    lost = strings and not piece.isna().any() and piece.isin(MISSING).any()
+    return "text" if strings and not lost else "mixed"
 
 
 def _smallest(piece: "pd.Series") -> np.ndarray:

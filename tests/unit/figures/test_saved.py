@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from asyncdp_sim.figures import Result
-from asyncdp_sim.figures.kit.picture import Picture, save
+from asyncdp_sim.figures.kit.picture import PACKED, Picture, save
 from asyncdp_sim.figures.kit.style import style
 from asyncdp_sim.figures.kit.svg import inline
 from asyncdp_sim.figures.runs import convergence, shares
@@ -32,7 +32,7 @@ def drawings(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
 def by_matplotlib(figure: Figure) -> bytes:
     drawn = io.BytesIO()
     with style():
-        figure.savefig(drawn, format="png", metadata={"Software": None})
+        figure.savefig(drawn, format="png", metadata={"Software": None}, pil_kwargs=PACKED)
     return drawn.getvalue()
 
 
