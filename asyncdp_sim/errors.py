@@ -141,7 +141,7 @@ EXHAUSTED = frozenset(
 )
 """What the system says where disk, memory, processes or open files have run out."""
 
-NO_ROOM = ("failed to map segment", "can't start new thread")
+_NO_ROOM = ("failed to map segment", "can't start new thread")
 """What the loader of libraries and Python say of that in errors without a number."""
 
 
@@ -164,6 +164,21 @@ class MachineError(AsyncDPError):
     def __reduce__(self) -> tuple[type["MachineError"], tuple[str]]:
         """Pickle by what happened, so that a worker process can raise it to its parent."""
         return type(self), (self.what,)
+
+
+def gave_way(error: BaseException) -> MachineError | None:
+    """Return an error as one of the machine, whatever raised it; None where it is none."""
+    match error:
+        case MachineError():
+            return error
+        case MemoryError():
+            return MachineError("more than fits in memory (owners.records or run can be lowered)")
+        case ImportError() | RuntimeError():
+            said = [each for each in _NO_ROOM if each in str(error)]
+            return MachineError(f"no room in memory ({said[0]})") if len(said) > 0 else None
+        case OSError() if error.errno in EXHAUSTED:
+            return MachineError(str(error.strerror).lower())
+    return None
 
 
 class StreamError(AsyncDPError):

@@ -18,14 +18,7 @@ import asyncdp_sim
 from asyncdp_sim.cli.interruption import heard
 from asyncdp_sim.cli.options import positive_count
 from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted, as_typed, show
-from asyncdp_sim.errors import (
-    EXHAUSTED,
-    NO_ROOM,
-    InputError,
-    InvariantError,
-    MachineError,
-    ReplayError,
-)
+from asyncdp_sim.errors import InputError, InvariantError, ReplayError, gave_way
 from asyncdp_sim.threads import TO_START, require_address_space
 
 INTERRUPTED = 130
@@ -190,20 +183,11 @@ def _ended() -> int | None:
     except InvariantError as error:
         wrong = f"asyncdp: {error}: a mistake of the simulator, not of the input"
         return _said([wrong, f"to see it again: {as_typed()}"], 3)
-    except MemoryError:
-        wants = "more than fits in memory (owners.records or run can be lowered)"
-        return _said([f"asyncdp: {MachineError(wants)}"], 4)
-    except MachineError as error:
-        return _said([f"asyncdp: {error}"], 4)
-    except (ImportError, RuntimeError) as error:
-        said = [each for each in NO_ROOM if each in str(error)]
-        if len(said) == 0:
+    except Exception as error:
+        machine = gave_way(error)
+        if machine is None:
             raise
-        return _said([f"asyncdp: {MachineError(f'no room in memory ({said[0]})')}"], 4)
-    except OSError as error:
-        if error.errno not in EXHAUSTED:
-            raise
-        return _said([f"asyncdp: {MachineError(str(error.strerror).lower())}"], 4)
+        return _said([f"asyncdp: {machine}"], 4)
     return _said(Interrupted(NOTHING_KEPT).lines(), code) if code == INTERRUPTED else code
 
 

@@ -113,4 +113,4 @@ def sweep_command(
         if found.done == 0 and not is_dir(place):
             wrong.append(f"{file}: no cell could be run, nothing is kept in {place}")
         show(wrong, err=True)
-        raise typer.Exit(2)
+        raise typer.Exit(4 if found.machine else 2)

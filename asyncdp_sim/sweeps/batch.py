@@ -7,7 +7,7 @@ from pathlib import Path
 from traceback import extract_tb
 
 from asyncdp_sim.data import Dataset, DataSpec
-from asyncdp_sim.errors import InputError, MachineError, ResultError
+from asyncdp_sim.errors import InputError, MachineError, ResultError, gave_way
 from asyncdp_sim.network import Network, simulate_each
 from asyncdp_sim.privacy.label import network_metadata
 from asyncdp_sim.progress import Progress
@@ -162,20 +162,26 @@ def _failed(folder: Folder, cell: Cell, error: Exception) -> Ended:
     ResultError, MachineError
         If the error is the folder's: no other cell could be written either.
     """
-    if isinstance(error, MachineError):
-        raise error
+    machine = gave_way(error)
+    if machine is not None and not isinstance(error, MemoryError):  # others may want less
+        raise machine from error
     if isinstance(error, ResultError):
         if cell.name in folder.entries():  # another worker, taken for dead, was quicker
             return Ended(cell.number)
         raise error
     on_input = isinstance(error, InputError)
-    said = "; ".join(error.lines()) if isinstance(error, InputError) else _in_words(error)
-    folder.put(f"{FAILED}/{cell.name}.json", {"cell": cell.number, "error": said})
+    said = _in_words(machine or error)
+    how = {"cell": cell.number, "error": said, "machine": machine is not None}
+    folder.put(f"{FAILED}/{cell.name}.json", how)
     return Ended(cell.number, said, on_input)
 
 
 def _in_words(error: Exception) -> str:
-    """Return an unexpected error in one line, with the place in this package."""
+    """Return an error in one line; an unexpected one with the place in this package."""
+    if isinstance(error, InputError):
+        return "; ".join(error.lines())
+    if isinstance(error, MachineError):
+        return str(error)
     last = extract_tb(error.__traceback__)[-1]
     text = " ".join(str(error).split())
     return f"{type(error).__name__}{': ' * (text != '')}{text} (in {last.name}, line {last.lineno})"

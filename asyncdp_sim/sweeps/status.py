@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from asyncdp_sim.on_disk import from_json
 from asyncdp_sim.scenario import Scenario
@@ -35,12 +36,15 @@ class Status:
         From the numbers of cells that failed to why.
     seconds_left : float or None
         Until the others are done too, at the pace of late; None where none can be told.
+    machine : bool
+        Whether any failed because the machine had no room for it, so that another may.
     """
 
     cells: int
     done: int
     failed: Mapping[int, str]
     seconds_left: float | None
+    machine: bool = False
 
     @property
     def left(self) -> int:
@@ -82,14 +86,24 @@ def status(scenario: Scenario | None, place: Path) -> Status:
     entries = into.entries()
     done = (f"cell-{number:04d}" for number in range(cells))
     came = [entries[name] for name in done if name in entries]
-    failed = errors(into)
+    records = _failures(into)
+    machine = any(each.get("machine") is True for each in records.values())
     pace = _pace([when for when in came if when is not None])
-    left = cells - len(came) - len(failed)
-    return Status(cells, len(came), failed, None if pace is None else left * pace)
+    seconds = None if pace is None else (cells - len(came) - len(records)) * pace
+    return Status(cells, len(came), _reasons(records), seconds, machine)
 
 
 def errors(into: Folder) -> dict[int, str]:
-    """Return why cells failed, by their numbers, ascending.
+    """Return why cells failed, by their numbers, ascending."""
+    return _reasons(_failures(into))
+
+
+def _reasons(records: Mapping[int, Mapping[str, Any]]) -> dict[int, str]:
+    return {number: str(each["error"]) for number, each in records.items()}
+
+
+def _failures(into: Folder) -> dict[int, dict[str, Any]]:
+    """Return the records of cells that failed, by their numbers, ascending.
 
     A file of any other name, or that cannot be read, tells nothing: its cell is to be run.
     """
@@ -99,9 +113,10 @@ def errors(into: Folder) -> dict[int, str]:
         match = _RECORD.fullmatch(entry)
         if match is None or entry.removesuffix(".json") in done:
             continue
-        with suppress(ValueError, TypeError, LookupError):  # damaged
+        with suppress(ValueError):  # damaged
             said = from_json(into.text(f"{FAILED}/{entry}") or "")
-            found[int(match[1])] = str(said["error"])
+            if isinstance(said, dict) and "error" in said:
+                found[int(match[1])] = said
     return found
 
 

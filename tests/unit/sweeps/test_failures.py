@@ -14,18 +14,22 @@ from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.runs import Ready
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import status, sweep
+from tests.cli.command import Command
 from tests.unit.sweeps.conftest import contents
 from tests.unit.sweeps.told import whole_cells
 
 prepare = Ready.of.__func__  # type: ignore[attr-defined]
 
 
-def failing(epsilon: float) -> Any:
+NOTHING = ZeroDivisionError("nothing to divide by")
+
+
+def failing(epsilon: float, error: Exception = NOTHING) -> Any:
     """Return a preparation that fails where the budget is this one."""
 
     def of(cls: type[Ready], scenario: Scenario, *how: Any) -> Ready:
         if scenario.privacy.epsilon == epsilon:
-            raise ZeroDivisionError("nothing to divide by")
+            raise error
         ready: Ready = prepare(cls, scenario, *how)
         return ready
 
@@ -57,6 +61,21 @@ def test_a_cell_that_fails_stops_no_other_and_is_tried_again(
     assert all(path.stat().st_mtime_ns == when for path, when in before.items())
     sweep(scenario, tmp_path / "whole")
     assert contents(out) == contents(tmp_path / "whole")
+
+
+def test_a_cell_without_room_stops_no_other_and_the_machine_is_to_blame(
+    file: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(file.parent)
+    asked = ("sweep", file.name, "--out", "result", "--workers", "1")
+    with monkeypatch.context() as patch:
+        patch.setattr(Ready, "of", failing(2.5, MemoryError()))
+        found = command(*asked)
+    said = MachineError("more than fits in memory (owners.records or run can be lowered)")
+    assert (found.code, found.lines[-1]) == (4, f"{file.name}: cells 2, 3: {said}")
+    assert (status(None, Path("result")).done, status(None, Path("result")).machine) == (4, True)
+    assert command(*asked).code == 0
+    assert not status(None, Path("result")).machine
 
 
 def test_one_of_several_that_learn_together_fails_alone(
