@@ -124,10 +124,13 @@ def a_command_line(draw: random.Random) -> Words:
     """Put a command line together at random; its results are small."""
     verb = draw.choice([*COMMANDS, "", "nothing", "--version"])
     words = [draw.choice((*OPTIONS, *WORDS)) for _ in range(draw.randrange(6))]
-    small = ("small.toml", *FEW) if verb in ("run", "sweep", "check", "forecast") else ()
+    briefly = verb in ("run", "sweep", "check", "forecast", "rehearse")
+    small = ("small.toml", *FEW)[: draw.choice((0, 1, 5))] if briefly else ()
+    if verb == "rehearse":  # one sleeps for as long as its scenario lasts
+        small = ("small.toml", *FEW)
     if verb == "audit":  # whole attacks on what the catalogue has take minutes
         words = [word for word in words if word != "lending-sound"]
-    return (verb, *small[: draw.choice((0, 1, 5))], *words)
+    return (verb, *small, *words)
 
 
 TRIALS: dict[Trial, tuple[int, int]] = {
