@@ -168,8 +168,20 @@ def _gradients(scenario: Scenario, owner: int) -> int:
     """Return how many gradients an owner's budget holds: E of each of its K answers."""
     named = getattr(scenario.privacy.budget, "answers", scenario.run.updates)
     answers: int = per_owner(named, scenario.owners.count)[owner]
+    if scenario.privacy.budget.of_asked:
+        answers = _as_asked(scenario, owner)
     each = getattr(scenario.algorithm, "local_steps", None)
     return answers if each is None else answers * int(each)
+
+
+def _as_asked(scenario: Scenario, owner: int) -> int:
+    """Return the least K with N P(Bin(T − 1, p_i) ≥ K) ≤ 10⁻³, T with what is left open."""
+    from scipy.stats import binom  # a slow import
+
+    n_owners, protocol = scenario.owners.count, scenario.protocol
+    [chance] = [each[owner] for each in [protocol.asks_each(n_owners)] if each is not None]
+    asked = scenario.run.updates * (scenario.algorithm.answers_per_update or 1) + protocol.left_open
+    return 1 if asked == 1 else 1 + int(binom.isf(1e-3 / n_owners, asked - 1, chance))
 
 
 def _of_a_copy(scenario: Scenario) -> tuple[float, ...]:

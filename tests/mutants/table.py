@@ -698,8 +698,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/sweeps/status.py",
-        "left = cells - len(came) - len(failed)",
-        "left = cells - len(came)",
+        "(cells - len(came) - len(records)) * pace",
+        "(cells - len(came)) * pace",
         "cells that failed are waited for",
         ("tests/unit/sweeps/test_failures.py",),
     ),

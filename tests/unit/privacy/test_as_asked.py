@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from asyncdp_sim.audits import audit, claims
 from asyncdp_sim.errors import SpecError
+from asyncdp_sim.privacy.accountants.several_gradients import gradients_of
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
@@ -67,3 +69,37 @@ def test_buffers_take_as_many_answers_as_they_hold() -> None:
 def test_a_learner_that_does_not_choose_is_refused(protocol: dict[str, object]) -> None:
     with pytest.raises(SpecError, match=r"privacy\.budget\.kind: given 'as-asked'; allowed is any"):
         scene(protocol=protocol)
+
+
+@pytest.mark.parametrize("local_steps", [1, 3])
+@pytest.mark.parametrize("buffer", [1, 2])
+@pytest.mark.parametrize("tasks", [1, 4])
+@pytest.mark.parametrize("updates", [1, 2, 60, 2000])
+@pytest.mark.parametrize(
+    "privacy", [{}, {"mechanism": "gaussian", "delta": 1e-5}, {"accountant": "pld", "delta": 1e-5}]
+)
+def test_the_audit_claims_as_many_answers_on_its_own(
+    privacy: dict[str, object], updates: int, tasks: int, buffer: int, local_steps: int
+) -> None:
+    raw = scene().model_dump()
+    algorithm = raw["algorithm"] | {"buffer": buffer, "local_steps": local_steps}
+    found = scene(
+        run={"seed": 1, "updates": updates},
+        protocol=raw["protocol"] | {"tasks": tasks},
+        algorithm=algorithm,
+        privacy=raw["privacy"] | privacy,
+    )
+    accountant, _ = gradients_of(found.accountant)
+    owed = claims.owed(found)
+    assert [each.answers for each in owed] == accountant.answers.tolist()
+    charged = accountant.spent(accountant.answers).tolist()
+    for claim, spent in zip(owed, charged, strict=True):
+        due = claim.cost(claim.answers)
+        assert due * (1 - max(claim.slack, 3e-6)) <= spent <= due * 1.01
+
+
+def test_the_audit_does_not_take_updates_for_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = scene(run={"seed": 1, "updates": 1, "until": 30.0})
+    assert not audit(found, answers=1000, runs=20, confidence=0.999).exceeded
+    monkeypatch.setattr(claims, "_as_asked", lambda scenario, _: scenario.run.updates)
+    assert audit(found, answers=1000, runs=20, confidence=0.999).exceeded
