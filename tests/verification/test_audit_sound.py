@@ -14,7 +14,7 @@ from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import kind_of, members, parse
-from scenarios.catalogue import entry
+from scenarios.catalogue import catalogue, entry
 from tests.conformance.members import examples
 from tests.fresh import fresh_seed
 
@@ -206,6 +206,19 @@ def test_claims_by_textbook_are_what_the_accountant_says() -> None:
         for count in (np.ones(owners, dtype=np.int64), accountant.answers):
             due = [claim.cost(int(m)) for claim, m in zip(claims, count, strict=True)]
             assert due == pytest.approx(accountant.spent(count), rel=3e-6), number
+
+
+def test_claims_of_the_catalogue_are_what_the_accountant_says() -> None:
+    """Of the first cell of each entry: budgets that protocols have a say in are there."""
+    met = set()
+    for each in catalogue():
+        scenario = each.scenario().base()
+        if scenario.privacy.hides:
+            accountant, _ = gradients_of(scenario.accountant)
+            claimed = [claim.answers for claim in owed(scenario)]
+            assert claimed == accountant.answers.tolist(), scenario.id
+            met.add(scenario.privacy.budget.kind)
+    assert met >= {"horizon", "as-asked", "per-owner-cap"}
 
 
 @pytest.mark.parametrize("mechanism", ["laplace", "discrete-laplace"])
