@@ -97,6 +97,7 @@ OF_NOISE = (
                       "no_claim_of_many_random_sound_scenarios_is_refuted",
                       "a_sound_scenario_is_not_refuted_by_many_runs",
                       "claims_by_textbook_are_what_the_accountant_says",
+                      "claims_of_the_catalogue_are_what_the_accountant_says",
                       "claims_under_pld_are_what_the_accountant_says"),
             *verified("audit_faults",
                       "a_planted_fault_is_caught_and_no_bound_exceeds_its_truth",
