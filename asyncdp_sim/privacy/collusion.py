@@ -108,7 +108,7 @@ def from_exchanges(seen: Transcript, hidden: int, steps: GossipSteps) -> Recover
     bound = np.inf if steps.theta_max is None else steps.theta_max
     inside = bound * (1 - 1e-9)  # a coordinate that rounding moved off the bound is on it
     shrink = np.broadcast_to(steps.shrink_copy, steps.step.shape)
-    central = np.full(steps.n_features, 0.0 if steps.initial == "zeros" else 1.0)
+    central = np.full(steps.n_features, 0.0 if steps.initial == "zeros" else min(1.0, bound))
     copies = np.tile(central, (steps.n_owners, 1))
     owners, queries = seen.owners, seen.points
     last: tuple[int, Array] | None = None

@@ -203,6 +203,12 @@ def test_the_traces_end_at_different_updates(algorithm: Algorithm) -> None:
 @EACH
 def test_models_start_in_the_box(algorithm: Algorithm, quadratic: Quadratic) -> None:
     """Or the first query would be where no bound on a gradient holds."""
-    state = steps_of(algorithm, quadratic).init(scopes())
-    models = [state.central, *(getattr(state, name, state.central) for name in ("copies", "model"))]
+    steps = steps_of(algorithm, quadratic)
+    state = steps.init(scopes())
+    asked = steps.query(state, everybody(algorithm, [0, 1, 2, 0, 1]))
+    models = [
+        asked,
+        state.central,
+        *(getattr(state, name, state.central) for name in ("copies", "model")),
+    ]
     assert max(np.abs(model).max() for model in models) <= BOX

@@ -174,7 +174,7 @@ def noisy_statistics(spec: Any, trace: Trace, theta: Model) -> Model:  # noqa: A
 
 def averaging(spec: Any, trace: Trace, theta: Model) -> Model:  # noqa: ARG001
     """Gossip of owners without a learner: its first example, a complete graph."""
-    start = np.full(P, 0.0 if spec.initial == "zeros" else 1.0)
+    start = boxed(np.full(P, 0.0 if spec.initial == "zeros" else 1.0))
     own = [start - spec.step * (SIGMA * start + N * SHARE[i] * slope(i, start)) for i in range(N)]
     nodes = [start - spec.step * SIGMA * start for _ in range(N)]
     fresh = set(range(N))

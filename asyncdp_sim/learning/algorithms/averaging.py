@@ -80,7 +80,7 @@ class AveragingSteps(Steps):
     n_nodes, n_features : int
         M, p.
     start : float
-        Each coordinate of θ_0.
+        Each coordinate of θ_0, in Θ.
     begin : float
         Each coordinate of θ_0 − ησθ_0.
     step : array (N,)
@@ -181,7 +181,7 @@ class Averaging(AlgorithmKind):
     ]
     initial: Annotated[
         Literal["zeros", "ones"],
-        about("θ_0, the public model at which gradients are taken: 0 or 1"),
+        about("θ_0, the public model at which gradients are taken: Π_Θ of 0 or 1"),
     ] = "zeros"
     judged: Annotated[
         Literal["central", "owner"],
@@ -212,7 +212,8 @@ class Averaging(AlgorithmKind):
             raise SpecError([Fault("protocol.kind", "no gossip", "allowed is gossip")])
         graph = protocol.graph
         n_nodes = len(graph.nodes(n_owners))
-        start = 0.0 if self.initial == "zeros" else 1.0
+        most = np.inf if setting.theta_max is None else setting.theta_max
+        start = 0.0 if self.initial == "zeros" else min(1.0, most)  # gradients' bounds hold in Θ
         first = 1 if graph.learner else 0
         return AveragingSteps(
             n_nodes=n_nodes,

@@ -100,6 +100,19 @@ def test_coordinates_on_the_bound_stay_hidden(text: str) -> None:
     np.testing.assert_allclose(found.answers[~hidden], answers[~hidden], rtol=0, atol=1e-9)
 
 
+def test_models_that_start_outside_the_box_start_on_its_bound() -> None:
+    """Colluders know Θ, and with it that no model starts at one."""
+    model = {"kind": "ridge", "regularisation": 0.1, "theta_max": 0.8}
+    algorithm = {"kind": "async-gossip", "rho": 20.0, "initial": "ones"}
+    problem, noted, _ = transcribed(scenario(model=model, algorithm=algorithm))
+    seen = noted.transcript(0)
+    found = recovered(problem, seen)
+    _, answers = truth(seen, found)
+    told = ~np.isnan(found.answers)
+    assert told.sum() > 0
+    np.testing.assert_allclose(found.answers[told], answers[told], rtol=0, atol=1e-9)
+
+
 def test_only_lone_updates_are_worked_out() -> None:
     """H's updates at k = 1 and 4 are alone, those at 6 and 7 are not: the answer of 1 is known."""
     problem, _, _ = transcribed(scenario(**GOSSIP))
