@@ -141,7 +141,7 @@ def _preloaded() -> list[str]:
 
 
 def _learn(packed: bytes, pipe: Connection) -> None:
-    begin()
+    begin(1)
     order = pickle.loads(packed)
     try:
         pipe.send(run_here(_held(pipe, order)))
@@ -168,7 +168,7 @@ def _told(peer: LearnerPeer, pipe: Connection) -> None:
 
 
 def _own(packed: bytes, owner: int, port: int) -> None:
-    begin()
+    begin(1)
     order = pickle.loads(packed)
     run_here(_owned(order, owner, port))
 

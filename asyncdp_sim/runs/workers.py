@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from asyncdp_sim import outside
 from asyncdp_sim.errors import MachineError
-from asyncdp_sim.threads import TO_RUN, one_thread, require_address_space
+from asyncdp_sim.threads import TO_RUN, cores, limit_cores, one_thread, require_address_space
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -52,7 +52,7 @@ def executor(workers: int) -> Iterator[Executor]:
     """Give an executor of this many processes (1: this one), which end with this one.
 
     Each computes with one BLAS thread: more would get in each other's way, and sums that are split
-    over another number of threads have other bits.
+    over another number of threads have other bits. The cores are shared out among the processes.
 
     Raises
     ------
@@ -65,7 +65,8 @@ def executor(workers: int) -> Iterator[Executor]:
             yield InProcess()
         return
     before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=begin)
+    share = max(1, cores() // workers)
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), begin, (share,))
     try:
         yield Carrying(pool)
     except BrokenProcessPool:
@@ -109,9 +110,10 @@ def _tell(on_done: Callable[[int], None], place: int, _: Future[Any]) -> None:
     on_done(place)
 
 
-def begin() -> None:
-    """Set up a worker: one BLAS thread, no ear for Ctrl-C, and no life after its parent's."""
+def begin(share: int) -> None:
+    """Set up a worker: its share of the cores, no ear for Ctrl-C, no life after its parent's."""
     require_address_space(TO_RUN)
+    limit_cores(share)
     threadpool_limits(1, "blas")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()

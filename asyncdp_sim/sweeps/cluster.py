@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from asyncdp_sim.errors import Fault, MachineError, SpecError
 from asyncdp_sim.provenance import sources, versions
 from asyncdp_sim.runs.workers import Carrying
+from asyncdp_sim.threads import limit_cores
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -128,10 +129,11 @@ def _on_a_worker(
 
 @lru_cache(maxsize=1)
 def _one_thread(modules: int) -> None:  # noqa: ARG001
-    """Compute with one BLAS thread, for good: a worker may have several threads of its own.
+    """Compute with one thread, for good: a worker may have several threads of its own.
 
     Looking for libraries takes milliseconds, and only an import brings new ones.
     """
+    limit_cores(1)
     threadpool_limits(1, "blas")
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.learning.objectives.gradients.slopes import (
     ABREAST,
+    ALONE,
     ClippedSlopes,
     slopes_of,
     stacked,
@@ -19,6 +20,7 @@ from asyncdp_sim.learning.objectives.largest import Rows, largest
 from asyncdp_sim.learning.objectives.losses import Array, Loss
 from asyncdp_sim.learning.objectives.rows import MeasuredRows, Norm
 from asyncdp_sim.learning.objectives.squared import SQUARED
+from asyncdp_sim.threads import cores, side_by_side
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +66,7 @@ class LinearRecords(MeasuredRows):
     def _shares(self) -> Array:
         """1/n_i, shape (N,); infinite of an owner without records."""
         with np.errstate(divide="ignore"):
-            return np.asarray(1 / np.array([len(y) for y in self.targets], dtype=float))
+            return np.asarray(1 / self.counts)
 
     def expect(self, answers: int) -> None:
         """Be told how many gradients over all of some owner's records are to come."""
@@ -86,9 +88,13 @@ class LinearRecords(MeasuredRows):
         order = np.argsort(owners, kind="stable")
         asking, asked = owners[order], points[order]
         sums = np.empty(points.shape)
-        edges = [*np.flatnonzero(np.diff(asking, prepend=-1)).tolist(), len(asking)]
-        for first, last in pairwise(edges):
-            sums[first:last] = self._sums(int(asking[first]), asked[first:last])
+        slopes = int(self.counts[asking].sum())
+        threads = cores() if slopes > ALONE else 1
+
+        def work(some: slice) -> None:
+            sums[some] = self._sums(int(asking[some.start]), asked[some])
+
+        side_by_side(work, _pieces(asking, threads), threads)
         if self.clip is not None and not np.isfinite(sums).all():
             for row in np.flatnonzero(~np.isfinite(sums).all(axis=1)).tolist():
                 sums[row] = self._bounded_sum(int(asking[row]), asked[row])
@@ -226,6 +232,20 @@ class LinearRecords(MeasuredRows):
             for x, y, length in zip(self.features, self.targets, self.lengths, strict=True)
         ]
         return float(max(reach))
+
+
+def _pieces(asking: npt.NDArray[np.int64], threads: int) -> list[slice]:
+    """Return rows of one owner each, of sorted owners, as many as so many threads want.
+
+    Not more, since records are read once for all points of a piece; and in whole stacks.
+    """
+    edges = [*np.flatnonzero(np.diff(asking, prepend=-1)).tolist(), len(asking)]
+    pieces = []
+    for first, last in pairwise(edges):
+        stacks = -(-(last - first) // ABREAST)
+        step = ABREAST * -(-stacks // threads)
+        pieces += [slice(at, min(at + step, last)) for at in range(first, last, step)]
+    return pieces
 
 
 _BLOCK = 2**16

@@ -66,6 +66,11 @@ class MeasuredRows:
     norm: Norm
 
     @cached_property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """n_i, shape (N,)."""
+        return np.array([len(y) for y in self.targets], dtype=np.int64)
+
+    @cached_property
     def lengths(self) -> list[Array]:
         """‖x‖ of every row, one array per owner."""
         order = 1 if self.norm == "l1" else 2

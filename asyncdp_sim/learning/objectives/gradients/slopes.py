@@ -12,6 +12,7 @@ the same order: the bits are the same.
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
+from threading import Lock
 from typing import Any, cast
 
 import numpy as np
@@ -23,6 +24,10 @@ ABREAST = 8
 """Models to a product: 4 take 1.3 times as long for each of many, 16 1.7 times for one alone."""
 WORTH = 600_000_000
 """Slopes that take NumPy as much longer as numba takes to be imported and what it made read."""
+ALONE = 2**17
+"""Slopes that one thread has worked out before another has begun."""
+_ONE_AT_A_TIME = Lock()
+"""Held while numba is asked for: several threads would each compile."""
 
 
 def stacked(points: Array) -> Array:
@@ -99,10 +104,12 @@ class CompiledSlopes(ClippedSlopes):
 
     @override
     def put(self, z: Array, y: Array, bound: Array) -> None:
-        if self._worthwhile(z.size):
-            compiled()(z, self._factor, np.ascontiguousarray(y), bound)
-        else:
+        with _ONE_AT_A_TIME:
+            clip = compiled() if self._worthwhile(z.size) else None
+        if clip is None:
             super().put(z, y, bound)
+        else:
+            clip(z, self._factor, np.ascontiguousarray(y), bound)
 
     def _worthwhile(self, count: int) -> bool:
         self._done += count
@@ -124,9 +131,9 @@ def compiled() -> Callable[..., None]:
     given = types.Array(types.float64, 1, "C", readonly=True)
     signature: Any = types.void(types.float64[:, ::1], types.float64, given, given)
     try:
-        made = njit(signature, cache=True)(clip_residuals)
+        made = njit(signature, nogil=True, cache=True)(clip_residuals)
     except RuntimeError:  # nowhere to keep what was compiled
-        made = njit(signature)(clip_residuals)
+        made = njit(signature, nogil=True)(clip_residuals)
     return cast("Callable[..., None]", made)
 
 
