@@ -112,7 +112,7 @@ def other_versions(said: object) -> dict[str, str]:
 
 
 def loop(traces: Sequence[Trace]) -> str | None:
-    """Return which event loop made all of these traces: "simpy", "compiled", or "both"."""
+    """Return what made all of these traces: "simpy", "compiled", "merged" clocks, or "both"."""
     made = {trace.loop for trace in traces}
     return made.pop() if len(made) == 1 else "both"
 

@@ -44,8 +44,8 @@ class Tables:
     answers_once : bool
         Whether an owner's first answer is its only one, and what it sends later comes of it.
     loop : str or None
-        Which event loop made the tables, "simpy" or "compiled" (they are the same), or "both" of
-        several; None where that is not known.
+        What made the tables: the event loop, "simpy", one that is "compiled", or "merged" clocks
+        (they are the same); "both" where several did; None where that is not known.
     occupation : numpy.ndarray or None
         What each owner was at and how many messages it had, where the network was asked to note
         it; columns ``OCCUPATION`` of :mod:`asyncdp_sim.trace.occupation`, read-only.

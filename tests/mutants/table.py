@@ -1003,6 +1003,27 @@ MUTANTS = (
         ("tests/unit/trace",),
     ),
     Mutant(
+        "asyncdp_sim/network/one_clock/merged.py",
+        "    if (np.diff(ticks[: wanted + 1]) == 0).any():",
+        "    if (np.diff(ticks[: wanted + 1]) < 0).any():",
+        "clocks that tick at one instant are merged in the order of the owners",
+        ("tests/properties/test_merged_clocks.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/network/one_clock/merged.py",
+        'rows["end_k"] = place // per_update',
+        'rows["end_k"] = (place + 1) // per_update',
+        "merged clocks count the last answer of an update as one after it",
+        ("tests/properties/test_merged_clocks.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/threads.py",
+        "        for piece in turns:\n            work(piece)",
+        "        for piece in pieces:\n            work(piece)",
+        "each thread does all pieces of work",
+        ("tests/unit/test_threads.py",),
+    ),
+    Mutant(
         "asyncdp_sim/network/compiled/prepared.py",
         "            end -= len(piece)\n        return table",
         "            end -= 1\n        return table",

@@ -21,6 +21,7 @@ FUZZ = (
     "bad_input/test_damaged_results.py",
     "properties/test_transformed_networks.py",
     "properties/test_compiled_loop.py",
+    "properties/test_merged_clocks.py",
     "properties/test_one_private_cell.py",
     "properties/test_budgets.py",
     "cli/test_interruption.py",

@@ -14,7 +14,7 @@ from asyncdp_sim.network.compiled.world import (
     STATE,
     World,
 )
-from asyncdp_sim.network.crowd_clock import CrowdClock
+from asyncdp_sim.network.one_clock.crowd_clock import CrowdClock
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.network.stall import LIMITS, look_period
 from asyncdp_sim.streams import Scope

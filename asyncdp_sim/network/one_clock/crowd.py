@@ -12,8 +12,8 @@ import numpy as np
 
 from asyncdp_sim.kernel import Activity, Priority, Signal
 from asyncdp_sim.network.build import Builder
-from asyncdp_sim.network.crowd_clock import CrowdClock, Owners
 from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.one_clock.crowd_clock import CrowdClock, Owners
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.streams import Scope
