@@ -50,11 +50,11 @@ class RowsOfLaw:
         threads, done = cores(), 0
 
         def fill(piece: tuple[slice, Array, int, int]) -> None:
-            some, *where = piece
-            self._law.fill(matrix[some], target[some], *where)
+            some, normals, first, row = piece
+            self._law.fill(matrix[some], target[some], normals, first, row)
 
         while done < len(target):
-            pieces = []
+            pieces: list[tuple[slice, Array, int, int]] = []
             while len(pieces) < threads and done < len(target):  # more would take more room
                 first = self._row % CHUNK_ROWS
                 if first == 0:

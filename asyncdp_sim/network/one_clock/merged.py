@@ -63,7 +63,7 @@ def merge(network: Network, streams: Scope) -> Trace | None:
         If the trace contradicts itself (a bug in the simulator).
     """
     horizon = LAST_TICK if network.until is None else to_ticks(network.until)
-    per_update = network.answers_per_update or 1
+    per_update = 1 if network.answers_per_update is None else network.answers_per_update
     wanted = network.updates * per_update
     clocks = _Clocks(network, streams.of_owners(network.owner_numbers))
     try:
@@ -100,7 +100,7 @@ class _Clocks:
     def __init__(self, network: Network, streams: Scope) -> None:
         n, clock = network.n_owners, network.clock
         sources, size = streams.of_each(n, "clock"), block(n)
-        self._ahead = [clock.ticks(i, sources.source(i + 1), size) for i in range(n)]
+        self._ahead = [clock.ticks(i, sources.source(i + 1), size) or iter(()) for i in range(n)]
         self._rates = [rate / TICKS_PER_UNIT for rate in clock.rates(n) or ()]
         self._allowed = network.answers_allowed
         self._drawn = [np.zeros(0, dtype=np.int64)] * n
