@@ -12,8 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+from asyncdp_sim.drawing import artists
 from asyncdp_sim.errors import InputError
-from asyncdp_sim.figures import draw_all
 from asyncdp_sim.on_screen import notes, result_lines
 from asyncdp_sim.progress.line import drawn
 from asyncdp_sim.provenance import default_directory, described, digest
@@ -24,6 +24,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import sweep
 from scenarios.catalogue import catalogue, entry
 from scenarios.published import ELSEWHERE, FINAL_PSI
+from scenarios.studies import study
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -77,32 +78,36 @@ def produce(scenario: Scenario, directory: Path, workers: int) -> None:
 
     A finished result of the very same scenario is not computed again, only drawn.
     """
-    from scenarios.studies import study
-
-    began = time.perf_counter()
-    finished = (directory / "manifest.json").exists()
-    if finished and read_manifest(directory)["digest"] == digest(described(scenario)):
-        say(f"{scenario.id}: the result is there already; drawing it")
-    elif len(scenario.sweep) > 0:
-        with drawn() as progress:
-            sweep(scenario, directory, workers=workers, progress=progress)
-        say(f"{scenario.id}: simulated and learned in {time.perf_counter() - began:.1f} s")
-    else:
-        require_free(directory)
-        with drawn() as progress:
-            write(run(scenario, workers=workers, progress=progress), directory)
-        say(f"{scenario.id}: simulated and learned in {time.perf_counter() - began:.1f} s")
-    say(*result_lines(directory), *(f"note: {note}" for note in notes(directory)))
-    drawing = draw_all(
-        directory, published=FINAL_PSI.get(scenario.id), why=ELSEWHERE.get(scenario.id, "")
-    )
-    studied, unstudied = study(scenario.id, directory)
+    with artists(workers) as hands:
+        made(scenario, directory, workers)
+        say(*result_lines(directory), *(f"note: {note}" for note in notes(directory)))
+        published, why = FINAL_PSI.get(scenario.id), ELSEWHERE.get(scenario.id, "")
+        studying = hands.pool.submit(study, scenario.id, directory)
+        drawing = hands.draw(directory, published=published, why=why)
+        studied, unstudied = studying.result()
     pictures = [*drawing.pictures, *studied]
     say(
         f"result in {directory}",
         *(f"  {path.relative_to(directory)}" for path in pictures),
         *(f"  not drawn: {note}" for note in (*drawing.notes, *unstudied)),
     )
+
+
+def made(scenario: Scenario, directory: Path, workers: int) -> None:
+    """Run a scenario into a directory, unless that has its result, and say how long it took."""
+    began = time.perf_counter()
+    finished = (directory / "manifest.json").exists()
+    if finished and read_manifest(directory)["digest"] == digest(described(scenario)):
+        say(f"{scenario.id}: the result is there already; drawing it")
+        return
+    if len(scenario.sweep) > 0:
+        with drawn() as progress:
+            sweep(scenario, directory, workers=workers, progress=progress)
+    else:
+        require_free(directory)
+        with drawn() as progress:
+            write(run(scenario, workers=workers, progress=progress), directory)
+    say(f"{scenario.id}: simulated and learned in {time.perf_counter() - began:.1f} s")
 
 
 def say(*lines: str) -> None:

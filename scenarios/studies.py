@@ -6,11 +6,13 @@ with is imported by it alone: most entries have none, and all together take a te
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from asyncdp_sim.errors import ResultError
-from asyncdp_sim.figures.draw import add
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.source import Sweep
+
+if TYPE_CHECKING:
+    from asyncdp_sim.figures.kit.picture import Picture
+    from asyncdp_sim.figures.kit.source import Sweep
 
 
 def three_budgets(directory: Path) -> list[Path]:
@@ -97,8 +99,11 @@ def steps_by_age(directory: Path) -> list[Path]:
     return drawn(directory)
 
 
-def _added(directory: Path, picture: Callable[[Sweep], Picture], study: str) -> list[Path]:
+def _added(directory: Path, picture: "Callable[[Sweep], Picture]", study: str) -> list[Path]:
     """Add a picture of a whole sweep to its figures."""
+    from asyncdp_sim.figures.draw import add
+    from asyncdp_sim.figures.kit.source import Sweep
+
     sweep = Sweep.read(directory)
     return add(directory, [(picture(sweep), [cell.result for cell in sweep.cells])], study)
 

@@ -1,13 +1,19 @@
 """``asyncdp plot``: figures of results."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from asyncdp_sim.cli.screen import keeping, note
 from asyncdp_sim.on_disk import is_dir
+
+if TYPE_CHECKING:
+    from asyncdp_sim.drawing import DrawnFiles
+    from asyncdp_sim.figures.draw import Drawing
 
 STUDIES = {
     "collab-06": "ψ over owner 1's records and budget, beside four kinds of others",
@@ -55,7 +61,23 @@ def draw(place: Path) -> None:
     """Draw a result, a sweep or a forecast; print the paths of its figures, and what lacks."""
     from asyncdp_sim.figures.named import draw_named  # imports matplotlib, which takes its time
 
-    drawing = draw_named(place)
+    tell(place, draw_named(place))
+
+
+@contextmanager
+def drawing(*, asked: bool, workers: int) -> Iterator[Callable[[Path], None]]:
+    """Give what draws the result of the work inside, where that is asked for."""
+    if not asked:
+        yield lambda place: None  # noqa: ARG005
+        return
+    from asyncdp_sim.drawing import artists
+
+    with artists(workers) as ready:
+        yield lambda place: tell(place, ready.draw(place))
+
+
+def tell(place: Path, drawing: "Drawing | DrawnFiles") -> None:
+    """Print the paths of figures, and what was not drawn."""
     typer.echo("\n".join(map(str, drawing.pictures)))
     for said in drawing.notes:
         note(f"{place}: not drawn: {said}")

@@ -17,7 +17,7 @@ from asyncdp_sim.cli.options import (
     load_scenario,
     who,
 )
-from asyncdp_sim.cli.plotting import draw
+from asyncdp_sim.cli.plotting import drawing
 from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, next_steps, of_a_result, show, show_result
 from asyncdp_sim.errors import blaming
 from asyncdp_sim.on_disk import is_dir, is_file
@@ -85,27 +85,27 @@ def sweep_command(
         come = status(scenario, place)
         return f"{come.done} of {come.cells} cells are kept in {place}"
 
-    with blaming(file), keeping(kept), drawn() as progress:
+    with keeping(kept), drawing(asked=plotting, workers=workers) as draw:
+        with blaming(file), drawn() as progress:
 
-        def told(doing: str, done: float, total: float | None) -> None:
-            nonlocal ran
-            ran = True
-            if progress is not None:
-                progress(doing, done, total)
+            def told(doing: str, done: float, total: float | None) -> None:
+                nonlocal ran
+                ran = True
+                if progress is not None:
+                    progress(doing, done, total)
 
-        found = sweep(
-            scenario,
-            place,
-            workers=workers,
-            address=address,
-            mixed_versions=mixed_versions,
-            progress=told,
-        )
+            found = sweep(
+                scenario,
+                place,
+                workers=workers,
+                address=address,
+                mixed_versions=mixed_versions,
+                progress=told,
+            )
+        if found.done > 0:
+            show_result(place, said, done=not ran)
+            draw(place)
     if found.done > 0:
-        show_result(place, said, done=not ran)
-        if plotting:
-            with keeping(kept):
-                draw(place)
         further = [] if plotting else [("to see it", ["plot", place])]
         next_steps(*further, *of_a_result(place))
     if len(found.failed) > 0:

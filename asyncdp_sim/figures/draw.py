@@ -73,6 +73,7 @@ def draw_all(
     published: Mapping[Any, float] | None = None,
     why: str = "",
     folder: Path | None = None,
+    share: tuple[int, int] = (0, 1),
 ) -> Drawing:
     """Draw all figures of a result or sweep directory.
 
@@ -86,6 +87,8 @@ def draw_all(
         Why these lie elsewhere than the curves, in a few words.
     folder : Path, optional
         Where to; ``<directory>/figures`` by default.
+    share : (int, int)
+        (i, m): every m-th picture from the i-th (from 0) on; others draw the rest.
 
     Raises
     ------
@@ -94,8 +97,10 @@ def draw_all(
     """
     entries, notes = pictures(open_directory(directory), published=published, why=why)
     folder = _figures(directory) if folder is None else folder
-    paths = [save(picture, folder) for picture, _ in entries]
-    write(folder / "captions.md", captions.page(entries, notes).encode())
+    first, step = share
+    paths = [save(picture, folder) for picture, _ in entries[first::step]]
+    if first == 0:
+        write(folder / "captions.md", captions.page(entries, notes).encode())
     return Drawing(tuple(paths), tuple(notes))
 
 

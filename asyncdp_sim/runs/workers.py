@@ -9,6 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context
+from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from threading import Thread
 from typing import Any, ParamSpec, TypeVar
@@ -48,11 +49,17 @@ class Carrying(Executor):
 
 
 @contextmanager
-def executor(workers: int) -> Iterator[Executor]:
+def executor(workers: int, context: BaseContext | None = None) -> Iterator[Executor]:
     """Give an executor of this many processes (1: this one), which end with this one.
 
     Each computes with one BLAS thread: more would get in each other's way, and sums that are split
     over another number of threads have other bits. The cores are shared out among the processes.
+
+    Parameters
+    ----------
+    workers : int
+    context : BaseContext, optional
+        How processes are started; afresh by default.
 
     Raises
     ------
@@ -66,7 +73,8 @@ def executor(workers: int) -> Iterator[Executor]:
         return
     before = set(multiprocessing.active_children())
     share = max(1, cores() // workers)
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), begin, (share,))
+    context = get_context("spawn") if context is None else context
+    pool = ProcessPoolExecutor(workers, context, begin, (share,))
     try:
         yield Carrying(pool)
     except BrokenProcessPool:

@@ -97,7 +97,7 @@ def test_a_signal_that_is_ignored_stays_so(
     """As ``nohup`` wants it."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        monkeypatch.setattr("asyncdp_sim.cli.running.draw", hang_up)
+        monkeypatch.setattr("asyncdp_sim.cli.plotting.tell", hang_up)
         assert command("run", "small.toml", "--out", "result", "--plot").code == 0
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:

@@ -1,0 +1,82 @@
+"""Artists: processes that draw the figures of a directory, each its share of them."""
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from multiprocessing import forkserver, get_all_start_methods, get_context
+from multiprocessing.context import BaseContext
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from asyncdp_sim.runs.workers import executor
+from asyncdp_sim.threads import cores
+
+_DRAWS = "asyncdp_sim.figures.draw"
+
+
+class DrawnFiles(NamedTuple):
+    """Files that were drawn, and notes on what was not."""
+
+    pictures: tuple[Path, ...]
+    notes: tuple[str, ...]
+
+
+class Artists:
+    """Processes that draw, or this one.
+
+    Attributes
+    ----------
+    pool : Executor
+        Does whatever else is to be drawn.
+    """
+
+    def __init__(self, pool: Executor, count: int) -> None:
+        self.pool = pool
+        self._count = count
+
+    def draw(self, directory: Path, **how: Any) -> DrawnFiles:
+        """Draw all figures of a directory, as :func:`~asyncdp_sim.figures.draw.draw_all` does.
+
+        Raises
+        ------
+        ResultError
+            If it is no result and no sweep, or cannot be written to.
+        MachineError
+            If a process that draws is killed.
+        """
+        shares = [(place, self._count) for place in range(self._count)]
+        asked = [self.pool.submit(_share, directory, share, how) for share in shares]
+        parts = [each.result() for each in asked]
+        pictures: list[Path | None] = [None] * sum(len(part.pictures) for part in parts)
+        for place, part in enumerate(parts):
+            pictures[place :: self._count] = part.pictures
+        return DrawnFiles(tuple(path for path in pictures if path is not None), parts[0].notes)
+
+
+@contextmanager
+def artists(workers: int = 1) -> Iterator[Artists]:
+    """Give who draws what comes of the work inside; they end with it.
+
+    Parameters
+    ----------
+    workers : int
+        Processes that the work takes meanwhile. Where they leave no core, this one draws.
+    """
+    count = cores() if cores() > workers and "forkserver" in get_all_start_methods() else 1
+    with executor(count, _reading() if count > 1 else None) as pool:
+        yield Artists(pool, count)
+
+
+def _reading() -> BaseContext:
+    """Start a process that reads what draws, and of which those that draw are copies."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload([_DRAWS])
+    forkserver.ensure_running()
+    return context
+
+
+def _share(directory: Path, share: tuple[int, int], how: dict[str, Any]) -> DrawnFiles:
+    from asyncdp_sim.figures.draw import draw_all  # imports matplotlib, here alone
+
+    done = draw_all(directory, **how, share=share)
+    return DrawnFiles(done.pictures, done.notes)
