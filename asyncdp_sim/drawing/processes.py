@@ -3,15 +3,12 @@
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from multiprocessing import forkserver, get_all_start_methods, get_context
-from multiprocessing.context import BaseContext
+from multiprocessing import get_all_start_methods
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from asyncdp_sim.runs.workers import executor
+from asyncdp_sim.runs.workers import executor, server_of
 from asyncdp_sim.threads import cores
-
-_DRAWS = "asyncdp_sim.figures.draw"
 
 
 class DrawnFiles(NamedTuple):
@@ -63,16 +60,8 @@ def artists(workers: int = 1) -> Iterator[Artists]:
         Processes that the work takes meanwhile. Where they leave no core, this one draws.
     """
     count = cores() if cores() > workers and "forkserver" in get_all_start_methods() else 1
-    with executor(count, _reading() if count > 1 else None) as pool:
+    with executor(count, server_of(["asyncdp_sim.figures.draw"]) if count > 1 else None) as pool:
         yield Artists(pool, count)
-
-
-def _reading() -> BaseContext:
-    """Start a process that reads what draws, and of which those that draw are copies."""
-    context = get_context("forkserver")
-    context.set_forkserver_preload([_DRAWS])
-    forkserver.ensure_running()
-    return context
 
 
 def _share(directory: Path, share: tuple[int, int], how: dict[str, Any]) -> DrawnFiles:

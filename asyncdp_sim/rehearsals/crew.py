@@ -6,7 +6,6 @@ import pickle
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -17,7 +16,7 @@ from asyncdp_sim.rehearsals.learner import LearnerPeer, Rehearsed
 from asyncdp_sim.rehearsals.orders import Order
 from asyncdp_sim.rehearsals.owner import OwnerPeer
 from asyncdp_sim.rehearsals.pace import run_here
-from asyncdp_sim.runs.workers import begin
+from asyncdp_sim.runs.workers import begin, server_of
 
 LIVES = 5
 """How often an owner whose process is killed is started, before it is gone."""
@@ -44,8 +43,7 @@ class Crew:
     def __init__(self, order: Order, tell: Callable[[int], None]) -> None:
         self._tell = tell
         # A server that has read the package forks each process: quick, and without threads.
-        self._context: Any = get_context("forkserver")
-        self._context.set_forkserver_preload(_preloaded())
+        self._context: Any = server_of(_preloaded())
         self._pipe, theirs = self._context.Pipe()
         self._packed = outside.packed(order)
         self.learner = self._started(_learn, theirs)

@@ -8,7 +8,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context, resource_tracker
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from threading import Thread
@@ -88,6 +88,22 @@ def executor(workers: int, context: BaseContext | None = None) -> Iterator[Execu
         pool.shutdown()
 
 
+def server_of(modules: Sequence[str]) -> BaseContext:
+    """Start a process that reads modules, and of which others are copies; return how to have them.
+
+    It hears no Ctrl-C, which a terminal sends to all: while it reads, that would be a traceback.
+    """
+    context = get_context("forkserver")
+    context.set_forkserver_preload(list(modules))
+    resource_tracker.ensure_running()  # which hears Ctrl-C again once it has started
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # what the other starts with
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return context
+
+
 def _terminate(but: set[BaseProcess]) -> None:
     """End the processes of this one, but for these."""
     for process in set(multiprocessing.active_children()) - but:
@@ -134,4 +150,4 @@ def _end_with(parent: BaseProcess) -> None:
     os._exit(1)
 
 
-__all__ = ["Carrying", "InProcess", "Map", "executor", "processes"]
+__all__ = ["Carrying", "InProcess", "Map", "executor", "processes", "server_of"]
