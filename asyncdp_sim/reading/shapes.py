@@ -13,9 +13,9 @@ from pydantic_core import CoreSchema
 from typing_extensions import TypedDict
 
 from asyncdp_sim.columns import Column, summary
-from asyncdp_sim.columns.entry import COUNT, NEVER, NUMBER, OR_INFINITE, TEXT, YES
+from asyncdp_sim.columns.entry import ANY, COUNT, NEVER, NUMBER, OR_INFINITE, TEXT, YES
 from asyncdp_sim.columns.of_summary import SPREAD
-from asyncdp_sim.spec import Count, Finite
+from asyncdp_sim.spec import Count, Finite, NonNegative
 
 SCHEMA = 1
 """Version of the format of results."""
@@ -46,7 +46,7 @@ class Kept(TypedDict):
     versions: Texts
     fingerprints: dict[str, Any]
     warnings: list[str]
-    warning_fields: NotRequired[list[Any]]
+    warning_fields: NotRequired[list[dict[str, Any]]]
     git_commit: NotRequired[str | None]
     cpu_features: NotRequired[list[str]]
     label: NotRequired[str]
@@ -120,7 +120,8 @@ def _summary(_: object, to_schema: GetCoreSchemaHandler) -> CoreSchema:
 def _of_figure(column: Column) -> Any:
     """Return the type of a figure, by the dictionary's words for its domain."""
     others = {COUNT: Whole, NUMBER: Whole, YES: bool, TEXT: str}
-    found: Any = others.get(column.domain, Finite)
+    signed = column.domain.startswith(ANY)
+    found: Any = others.get(column.domain, Finite if signed else NonNegative)
     if column.domain.endswith(OR_INFINITE):
         found = found | Infinity
     return found if column.null == NEVER else found | None
