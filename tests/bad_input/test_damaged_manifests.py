@@ -279,3 +279,13 @@ def test_a_sweep_whose_manifest_is_damaged_writes_it_anew(command: Command) -> N
     scene.damage(scene.manifest | {"fingerprints": {}})
     command.done("sweep", "many.toml", "--out", "damaged")
     assert read_manifest(Path("damaged")) == scene.manifest
+
+
+def test_a_sweeps_damaged_manifest_is_told_before_anything_is_drawn(command: Command) -> None:
+    scene = Scene("sweep", SMALL, command)
+    scene.damage(scene.manifest | {"seed": None})
+    said = command("plot", "damaged")
+    assert said.code == 2
+    [line] = said.lines
+    assert "(seed = null)" in line
+    assert not Path("damaged", "figures").exists()
