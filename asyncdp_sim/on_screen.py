@@ -48,7 +48,7 @@ def notes(directory: Path) -> list[str]:
     """
     manifest = read_manifest(directory)
     said = manifest.get("mixed_versions", [])
-    return [*map(str, manifest["warnings"]), *(_made(part) for part in said)]
+    return [*manifest["warnings"], *(_made(part) for part in said)]
 
 
 def _made(part: Mapping[str, Any]) -> str:
@@ -71,14 +71,15 @@ def _rehearsed(measured: Any) -> Iterator[tuple[str, str]]:
 def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the figures of one result that matter most: what each is called, and it in words."""
     summary, psi = manifest["summary"], manifest["summary"]["psi_final"]
-    predicted = {each["quantity"]: _theory(each) for each in manifest["predictions"]}
+    predicted = {each["quantity"]: _theory(each) for each in manifest.get("predictions", [])}
+    intervals = summary.get("intervals", {})
 
     def measured(key: str) -> str:
         """Return a figure, its 95 % interval, and what theory says where it says something."""
-        interval, theory = summary["intervals"].get(key), predicted.get(key)
+        interval, theory = intervals.get(key), predicted.get(key)
         half = "" if interval is None else f" ± {figure((interval[1] - interval[0]) / 2)}"
         beside = "" if theory is None else f" (theory {theory})"
-        return f"{figure(summary[key])}{half}{beside}"
+        return f"{figure(summary.get(key))}{half}{beside}"
 
     return [
         *_rehearsed(manifest.get("measured")),
@@ -90,7 +91,7 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         *(
             (name, measured(key))
             for name, key in _WHERE_THERE_IS_ANY.items()
-            if summary[key] not in (None, 0.0)
+            if summary.get(key) not in (None, 0.0)
         ),
         (
             "P(same owner twice)",
@@ -169,7 +170,7 @@ def _honest(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield (
             "held-out loss",
             f"median {figure(figures['held_out_final']['median'])}, of θ* "
-            f"{figure(figures['held_out_optimum'])}"
+            f"{figure(figures.get('held_out_optimum'))}"
             + ("" if alone is None else f", of owners alone {figure(alone)}"),
         )
     if "profits_psi" in figures:
@@ -180,9 +181,10 @@ def _honest(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     parts = figures.get("psi_split")
     if parts is not None:
         names = ("bias", "selection", "transient", "noise")
-        known = [f"{name} {figure(parts[name])}" for name in names if parts[name] is not None]
-        noisy = "" if parts["noise_se"] is None else f" ± {figure(parts['noise_se'])}"
-        why = [] if parts["reason"] is None else [f"({parts['reason']})"]
+        found = {name: parts.get(name) for name in (*names, "noise_se", "reason")}
+        known = [f"{name} {figure(found[name])}" for name in names if found[name] is not None]
+        noisy = "" if found["noise_se"] is None else f" ± {figure(found['noise_se'])}"
+        why = [] if found["reason"] is None else [f"({found['reason']})"]
         yield "mean ψ is made of", " ".join([", ".join(known) + noisy, *why]).strip()
 
 
@@ -193,6 +195,7 @@ def _energy(
     if "joules" in figures:
         each = measured("joules_per_update")
         yield "energy", f"{figure(figures['joules'])} J per replicate, {each} J per update"
+    if "bytes_sent" in figures and "bytes_received" in figures:
         sent, heard = (number(round(figures[f"bytes_{way}"])) for way in ("sent", "received"))
         yield "bytes", f"{sent} sent, {heard} received by all owners per replicate"
     if "learner_watts" in figures:
@@ -209,7 +212,7 @@ def _scores(figures: Mapping[str, Any], unit: str | None) -> Iterator[tuple[str,
         yield (
             f"held-out {score.words}" + (f" ({unit})" if score.in_units and unit else ""),
             f"median {figure(final['median'])}, of θ* "
-            f"{figure(figures[f'held_out_{score.name}_optimum'])}"
+            f"{figure(figures.get(f'held_out_{score.name}_optimum'))}"
             + ("" if alone is None else f", of owners alone {figure(alone)}"),
         )
 
@@ -229,7 +232,7 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
     swept = list(manifest["scenario"]["sweep"])
     header = ["cell", *swept, "updates per unit", "time", "ψ median", "25 %", "75 %", "mean"]
     grid = list(itertools.product(*manifest["scenario"]["sweep"].values()))
-    cells = {name: read_manifest(directory / name) for name in manifest["fingerprints"]}
+    cells = {name: read_manifest(directory / name, "summary") for name in manifest["fingerprints"]}
     alone = composition(list(cells.values())) if len(cells) > 0 else None
     trusted = any(label([cell]).epsilon_at_least for cell in cells.values())
     with_delta = any((stated_delta(cell) or 0) > 0 for cell in cells.values())

@@ -59,6 +59,7 @@ def _kept(place: Path) -> str:
 
 def draw(place: Path) -> None:
     """Draw a result, a sweep or a forecast; print the paths of its figures, and what lacks."""
+    studied = _studied(place)  # a manifest that is damaged is told before anything is drawn
     from asyncdp_sim.figures.named import draw_named  # imports matplotlib, which takes its time
 
     tell(place, draw_named(place))
@@ -81,7 +82,7 @@ def tell(place: Path, drawing: "Drawing | DrawnFiles") -> None:
     typer.echo("\n".join(map(str, drawing.pictures)))
     for said in drawing.notes:
         note(f"{place}: not drawn: {said}")
-    for said in _studied(place):
+    for said in studied:
         note(f"{place}: not drawn: {said}")
 
 

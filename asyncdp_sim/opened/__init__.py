@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from asyncdp_sim.on_disk import is_file
-from asyncdp_sim.opened.result import Result, not_a_result
+from asyncdp_sim.opened.result import Result
 from asyncdp_sim.opened.sweep import Cell, Sweep
+from asyncdp_sim.reading import not_a_result
 from asyncdp_sim.scenario.setting_words import SYMBOLS, symbol
 from asyncdp_sim.scenario.variants import VARIANT
 

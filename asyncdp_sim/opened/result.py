@@ -9,9 +9,15 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.errors import Fault, InputError, ResultError
+from asyncdp_sim.errors import InputError
 from asyncdp_sim.network import Network
-from asyncdp_sim.reading import column_names, read_columns, read_manifest, read_table
+from asyncdp_sim.reading import (
+    column_names,
+    not_a_result,
+    read_columns,
+    read_manifest,
+    read_table,
+)
 from asyncdp_sim.scenario import Participants, load
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.words import known
@@ -27,7 +33,7 @@ class Result:
     ----------
     directory : Path
     manifest : dict
-        Checked to hold a scenario and a summary.
+        Of one run.
     """
 
     directory: Path
@@ -42,11 +48,7 @@ class Result:
         ResultError
             If it is not one.
         """
-        manifest = read_manifest(directory)
-        for key in ("scenario", "summary", "replicates", "digest"):
-            if not isinstance(manifest, dict) or key not in manifest:
-                raise not_a_result(directory, f"a manifest without {key!r}")
-        return cls(directory, manifest)
+        return cls(directory, read_manifest(directory, "summary"))
 
     @property
     def scenario(self) -> dict[str, Any]:
@@ -61,12 +63,12 @@ class Result:
     @property
     def warnings(self) -> list[str]:
         """What a reader of the result must know."""
-        return list(self.manifest.get("warnings", []))
+        return list(self.manifest["warnings"])
 
     @property
     def replicates(self) -> list[int]:
         """The replicates that were run."""
-        return [int(r) for r in self.manifest["replicates"]]
+        return list(self.manifest["replicates"])
 
     @property
     def n_owners(self) -> int:
@@ -76,7 +78,7 @@ class Result:
     @property
     def participants(self) -> Participants:
         """Who took part, in the order of the tables."""
-        names = tuple(map(str, self.manifest.get("owner_names", ())))
+        names = tuple(self.manifest.get("owner_names", ()))
         numbers = self.scenario["owners"].get("numbers", range(1, self.n_owners + 1))
         return Participants(tuple(numbers), names)
 
@@ -173,8 +175,3 @@ class Result:
         shared = self.directory.resolve().parent / "traces" / self.network_digest
         own = (self.directory / f"{name}.parquet").is_file()
         return shared if name == "updates" and not own and shared.is_dir() else self.directory
-
-
-def not_a_result(directory: Path, given: str) -> ResultError:
-    """Return the error for a directory that is no result."""
-    return ResultError([Fault("", given, "allowed is a result directory")], str(directory))

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.opened.result import Result, not_a_result
-from asyncdp_sim.reading import column_names, read_columns
+from asyncdp_sim.opened.result import Result
+from asyncdp_sim.reading import column_names, not_a_result, read_columns
 from asyncdp_sim.scenario.setting_words import words
 
 

@@ -160,7 +160,7 @@ def reproduce(
         if "measured" in before:
             outcome = relearned(scenario, directory, before["measured"], numbers)
         else:
-            kept_events = before["events"] is True
+            kept_events = before.get("events") is True
             how: Any = {"workers": workers, "events": kept_events, "progress": progress}
             outcome = run(scenario, **how, numbers=numbers)
         kept = (directory / "updates.parquet").exists()

@@ -89,10 +89,10 @@ def is_finished(said: Mapping[str, Any], into: Folder, cells: Sequence[Cell], pl
     if not all(name in there for name in ("cells.parquet", *(cell.name for cell in cells))):
         return False
     try:
-        kept = from_json(into.text("manifest.json") or "")["digest"]
-    except (ValueError, TypeError, LookupError):  # none, or a damaged one: it is written anew
+        kept = into.manifest("", "cells")
+    except ResultError:  # none, or a damaged one: it is written anew
         return False
-    if kept != digest(jsonable(said)):
+    if kept["digest"] != digest(jsonable(said)):
         raise _other_data(place)
     return True
 

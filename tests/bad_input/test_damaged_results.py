@@ -109,7 +109,10 @@ def test_a_section_without_its_kind_is_a_damaged_manifest(command: Command, here
     for verb in ("replay", "plot", "report"):
         said = command(verb, "r")
         assert said.code == 2
-        assert said.lines == ["r: given a damaged manifest.json; allowed is a result directory"]
+        assert said.lines == [
+            "r: given a damaged manifest.json (scenario and digest do not belong together); "
+            "allowed is a result directory, whose scenario.toml makes it again"
+        ]
 
 
 def test_what_is_left_half_written_is_no_part_of_a_comparison(command: Command, here: Path) -> None:

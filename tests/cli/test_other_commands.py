@@ -1,7 +1,6 @@
 """``asyncdp check``, ``asyncdp replay``, ``asyncdp --help``, and what importing costs."""
 
 import inspect
-import json
 import os
 import pkgutil
 import subprocess
@@ -16,6 +15,7 @@ from asyncdp_sim import cli
 from asyncdp_sim.cli import COMMANDS
 from tests.cli.command import Command, program
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
+from tests.manifests import changed
 
 HEAVY = ("matplotlib", "scipy", "dp_accounting", "pandas", "networkx")
 """Not imported at start-up (DESIGN, "Speed, by design")."""
@@ -30,10 +30,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def change(directory: Path, change_it) -> None:
-    file = directory / "manifest.json"
-    manifest = json.loads(file.read_text(encoding="utf-8"))
-    change_it(manifest)
-    file.write_text(json.dumps(manifest), encoding="utf-8")
+    with changed(directory) as manifest:
+        change_it(manifest)
 
 
 def test_check_describes_and_writes_nothing(command: Command, here: Path) -> None:

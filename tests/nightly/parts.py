@@ -19,6 +19,7 @@ from tests.versions import matrix
 FUZZ = (
     "bad_input/test_mutated_inputs.py",
     "bad_input/test_damaged_results.py",
+    "bad_input/test_damaged_manifests.py",
     "properties/test_transformed_networks.py",
     "properties/test_compiled_loop.py",
     "properties/test_merged_clocks.py",

@@ -26,13 +26,15 @@ def figures(lines: Sequence[CurveLine], notes: list[str]) -> list[tuple[Picture,
     """
     moved = [line for line in lines if line.result.summary["updates"] > 0]
     finite = [line for line in moved if line.result.mean_psi < np.inf]
+    above_zero = [line for line in finite if line.result.mean_psi > 0]
     drawn = []
+    still = "nothing was updated"
     same, others = _of_the_same_owners(finite), "one owner, other owners, or ψ infinite"
     for name, key, figure, able, why in (
-        ("held-out", "held_out_final", held_out.curves, moved, "nothing was updated"),
+        ("held-out", "held_out_final", held_out.curves, moved, still),
         ("profit", "profits_psi", profit.by_owner, same, others),
         ("errors", "profits_held_out", errors.by_owner, same, others),
-        ("parts", "psi_split", psi_split.stacked, finite, "ψ is infinite, or nothing was updated"),
+        ("parts", "psi_split", psi_split.stacked, above_zero, f"ψ is infinite or 0, or {still}"),
     ):
         asked = [line for line in lines if key in line.result.summary]
         known = [line for line in able if key in line.result.summary]

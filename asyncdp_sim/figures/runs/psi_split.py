@@ -103,11 +103,8 @@ def _caption(results: Sequence[Result]) -> str:
         "same owners go on in the same order until nothing changes; bias is ψ of the mean of these "
         "limits, selection the rest of their mean ψ."
     )
-    reasons = {
-        str(r.summary["psi_split"]["reason"])
-        for r in results
-        if r.summary["psi_split"]["reason"] is not None
-    }
+    given = (each.summary["psi_split"].get("reason") for each in results)
+    reasons = {str(reason) for reason in given if reason is not None}
     return said + "".join(f" Not told apart: {reason}." for reason in sorted(reasons))
 
 

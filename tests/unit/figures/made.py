@@ -11,6 +11,7 @@ import tomli_w
 
 from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.units import to_ticks
+from tests.manifests import of_run
 
 NONE = {"kind": "none"}
 Row = tuple[Any, ...]  # time, kind, owner, message, attempt, detail; the last ones may be left out
@@ -52,14 +53,11 @@ def made(
     directory.mkdir(parents=True)
     said = scenario() if said is None else said
     (directory / "scenario.toml").write_text(tomli_w.dumps(said), encoding="utf-8")
-    standard = {"private": True, "epsilon_true": 1.0, "not_for_release": False, "updates": 1}
-    standard |= {"delta": 0.0, "timing_accounted": True}
-    manifest = {
-        "schema": 1, "scenario": said, "summary": standard | summary,
-        "replicates": list(range(1, max(1, len(replicates)) + 1)), "digest": "0" * 64, "seed": 1,
-        "warnings": [], "versions": {}, "fingerprints": {}, "events": True,
-        "network": directory.name,
-    }  # fmt: skip
+    standard = {"private": True, "epsilon_true": 1.0, "updates": 1, "delta": 0.0}
+    standard |= {"timing_accounted": True}
+    numbers = list(range(1, max(1, len(replicates)) + 1))
+    others = {"replicates": numbers, "events": True, "network": directory.name}
+    manifest = of_run(said, standard | summary, **others)
     (directory / "manifest.json").write_text(json.dumps(manifest))
     rows = [
         (number, seq, *(*row, None, None, None)[:6])

@@ -18,6 +18,7 @@ from asyncdp_sim.figures.runs import convergence, gaps, shares, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.reading import read_table
 from asyncdp_sim.runs import RunResult
+from tests.manifests import changed
 from tests.unit.figures.made import curve, made, scenario
 
 NAMES = [
@@ -137,10 +138,9 @@ def test_the_distance_between_distributions_is_kolmogorovs() -> None:
 
 
 def test_nothing_is_drawn_of_a_run_that_is_not_private_without_saying_so(result: Path) -> None:
-    manifest = json.loads((result / "manifest.json").read_text())
-    manifest["summary"] |= {"private": False, "epsilon_true": "inf"}
-    manifest["warnings"] = ["not private: a planted fault: in words"]
-    (result / "manifest.json").write_text(json.dumps(manifest))
+    with changed(result) as manifest:
+        manifest["summary"] |= {"private": False, "epsilon_true": "inf"}
+        manifest["warnings"] = ["not private: a planted fault: in words"]
     for picture in all_pictures(Result.read(result)):
         said = [text.get_text().replace("\n", " ") for text in picture.figure.findobj(Text)]
         assert any("NOT PRIVATE" in each and "a planted fault" in each for each in said)
@@ -313,9 +313,8 @@ def test_another_process_draws_the_same_bytes_and_touches_nothing_global(
 
 def test_what_takes_no_time_is_not_drawn_over_it(result: Path) -> None:
     """As rounds without latencies: all updates are at 0 then."""
-    manifest = json.loads((result / "manifest.json").read_text())
-    manifest["summary"]["simulated_time"] = 0.0
-    (result / "manifest.json").write_text(json.dumps(manifest))
+    with changed(result) as manifest:
+        manifest["summary"]["simulated_time"] = 0.0
     drawing = draw_all(result)
     names = {path.stem for path in drawing.pictures}
     assert {"convergence-by-update", "timing-by-update", "shares"} <= names

@@ -15,6 +15,7 @@ from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures.kit.captions import caption
 from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.figures.sweeps.guarantees import FIGURE, series_of
+from tests.manifests import changed
 
 BOUNDS = "in the domain record gradients are bounded by Ξ₁ = 4 and Ξ₂ = 2"
 WAYS: dict[str, dict[str, Any]] = {
@@ -38,12 +39,9 @@ def swept(directory: Path, ways: Mapping[str, dict[str, Any]] = WAYS) -> Sweep:
             epsilon_true=9 * epsilon if broken else epsilon,
             delta=ways[name].get("delta", 0.0),
         )  # fmt: skip
-        text = (cell / "manifest.json").read_text()
-        warnings = f'["{EXCEEDED}"]' if broken else f'["{BOUNDS}"]'
-        bound = 2.0 if name == "weaker" else 4.0
-        text = text.replace('"warnings": []', f'"warnings": {warnings}', 1)
-        constants = f'{{"constants": {{"noise_bound": {bound}}}, '
-        (cell / "manifest.json").write_text(text.replace("{", constants, 1))
+        with changed(cell) as manifest:
+            manifest["warnings"] = [EXCEEDED if broken else BOUNDS]
+            manifest["constants"] = {"noise_bound": 2.0 if name == "weaker" else 4.0}
         curve(cell, [times * (1.0 + number) for times in (1, 2, 6)])
         pq.write_table(pa.table({"records": [10, 10, 10]}), cell / "owners.parquet")
     names, budgets = zip(*rows, strict=True)

@@ -168,3 +168,11 @@ def test_what_results_know_is_drawn_and_the_rest_is_noted(lines: list[CurveLine]
     notes.clear()
     assert honest.figures([changed(lines[0], updates=0)], notes) == []
     assert len(notes) == 4
+
+
+def test_a_mean_of_nothing_has_no_parts(lines: list[CurveLine]) -> None:
+    """Shares of it are none, and no logarithmic axis has a place for it."""
+    spread, notes = lines[0].result.summary["psi_final"], list[str]()
+    drawn = honest.figures([changed(lines[0], psi_final={**spread, "mean": 0.0})], notes)
+    assert "parts" not in [picture.name for picture, _ in drawn]
+    assert "1 of 1 results in parts: ψ is infinite or 0, or nothing was updated" in notes

@@ -11,6 +11,7 @@ from asyncdp_sim.figures.kit.small_multiples import Panel
 from asyncdp_sim.figures.kit.source import Result, Sweep
 from asyncdp_sim.figures.runs import gaps, shares, timing
 from asyncdp_sim.figures.sweeps import networks
+from tests.manifests import changed
 from tests.unit.figures.made import finished, made, scenario
 
 
@@ -26,8 +27,8 @@ def updated(directory: Path, owner: Sequence[int], n_owners: int, network: str) 
         pa.table({"owner": np.arange(1, n_owners + 1), "updates": used}),
         directory / "owners.parquet",
     )
-    manifest = directory / "manifest.json"
-    manifest.write_text(manifest.read_text().replace(f'"{directory.name}"', f'"{network}"'))
+    with changed(directory) as manifest:
+        manifest["network"] = network
     return Result.read(directory)
 
 

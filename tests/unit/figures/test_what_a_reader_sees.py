@@ -1,6 +1,5 @@
 """Pictures as a reader who never saw the code takes them: nothing hidden, unnamed or cut off."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.text import Text
 
+from asyncdp_sim.columns.of_summary import SPREAD
 from asyncdp_sim.figures import Result, Sweep, draw_all
 from asyncdp_sim.figures.draw import add, pictures
 from asyncdp_sim.figures.kit.lines import key
@@ -22,6 +22,7 @@ from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps import networks, overview, settings
 from asyncdp_sim.figures.sweeps.throughput import _columns, _in_columns
 from scenarios.studies import study
+from tests.manifests import changed
 from tests.unit.figures.made import curve, finished, made, scenario
 from tests.unit.figures.test_small_multiples import updated
 
@@ -34,11 +35,10 @@ def of_cells(directory: Path, psi: list[float]) -> list[Result]:
     """Write a cell for each ψ, all of one network."""
     cells = []
     for number, last in enumerate(psi):
-        known = {"fairness": 1.0, "psi_final": {"mean": last}}
+        known = {"fairness": 1.0, "psi_final": dict.fromkeys(SPREAD, last)}
         cell = updated(directory / f"cell-{number:04d}", [1, 2, 2], 3, "net").directory
-        manifest = json.loads((cell / "manifest.json").read_text())
-        manifest["summary"] |= known
-        (cell / "manifest.json").write_text(json.dumps(manifest))
+        with changed(cell) as manifest:
+            manifest["summary"] |= known
         table = {"owner": [1, 2, 3], "updates": [1, 2, 0], "records": [10, 10, 10]}
         pq.write_table(pa.table(table), cell / "owners.parquet")
         curve(cell, [last, last])
@@ -85,10 +85,8 @@ def test_lines_that_coincide_are_one_with_both_names(tmp_path: Path) -> None:
 def test_a_network_that_cells_share_is_labelled_for_all_of_them(tmp_path: Path) -> None:
     for number, epsilon in enumerate((1.0, 2.0)):
         cell = updated(tmp_path / f"cell-{number:04d}", [1, 2, 2], 3, "net").directory
-        text = (
-            (cell / "manifest.json").read_text().replace('"epsilon": 1.0', f'"epsilon": {epsilon}')
-        )
-        (cell / "manifest.json").write_text(text)
+        with changed(cell) as manifest:
+            manifest["scenario"]["privacy"]["epsilon"] = epsilon
     sweep = finished(tmp_path, {"privacy.epsilon": [1.0, 2.0]})
     [panel] = networks.networks(sweep)
     assert [each.directory.name for each in panel.results] == ["cell-0000", "cell-0001"]

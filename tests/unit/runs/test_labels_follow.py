@@ -1,6 +1,5 @@
 """The privacy label goes where a result goes: every table, and the screen."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from asyncdp_sim.result import Writer
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
+from tests.manifests import changed
 
 SCENARIO = """
 schema = 1
@@ -100,10 +100,9 @@ def test_a_label_is_written_as_it_is_and_the_same_bytes_each_time(tmp_path: Path
 def made(directory: Path, file: Path, **summary: Any) -> list[str]:
     """Return the screen of a result whose manifest's summary is changed so."""
     write(run(load(file)[0]), directory)
-    manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
-    manifest["summary"] |= summary
-    manifest["scenario"]["data"]["owner_column"] = "who"
-    (directory / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    with changed(directory) as manifest:
+        manifest["summary"] |= summary
+        manifest["scenario"]["data"]["owner_column"] = "who"
     return result_lines(directory)
 
 

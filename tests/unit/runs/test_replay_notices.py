@@ -70,8 +70,10 @@ def edited(file: Path, content: bytes | None) -> Iterator[None]:
     file.unlink()
     if content is not None:
         file.write_bytes(content)
-    yield
-    file.write_bytes(before)
+    try:
+        yield
+    finally:
+        file.write_bytes(before)
 
 
 def other(value: Any) -> Any:
@@ -253,7 +255,7 @@ def test_other_evidence_for_the_same_numbers_is_a_note(two: Path) -> None:
             said, [note] = noticed(two)
         assert said == ""
         assert "when other evidence was known for the same numbers (rests_on)" in note
-        older["summary"]["updates"] = -1
+        older["summary"]["updates"] += 1
         with edited(file, json.dumps(older).encode()):
             assert "summary.updates (" in compared(two)[0]
 

@@ -1,0 +1,179 @@
+"""Shapes of manifests: the keys that one has, and what may stand under each.
+
+A key is required where the first results had it already; one that came later is not, so that older
+results are still read. Of a summary's figures the dictionary of columns says what they may be.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import Field, GetCoreSchemaHandler, GetPydanticSchema, TypeAdapter
+from pydantic_core import CoreSchema
+from typing_extensions import TypedDict
+
+from asyncdp_sim.columns import Column, summary
+from asyncdp_sim.columns.entry import ANY, COUNT, NEVER, NUMBER, OR_INFINITE, TEXT, YES
+from asyncdp_sim.columns.of_summary import SPREAD
+from asyncdp_sim.spec import Count, Finite, NonNegative
+
+SCHEMA = 1
+"""Version of the format of results."""
+
+AT_FIRST = (
+    "updates", "simulated_time", "throughput", "utilisation", "collision_rate", "refusal_rate",
+    "mean_staleness", "p_repeat", "p_repeat_uniform", "clip_count", "psi_final", "max_spent_ratio",
+    "private", "epsilon_true", "bound_exceeded", "timing_accounted", "not_for_release",
+)  # fmt: skip
+"""What every summary has; all else came later, or is there where it was asked for."""
+
+Infinity = Literal["inf", "-inf"]
+"""As JSON has it."""
+Number = Finite | Infinity
+Whole = Annotated[int, Field(ge=0, lt=2**63)]
+CellName = Annotated[str, Field(pattern="^cell-[0-9]{4,}$")]
+Span = Annotated[list[Finite], Field(min_length=2, max_length=2)]
+Texts = dict[str, str]
+
+
+class Kept(TypedDict):
+    """Keys of every manifest: what made a result, and what its reader must know."""
+
+    schema: Literal[1]
+    scenario: dict[str, Any]
+    digest: str
+    seed: Whole
+    versions: Texts
+    fingerprints: dict[str, Any]
+    warnings: list[str]
+    warning_fields: NotRequired[list[dict[str, Any]]]
+    git_commit: NotRequired[str | None]
+    cpu_features: NotRequired[list[str]]
+    label: NotRequired[str]
+
+
+class Expected(TypedDict):
+    """A prediction of one figure."""
+
+    quantity: str
+    value: Number | None
+    formula: str
+    reason: str
+    low: NotRequired[Number | None]
+    high: NotRequired[Number | None]
+
+
+class OfKind(TypedDict):
+    """The basis of one kind in a scenario."""
+
+    at: str
+    kind: str
+    basis: str
+    oracles: list[str]
+
+
+class OfFigure(TypedDict):
+    """The basis of one figure."""
+
+    figure: str
+    basis: str
+    why: str
+
+
+class Grounds(TypedDict):
+    """The basis of a run's numbers: of its kinds, and of what they make together."""
+
+    kinds: list[OfKind]
+    together: list[OfFigure]
+
+
+class Excess(TypedDict):
+    """The time by which exchanges of a rehearsal outlasted their sleep, in milliseconds."""
+
+    mean: Finite | None
+    median: Finite | None
+    q90: Finite | None
+    largest: Finite | None
+
+
+class Machine(TypedDict):
+    """The machine on which a rehearsal ran."""
+
+    unit_seconds: Finite
+    null_excess_ms: Finite
+    excess_ms: Excess
+    restarts: Whole
+
+
+def _summary(_: object, to_schema: GetCoreSchemaHandler) -> CoreSchema:
+    """Return the shape of a summary: a table of figures, of which some are tables of their own."""
+    flat: dict[str, Any] = {"intervals": dict[str, Span | None]}
+    inner: dict[str, dict[str, Any]] = {}
+    for name, column in summary().items():
+        group, _, part = name.rpartition(".")
+        (inner.setdefault(group, {}) if group else flat)[part] = _of_figure(column)
+    for group, parts in inner.items():
+        flat[group] = _table({each: (of, each in SPREAD) for each, of in parts.items()})
+    return to_schema(_table({each: (of, each in AT_FIRST) for each, of in flat.items()}))
+
+
+def _of_figure(column: Column) -> Any:
+    """Return the type of a figure, by the dictionary's words for its domain."""
+    others = {COUNT: Whole, NUMBER: Whole, YES: bool, TEXT: str}
+    signed = column.domain.startswith(ANY)
+    found: Any = others.get(column.domain, Finite if signed else NonNegative)
+    if column.domain.endswith(OR_INFINITE):
+        found = found | Infinity
+    return found if column.null == NEVER else found | None
+
+
+def _table(keys: Mapping[str, tuple[Any, bool]]) -> Any:
+    """Return a table's type, from each key to what stands there and whether it must."""
+    types = {key: of if must else NotRequired[of] for key, (of, must) in keys.items()}
+    return TypedDict("_Table", types)  # type: ignore[operator]
+
+
+class KeptOfRun(Kept):
+    """Keys of the manifest of a run, or of a sweep's cell."""
+
+    fingerprints: Texts
+    summary: Annotated[dict[str, Any], GetPydanticSchema(_summary)]
+    replicates: Annotated[list[Count], Field(min_length=1)]
+    network: NotRequired[str]
+    events: NotRequired[bool]
+    columns: NotRequired[list[str]]
+    owner_names: NotRequired[list[str]]
+    constants: NotRequired[dict[str, Number | None]]
+    loop: NotRequired[str | None]
+    measured: NotRequired[Machine]
+    predictions: NotRequired[list[Expected]]
+    rests_on: NotRequired[Grounds]
+    target_unit: NotRequired[str]
+
+
+class Part(TypedDict):
+    """The cells and traces of a sweep that some versions have made, which may be unknown."""
+
+    versions: Texts | None
+    made: list[str]
+
+
+class KeptOfSweep(Kept):
+    """Keys of the manifest of a whole sweep."""
+
+    fingerprints: dict[CellName, Texts]
+    cells: Count
+    failed: NotRequired[dict[CellName, str]]
+    mixed_versions: NotRequired[list[Part]]
+
+
+@cache
+def of_sweep() -> TypeAdapter[KeptOfSweep]:
+    """Return what holds a sweep's manifest to its shape."""
+    return TypeAdapter(KeptOfSweep)
+
+
+@cache
+def of_run() -> TypeAdapter[KeptOfRun]:
+    """Return what holds a run's manifest to its shape."""
+    return TypeAdapter(KeptOfRun)
