@@ -1,6 +1,6 @@
 """``asyncdp plot``: figures of results."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -62,7 +62,7 @@ def draw(place: Path) -> None:
     studied = _studied(place)  # a manifest that is damaged is told before anything is drawn
     from asyncdp_sim.figures.named import draw_named  # imports matplotlib, which takes its time
 
-    tell(place, draw_named(place))
+    tell(place, draw_named(place), studied)
 
 
 @contextmanager
@@ -74,10 +74,10 @@ def drawing(*, asked: bool, workers: int) -> Iterator[Callable[[Path], None]]:
     from asyncdp_sim.drawing import artists
 
     with artists(workers) as ready:
-        yield lambda place: tell(place, ready.draw(place))
+        yield lambda place: tell(place, ready.draw(place), _studied(place))
 
 
-def tell(place: Path, drawing: "Drawing | DrawnFiles") -> None:
+def tell(place: Path, drawing: "Drawing | DrawnFiles", studied: Sequence[str]) -> None:
     """Print the paths of figures, and what was not drawn."""
     typer.echo("\n".join(map(str, drawing.pictures)))
     for said in drawing.notes:
