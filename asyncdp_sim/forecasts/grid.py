@@ -106,7 +106,8 @@ def grid(
         dataset, several = None, list[Population]()
         for place in places:
             values, cell = cells[place]
-            known = population(cell, moments, private=private, dataset=dataset)
+            like = several[-1].problem if len(several) > 0 else None
+            known = population(cell, moments, private=private, dataset=dataset, like=like)
             found[place], dataset = _point(values, known, own, heterogeneity), known.dataset
             several.append(known)
             advance(1)
