@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.evidence.exact_moments import nonlinear, out_of_order
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from asyncdp_sim.figures.sweeps.psi_lines import series_of, slope
 from asyncdp_sim.figures.sweeps.psi_surface import Reference
@@ -112,6 +113,9 @@ _FORECASTS: dict[tuple[str, tuple[str, ...]], tuple[tuple[float, float], ...]] =
 
 def _forecast(directory: Path, settings: tuple[str, ...]) -> tuple[tuple[float, float], ...]:
     scenario, _ = load(directory / "scenario.toml", settings)
+    cells = [scenario.cell(values) for values in scenario.grid()]
+    if all(len(nonlinear(cell) + out_of_order(cell)) > 0 for cell in cells):
+        return ((nan, nan),) * len(cells)  # whatever the records are, which are not drawn
     points = grid(scenario, moments="own", private=True, shared=_SHARED)
     return tuple(
         (nan if p.psi is None else p.psi, nan if p.noise_free is None else p.noise_free)
