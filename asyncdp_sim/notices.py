@@ -110,7 +110,7 @@ class Notice:
     @classmethod
     def revived(cls, content: Mapping[str, Any]) -> Self:
         """Return the record that a result's manifest holds."""
-        return cls(**{name: _field(value) for name, value in content.items() if name != "kind"})
+        return cls(**{name: field(value) for name, value in content.items() if name != "kind"})
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Noted(Notice):
     @classmethod
     def revived(cls, content: Mapping[str, Any]) -> Self:
         """Return the record that a result's manifest holds."""
-        values = ((name, _field(value)) for name, value in content["values"].items())
+        values = ((name, field(value)) for name, value in content["values"].items())
         return cls(content["sentence"], tuple(values))
 
 
@@ -200,7 +200,7 @@ def plain(value: Any) -> Any:
     return [value.low, value.high] if isinstance(value, CellRange) else value
 
 
-def _field(value: Any) -> Any:
+def field(value: Any) -> Any:
     """Return a field of one result's manifest as it was: a list is the two ends of a span."""
     if isinstance(value, Mapping):
         return Listed(tuple(value["first"]), value["more"])

@@ -68,6 +68,7 @@ def grid(
     private: bool = False,
     heterogeneity: float | None = None,
     redraws: int = REDRAWS,
+    shared: Recursions | None = None,
     progress: Progress | None = None,
 ) -> list[Point]:
     """Forecast every cell of a scenario's sweep by exact moments; nothing is simulated.
@@ -80,6 +81,8 @@ def grid(
         As for :func:`asyncdp_sim.forecasts.forecast`.
     redraws : int
         How often what is uncertain about a stand-in is drawn again; 0 for not at all.
+    shared : Recursions, optional
+        What other grids have run; no bit depends on it.
     progress : Progress, optional
         Told how many cells are done.
 
@@ -96,14 +99,16 @@ def grid(
     alike: dict[str, list[int]] = {}
     for place, (_, cell) in enumerate(cells):
         alike.setdefault(_data(cell), []).append(place)
-    shared, found = Recursions(), dict[int, Point]()
+    own = Recursions() if shared is None else Recursions(shared.known)
+    found = dict[int, Point]()
     advance = counted(progress, "forecasting: cells", len(cells))
     for places in alike.values():  # cells with the same records, which may be large
         dataset, several = None, list[Population]()
         for place in places:
             values, cell = cells[place]
-            known = population(cell, moments, private=private, dataset=dataset)
-            found[place], dataset = _point(values, known, shared, heterogeneity), known.dataset
+            like = several[-1].problem if len(several) > 0 else None
+            known = population(cell, moments, private=private, dataset=dataset, like=like)
+            found[place], dataset = _point(values, known, own, heterogeneity), known.dataset
             several.append(known)
             advance(1)
         points = [found[place] for place in places]

@@ -68,7 +68,12 @@ def choosing(scenario: Scenario, known: Population) -> Scenario:
 
 
 def population(
-    scenario: Scenario, moments: Moments, *, private: bool, dataset: Dataset | None = None
+    scenario: Scenario,
+    moments: Moments,
+    *,
+    private: bool,
+    dataset: Dataset | None = None,
+    like: Problem | None = None,
 ) -> Population:
     """Return what a forecast is made from.
 
@@ -84,6 +89,8 @@ def population(
         Whether a real table may be read. If not, its synthetic twin stands in.
     dataset : Dataset, optional
         The records, where they are at hand already.
+    like : Problem, optional
+        One that may be about the same records: θ* is not looked for again then.
 
     Raises
     ------
@@ -103,7 +110,7 @@ def population(
         words = data.twin_words
     with one_thread():
         dataset = build_dataset(scenario) if dataset is None else dataset
-        problem = prepare(scenario, dataset)
+        problem = prepare(scenario, dataset, like)
     objective, judge = problem.task.objective.second_moments, problem.task.objective.judge
     alike = moments == "common" or (moments is None and dataset.real)
     if objective is not None and alike:

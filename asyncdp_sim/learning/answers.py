@@ -74,7 +74,13 @@ class Answers:
 
     def give(self, turn: Turn, points: Array) -> Array:
         """Return the answers that the learner takes, shape (r, size)."""
-        answers = self.sent(turn, points)
+        return self._taken(turn, self.sent(turn, points))
+
+    def made_of(self, exact: Array, turn: Turn) -> Array:
+        """Return the same where an answer is one gradient, and the exact ones are at hand."""
+        return self._taken(turn, self._hidden(turn, exact, self._noise.following(turn.rows)))
+
+    def _taken(self, turn: Turn, answers: Array) -> Array:
         for change in self._changes:
             answers = change(turn.owners, answers)
         return answers

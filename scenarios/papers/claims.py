@@ -9,7 +9,7 @@ import numpy as np
 
 from asyncdp_sim.figures.kit.source import Sweep
 from scenarios.papers.exact import expected
-from scenarios.papers.resampled import held, standard_error
+from scenarios.papers.resampled import Redraws, held, standard_error
 
 Verdict = Literal["agrees", "differs", "fails"]
 Measure = Callable[..., float]
@@ -131,18 +131,19 @@ def judge(
 ) -> list[Judged]:
     """Return the verdicts on a figure's claims of one variant, from sweeps by variant."""
     found, kept = [], {name: held(sweep) for name, sweep in swept.items()}
+    redraws = Redraws()
     for claim in claims:
         needed = (variant, *claim.beside)
         if variant in claim.variants and all(each in kept for each in needed):
             sweeps = [kept[each] for each in needed]
-            ours, error = measured(claim, sweeps)
+            ours, error = measured(claim, sweeps, redraws)
             verdict, because = _verdict(claim, ours, sweeps)
             told = (claim.quantity, claim.published, ours, verdict, because, error)
             found.append(Judged(figure, variant, *told))
     return found
 
 
-def measured(claim: Claim, swept: Sequence[Sweep]) -> tuple[float, float | None]:
+def measured(claim: Claim, swept: Sequence[Sweep], redraws: Redraws) -> tuple[float, float | None]:
     """Return what a claim measures, and its standard error."""
     known = [expected(sweep) for sweep in swept] if claim.of_means else []
     exact = [each for each in known if each is not None]
@@ -150,7 +151,7 @@ def measured(claim: Claim, swept: Sequence[Sweep]) -> tuple[float, float | None]
         ours = float(claim.measure(*exact))
         if not isnan(ours):
             return ours, 0.0
-    return float(claim.measure(*swept)), standard_error(claim.measure, swept)
+    return float(claim.measure(*swept)), standard_error(claim.measure, swept, redraws)
 
 
 def _verdict(claim: Claim, ours: float, swept: Sequence[Sweep]) -> tuple[Verdict, str]:

@@ -1,7 +1,6 @@
 """The exact forecast beside what a sweep measured."""
 
 from dataclasses import dataclass, replace
-from functools import cache
 from math import isfinite, nan
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.evidence.exact_moments import nonlinear, out_of_order
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from asyncdp_sim.figures.sweeps.psi_lines import series_of, slope
 from asyncdp_sim.figures.sweeps.psi_surface import Reference
 from asyncdp_sim.forecasts import grid
+from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.scenario import load
 
@@ -98,18 +99,24 @@ def _clipped(sweep: Sweep) -> bool:
 
 def _moments(sweep: Sweep, settings: tuple[str, ...]) -> dict[int, tuple[float, float]]:
     """Return E ψ at the end by number of cell, with noise and without."""
-    name = str(read_manifest(sweep.directory)["digest"])
-    return dict(enumerate(_forecast(sweep.directory.resolve(), name, settings)))
+    name = (str(read_manifest(sweep.directory)["digest"]), settings)
+    if name not in _FORECASTS:
+        _FORECASTS[name] = _forecast(sweep.directory, settings)
+    return dict(enumerate(_FORECASTS[name]))
 
 
-@cache
-def _forecast(
-    directory: Path,
-    digest: str,  # noqa: ARG001  (tells apart what has been written into one directory)
-    settings: tuple[str, ...],
-) -> tuple[tuple[float, float], ...]:
+_SHARED = Recursions()
+"""What has been run for one figure, and serves others of the same records and network."""
+_FORECASTS: dict[tuple[str, tuple[str, ...]], tuple[tuple[float, float], ...]] = {}
+"""By the scenario's digest, wherever its results lie: figures may have a scenario in common."""
+
+
+def _forecast(directory: Path, settings: tuple[str, ...]) -> tuple[tuple[float, float], ...]:
     scenario, _ = load(directory / "scenario.toml", settings)
-    points = grid(scenario, moments="own", private=True)
+    cells = [scenario.cell(values) for values in scenario.grid()]
+    if all(len(nonlinear(cell) + out_of_order(cell)) > 0 for cell in cells):
+        return ((nan, nan),) * len(cells)  # whatever the records are, which are not drawn
+    points = grid(scenario, moments="own", private=True, shared=_SHARED)
     return tuple(
         (nan if p.psi is None else p.psi, nan if p.noise_free is None else p.noise_free)
         for p in points

@@ -1,7 +1,8 @@
 """Uncertainty of a measure of a sweep: its replicates drawn again, the same in all cells."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,19 @@ class Held(Result):
     ----------
     known : dict
         Columns by table and name, as far as they have been read.
+    ends : dict
+        Columns of the curve at the last record of every replicate, by name, as far as asked for.
     """
 
     known: dict[tuple[str, str], npt.NDArray[Any]] = field(default_factory=dict, compare=False)
+    ends: dict[str, npt.NDArray[Any]] = field(default_factory=dict, compare=False)
+
+    def last(self, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
+        """Return columns of the curve at the last record of every replicate, shape (R,) each."""
+        missing = [column for column in wanted if column not in self.ends]
+        if len(missing) > 0:
+            self.ends.update(zip(missing, super().last(*missing), strict=True))
+        return tuple(self.ends[column] for column in wanted)
 
     def columns(self, name: str, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
         """Return columns of a table as arrays."""
@@ -53,10 +64,24 @@ class Redrawn(Result):
     @property
     def summary(self) -> dict[str, Any]:
         """The origin's, with ψ at the end of these replicates."""
+        return {**self.origin.summary, "psi_final": self._spread}
+
+    @cached_property
+    def _spread(self) -> dict[str, float]:
         psi = psi_of_replicates(self)
         low, middle, high = np.quantile(psi, (0.25, 0.5, 0.75))
         spread = {"mean": psi.mean(), "median": middle, "q25": low, "q75": high}
-        return {**self.origin.summary, "psi_final": {k: float(v) for k, v in spread.items()}}
+        return {name: float(value) for name, value in spread.items()}
+
+    def last(self, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
+        """Return columns of the curve at the last record of every replicate, in the order drawn."""
+        (replicate,) = self.origin.last("replicate")
+        drawn = np.array(self.origin.replicates)[list(self.places)]
+        rows = np.searchsorted(replicate, drawn)
+        return tuple(
+            np.arange(len(rows)) if column == "replicate" else values[rows]
+            for column, values in zip(wanted, self.origin.last(*wanted), strict=True)
+        )
 
     def columns(self, name: str, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
         """Return columns of a table, replicates in the order drawn and numbered anew."""
@@ -92,7 +117,38 @@ def redrawn(sweep: Sweep, places: Sequence[int]) -> Sweep:
     return _with(sweep, lambda each: Redrawn(each.directory, each.manifest, each, chosen))
 
 
-def standard_error(measure: Callable[..., float], swept: Sequence[Sweep]) -> float | None:
+class Redraws:
+    """The redraws of sweeps, which are the same for all measures: each is made once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, tuple[int, ...]], tuple[Sweep, list[Sweep]]] = {}
+
+    def of(self, swept: Sequence[Sweep]) -> Iterator[tuple[Sweep, ...]]:
+        """Yield sweeps side by side as if their cells had had other replicates."""
+        counts = tuple(sorted({_count(sweep) for sweep in swept}))
+        return zip(*(self._again(sweep, counts) for sweep in swept), strict=True)
+
+    def _again(self, sweep: Sweep, counts: tuple[int, ...]) -> list[Sweep]:
+        name = (id(sweep), counts)
+        if name not in self._known:
+            again = [redrawn(sweep, each[_count(sweep)]) for each in _drawn(counts)]
+            self._known[name] = (sweep, again)  # as long as it is held, no other has its id
+        return self._known[name][1]
+
+
+@cache
+def _drawn(counts: tuple[int, ...]) -> tuple[dict[int, list[int]], ...]:
+    """Return the replicates of each redraw, by how many there are."""
+    generator = np.random.default_rng(SEED)
+    return tuple(
+        {count: generator.integers(0, count, count).tolist() for count in counts}
+        for _ in range(DRAWS)
+    )
+
+
+def standard_error(
+    measure: Callable[..., float], swept: Sequence[Sweep], redraws: Redraws | None = None
+) -> float | None:
     """Return the standard error of a measure over replicates (bootstrap, Efron 1979).
 
     Replicate r shares its noise and its owners' order between cells, and of variants that have as
@@ -100,15 +156,10 @@ def standard_error(measure: Callable[..., float], swept: Sequence[Sweep]) -> flo
     a measure that is the same whichever replicates are drawn, of a single replicate, and where a
     redraw is not finite.
     """
-    counts = [len(replicates(sweep.cells[0].result)) for sweep in swept]
-    if min(counts) < 2:
+    if min(map(_count, swept)) < 2:
         return None
-    generator, found = np.random.default_rng(SEED), []
-    for _ in range(DRAWS):
-        places = {count: generator.integers(0, count, count) for count in sorted(set(counts))}
-        again = [redrawn(sweep, places[n].tolist()) for sweep, n in zip(swept, counts, strict=True)]
-        found.append(measure(*again))
-    known = np.array(found)
+    again = Redraws() if redraws is None else redraws
+    known = np.array([measure(*sweeps) for sweeps in again.of(swept)])
     if not np.isfinite(known).all() or np.ptp(known) == 0:
         return None
     return float(known.std(ddof=1))
@@ -117,6 +168,10 @@ def standard_error(measure: Callable[..., float], swept: Sequence[Sweep]) -> flo
 def replicates(result: Result) -> list[int]:
     """Return a result's replicates; of a cell put together by hand there may be none."""
     return [int(each) for each in result.manifest.get("replicates", [])]
+
+
+def _count(sweep: Sweep) -> int:
+    return len(replicates(sweep.cells[0].result))
 
 
 def _with(sweep: Sweep, change: Callable[[Result], Result]) -> Sweep:

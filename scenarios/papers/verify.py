@@ -3,6 +3,7 @@
 import shutil
 import textwrap
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -15,6 +16,9 @@ from asyncdp_sim.provenance import described, digest
 from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.folder import Folder
+from asyncdp_sim.sweeps.grid import grid
+from asyncdp_sim.threads import one_thread
 from asyncdp_sim.words import SCREEN
 from scenarios.papers.claims import Judged, judge
 from scenarios.papers.differences import (
@@ -31,9 +35,12 @@ HEADER = (
     "figure", "variant", "quantity", "published", "ours", "error", "ratio", "verdict", "because",
 )  # fmt: skip
 """``error`` is the standard error of ours over replicates: 0 of exact expectations."""
+WHOLE = "runs.parquet"
+"""What traces have that are kept whole, to learn over."""
 ALIKE = "settings other than as published: none"
 
 
+@one_thread()
 def verify(
     figures: Sequence[PaperFigure],
     out: Path,
@@ -76,7 +83,7 @@ def verify(
     """
     found: list[Judged] = []
     beside: list[tuple[object, ...]] = []
-    runs: dict[str, Path] = {}
+    runs, traces = dict[str, Path](), dict[str, Path]()
     for figure in figures:
         for statement in figure.printed:
             say("\n".join(_wrapped(f"{figure.source}: {statement}")))
@@ -86,7 +93,7 @@ def verify(
             scenario = figure.scenario(variant, full=full, more=more)
             directory = out / figure.name / variant
             with watch() as progress:
-                origin = _run(scenario, directory, workers, runs, progress)
+                origin = _run(scenario, directory, workers, runs, traces, progress)
             swept[variant] = Sweep.read(directory)
             drawn, folder = figure.pictures(swept[variant]), directory / "figures"
             for picture in drawn:
@@ -112,9 +119,13 @@ def _run(
     directory: Path,
     workers: int,
     runs: dict[str, Path],
+    traces: dict[str, Path],
     progress: Progress | None,
 ) -> str:
-    """Run a sweep, unless its very result is there already or in ``runs``; return where from."""
+    """Run a sweep, unless its very result is there already or in ``runs``; return where from.
+
+    Networks whose traces are in ``traces`` are not simulated again.
+    """
     name, manifest = digest(described(scenario)), directory / "manifest.json"
     if manifest.exists() and read_manifest(directory)["digest"] == name:
         origin = ", runs of earlier on"
@@ -125,10 +136,26 @@ def _run(
         partial.rename(directory)
         origin = f", the runs of {runs[name].parent.name} {runs[name].name}"
     else:
+        _begin(scenario, directory, traces)
         sweep(scenario, directory, workers=workers, progress=progress)
         origin = ""
     runs.setdefault(name, directory)
+    for kept in directory.glob(f"traces/*/{WHOLE}"):
+        traces.setdefault(kept.parent.name, kept.parent)
     return origin
+
+
+def _begin(scenario: Scenario, directory: Path, traces: dict[str, Path]) -> None:
+    """Begin a sweep with such traces as its cells share, and others have simulated before."""
+    shared = Counter(cell.network for cell in grid(scenario))
+    known = [network for network, cells in shared.items() if cells > 1 and network in traces]
+    if len(known) == 0 or directory.exists():
+        return
+    Folder(directory).begin(scenario)
+    for network in known:
+        partial = directory / "traces" / f".partial-{network}"
+        shutil.copytree(traces[network], partial)
+        partial.rename(partial.with_name(network))
 
 
 def table(found: Sequence[Judged]) -> list[tuple[object, ...]]:

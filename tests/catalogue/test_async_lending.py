@@ -3,19 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from asyncdp_sim import sweeps
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from asyncdp_sim.figures.sweeps.psi_surface import Reference
 from asyncdp_sim.forecasts.exact.assumptions import RARE
+from asyncdp_sim.network import Network
 from asyncdp_sim.theory.moments.releases import Releases
+from asyncdp_sim.trace import Trace
 from scenarios import entry
 from scenarios.papers.claims import Judged
-from scenarios.papers.figure import AS_PUBLISHED, EVERY, SOUND, PaperFigure
+from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND, PaperFigure
 from scenarios.papers.lending import reasons
 from scenarios.papers.lending.claims import PROMISE, SOUND_OVER_EXACT
 from scenarios.papers.lending.figures import FIGURES
@@ -126,6 +130,27 @@ def test_it_is_run_drawn_and_judged(name: str, variants: tuple[str, ...], tmp_pa
         assert drawn == {"captions.md", *files}
     promised = [each.ours for each in found if each.quantity == PROMISE[0].quantity]
     assert promised == [float(variant == SOUND) for variant in variants]
+
+
+def test_variants_with_one_network_simulate_it_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulated, simulate = [], sweeps.simulate_some
+
+    def counted(network: Network, seed: int, numbers: Sequence[int]) -> list[Trace]:
+        simulated.append(network)
+        return simulate(network, seed, numbers)
+
+    monkeypatch.setattr(sweeps, "simulate_some", counted)
+    asked: dict[str, Any] = {"full": False, "workers": 1, "more": (*FEW, *QUICK["async-05"])}
+    figure = [NAMED["async-05"]]
+    verify(figure, tmp_path / "both", variants=(AS_PUBLISHED, AS_WRITTEN), say=str, **asked)
+    assert len(simulated) == 1
+    verify(figure, tmp_path / "alone", variants=(AS_WRITTEN,), say=str, **asked)
+    assert len(simulated) == 2
+    for one in (tmp_path / "alone" / "async-05" / AS_WRITTEN).rglob("*"):
+        other = tmp_path / "both" / one.relative_to(tmp_path / "alone")
+        assert one.is_dir() or one.read_bytes() == other.read_bytes(), one
 
 
 def test_figure_5_has_the_published_law(tmp_path: Path) -> None:

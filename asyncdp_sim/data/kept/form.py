@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data.dataset import Dataset
-from asyncdp_sim.notices import Counted
+from asyncdp_sim.notices import Counted, field, plain
 from asyncdp_sim.on_disk import from_json
 
 Numbers = npt.NDArray[Any]
@@ -97,7 +97,8 @@ def _plain(value: Any, arrays: list[Numbers]) -> Any:
     if isinstance(value, tuple):
         return [_plain(each, arrays) for each in value]
     if isinstance(value, Counted):
-        return {"sentence": value.sentence, "numbers": value.fields}
+        numbers = {name: plain(each) for name, each in value.fields.items()}
+        return {"sentence": value.sentence, "numbers": numbers}
     return value
 
 
@@ -107,5 +108,6 @@ def _revived(value: Any, arrays: list[Numbers]) -> Any:
     if isinstance(value, dict):
         if "array" in value:
             return arrays[value["array"]]
-        return Counted(value["sentence"], **value["numbers"])
+        numbers = {name: field(each) for name, each in value["numbers"].items()}
+        return Counted(value["sentence"], **numbers)
     return value

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,9 +38,9 @@ def drawn_once(
     draw : callable
         Draws them.
     """
-    if records is None or isinstance(streams, Scope) or not _ours(recipe):
+    if isinstance(streams, Scope) or not _ours(recipe):
         return draw()
-    if 8 * (features + 1) * sum(records) < LEAST:
+    if records is not None and _bytes(features, records) < LEAST:
         return draw()
     asked = (recipe.model_dump(mode="json"), n_owners, records, streams.seed)
     said = json.dumps([*asked, made_by()], sort_keys=True)
@@ -48,8 +48,14 @@ def drawn_once(
     found = kept.get(key)
     if found is None:
         found = draw()
-        kept.put(key, found)
+        if _bytes(features, found.records) >= LEAST:  # how many may be known only now
+            kept.put(key, found)
     return found
+
+
+def _bytes(features: int, records: Sequence[int]) -> int:
+    """Return how much records of these sizes take, their targets among them."""
+    return 8 * (features + 1) * sum(records)
 
 
 def _ours(recipe: Kind) -> bool:

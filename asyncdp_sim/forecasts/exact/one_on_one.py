@@ -73,9 +73,15 @@ class Recursions:
 
     Second moments are affine in the noise variances: where all owners' are in proportion to those
     of a scenario that differs in its budgets alone, nothing needs to be run again.
+
+    Attributes
+    ----------
+    known : dict
+        Moments by all that they are of. Where several have the same of it, none runs again what
+        another has run; which others there were changes no bit.
     """
 
-    _quiet: dict[str, Moments] = field(default_factory=dict)
+    known: dict[str, Moments] = field(default_factory=dict)
     _loud: dict[str, list[tuple[Array, Moments]]] = field(default_factory=dict)
 
     def expect(self, known: Population, objective: Quadratic, chosen: Array) -> ExpectedMoments:
@@ -106,36 +112,34 @@ class Recursions:
             return ExpectedMoments(
                 moments(process, noise.variance, **how), moments(process, **how), judge
             )
-        key = digest(
-            {
-                "maps": [process.factor.tobytes().hex(), process.drift.tobytes().hex()],
-                "rest": [chosen.tolist(), process.central_factor, process.updates],
-                "start": [algorithm.initial, shape],
-            }
-        )
-        if key not in self._quiet:
-            self._quiet[key] = moments(process, noise=shape, initial=algorithm.initial)
-        quiet, variance = self._quiet[key], noise.variance
+        start = algorithm.initial
+        quiet, variance = self._moments(process, start, "vector", None), noise.variance
         if not np.any(variance > 0):
             return ExpectedMoments(quiet, quiet, judge)
-        for former, loud in self._loud.setdefault(key, []):
+        formers = self._loud.setdefault(_named(process, start, shape, None), [])
+        for former, loud in formers:
             share = _proportion(variance, former)
             if share is not None:
                 return ExpectedMoments(_scaled(quiet, loud, share), quiet, judge)
-        return self._run(key, process, variance, shape, algorithm.initial, judge)
+        loud = self._moments(process, start, shape, variance)
+        formers.append((variance, loud))
+        return ExpectedMoments(loud, quiet, judge)
 
-    def _run(
-        self,
-        key: str,
-        process: GossipMap,
-        variance: Array,
-        shape: Shape,
-        initial: Initial,
-        judge: Quadratic,
-    ) -> ExpectedMoments:
-        loud = moments(process, variance, noise=shape, initial=initial)
-        self._loud[key].append((variance, loud))
-        return ExpectedMoments(loud, self._quiet[key], judge)
+    def _moments(
+        self, process: GossipMap, initial: Initial, shape: Shape, variance: Array | None
+    ) -> Moments:
+        """Return moments, run unless they are known."""
+        name = _named(process, initial, shape, variance)
+        if name not in self.known:
+            self.known[name] = moments(process, variance, noise=shape, initial=initial)
+        return self.known[name]
+
+
+def _named(process: GossipMap, initial: Initial, shape: Shape, variance: Array | None) -> str:
+    """Return what tells moments apart from all others: a digest of all that they are of."""
+    said = {name: np.asarray(value).tobytes().hex() for name, value in vars(process).items()}
+    level = None if variance is None else variance.tobytes().hex()
+    return digest(said | {"start": initial, "noise": shape, "variance": level})
 
 
 def process_of(

@@ -107,14 +107,14 @@ def learn(
         loop = numba_loop.LOOP if pays else numpy_loop.LOOP
     watched = any(cell.watch is not None for cell in cells)
     reads = Reads.of(traces) if watched else None
-    held = max(1, BYTES // max(_bytes(cell, owners.shape) for cell in cells))
+    held = max(1, BYTES // max(size_of(cell, owners.shape) for cell in cells))
     for first in range(0, len(cells), held):
         some = cells[first : first + held]
         yield from _learn(owners, updates, some, scopes, loop, reads, advance)
 
 
-def _bytes(cell: CellTask, shape: tuple[int, ...]) -> int:
-    """Return how much a cell takes: its path, its models, second moments, and what is watched."""
+def size_of(cell: CellTask, shape: tuple[int, ...]) -> int:
+    """Return a cell's bytes: its path, its models, second moments, and what is watched."""
     (replicates, horizon), p, n = shape, cell.steps.n_features, cell.reply.noise.scale.size
     numbers = p * (replicates * (horizon // cell.record_every + 2 + n) + n * (p + 1))
     return 8 * (numbers + (0 if cell.watch is None else NUMBERS))

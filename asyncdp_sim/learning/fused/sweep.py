@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from asyncdp_sim.learning.algorithms import Asks
-from asyncdp_sim.learning.fused.learn import CellTask, Scopes, fused, learn
+from asyncdp_sim.learning.fused.learn import BYTES, CellTask, Scopes, fused, learn, size_of
 from asyncdp_sim.learning.objectives import LinearRecords
-from asyncdp_sim.learning.replay import Trajectory, fold
+from asyncdp_sim.learning.replay import Trajectory, alike, fold, fold_together
 from asyncdp_sim.progress import Advance
 from asyncdp_sim.trace import Trace
 
@@ -46,16 +46,39 @@ def replay_together(
         If a trace made its updates of another number of answers than a cell's algorithm does.
     """
     _announce(cells, sum(len(trace.updates) for trace in traces))
-    alike = [fused(traces, cell, asks) for cell in cells]
-    for kind in dict.fromkeys(alike):
-        numbers = [number for number, other in enumerate(alike) if other == kind]
+    kinds = [fused(traces, cell, asks) for cell in cells]
+    for kind in dict.fromkeys(kinds):
+        numbers = [number for number, other in enumerate(kinds) if other == kind]
         if kind is None:
-            for number in numbers:
-                yield number, fold(traces, cells[number], scopes(), asks, advance=advance)
+            yield from _folded(traces, cells, numbers, scopes, asks, advance)
         else:
             some = [cells[number] for number in numbers]
             learned = learn(traces, some, scopes, advance=advance)
             yield from zip(numbers, learned, strict=True)
+
+
+def _folded(
+    traces: Sequence[Trace],
+    cells: Sequence[CellTask],
+    numbers: Sequence[int],
+    scopes: Scopes,
+    asks: Asks,
+    advance: Advance | None,
+) -> Iterator[tuple[int, Trajectory]]:
+    """Fold cells of these numbers, together those that can be, as many as ``BYTES`` hold."""
+    shape = (len(traces), max((trace.n_updates for trace in traces), default=0))
+    kinds = {number: alike(cells[number]) for number in numbers}
+    for kind in dict.fromkeys(kinds.values()):
+        same = [number for number in numbers if kinds[number] == kind]
+        held = max(1, BYTES // max(size_of(cells[number], shape) for number in same))
+        for first in range(0, len(same), 1 if kind is None else held):
+            some = same[first : first + (1 if kind is None else held)]
+            if len(some) == 1:
+                yield some[0], fold(traces, cells[some[0]], scopes(), asks, advance=advance)
+            else:
+                tasks = [cells[number] for number in some]
+                paths = fold_together(traces, tasks, scopes, asks, advance=advance)
+                yield from zip(some, paths, strict=True)
 
 
 def _announce(cells: Sequence[CellTask], answers: int) -> None:

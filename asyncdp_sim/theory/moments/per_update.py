@@ -13,6 +13,7 @@ from asyncdp_sim.theory.formulas.arguments import finite, refused
 from asyncdp_sim.theory.moments.gossip_map import GossipMap
 from asyncdp_sim.theory.moments.sample_spread import SampleSpread
 from asyncdp_sim.theory.moments.update import Deviations, Update
+from asyncdp_sim.threads import one_thread
 
 Array = npt.NDArray[np.float64]
 Initial = Literal["zeros", "ones", "uniform"]
@@ -132,7 +133,8 @@ def moments(
     update = Update.of(process, injected(process, noise_variance, noise), spread)
     now = Deviations.of(*started(process, initial))
     mean, second = [now.central], [now.central_second]
-    with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
+    diverging = np.errstate(over="ignore", invalid="ignore")  # then there is nothing to warn of
+    with one_thread(), diverging:  # several threads wait for each other longer than they work
         for _ in range(process.updates):
             update.advance(now)
             mean.append(now.central)

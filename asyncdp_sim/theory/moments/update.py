@@ -25,6 +25,8 @@ class Deviations:
         U_Lj, entry [:, j, :].
     copies_second : array (N, p, N, p)
         U_ij, entry [i, :, j, :].
+    room : array (2, N p, N p)
+        To work in: to ask for as much anew in every update takes longer than the update.
     """
 
     central: Array
@@ -32,11 +34,14 @@ class Deviations:
     central_second: Array
     cross_second: Array
     copies_second: Array
+    room: Array
 
     @classmethod
     def of(cls, v: Array, u: Array) -> "Deviations":
         """Return them from those of all models together, θ_L first."""
-        return cls(v[0], v[1:], u[0, :, 0], u[0][:, 1:], u[1:, :, 1:].copy())
+        stack = v[1:].size
+        room = np.empty((2, stack, stack))
+        return cls(v[0], v[1:], u[0, :, 0], u[0][:, 1:], u[1:, :, 1:].copy(), room)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,9 +169,10 @@ class Update:
         """Make U_ij what it is after the update."""
         n_owners, p, chance = len(now.copies), len(now.central), self.process.probability
         stack, each, u = n_owners * p, np.arange(n_owners), now.copies_second
-        change = (self.inner @ u.reshape(n_owners, p, stack)).reshape(stack, stack)
+        change, more = now.room
+        np.matmul(self.inner, u.reshape(n_owners, p, stack), out=change.reshape(n_owners, p, stack))
         known = np.concatenate([now.cross_second.reshape(p, stack), now.copies.reshape(1, stack)])
-        change += self.outer @ known
+        change += np.matmul(self.outer, known, out=more)
         flat = u.reshape(stack, stack)
         flat += change
         flat += change.T

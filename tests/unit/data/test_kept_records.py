@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asyncdp_sim.data import Dataset, LendingData
+from asyncdp_sim.data import Dataset, HospitalData, LendingData
 from asyncdp_sim.data.kept import VARIABLE, Cache, origin
 from asyncdp_sim.data.kept.cache import MOST
-from asyncdp_sim.data.splits import Shuffled
+from asyncdp_sim.data.splits import ByColumn, Shuffled
 from asyncdp_sim.notices import Counted
 from asyncdp_sim.streams import Streams
 
@@ -60,6 +60,26 @@ def test_records_that_are_kept_are_those_that_were_drawn(recipe, folder, monkeyp
     monkeypatch.setattr(LendingData, "_drawn", refused)
     assert alike(built(recipe), drawn)
     assert len(list(folder.iterdir())) == 1
+
+
+def discharged(seed=1):
+    recipe = HospitalData(**FEW, split=ByColumn(column="Facility Id", least=10_000))
+    return recipe.build(2, None, Streams(seed))
+
+
+def test_records_are_kept_where_their_number_is_drawn_too(folder, monkeypatch):
+    drawn = discharged()
+    monkeypatch.setattr(HospitalData, "_drawn", refused)
+    assert alike(discharged(), drawn)
+    assert len(list(folder.iterdir())) == 1
+    with pytest.raises(AssertionError, match="drawn again"):
+        discharged(seed=2)
+
+
+def test_few_records_are_not_kept_where_their_number_is_drawn_too(folder, monkeypatch):
+    monkeypatch.setattr(origin, "LEAST", 2**40)
+    discharged()
+    assert not folder.exists()
 
 
 def test_what_is_asked_for_decides_which_records_are_meant(folder, monkeypatch):

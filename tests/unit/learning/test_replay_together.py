@@ -2,19 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.algorithms import AsyncGossip, FedAsync, Setting
+from asyncdp_sim.learning.algorithms import AsyncGossip, FedAsync, ParameterServer, Setting
 from asyncdp_sim.learning.fused import learn as fused_learn
 from asyncdp_sim.learning.fused import numba_loop, numpy_loop
+from asyncdp_sim.learning.fused import sweep as fused_sweep
 from asyncdp_sim.learning.fused.learn import CellTask, fused, learn
 from asyncdp_sim.learning.fused.sweep import replay_together
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import Trajectory, fold, replay
 from asyncdp_sim.learning.reply import Reply, Sample
+from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network.availability import Bernoulli
+from asyncdp_sim.network.protocols import Rounds
 from asyncdp_sim.privacy.mechanisms import (
     DiscreteLaplaceNoise,
     GaussianNoise,
@@ -238,6 +243,75 @@ def test_cells_that_cannot_learn_together_are_replayed_one_by_one(hundred: list[
     assert sorted(found) == list(range(len(mixed)))
     for number, cell in enumerate(mixed):
         same(found[number], fold(several, cell, scopes(4)))
+
+
+def clipped_cells(p: int = 4) -> list[CellTask]:
+    """Cells whose owners clip gradients of the same records: no two are alike otherwise."""
+    clipped = LinearRecords(*records(1, SIZES, p), clip=2.0)
+    plain = cell_task(p)
+    setting = Setting(quadratic(p).weights, p, 40, 0.3, 3.0)
+    cells = [
+        plain,
+        cell_task(p, rho=1e20, theta_max=None, record_every=7),
+        cell_task(p, noise=GaussianNoise(SCALE), initial="ones"),
+        replace(plain, reply=replace(plain.reply, factors=np.array([1.0, -1.0, 1.0]))),
+        replace(plain, steps=FedAsync(step=0.1, mixing=0.9).steps(setting)),
+    ]
+    return [replace(each, reply=replace(each.reply, gradients=clipped)) for each in cells]
+
+
+def test_cells_that_clip_the_same_records_are_folded_together(
+    hundred: list[Trace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, cells, gradient = [], clipped_cells(), LinearRecords.gradient
+
+    def counted(self: LinearRecords, owners: Any, points: Any) -> Any:
+        asked.append(len(owners))
+        return gradient(self, owners, points)
+
+    for count in (1, 2, 9, 33):
+        several = hundred[:count]
+        expected = [fold(several, cell, scopes(count)) for cell in cells]
+        with monkeypatch.context() as patch:
+            patch.setattr(LinearRecords, "gradient", counted)
+            found = dict(replay_together(several, cells, partial(scopes, count)))
+        for number, path in enumerate(expected):
+            same(found[number], path)
+        assert asked == [len(cells) * count] * max(trace.n_updates for trace in several)
+        asked.clear()
+
+
+def test_no_bound_on_what_is_folded_together_changes_a_bit(
+    hundred: list[Trace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = clipped_cells()
+    whole = dict(replay_together(hundred[:5], cells, lambda: scopes(5)))
+    for held in (1, 2):
+        size = max(fused_learn.size_of(cell, (5, 40)) for cell in cells)
+        monkeypatch.setattr(fused_sweep, "BYTES", held * size)
+        found = dict(replay_together(hundred[:5], cells, lambda: scopes(5)))
+        for number, path in whole.items():
+            same(found[number], path)
+
+
+def test_rounds_of_different_owners_are_folded_together() -> None:
+    clipped = LinearRecords(*records(1, SIZES, 4), clip=2.0)
+    setting = Setting(quadratic(4).weights, 4, 40, 0.3, 3.0)
+    algorithms = (ParameterServer(step=0.5), ParameterServer(step=0.1, initial="uniform"))
+    cells = [
+        CellTask(each.steps(setting), Reply(clipped, LaplaceNoise(SCALE)), every)
+        for each, every in zip(algorithms, (1, 3), strict=True)
+    ]
+    network = Network(
+        answers_allowed=(30, 20, 10), updates=30, answers_per_update=None, protocol=Rounds(),
+        availability=Bernoulli(probability=0.6),
+    )  # fmt: skip
+    streams = Streams(3)
+    several = [simulate(network, streams.within("replicate", r)) for r in range(1, 6)]
+    assert len({len(trace.updates) for trace in several}) > 1
+    found = dict(replay_together(several, cells, lambda: scopes(5)))
+    for number, cell in enumerate(cells):
+        same(found[number], fold(several, cell, scopes(5)))
 
 
 def test_records_are_told_how_many_gradients_are_to_come(hundred: list[Trace]) -> None:
