@@ -21,6 +21,7 @@ from asyncdp_sim.scenario.owners.counting import count_owners, may_change
 from asyncdp_sim.scenario.owners.participants import Participants
 from asyncdp_sim.scenario.paths import Raw, keys, leaves, set_path
 from asyncdp_sim.scenario.variants import VARIANT
+from asyncdp_sim.scenario.written.parts import listed
 from asyncdp_sim.spec import parse, picked
 from asyncdp_sim.words import html_table
 
@@ -86,7 +87,7 @@ class Scenario(ScenarioFacts):
 
     def plain(self) -> Raw:
         """Return the scenario as TOML-ready tables, with every default filled in."""
-        raw: Raw = _listed(self.model_dump(by_alias=True, exclude_none=True))
+        raw: Raw = listed(self.model_dump(by_alias=True, exclude_none=True))
         return raw if raw["sweep"] else {k: v for k, v in raw.items() if k != "sweep"}
 
     def replace(self, **parts: Any) -> "Scenario":
@@ -126,6 +127,11 @@ class Scenario(ScenarioFacts):
     def _unswept(self) -> "Scenario":
         if len(self.sweep) == 0 and self.owners.counted is None:
             return self
+        return self._one_cell
+
+    @cached_property
+    def _one_cell(self) -> "Scenario":
+        """The same without a sweep, whose parts all cells share."""
         owners = self.owners.model_copy(update={"counted": None})
         return self.model_copy(update={"sweep": {}, "owners": owners})
 
@@ -214,7 +220,7 @@ class Scenario(ScenarioFacts):
             for name, field in type(self).model_fields.items()
             if name not in opened
         }
-        raw |= _listed(unswept.model_dump(by_alias=True, exclude_none=True, include=opened))
+        raw |= listed(unswept.model_dump(by_alias=True, exclude_none=True, include=opened))
         if counted:
             del raw["owners"]["count"]
         return {key: value for key, value in raw.items() if value is not None and key != "sweep"}
@@ -227,11 +233,3 @@ class Scenario(ScenarioFacts):
         twin = self.model_copy()
         twin.__dict__["network"] = network
         return twin
-
-
-def _listed(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _listed(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_listed(inner) for inner in value]
-    return value

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Mapping
 from functools import lru_cache
+from json.encoder import encode_basestring
 from typing import Any
 
 
@@ -20,7 +21,7 @@ def jsonable(value: Any) -> Any:
     return value
 
 
-def laid_out(value: Any, end: str = "\n", depth: int = 2) -> str:
+def laid_out(value: Any, end: str = "\n", depth: int = 3) -> str:
     """Return a value as JSON of several lines; parts that results share are laid out once.
 
     Parameters
@@ -31,25 +32,43 @@ def laid_out(value: Any, end: str = "\n", depth: int = 2) -> str:
     depth : int
         So deep parts are looked at one by one.
     """
-    if depth > 0 and isinstance(value, Mapping) and len(value) > 0:
+    if isinstance(value, Mapping) and len(value) > 0:
         inner = f"{end}  "
-        parts = (
-            f"{inner}{_text(str(key))}: {laid_out(each, inner, depth - 1)}"
-            for key, each in value.items()
-        )
-        return f"{{{','.join(parts)}{end}}}"
+        if all(type(each) in _SINGLE for each in value.values()):
+            return f"{{{inner}{_encoded(_in_rows(inner), value)[1:-1]}{end}}}"
+        if depth > 0:
+            parts = [
+                f"{inner}{encode_basestring(str(key))}: "
+                f"{_text(each) if type(each) in _SINGLE else laid_out(each, inner, depth - 1)}"
+                for key, each in value.items()
+            ]
+            return f"{{{','.join(parts)}{end}}}"
     text = _text(value)
     return _in_lines(text, end) if text[0] in "[{" else text
 
 
 def _text(value: Any) -> str:
-    """Return a value as JSON in one line."""
+    """Return a value as JSON in one line, numbers and texts in a tenth of the encoder's time."""
+    if type(value) is str:
+        return encode_basestring(value)
     if type(value) is int or (type(value) is float and math.isfinite(value)):
-        return repr(value)  # as the encoder writes them, in a tenth of its time
+        return repr(value)
+    if value is None:
+        return "null"
+    return _encoded(_ENCODER, value)
+
+
+def _encoded(encoder: json.JSONEncoder, value: Any) -> str:
     try:
-        return _ENCODER.encode(value)
+        return encoder.encode(value)
     except (TypeError, ValueError):  # mappings that are no dict, and numbers that JSON lacks
-        return _ENCODER.encode(jsonable(value))
+        return encoder.encode(jsonable(value))
+
+
+@lru_cache(maxsize=8)
+def _in_rows(end: str) -> json.JSONEncoder:
+    """Return an encoder that ends a line behind each part of what has no parts of its own."""
+    return json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(f",{end}", ": "))
 
 
 @lru_cache(maxsize=256)
@@ -58,3 +77,5 @@ def _in_lines(text: str, end: str) -> str:
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_SINGLE = frozenset((str, int, float, bool, type(None)))
+"""Types of what has no parts; another may be of such a kind, too, and takes longer to write."""
