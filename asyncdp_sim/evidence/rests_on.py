@@ -74,10 +74,10 @@ def _kinds(spec: Spec, at: str = "") -> Iterator[tuple[str, Kind]]:
         inner = value.values() if isinstance(value, dict) else several
         seen = set[str]()
         for each in inner:
-            if _fields(type(each)) is None:
+            if _fields(each.__class__) is None:
                 continue
             path = f"{at}{name}"
-            if _is_kind(type(each)):
+            if _is_kind(each.__class__):
                 if each.kind in seen:
                     continue
                 yield (path if len(seen) == 0 else f"{path} ({each.kind})"), each
