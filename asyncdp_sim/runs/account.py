@@ -75,7 +75,7 @@ def _look(problem: Problem, traces: Sequence[Trace], learned: Learned) -> Look |
         models = _distinct(np.concatenate([problem.task.objective.optimum[None], starts, models]))
     known = models[np.isfinite(models).all(axis=1)]  # of diverged ones there is a count
     each = longest(records, known, met.largest if begun is None else np.maximum(met.largest, begun))
-    answered = sum(int(trace.ended(*ANSWERED).sum()) for trace in traces)
+    answered = sum(int(np.count_nonzero(trace.came_to(*ANSWERED))) for trace in traces)
     return Look(each, met.queries, answered - met.queries)
 
 
@@ -106,7 +106,10 @@ def owner_columns(
     median, attacker = ledger.median, ledger.attacker
     collided = np.concatenate([trace.ended(ExchangeOutcome.collided) for trace in traces])
     lost = np.concatenate([trace.ended(ExchangeOutcome.lost) for trace in traces])
-    withheld = np.concatenate([trace.ended(ExchangeOutcome.withheld) for trace in traces])
+    withheld = {}
+    if problem.task.trigger is not None:
+        each = np.concatenate([trace.ended(ExchangeOutcome.withheld) for trace in traces])
+        withheld = {"withheld": each.astype(np.int32)}
     return {
         "replicate": np.repeat(np.array(numbers, dtype=np.int32), n_owners),
         "owner": tables["owner"],
@@ -125,7 +128,7 @@ def owner_columns(
         "collided": collided.astype(np.int32),
         "lost": lost.astype(np.int32),
         "online_fraction": tables["online"],
-        **({} if problem.task.trigger is None else {"withheld": withheld.astype(np.int32)}),
+        **withheld,
     }
 
 

@@ -35,7 +35,7 @@ def laid_out(value: Any, end: str = "\n", depth: int = 3) -> str:
     if isinstance(value, Mapping) and len(value) > 0:
         inner = f"{end}  "
         if all(type(each) in _SINGLE for each in value.values()):
-            return f"{{{inner}{_encoded(_in_rows(inner), value)[1:-1]}{end}}}"
+            return _in_rows(value, end)
         if depth > 0:
             parts = [
                 f"{inner}{encode_basestring(str(key))}: "
@@ -65,15 +65,33 @@ def _encoded(encoder: json.JSONEncoder, value: Any) -> str:
         return encoder.encode(jsonable(value))
 
 
-@lru_cache(maxsize=8)
-def _in_rows(end: str) -> json.JSONEncoder:
-    """Return an encoder that ends a line behind each part of what has no parts of its own."""
-    return json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(f",{end}", ": "))
-
-
 @lru_cache(maxsize=256)
 def _in_lines(text: str, end: str) -> str:
-    return json.dumps(json.loads(text), indent=2, ensure_ascii=False).replace("\n", end)
+    return _of_any_depth(json.loads(text), end)
+
+
+def _of_any_depth(value: Any, end: str) -> str:
+    """Return what JSON has said as JSON of several lines."""
+    inner = f"{end}  "
+    if type(value) in _SINGLE or len(value) == 0:
+        return _text(value)
+    if isinstance(value, list):
+        return f"[{inner}{f',{inner}'.join(_of_any_depth(each, inner) for each in value)}{end}]"
+    if all(type(each) in _SINGLE for each in value.values()):
+        return _in_rows(value, end)
+    parts = (f"{_text(key)}: {_of_any_depth(each, inner)}" for key, each in value.items())
+    return f"{{{inner}{f',{inner}'.join(parts)}{end}}}"
+
+
+def _in_rows(value: Any, end: str) -> str:
+    """Return a mapping whose parts have none of their own, each in a line."""
+    inner = f"{end}  "
+    return f"{{{inner}{_encoded(_ending_lines(inner), value)[1:-1]}{end}}}"
+
+
+@lru_cache(maxsize=16)
+def _ending_lines(end: str) -> json.JSONEncoder:
+    return json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(f",{end}", ": "))
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
