@@ -231,8 +231,10 @@ def kind_of(member: type[Spec]) -> str:
     return str(getattr(member, "called", "") if field is None else field.default)
 
 
-def parse(spec: Any, raw: object) -> Any:
+def parse(spec: Any, raw: object, context: object = None) -> Any:
     """Build ``spec`` (a Spec or a discriminated union of them) from plain TOML values.
+
+    Validators are told the ``context``, if any.
 
     Raises
     ------
@@ -242,7 +244,7 @@ def parse(spec: Any, raw: object) -> Any:
     is_spec = isinstance(spec, type) and issubclass(spec, Spec)
     validate = spec.model_validate if is_spec else TypeAdapter(spec).validate_python
     try:
-        return validate(raw)
+        return validate(raw, context=context)
     except ValidationError as error:
         raise SpecError(faults(error, spec, raw)) from None
 

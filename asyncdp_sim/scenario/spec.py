@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from pydantic import model_validator
+from pydantic import ValidationInfo, model_validator
 
 from asyncdp_sim.data import SYNTHETIC, Dataset
 from asyncdp_sim.data.kind import DataKind
@@ -24,6 +24,9 @@ from asyncdp_sim.scenario.variants import VARIANT
 from asyncdp_sim.scenario.written.parts import listed
 from asyncdp_sim.spec import parse, picked
 from asyncdp_sim.words import html_table
+
+_KNOWN_TO_FIT = object()
+"""Tells the validator that parts were found to fit together before."""
 
 
 class Scenario(ScenarioFacts):
@@ -50,8 +53,8 @@ class Scenario(ScenarioFacts):
         return self
 
     @model_validator(mode="after")
-    def _fits_together(self) -> "Scenario":
-        found = conflicts_within(self)
+    def _fits_together(self, info: ValidationInfo) -> "Scenario":
+        found = conflicts_within(self) if info.context is not _KNOWN_TO_FIT else []
         if found:
             raise faults_of(found)
         return self
@@ -182,8 +185,15 @@ class Scenario(ScenarioFacts):
         asked = any(path.split(".")[0] in ("data", VARIANT) for path in self.sweep)
         return asked and any(self.cell(each).data.file is not None for each in self.grid())
 
-    def cell(self, chosen: Mapping[str, Any]) -> "Scenario":
+    def cell(self, chosen: Mapping[str, Any], *, known_to_fit: bool = False) -> "Scenario":
         """Return the scenario of one cell.
+
+        Parameters
+        ----------
+        chosen : mapping
+            The swept paths and their values.
+        known_to_fit : bool
+            Whether it was made before, so that its parts are known to fit together.
 
         Raises
         ------
@@ -204,7 +214,7 @@ class Scenario(ScenarioFacts):
             set_path(Scenario, raw, path, copy.deepcopy(value))
         if self.owners.counted is not None:
             count_owners(raw, self._names_of, otherwise=self.owners.count)
-        cell: Scenario = parse(Scenario, raw)
+        cell: Scenario = parse(Scenario, raw, _KNOWN_TO_FIT if known_to_fit else None)
         return cell._taking_part()
 
     def _open_at(self, sections: set[str]) -> Raw:
