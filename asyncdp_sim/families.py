@@ -95,6 +95,8 @@ def _listed_in(schema: Any) -> Members:
 def _taken(members: Members, given: Any) -> Any:
     """Return the member that is given, or built from its table."""
     listed = tuple(members.values())
+    if type(given) in listed:  # most are: all that cells of a sweep have in common
+        return given
     kind = given.get("kind") if isinstance(given, Mapping) else None
     if isinstance(kind, str) and kind.startswith("python:"):
         with _in_words("kind"):

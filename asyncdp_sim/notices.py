@@ -7,6 +7,7 @@ several cells of a sweep warn of is one record whose numbers are spans.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, ClassVar, Self
 
 
@@ -88,7 +89,7 @@ class Notice:
     @classmethod
     def kind(cls) -> str:
         """Return the name of this warning in a manifest."""
-        return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
+        return _hyphenated(cls.__name__)
 
     def words(self) -> str:
         """Return the sentence."""
@@ -166,6 +167,11 @@ class Counted(str):
 
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
         return (self.sentence,), self.fields
+
+
+@cache
+def _hyphenated(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
 def revived(manifest: Mapping[str, Any]) -> list[Notice]:

@@ -14,7 +14,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -178,6 +178,7 @@ class Place:
             raise self.refused(f"allowed is a file that can be read ({error.strerror})") from None
 
 
+@lru_cache(maxsize=256)  # asked of every kind, for each result
 def is_outside(member: type) -> bool:
     """Return whether a class is not part of the package, so that nobody vouches for it."""
     return member.__module__.partition(".")[0] != __name__.partition(".")[0]

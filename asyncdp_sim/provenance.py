@@ -4,7 +4,7 @@ import hashlib
 import json
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 import asyncdp_sim
 from asyncdp_sim.data.tables.read import source_of
-from asyncdp_sim.scenario import Scenario, jsonable, unplaced
+from asyncdp_sim.scenario import Scenario, jsonable, unplaced, unplaced_json
 from asyncdp_sim.trace import Trace
 
 VERSIONS = "versions.json"
@@ -36,7 +36,7 @@ def placeless(scenario: Scenario) -> dict[str, Any]:
     DataError
         If a data file cannot be read.
     """
-    return unplaced(scenario, cache(lambda path: source_of(path).sha256))
+    return unplaced(scenario, _sha256_of_each())
 
 
 def described(scenario: Scenario) -> dict[str, Any]:
@@ -47,7 +47,14 @@ def described(scenario: Scenario) -> dict[str, Any]:
     DataError
         If the data file cannot be read.
     """
-    return dict(jsonable(placeless(scenario)))
+    if len(scenario.sweep) > 0:
+        return dict(jsonable(placeless(scenario)))
+    return unplaced_json(scenario, _sha256_of_each())
+
+
+def _sha256_of_each() -> Callable[[str], str]:
+    """Return what gives the digest of each file, which it reads once."""
+    return cache(lambda path: source_of(path).sha256)
 
 
 def digest(described_scenario: Mapping[str, Any]) -> str:

@@ -287,8 +287,9 @@ def _write_parquet(sink: Any, tables: Iterator[Any]) -> None:
     import pyarrow.parquet as pq
 
     table = next(tables)
-    memory = pa.BufferOutputStream() if table.nbytes < SMALL else None
-    packed = "none" if table.nbytes < PLAIN else "zstd"
+    size = table.get_total_buffer_size()  # all of it: no column is part of a longer one
+    memory = pa.BufferOutputStream() if size < SMALL else None
+    packed = "none" if size < PLAIN else "zstd"
     with pq.ParquetWriter(memory or sink, table.schema, compression=packed) as file:
         while table is not None:
             file.write_table(table, ROW_GROUP)

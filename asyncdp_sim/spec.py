@@ -5,6 +5,7 @@ reported in our words (see :mod:`asyncdp_sim.faults`).
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, get_args, get_origin
 
 from pydantic import (
@@ -216,7 +217,12 @@ def members(family: Any) -> tuple[type[Kind], ...]:
 
 def member(family: Any, kind: object) -> type[Any] | None:
     """Return the member of a family with this ``kind``; None where it has none."""
-    return next((each for each in members(family) if kind_of(each) == kind), None)
+    return _by_kind(family).get(kind) if isinstance(kind, str) else None
+
+
+@cache
+def _by_kind(family: Any) -> Mapping[str, type[Any]]:
+    return {kind_of(each): each for each in members(family)}
 
 
 def kind_of(member: type[Spec]) -> str:
@@ -225,8 +231,10 @@ def kind_of(member: type[Spec]) -> str:
     return str(getattr(member, "called", "") if field is None else field.default)
 
 
-def parse(spec: Any, raw: object) -> Any:
+def parse(spec: Any, raw: object, context: object = None) -> Any:
     """Build ``spec`` (a Spec or a discriminated union of them) from plain TOML values.
+
+    Validators are told the ``context``, if any.
 
     Raises
     ------
@@ -236,7 +244,7 @@ def parse(spec: Any, raw: object) -> Any:
     is_spec = isinstance(spec, type) and issubclass(spec, Spec)
     validate = spec.model_validate if is_spec else TypeAdapter(spec).validate_python
     try:
-        return validate(raw)
+        return validate(raw, context=context)
     except ValidationError as error:
         raise SpecError(faults(error, spec, raw)) from None
 

@@ -54,16 +54,16 @@ def arrow_array(values: Any, absent: npt.NDArray[np.bool_] | None = None) -> Any
     """
     import pyarrow as pa
 
-    if isinstance(values, pa.Array | pa.ChunkedArray):
+    kind = values.dtype.kind if isinstance(values, np.ndarray) else None
+    if kind is None and isinstance(values, pa.Array | pa.ChunkedArray):
         return values
-    if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf":
+    if kind is None or kind not in "biuf":
         return pa.array(values, from_pandas=True, mask=absent)
-    if absent is None and values.dtype.kind == "f":
+    if absent is None and kind == "f":
         absent = np.isnan(values)
     known = None if absent is None or not absent.any() else _bits(~absent)
-    data = _bits(values) if values.dtype.kind == "b" else pa.py_buffer(np.ascontiguousarray(values))
-    kind = pa.from_numpy_dtype(values.dtype)
-    return pa.Array.from_buffers(kind, len(values), [known, data])
+    data = _bits(values) if kind == "b" else pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [known, data])
 
 
 def arrow_texts(texts: Sequence[str | None]) -> Any:

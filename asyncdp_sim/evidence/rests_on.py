@@ -18,8 +18,8 @@ OUTSIDE = "{} is from outside this package, whose tests know nothing of it"
 MOMENTS = "exact moments of E ψ"
 ORDERED = "moments exact given who updates when: {}"
 CLIPPED_MOMENTS = "moments with clipping, within 6 % where they were tried"
-_NO_SPEC = (str, int, float, type(None))
-"""Most values are of these, which is told sooner than that they are no specification."""
+_NO_SPEC = frozenset((str, int, float, bool, type(None)))
+"""Most values are of these types, which is told sooner than that they are no specification."""
 REPLAYED = "learning inside the network equals replay over its trace; no closed form: {}"
 
 
@@ -66,22 +66,34 @@ def _names(kind: type[Kind]) -> tuple[str, ...]:
 
 def _kinds(spec: Spec, at: str = "") -> Iterator[tuple[str, Kind]]:
     """Yield every kind in a specification by its key path, the first of several alike."""
-    for name in type(spec).model_fields:
-        path, value = f"{at}{name}", getattr(spec, name)
-        if isinstance(value, _NO_SPEC):
+    for name in _fields(type(spec)) or ():
+        value = getattr(spec, name)
+        if type(value) in _NO_SPEC:
             continue
-        several = value if isinstance(value, tuple | list) else [value]
+        several = value if isinstance(value, tuple | list) else (value,)
         inner = value.values() if isinstance(value, dict) else several
         seen = set[str]()
         for each in inner:
-            if isinstance(each, _NO_SPEC) or not isinstance(each, Spec):
+            if _fields(each.__class__) is None:
                 continue
-            if isinstance(each, Kind):
+            path = f"{at}{name}"
+            if _is_kind(each.__class__):
                 if each.kind in seen:
                     continue
                 yield (path if len(seen) == 0 else f"{path} ({each.kind})"), each
                 seen.add(each.kind)
             yield from _kinds(each, f"{path}.")
+
+
+@lru_cache(maxsize=256)  # which takes longer to tell of a class than to look it up
+def _fields(of: type) -> tuple[str, ...] | None:
+    """Return the fields of a specification; None of what is none."""
+    return tuple(of.model_fields) if issubclass(of, Spec) else None
+
+
+@lru_cache(maxsize=256)
+def _is_kind(of: type) -> bool:
+    return issubclass(of, Kind)
 
 
 def _stranger(kinds: dict[str, Kind], sections: tuple[str, ...] | None = None) -> str | None:

@@ -145,6 +145,31 @@ class Watch:
             self._seen[owner].look(points[own])
 
 
+def longest(records: Records, points: Array, least: Array) -> Array:
+    """Return the largest ‖∇ℓ‖ of every owner's records at all of the points, shape (N,).
+
+    Parameters
+    ----------
+    records : Records
+    points : array (q, p)
+        Finite.
+    least : array (N,)
+        Returned where no gradient is larger.
+    """
+    each = measured(records, points, least)
+    if each is None:
+        owners = range(len(records.targets))
+        each = np.array([largest(records, owner, points, least[owner]) for owner in owners])
+    return each
+
+
+def measured(records: Records, points: Array, least: Array) -> Array | None:
+    """Return the same of few records, all measured together; None of many."""
+    every, count = np.arange(len(records.targets)), len(points)
+    owners, each = np.repeat(every, count), np.tile(points, (len(every), 1))
+    return largest_of_each(records, owners, each, least)
+
+
 class _Owner:
     """One owner's records: those that can still matter in a ball, and the largest gradient met."""
 

@@ -8,8 +8,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.columns import arrow_texts
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.learning.objectives.largest import largest, largest_of_each
-from asyncdp_sim.learning.watch import ANSWERED, Met
+from asyncdp_sim.learning.watch import ANSWERED, Met, longest
 from asyncdp_sim.measures.energy import used
 from asyncdp_sim.privacy import Accountant, Guarantee, Ledger, Look, guarantee
 from asyncdp_sim.privacy.accountants.attacker import of_gaussian, of_pure
@@ -69,18 +68,20 @@ def _look(problem: Problem, traces: Sequence[Trace], learned: Learned) -> Look |
     records = problem.task.watched
     if records is None:
         return None
-    places = [problem.task.objective.optimum[None], learned.starts, learned.models]
-    models = np.unique(np.concatenate(places), axis=0)
-    known = models[np.isfinite(models).all(axis=1)]  # of diverged ones there is a count
     met = learned.met or Met(np.zeros(len(records.targets)), 0)
-    every, count = np.arange(len(records.targets)), len(known)
-    each = largest_of_each(
-        records, np.repeat(every, count), np.tile(known, (len(every), 1)), met.largest
-    )
-    if each is None:
-        each = np.array([largest(records, i, known, met.largest[i]) for i in every.tolist()])
-    answered = sum(int(trace.ended(*ANSWERED).sum()) for trace in traces)
+    models, starts = _distinct(learned.models), _distinct(learned.starts)
+    begun = problem.posed.longest_from(starts)
+    if begun is None:
+        models = _distinct(np.concatenate([problem.task.objective.optimum[None], starts, models]))
+    known = models[np.isfinite(models).all(axis=1)]  # of diverged ones there is a count
+    each = longest(records, known, met.largest if begun is None else np.maximum(met.largest, begun))
+    answered = sum(int(np.count_nonzero(trace.came_to(*ANSWERED))) for trace in traces)
     return Look(each, met.queries, answered - met.queries)
+
+
+def _distinct(models: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return each model once; most often all are one, which is told without sorting them."""
+    return models[:1] if (models == models[:1]).all() else np.unique(models, axis=0)
 
 
 def owner_columns(
@@ -105,7 +106,10 @@ def owner_columns(
     median, attacker = ledger.median, ledger.attacker
     collided = np.concatenate([trace.ended(ExchangeOutcome.collided) for trace in traces])
     lost = np.concatenate([trace.ended(ExchangeOutcome.lost) for trace in traces])
-    withheld = np.concatenate([trace.ended(ExchangeOutcome.withheld) for trace in traces])
+    withheld = {}
+    if problem.task.trigger is not None:
+        each = np.concatenate([trace.ended(ExchangeOutcome.withheld) for trace in traces])
+        withheld = {"withheld": each.astype(np.int32)}
     return {
         "replicate": np.repeat(np.array(numbers, dtype=np.int32), n_owners),
         "owner": tables["owner"],
@@ -124,7 +128,7 @@ def owner_columns(
         "collided": collided.astype(np.int32),
         "lost": lost.astype(np.int32),
         "online_fraction": tables["online"],
-        **({} if problem.task.trigger is None else {"withheld": withheld.astype(np.int32)}),
+        **withheld,
     }
 
 
@@ -198,6 +202,8 @@ def summary(
 def spread(psi: npt.NDArray[np.float64]) -> dict[str, float]:
     """Return mean and quartiles; what has overflowed counts as infinite."""
     psi = np.where(np.isnan(psi), np.inf, psi)
+    if len(psi) == 1:  # what all of them are then takes no sorting
+        return dict.fromkeys(("mean", "median", "q25", "q75"), float(psi[0]))
     between: Literal["linear", "nearest"] = "linear" if np.isfinite(psi).all() else "nearest"
     with np.errstate(over="ignore"):
         low, middle, high = np.quantile(psi, (0.25, 0.5, 0.75), method=between)

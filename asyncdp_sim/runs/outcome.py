@@ -145,7 +145,7 @@ class Ready:
         ledger = ledger_of(scenario, dataset, problem, traces)
         judged = judge(scenario, dataset, problem, traces, learned, ledger)
         said = summary(scenario, dataset, learned, judged, ledger)
-        found = asdict(behaved) | said | further
+        found = vars(behaved) | said | further
         if scenario.energy is not None:
             spent = energy_figures(traces, scenario.energy, scenario.network)
             found |= spent | {"intervals": found["intervals"] | spent["intervals"]}

@@ -1,6 +1,5 @@
 """A result directory from what a run gave."""
 
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -130,7 +129,7 @@ def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
         "columns": list(outcome.dataset.columns),
         **({} if len(names) == 0 else {"owner_names": list(names)}),
         "constants": {
-            **asdict(problem.posed.constants),
+            **vars(problem.posed.constants),
             "noise_bound": problem.xi,
             "least_fitness": problem.task.objective.least,
         },

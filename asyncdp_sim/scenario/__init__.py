@@ -12,14 +12,15 @@ from asyncdp_sim.scenario.files import (
     scenario_of,
     toml_value,
     unplaced,
+    unplaced_json,
     with_files,
     without_places,
 )
-from asyncdp_sim.scenario.json_text import jsonable, laid_out
 from asyncdp_sim.scenario.owners.participants import Participants
 from asyncdp_sim.scenario.paths import Raw, leaves
 from asyncdp_sim.scenario.spec import Scenario
 from asyncdp_sim.scenario.variants import spoken
+from asyncdp_sim.scenario.written.json_text import jsonable, laid_out
 from asyncdp_sim.spec import parse
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "spoken",
     "toml_value",
     "unplaced",
+    "unplaced_json",
     "with_files",
     "without_places",
 ]

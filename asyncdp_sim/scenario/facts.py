@@ -1,7 +1,7 @@
 """Facts that follow from the fields of a scenario, before anything runs."""
 
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import numpy.typing as npt
 from numpy import int64
@@ -62,32 +62,40 @@ class ScenarioFacts(DeclaredFields):
     @cached_property
     def network(self) -> Network:
         """The network part: all that a trace depends on, besides the seed."""
+        return Network(**self._of_network())
+
+    def has_network(self, network: Network) -> bool:
+        """Tell whether its network is this one: of the same objects, and of equal counts."""
+        return all(_same(getattr(network, name), part) for name, part in self._of_network().items())
+
+    def _of_network(self) -> dict[str, Any]:
+        """Return the fields of its network."""
         unlike = self.answer_numbers != self.numbers  # queries and answers differ in size
-        return Network(
-            answers_allowed=self._sent_at_most,
-            updates=self.run.updates,
-            answers_per_update=(
+        return {
+            "answers_allowed": self._sent_at_most,
+            "updates": self.run.updates,
+            "answers_per_update": (
                 None if self.protocol.makes_updates else self.algorithm.answers_per_update
             ),
-            until=self.run.until,
-            withholds=self.withholds,
-            stops=self.run.target is not None,
-            answers_once=self.algorithm.answers_once,
-            ties=self.run.ties,
-            clock=self.clock,
-            availability=self.availability,
-            channel=self.channel,
-            latency=self.latency,
-            payload=self.payload,
-            topology=self.topology,
-            numbers=self.answer_numbers if self._sizes_matter else 1,
-            query_numbers=self.numbers if self._sizes_matter and unlike else None,
-            owner_numbers=self.owners.numbers,
-            aggregation=self.privacy.listener.aggregation(self.owners.count),
-            compute=self._computing,
-            protocol=self.protocol,
-            occupation=self.energy is not None,
-        )
+            "until": self.run.until,
+            "withholds": self.withholds,
+            "stops": self.run.target is not None,
+            "answers_once": self.algorithm.answers_once,
+            "ties": self.run.ties,
+            "clock": self.clock,
+            "availability": self.availability,
+            "channel": self.channel,
+            "latency": self.latency,
+            "payload": self.payload,
+            "topology": self.topology,
+            "numbers": self.answer_numbers if self._sizes_matter else 1,
+            "query_numbers": self.numbers if self._sizes_matter and unlike else None,
+            "owner_numbers": self.owners.numbers,
+            "aggregation": self.privacy.listener.aggregation(self.owners.count),
+            "compute": self._computing,
+            "protocol": self.protocol,
+            "occupation": self.energy is not None,
+        }
 
     @property
     def _computing(self) -> Laws:
@@ -186,3 +194,13 @@ class ScenarioFacts(DeclaredFields):
     def trained_on(self) -> tuple[int, ...] | None:
         """Records per owner that are not held out; None where the data decide."""
         return self.records and held_out.trained_on(self.data.held_out, self.records)
+
+
+def _same(one: object, other: object) -> bool:
+    """Tell whether parts are one object, or equal counts: 0.0 and −0.0 are other numbers."""
+    return one is other or (_counts(one) and _counts(other) and one == other)
+
+
+def _counts(part: object) -> bool:
+    """Tell whether a part is a whole number, or a list of such."""
+    return type(part) is int or (type(part) is tuple and all(type(each) is int for each in part))

@@ -14,6 +14,8 @@ from asyncdp_sim.scenario.outside import absolute, relative, require_code
 from asyncdp_sim.scenario.owners.counting import count_owners
 from asyncdp_sim.scenario.paths import Raw, keys, set_path
 from asyncdp_sim.scenario.spec import Scenario
+from asyncdp_sim.scenario.written.json_text import jsonable
+from asyncdp_sim.scenario.written.parts import WrittenPart, together, toml, written_parts
 from asyncdp_sim.spec import parse
 
 SCHEMA_FILE = "asyncdp.schema.json"
@@ -102,13 +104,17 @@ def dump(scenario: Scenario, directory: Path | None) -> str:
     They stay absolute where it lies in none. :data:`SCHEMA_LINE` is for those who write a file
     that is to be edited: results, beside which no schema lies, name none.
     """
-    import tomli_w  # only where a scenario is written
+    return together(
+        part.toml if directory is None or not part.placed else toml(_moved(part, directory))
+        for part in written_parts(scenario)
+    )
 
-    raw = scenario.plain()
-    if directory is not None:
-        _map_paths(raw, lambda path: os.path.relpath(path, directory.absolute()))
-        raw = relative(raw, directory)
-    return tomli_w.dumps(raw)
+
+def _moved(part: WrittenPart, directory: Path) -> Raw:
+    """Return a part of a scenario as tables whose paths load when it lies in a directory."""
+    raw = part.copied()
+    _map_paths(raw, lambda path: os.path.relpath(path, directory.absolute()))
+    return relative(raw, directory)
 
 
 def require_new(file: Path, option: str = "--save") -> None:
@@ -181,7 +187,25 @@ def unplaced(scenario: Scenario, digest: Callable[[str], str]) -> Raw:
     SpecError
         If a class from outside is in no file.
     """
-    raw = scenario.plain()
+    return _unplaced(scenario.plain(), digest)
+
+
+def unplaced_json(scenario: Scenario, digest: Callable[[str], str]) -> Raw:
+    """Return the same of a scenario without a sweep, ready for JSON; not to be changed.
+
+    Parts without files are made once for all cells of a sweep that have them in common.
+    """
+    raw: Raw = {}
+    for part in written_parts(scenario):
+        if part.placed:
+            raw |= jsonable(_unplaced(part.copied(), digest))
+        else:
+            raw[part.key] = part.json
+    return raw
+
+
+def _unplaced(raw: Raw, digest: Callable[[str], str]) -> Raw:
+    """Return tables that are changed so as to name a file by name and digest."""
     swept = raw.pop("sweep", None)
     for table in list(_with_files(raw)):
         for key in [key for key in _FILES if isinstance(table.get(key), str)]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from pydantic import model_validator
+from pydantic import ValidationInfo, model_validator
 
 from asyncdp_sim.data import SYNTHETIC, Dataset
 from asyncdp_sim.data.kind import DataKind
@@ -21,8 +21,12 @@ from asyncdp_sim.scenario.owners.counting import count_owners, may_change
 from asyncdp_sim.scenario.owners.participants import Participants
 from asyncdp_sim.scenario.paths import Raw, keys, leaves, set_path
 from asyncdp_sim.scenario.variants import VARIANT
+from asyncdp_sim.scenario.written.parts import listed
 from asyncdp_sim.spec import parse, picked
 from asyncdp_sim.words import html_table
+
+_KNOWN_TO_FIT = object()
+"""Tells the validator that parts were found to fit together before."""
 
 
 class Scenario(ScenarioFacts):
@@ -49,8 +53,8 @@ class Scenario(ScenarioFacts):
         return self
 
     @model_validator(mode="after")
-    def _fits_together(self) -> "Scenario":
-        found = conflicts_within(self)
+    def _fits_together(self, info: ValidationInfo) -> "Scenario":
+        found = conflicts_within(self) if info.context is not _KNOWN_TO_FIT else []
         if found:
             raise faults_of(found)
         return self
@@ -86,7 +90,7 @@ class Scenario(ScenarioFacts):
 
     def plain(self) -> Raw:
         """Return the scenario as TOML-ready tables, with every default filled in."""
-        raw: Raw = _listed(self.model_dump(by_alias=True, exclude_none=True))
+        raw: Raw = listed(self.model_dump(by_alias=True, exclude_none=True))
         return raw if raw["sweep"] else {k: v for k, v in raw.items() if k != "sweep"}
 
     def replace(self, **parts: Any) -> "Scenario":
@@ -126,6 +130,11 @@ class Scenario(ScenarioFacts):
     def _unswept(self) -> "Scenario":
         if len(self.sweep) == 0 and self.owners.counted is None:
             return self
+        return self._one_cell
+
+    @cached_property
+    def _one_cell(self) -> "Scenario":
+        """The same without a sweep, whose parts all cells share."""
         owners = self.owners.model_copy(update={"counted": None})
         return self.model_copy(update={"sweep": {}, "owners": owners})
 
@@ -176,8 +185,15 @@ class Scenario(ScenarioFacts):
         asked = any(path.split(".")[0] in ("data", VARIANT) for path in self.sweep)
         return asked and any(self.cell(each).data.file is not None for each in self.grid())
 
-    def cell(self, chosen: Mapping[str, Any]) -> "Scenario":
+    def cell(self, chosen: Mapping[str, Any], *, known_to_fit: bool = False) -> "Scenario":
         """Return the scenario of one cell.
+
+        Parameters
+        ----------
+        chosen : mapping
+            The swept paths and their values.
+        known_to_fit : bool
+            Whether it was made before, so that its parts are known to fit together.
 
         Raises
         ------
@@ -198,7 +214,7 @@ class Scenario(ScenarioFacts):
             set_path(Scenario, raw, path, copy.deepcopy(value))
         if self.owners.counted is not None:
             count_owners(raw, self._names_of, otherwise=self.owners.count)
-        cell: Scenario = parse(Scenario, raw)
+        cell: Scenario = parse(Scenario, raw, _KNOWN_TO_FIT if known_to_fit else None)
         return cell._taking_part()
 
     def _open_at(self, sections: set[str]) -> Raw:
@@ -214,7 +230,7 @@ class Scenario(ScenarioFacts):
             for name, field in type(self).model_fields.items()
             if name not in opened
         }
-        raw |= _listed(unswept.model_dump(by_alias=True, exclude_none=True, include=opened))
+        raw |= listed(unswept.model_dump(by_alias=True, exclude_none=True, include=opened))
         if counted:
             del raw["owners"]["count"]
         return {key: value for key, value in raw.items() if value is not None and key != "sweep"}
@@ -227,11 +243,3 @@ class Scenario(ScenarioFacts):
         twin = self.model_copy()
         twin.__dict__["network"] = network
         return twin
-
-
-def _listed(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _listed(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_listed(inner) for inner in value]
-    return value

@@ -72,9 +72,11 @@ class Folder:
 
     def remove(self, name: str) -> None:
         """Remove a file, and its directory when that is empty then."""
-        (self.root / name).unlink(missing_ok=True)
+        place = os.path.join(self.root, name)
+        with suppress(FileNotFoundError):
+            os.unlink(place)
         with suppress(OSError):
-            (self.root / name).parent.rmdir()
+            os.rmdir(os.path.dirname(place))
 
     def manifest(self, name: str, *needed: str) -> dict[str, Any]:
         """Return the manifest of a cell."""

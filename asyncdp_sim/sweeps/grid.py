@@ -8,6 +8,7 @@ from math import ceil
 from typing import Any
 
 from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.network import Network
 from asyncdp_sim.provenance import network_digest
 from asyncdp_sim.scenario import Scenario
 
@@ -48,9 +49,10 @@ class Cell:
     size: int
 
     @classmethod
-    def of(cls, number: int, values: Mapping[str, Any], base: Scenario) -> "Cell":
-        """Return the cell of these values, checked."""
-        scenario = base.cell(values)
+    def of(
+        cls, number: int, values: Mapping[str, Any], base: Scenario, scenario: Scenario
+    ) -> "Cell":
+        """Return the cell of these values, which make this scenario of the base."""
         run = scenario.run
         said = scenario.model_dump_json(include={"data", "owners"})
         data = hashlib.sha256(f"{run.seed} {said}".encode()).hexdigest()
@@ -62,7 +64,7 @@ class Cell:
     @property
     def scenario(self) -> Scenario:
         """Its scenario, made anew: thousands of them need not be kept."""
-        return self.base.cell(self.values)
+        return self.base.cell(self.values, known_to_fit=True)
 
     @property
     def name(self) -> str:
@@ -80,7 +82,15 @@ def grid(scenario: Scenario) -> list[Cell]:
     """
     if len(scenario.sweep) == 0:
         raise SpecError([Fault("sweep", "nothing", "allowed is a table of dotted paths and lists")])
-    return [Cell.of(number, values, scenario) for number, values in enumerate(scenario.grid())]
+    cells: list[Cell] = []
+    network: Network | None = None
+    for number, values in enumerate(scenario.grid()):
+        cell = scenario.cell(values)
+        if network is not None and cell.has_network(network):
+            cell = cell.over(network)  # whose digest is known
+        network = cell.network
+        cells.append(Cell.of(number, values, scenario, cell))
+    return cells
 
 
 def networks(cells: Sequence[Cell]) -> Iterator[list[Cell]]:

@@ -119,8 +119,8 @@ def _trimmed(into: Folder, cell: Cell, same: dict[Any, Any]) -> dict[str, Any]:
     manifest = into.manifest(cell.name, "summary")
     said = {name: manifest[name] for name in _NEEDED}
     sections = said["scenario"].items()
-    said["scenario"] = {name: same.setdefault(json.dumps(part), part) for name, part in sections}
-    said["versions"] = same.setdefault(json.dumps(said["versions"]), said["versions"])
+    said["scenario"] = {name: same.setdefault(repr(part), part) for name, part in sections}
+    said["versions"] = same.setdefault(repr(said["versions"]), said["versions"])
     said["warnings"] = [same.setdefault(sentence, sentence) for sentence in said["warnings"]]
     said["notices"] = [same.setdefault(each, each) for each in revived(manifest)]
     return said

@@ -669,9 +669,16 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/runs/account.py",
-        "places = [problem.task.objective.optimum[None], learned.starts, learned.models]",
-        "places = [problem.task.objective.optimum[None], learned.starts]",
+        "models, starts = _distinct(learned.models), _distinct(learned.starts)",
+        "models, starts = _distinct(learned.starts), _distinct(learned.starts)",
         "a declared bound is not looked at in the final models",
+        ("tests/verification/test_declared_bound.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/runs/scored.py",
+        "points = np.concatenate([self.judge.optimum[None], starts])",
+        "points = self.judge.optimum[None]",
+        "a declared bound is not looked at in the starts",
         ("tests/verification/test_declared_bound.py",),
     ),
     Mutant(

@@ -38,3 +38,21 @@ def test_what_is_known_of_a_network_is_known_of_cells_over_it():
     assert over == other
     assert over.network is one.network
     assert predict(over.network) is predict(one.network)
+
+
+def test_a_network_is_taken_over_by_cells_of_the_same_parts_alone():
+    scenario = swept(**{"privacy.epsilon": [0.5, 2.0]})
+    one, other = (scenario.cell(chosen) for chosen in scenario.grid())
+    assert other.has_network(one.network)
+    losses = swept(**{"channel.loss": [0.0, -0.0]})  # of which one digest is not the other's
+    one, other = (losses.cell(chosen) for chosen in losses.grid())
+    assert not other.has_network(one.network)
+    longer = swept(**{"run.updates": [300, 301, 300]})
+    networks = [longer.cell(chosen) for chosen in longer.grid()]
+    assert [each.has_network(networks[0].network) for each in networks] == [True, False, True]
+
+
+def test_what_is_known_to_fit_is_the_same_cell():
+    scenario = swept(**{"privacy.epsilon": [0.5, 2.0]})
+    for chosen in scenario.grid():
+        assert scenario.cell(chosen, known_to_fit=True) == scenario.cell(chosen)
