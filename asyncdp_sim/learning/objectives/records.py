@@ -11,7 +11,7 @@ import numpy.typing as npt
 from asyncdp_sim.learning.objectives.gradients.slopes import (
     ABREAST,
     ALONE,
-    ClippedSlopes,
+    Slopes,
     slopes_of,
     stacked,
     unstacked,
@@ -59,8 +59,8 @@ class LinearRecords(MeasuredRows):
             return [clip / length for length in self.lengths]
 
     @cached_property
-    def _slopes(self) -> ClippedSlopes:
-        return slopes_of(self.loss)
+    def _slopes(self) -> Slopes:
+        return Slopes(self.loss) if self.clip is None else slopes_of(self.loss)
 
     @cached_property
     def _shares(self) -> Array:
@@ -70,8 +70,7 @@ class LinearRecords(MeasuredRows):
 
     def expect(self, answers: int) -> None:
         """Be told how many gradients over all of some owner's records are to come."""
-        if self.clip is not None:
-            self._slopes.expect(answers * sum(map(len, self.targets)) // len(self.targets))
+        self._slopes.expect(answers * sum(map(len, self.targets)) // len(self.targets))
 
     def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
         """Return the mean (clipped) record gradient, one owner and point per row.
@@ -88,13 +87,15 @@ class LinearRecords(MeasuredRows):
         order = np.argsort(owners, kind="stable")
         asking, asked = owners[order], points[order]
         sums = np.empty(points.shape)
-        slopes = int(self.counts[asking].sum())
-        threads = cores() if slopes > ALONE else 1
 
         def work(some: slice) -> None:
             sums[some] = self._sums(int(asking[some.start]), asked[some])
 
-        side_by_side(work, _pieces(asking, threads), threads)
+        if self.counts[asking].sum() > ALONE:
+            side_by_side(work, _pieces(asking, cores()), cores())
+        else:
+            for some in _pieces(asking, 1):
+                work(some)
         if self.clip is not None and not np.isfinite(sums).all():
             for row in np.flatnonzero(~np.isfinite(sums).all(axis=1)).tolist():
                 sums[row] = self._bounded_sum(int(asking[row]), asked[row])
@@ -120,10 +121,7 @@ class LinearRecords(MeasuredRows):
                 these = slice(first, first + together)
                 slopes = np.matmul(stacks[these], x.T)
                 z = unstacked(slopes, len(points) - ABREAST * first)
-                if self.clip is None:
-                    self.loss.slope(z, y, out=z)
-                else:
-                    self._slopes.put(z, y, self._slope_bounds[owner][some])
+                self._slopes.put(z, y, self._slope_bounds[owner][some])
                 sums[these] += np.matmul(slopes, x)
         return unstacked(sums, len(points))
 

@@ -52,8 +52,8 @@ def slopes_of(loss: Loss) -> "ClippedSlopes":
     )
 
 
-class ClippedSlopes:
-    """Clipped slopes, in NumPy.
+class Slopes:
+    """Slopes of records as they are.
 
     Parameters
     ----------
@@ -66,16 +66,24 @@ class ClippedSlopes:
     def expect(self, count: int) -> None:
         """Be told that so many slopes are to come; what takes time to be had may pay then."""
 
-    def put(self, z: Array, y: Array, bound: Array) -> None:
-        """Put clipped slopes in place of predictions z (r, m) of records with targets y (m,).
+    def put(self, z: Array, y: Array, bound: Array) -> None:  # noqa: ARG002
+        """Put slopes in place of predictions z (r, m) of records with targets y (m,).
 
         Parameters
         ----------
         z, y : array
         bound : array (m,)
-            Slopes are clipped to ±bound.
+            Slopes are clipped to ±bound, where they are clipped.
         """
         self._loss.slope(z, y, out=z)
+
+
+class ClippedSlopes(Slopes):
+    """Clipped slopes, in NumPy."""
+
+    @override
+    def put(self, z: Array, y: Array, bound: Array) -> None:
+        super().put(z, y, bound)
         np.maximum(z, -bound, out=z)  # faster than np.clip where there is little to clip
         np.minimum(z, bound, out=z)
 
