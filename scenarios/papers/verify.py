@@ -18,7 +18,6 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.folder import Folder
 from asyncdp_sim.sweeps.grid import grid
-from asyncdp_sim.threads import one_thread
 from asyncdp_sim.words import SCREEN
 from scenarios.papers.claims import Judged, judge
 from scenarios.papers.differences import (
@@ -40,7 +39,6 @@ WHOLE = "runs.parquet"
 ALIKE = "settings other than as published: none"
 
 
-@one_thread()
 def verify(
     figures: Sequence[PaperFigure],
     out: Path,
