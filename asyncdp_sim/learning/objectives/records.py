@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +11,9 @@ import numpy.typing as npt
 from asyncdp_sim.learning.objectives.gradients.slopes import (
     ABREAST,
     ALONE,
+    BESIDE,
+    TOGETHER,
+    Products,
     Slopes,
     slopes_of,
     stacked,
@@ -63,6 +66,11 @@ class LinearRecords(MeasuredRows):
         return Slopes(self.loss) if self.clip is None else slopes_of(self.loss)
 
     @cached_property
+    def _most(self) -> int:
+        """The most records that an owner has."""
+        return int(self.counts.max(initial=0))
+
+    @cached_property
     def _shares(self) -> Array:
         """1/n_i, shape (N,); infinite of an owner without records."""
         with np.errstate(divide="ignore"):
@@ -88,11 +96,13 @@ class LinearRecords(MeasuredRows):
         asking, asked = owners[order], points[order]
         sums = np.empty(points.shape)
 
-        def work(some: slice) -> None:
-            sums[some] = self._sums(int(asking[some.start]), asked[some])
+        def work(some: slice, products: Products = TOGETHER) -> None:
+            sums[some] = self._sums(int(asking[some.start]), asked[some], products)
 
-        if self.counts[asking].sum() > ALONE:
-            side_by_side(work, _pieces(asking, cores()), cores())
+        if len(owners) * self._most > ALONE:
+            threads = cores()
+            share = partial(work, products=BESIDE if threads > 1 else TOGETHER)
+            side_by_side(share, _pieces(asking, threads), threads)
         else:
             for some in _pieces(asking, 1):
                 work(some)
@@ -103,7 +113,7 @@ class LinearRecords(MeasuredRows):
         found[order] = sums * self._shares[asking, None]
         return found
 
-    def _sums(self, owner: int, points: Array) -> Array:
+    def _sums(self, owner: int, points: Array, products: Products) -> Array:
         """Return an owner's (clipped) record gradients added up, at each point (r, p).
 
         Records are taken in blocks that stay in the cache while the points that ask for them are
@@ -113,16 +123,18 @@ class LinearRecords(MeasuredRows):
         stacks = stacked(points)
         sums = np.zeros(stacks.shape)
         block = max(1, min(len(targets), _BLOCK // points.shape[1]))
-        together = max(1, _SLOPES // (ABREAST * block))
+        together = min(len(stacks), max(1, _SLOPES // (ABREAST * block)))
+        room = np.empty(together * ABREAST * block)  # memory that is asked for anew is slow
         for start in range(0, len(targets), block):
             some = slice(start, start + block)
-            x, y = features[some], targets[some]
+            x, y = products.block(features[some]), targets[some]
             for first in range(0, len(stacks), together):
-                these = slice(first, first + together)
-                slopes = np.matmul(stacks[these], x.T)
+                these = stacks[first : first + together]
+                slopes = room[: len(these) * ABREAST * len(y)].reshape(len(these), ABREAST, len(y))
+                np.matmul(these, x.T, out=slopes)
                 z = unstacked(slopes, len(points) - ABREAST * first)
                 self._slopes.put(z, y, self._slope_bounds[owner][some])
-                sums[these] += np.matmul(slopes, x)
+                sums[first : first + together] += products.product(slopes, x)
         return unstacked(sums, len(points))
 
     def _bounded_sum(self, owner: int, point: Array) -> Array:
@@ -248,7 +260,7 @@ def _pieces(asking: npt.NDArray[np.int64], threads: int) -> list[slice]:
 
 _BLOCK = 2**16
 """Numbers of features looked at together, half a megabyte, so that they stay in the cache."""
-_SLOPES = 2**16
+_SLOPES = 2**18
 """Slopes worked out together: fewer wait for Python, more leave the cache and are given anew."""
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 """Relative, of a product; of a sum, times its terms."""

@@ -59,6 +59,16 @@ def test_stacks_hold_models_in_order_and_zeros_behind_them():
         assert stacks.sum() == points.sum()
 
 
+@pytest.mark.parametrize("p", [1, 2, 9, 50, 200])
+def test_a_product_beside_others_has_the_bits_of_one_alone(p):
+    rng = np.random.default_rng(9)
+    for m in (1, 7, 100, 6553):
+        features = np.asfortranarray(rng.normal(size=(m + 5, p)))
+        for x in (features[:m], np.asfortranarray(features[:m])):
+            z = rng.normal(size=(3, ABREAST, m))
+            assert np.array_equal(slopes.product_beside(z, x), np.matmul(z, x))
+
+
 def cases():
     """Predictions, targets and bounds: of all sizes, and all that are no plain numbers."""
     rng = np.random.default_rng(5)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from threading import Lock
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from typing_extensions import override
@@ -40,6 +40,35 @@ def stacked(points: Array) -> Array:
 def unstacked(stacks: Array, count: int) -> Array:
     """Return the first so many rows of stacks (s, 8, m), shape (count, m): a view of them."""
     return stacks.reshape(-1, stacks.shape[2])[:count]
+
+
+def product_beside(slopes: Array, x: Array) -> Array:
+    """Return what matmul does, with the same bits, and let other threads run meanwhile.
+
+    NumPy lets them in a product of two matrices, but in stacked ones only if much comes out.
+    """
+    return np.stack([np.dot(each, x) for each in slopes])
+
+
+class Products(NamedTuple):
+    """A way to multiply slopes in stacks (s, 8, m) with a block of records (m, p).
+
+    Attributes
+    ----------
+    block : callable
+        Gives the block as it is multiplied.
+    product : callable
+        Gives the products, shape (s, 8, p).
+    """
+
+    block: Callable[[Array], Array]
+    product: Callable[[Array, Array], Array]
+
+
+TOGETHER = Products(lambda x: x, np.matmul)
+"""All at once."""
+BESIDE = Products(np.asfortranarray, product_beside)
+"""While other threads work too; a block is copied once, as each of its products would be."""
 
 
 @cache  # cells of a sweep pay for numba together
