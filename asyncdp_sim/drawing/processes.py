@@ -60,7 +60,7 @@ def artists(workers: int = 1) -> Iterator[Artists]:
         Processes that the work takes meanwhile. Where they leave no core, this one draws.
     """
     count = cores() if cores() > workers and "forkserver" in get_all_start_methods() else 1
-    with executor(count, server_of(["asyncdp_sim.figures.draw"]) if count > 1 else None) as pool:
+    with executor(count, server_of("asyncdp_sim.figures.draw") if count > 1 else None) as pool:
         yield Artists(pool, count)
 
 

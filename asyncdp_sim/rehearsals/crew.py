@@ -3,7 +3,6 @@
 import asyncio
 import os
 import pickle
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
@@ -43,7 +42,7 @@ class Crew:
     def __init__(self, order: Order, tell: Callable[[int], None]) -> None:
         self._tell = tell
         # A server that has read the package forks each process: quick, and without threads.
-        self._context: Any = server_of(_preloaded())
+        self._context: Any = server_of(__name__)
         self._pipe, theirs = self._context.Pipe()
         self._packed = outside.packed(order)
         self.learner = self._started(_learn, theirs)
@@ -127,15 +126,6 @@ def crew(order: Order, tell: Callable[[int], None] = lambda updates: None) -> It
         yield found
     finally:
         found.end()
-
-
-def _preloaded() -> list[str]:
-    """Return what processes have read when they begin: this, and the main program's own modules.
-
-    These would be read in each of them otherwise.
-    """
-    spec = getattr(sys.modules["__main__"], "__spec__", None)
-    return [__name__, "__main__", *([] if spec is None else [spec.name])]
 
 
 def _learn(packed: bytes, pipe: Connection) -> None:

@@ -103,7 +103,7 @@ import os, sys
 from asyncdp_sim.runs.workers import executor, server_of
 
 if __name__ == "__main__":
-    context = server_of(["read_slowly"])
+    context = server_of("read_slowly")
     os.killpg(0, 2) if "early" in sys.argv else None
     with executor(2, context) as pool:
         print(pool.submit(abs, -7).result(), flush=True)
