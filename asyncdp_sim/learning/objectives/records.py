@@ -14,7 +14,7 @@ from asyncdp_sim.learning.objectives.gradients.slopes import (
     BESIDE,
     TOGETHER,
     Products,
-    Slopes,
+    RecordSlopes,
     slopes_of,
     stacked,
     unstacked,
@@ -62,8 +62,8 @@ class LinearRecords(MeasuredRows):
             return [clip / length for length in self.lengths]
 
     @cached_property
-    def _slopes(self) -> Slopes:
-        return Slopes(self.loss) if self.clip is None else slopes_of(self.loss)
+    def _slopes(self) -> RecordSlopes:
+        return RecordSlopes(self.loss) if self.clip is None else slopes_of(self.loss)
 
     @cached_property
     def _most(self) -> int:

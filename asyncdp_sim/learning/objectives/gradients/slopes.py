@@ -81,7 +81,7 @@ def slopes_of(loss: Loss) -> "ClippedSlopes":
     )
 
 
-class Slopes:
+class RecordSlopes:
     """Slopes of records as they are.
 
     Parameters
@@ -107,7 +107,7 @@ class Slopes:
         self._loss.slope(z, y, out=z)
 
 
-class ClippedSlopes(Slopes):
+class ClippedSlopes(RecordSlopes):
     """Clipped slopes, in NumPy."""
 
     @override
