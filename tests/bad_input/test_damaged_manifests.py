@@ -206,7 +206,7 @@ def test_places_are_refused_by_name_or_read(made: str, command: Command) -> None
 @pytest.mark.parametrize("made", ["run", "sweep", "cell"])
 def test_some_places_by_readers_in_turn(made: str, command: Command) -> None:
     scene = Scene(made, SMALL, command)
-    tried, found = escapes(scene, 31, len(scene.readers))
+    tried, found = escapes(scene, 27, len(scene.readers))
     assert found == []
     assert tried > 35
 
