@@ -1,6 +1,6 @@
 """Artists: processes that draw the figures of a directory, each its share of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from multiprocessing import get_all_start_methods
@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 
 from asyncdp_sim.runs.workers import executor, server_of
 from asyncdp_sim.threads import cores
+
+_Share = tuple[list[Path], list[str], list[str]]
+"""A :class:`~asyncdp_sim.figures.draw.Share`, as who waits for it has not read matplotlib."""
 
 
 class DrawnFiles(NamedTuple):
@@ -44,10 +47,7 @@ class Artists:
         shares = [(place, self._count) for place in range(self._count)]
         asked = [self.pool.submit(_share, directory, share, how) for share in shares]
         parts = [each.result() for each in asked]
-        pictures: list[Path | None] = [None] * sum(len(part.pictures) for part in parts)
-        for place, part in enumerate(parts):
-            pictures[place :: self._count] = part.pictures
-        return DrawnFiles(tuple(path for path in pictures if path is not None), parts[0].notes)
+        return self.pool.submit(_together, directory, parts, how.get("folder")).result()
 
 
 @contextmanager
@@ -60,12 +60,19 @@ def artists(workers: int = 1) -> Iterator[Artists]:
         Processes that the work takes meanwhile. Where they leave no core, this one draws.
     """
     count = cores() if cores() > workers and "forkserver" in get_all_start_methods() else 1
-    with executor(count, server_of("asyncdp_sim.figures.draw") if count > 1 else None) as pool:
+    with executor(count, server_of("asyncdp_sim.figures.practice") if count > 1 else None) as pool:
         yield Artists(pool, count)
 
 
-def _share(directory: Path, share: tuple[int, int], how: dict[str, Any]) -> DrawnFiles:
-    from asyncdp_sim.figures.draw import draw_all  # imports matplotlib, here alone
+def _share(directory: Path, share: tuple[int, int], how: dict[str, Any]) -> _Share:
+    from asyncdp_sim.figures.draw import draw_share  # imports matplotlib, here alone
 
-    done = draw_all(directory, **how, share=share)
+    paths, sections, notes = draw_share(directory, share, **how)
+    return paths, sections, notes
+
+
+def _together(directory: Path, shares: Sequence[_Share], folder: Path | None) -> DrawnFiles:
+    from asyncdp_sim.figures.draw import Share, together
+
+    done = together(directory, [Share(*each) for each in shares], folder=folder)
     return DrawnFiles(done.pictures, done.notes)

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from asyncdp_sim.figures.draw import Shown, pictures
+from asyncdp_sim.figures.draw import pictures
+from asyncdp_sim.figures.kit.planned import Shown
 from asyncdp_sim.figures.kit.source import Result, Sweep
 from asyncdp_sim.figures.kit.svg import inline
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,20 @@ def test_what_cannot_be_drawn_is_the_callers_error(
         several.draw(tmp_path)
     [line] = raised.value.lines()
     assert line.startswith(f"{tmp_path}: ")
+
+
+def test_an_artist_begins_with_what_every_picture_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server of all artists has read it and drawn once; here nothing of it is read."""
+    monkeypatch.setenv(LIMIT, "2")
+    with artists() as several:
+        assert several.pool.submit(_prepared).result() == (True, True, True)
+
+
+def _prepared() -> tuple[bool, bool, bool]:
+    """Return whether this process can read tables, tell intervals, and write formulas at once."""
+    mathtext = sys.modules.get("matplotlib.mathtext")
+    grammar = None if mathtext is None else mathtext.MathTextParser._parser
+    return "pyarrow.parquet" in sys.modules, "scipy.special" in sys.modules, grammar is not None
 
 
 def test_an_artist_that_is_killed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

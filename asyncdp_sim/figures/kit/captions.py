@@ -7,6 +7,7 @@ from asyncdp_sim.data import SYNTHETIC
 from asyncdp_sim.figures.kit.log_axis import leaves_frame
 from asyncdp_sim.figures.kit.numbers import as_float, listed, numbers
 from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.planned import Shown
 from asyncdp_sim.figures.kit.source import Result
 
 BEYOND = "What leaves the frame, and arrows at its end, are beyond 10³⁰: that has diverged."
@@ -39,13 +40,20 @@ def settings(results: Sequence[Result]) -> str:
     return f"{', '.join(said)}. Scenario {names} (source: {origin}), digest {digests}."
 
 
-def page(entries: Sequence[tuple[Picture, Sequence[Result]]], notes: Sequence[str]) -> str:
+def section(number: int, picture: Picture, results: Sequence[Result]) -> str:
+    """Return what ``captions.md`` says of one figure: its caption, and where its numbers are."""
+    said = caption(number, picture, results)
+    return f"## {picture.name}.png\n\n{said}\n\nNumbers: `{picture.name}.csv`."
+
+
+def page(entries: Sequence[Shown], notes: Sequence[str]) -> str:
     """Return ``captions.md``: every figure with its caption and numbers, and what is not drawn."""
-    parts = ["# Figures"]
-    for number, (picture, results) in enumerate(entries, start=1):
-        parts.append(f"## {picture.name}.png")
-        parts.append(caption(number, picture, results))
-        parts.append(f"Numbers: `{picture.name}.csv`.")
+    return bound([section(number, *each) for number, each in enumerate(entries, start=1)], notes)
+
+
+def bound(sections: Sequence[str], notes: Sequence[str]) -> str:
+    """Return ``captions.md`` of these sections."""
+    parts = ["# Figures", *sections]
     if len(notes) > 0:
         parts.append("## Not drawn")
         parts.append("\n".join(f"- {note}" for note in notes))

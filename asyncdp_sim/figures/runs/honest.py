@@ -1,17 +1,17 @@
 """Pictures that tell what ψ alone hides: held-out rows, owners alone, and what ψ is made of."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.planned import Planned
 from asyncdp_sim.figures.runs import errors, held_out, profit, psi_split
 from asyncdp_sim.figures.runs.convergence import CurveLine
 
 
-def figures(lines: Sequence[CurveLine], notes: list[str]) -> list[tuple[Picture, list[Result]]]:
-    """Draw what the results know of all this; say in ``notes`` which of them are left out.
+def figures(lines: Sequence[CurveLine], notes: list[str]) -> list[Planned]:
+    """Return pictures of what the results know of all this; say in ``notes`` which are left out.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def figures(lines: Sequence[CurveLine], notes: list[str]) -> list[tuple[Picture,
     moved = [line for line in lines if line.result.summary["updates"] > 0]
     finite = [line for line in moved if line.result.mean_psi < np.inf]
     above_zero = [line for line in finite if line.result.mean_psi > 0]
-    drawn = []
+    found = []
     still = "nothing was updated"
     same, others = _of_the_same_owners(finite), "one owner, other owners, or ψ infinite"
     for name, key, figure, able, why in (
@@ -39,11 +39,11 @@ def figures(lines: Sequence[CurveLine], notes: list[str]) -> list[tuple[Picture,
         asked = [line for line in lines if key in line.result.summary]
         known = [line for line in able if key in line.result.summary]
         if len(known) > 0:
-            drawn.append((figure(known), [line.result for line in known]))
+            found.append(Planned(partial(figure, known), [line.result for line in known]))
         if len(known) < len(asked):
             left = len(asked) - len(known)
             notes.append(f"{left} of {len(asked)} results in {name}: {why}")
-    return drawn
+    return found
 
 
 def _of_the_same_owners(lines: Sequence[CurveLine]) -> list[CurveLine]:

@@ -47,8 +47,43 @@ class Binned:
     high: Array
 
 
+@dataclass(frozen=True)
+class OverTime:
+    """Both shares in each bin of time, as the events of a result have them.
+
+    Attributes
+    ----------
+    edges : array
+        Of the bins, in ticks.
+    utilisation, online : Binned
+    replicates : int
+    """
+
+    edges: Array
+    utilisation: Binned
+    online: Binned
+    replicates: int
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether nothing changes from one bin to another."""
+        shares = [each.mean for each in (self.utilisation, self.online)]
+        return all(np.array_equal(share, np.full_like(share, share[0])) for share in shares)
+
+
 def over_time(result: Result) -> Picture:
     """Draw the share of the time that an exchange is under way, and the owners online.
+
+    Raises
+    ------
+    ResultError
+        If the result kept no events.
+    """
+    return drawn(result, measure(result))
+
+
+def measure(result: Result) -> OverTime:
+    """Return what :func:`over_time` draws.
 
     Raises
     ------
@@ -58,38 +93,36 @@ def over_time(result: Result) -> Picture:
     found = events.tables(result)
     ends = {number: int(table["tick"][-1]) for number, table in found.items()}
     edges = np.linspace(0.0, max(1.0, float(np.median(list(ends.values())))), BINS + 1)
-    drawn = result.scenario["availability"]["kind"] in DRAWN
-    laws = {name: result.theory(partial(predicted, quantity=name)) for name in LONG_RUN}
     busy, online = [], []
     for number, table in found.items():
         lasting = spans(table, ends[number])
         ran = covered([(0, ends[number])], edges)
         under_way = union([span for span in lasting if span.name == EXCHANGE])
         busy.append((covered(under_way, edges), ran))
-        online.append(_online(result, table, lasting, edges, ran, drawn))
-    shares = {"utilisation": _binned(busy), "online": _binned(online)}
+        online.append(_online(result, table, lasting, edges, ran))
+    return OverTime(edges, _binned(busy), _binned(online), len(found))
+
+
+def drawn(result: Result, found: OverTime) -> Picture:
+    """Draw what was measured in a result."""
+    by_chance = _by_chance(result)
+    laws = {name: result.theory(partial(predicted, quantity=name)) for name in LONG_RUN}
+    scale = 1 if by_chance else result.n_owners
+    what = "queries" if _broadcasts(result) else "ticks"
     with style():
         figure, (upper, lower) = panels((2, 1), height=4.0)
-        middle = (edges[1:] + edges[:-1]) / 2 / TICKS_PER_UNIT
-        _draw(upper, middle, shares["utilisation"], BLUE, laws["utilisation"])
-        scale = 1 if drawn else result.n_owners
-        _draw(lower, middle, shares["online"], GREEN, laws["mean_online"], scale)
+        middle = (found.edges[1:] + found.edges[:-1]) / 2 / TICKS_PER_UNIT
+        _draw(upper, middle, found.utilisation, BLUE, laws["utilisation"])
+        _draw(lower, middle, found.online, GREEN, laws["mean_online"], scale)
         upper.set_ylim(0, 1.02)
         lower.set_ylim(0, 1.06 * scale)
         upper.set_ylabel("utilisation")
-        what = "queries" if _broadcasts(result) else "ticks"
-        lower.set_ylabel(f"share of\n{what} heard" if drawn else "owners online")
+        lower.set_ylabel(f"share of\n{what} heard" if by_chance else "owners online")
         lower.set_xlabel(TIME_AXIS)
-        lower.set_xlim(0, edges[-1] / TICKS_PER_UNIT)
-        legend(figure, _key(len(found), upper, lower), 3, right=True)
-    said = _caption(found, what if drawn else None, laws)
-    return Picture("utilisation", figure, _table(edges, shares), said, label([result]))
-
-
-def is_constant(picture: Picture) -> bool:
-    """Return whether nothing changes from one bin of this picture to another."""
-    shares = [picture.table[name] for name in ("utilisation", "online")]
-    return all(np.array_equal(share, np.full_like(share, share[0])) for share in shares)
+        lower.set_xlim(0, found.edges[-1] / TICKS_PER_UNIT)
+        legend(figure, _key(found.replicates, upper, lower), 3, right=True)
+    said = _caption(found.replicates, what if by_chance else None, laws)
+    return Picture("utilisation", figure, _table(found), said, label([result]))
 
 
 def covered(intervals: Sequence[tuple[int, int]], edges: Array) -> Array:
@@ -109,14 +142,14 @@ def _past(instants: Array, at: Array) -> Array:
 
 
 def _online(
-    result: Result, table: Events, lasting: Sequence[Span], edges: Array, ran: Array, drawn: bool
+    result: Result, table: Events, lasting: Sequence[Span], edges: Array, ran: Array
 ) -> tuple[Array, Array]:
     """Return owners' time online in each bin, and the most there could be.
 
     Where it is drawn anew whether an owner listens, count the ticks (or queries) heard, and all.
     """
     most = ran * result.n_owners
-    if not drawn:
+    if not _by_chance(result):
         away = [(span.start, span.end) for span in lasting if span.name == OFFLINE]
         return most - covered(away, edges), most
     deaf = (table["detail"] == Detail.offline) & np.isin(table["kind"], DEAF)
@@ -126,6 +159,10 @@ def _online(
     )
     chances = sent * result.n_owners if _broadcasts(result) else ticks
     return chances - unheard, chances
+
+
+def _by_chance(result: Result) -> bool:
+    return result.scenario["availability"]["kind"] in DRAWN
 
 
 def _broadcasts(result: Result) -> bool:
@@ -177,20 +214,18 @@ def _key(replicates: int, *panels: Axes) -> list[Artist]:
     return list(marks.values())
 
 
-def _table(edges: Array, shares: Mapping[str, Binned]) -> dict[str, Array]:
-    table = {"from": to_units(edges[:-1].astype(np.int64)), "to": to_units(edges[1:].astype(int))}
-    for name, share in shares.items():
+def _table(found: OverTime) -> dict[str, Array]:
+    ticks = found.edges.astype(np.int64)
+    table = {"from": to_units(ticks[:-1]), "to": to_units(ticks[1:])}
+    for name, share in (("utilisation", found.utilisation), ("online", found.online)):
         table |= {name: share.mean, f"{name}_low": share.low, f"{name}_high": share.high}
     return table
 
 
-def _caption(
-    found: Mapping[int, Events], drawn: str | None, laws: Mapping[str, float | Unknown]
-) -> str:
+def _caption(count: int, drawn: str | None, laws: Mapping[str, float | Unknown]) -> str:
     lower = "mean number of owners online"
     if drawn is not None:
         lower = f"share of the {drawn} that found their owner listening"
-    count = len(found)
     until, band = f"the time by which half of the {count} replicates have ended", ""
     if count == 1:
         until = "the end of the one replicate"

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from asyncdp_sim.figures.kit.numbers import listed
 from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.planned import Planned
 from asyncdp_sim.figures.kit.small_multiples import Panel
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from asyncdp_sim.figures.runs import gaps, shares, staleness, timing
@@ -63,9 +65,9 @@ def spread(found: Sequence[Panel]) -> tuple[list[Panel], list[str]]:
     return kept, [each.name for place, each in enumerate(found) if place not in places]
 
 
-def drawn(found: Sequence[Panel], notes: list[str]) -> list[tuple[Picture, list[Result]]]:
-    """Draw all that networks show, constant panels left out; note what is not drawn, and why."""
-    pictures: list[tuple[Picture, list[Result]]] = []
+def pictures(found: Sequence[Panel], notes: list[str]) -> list[Planned]:
+    """Return all that networks show, constant panels left out; note what is not drawn, and why."""
+    planned: list[Planned] = []
     missing: dict[str, list[str]] = {}
     for figure in FIGURES:
         reasons = [figure.why_not(each.result) for each in found]
@@ -82,9 +84,9 @@ def drawn(found: Sequence[Panel], notes: list[str]) -> list[tuple[Picture, list[
             ).append(figure.name)  # fmt: skip
         if kept:
             results = [result for each in kept for result in each.results]
-            pictures.append((figure.draw(kept), results))
+            planned.append(Planned(partial(figure.draw, kept), results))
     notes += [f"{', '.join(names)}: {reason}" for reason, names in missing.items()]
-    return pictures
+    return planned
 
 
 def _with_updates(cells: Sequence[Cell]) -> Cell:

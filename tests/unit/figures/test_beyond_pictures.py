@@ -12,9 +12,9 @@ from made import curve, finished, made, scenario
 from matplotlib.text import Text
 
 from asyncdp_sim.errors import ResultError
-from asyncdp_sim.figures.draw import BEYOND
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.figures.plan import BEYOND
 from asyncdp_sim.figures.sweeps import coalition, collaboration, collision_price, fairness
 
 R = 2

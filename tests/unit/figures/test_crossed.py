@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from asyncdp_sim.figures.draw import CHANGES
+from asyncdp_sim.figures.plan import CHANGES
 from asyncdp_sim.figures.sweeps import crossed
 from scenarios import entry
 from tests.unit.figures.made import curve, finished, made

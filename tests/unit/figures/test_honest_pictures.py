@@ -159,7 +159,7 @@ def test_what_results_know_is_drawn_and_the_rest_is_noted(lines: list[CurveLine]
     notes: list[str] = []
     spread = lines[0].result.summary["psi_final"]
     lost = changed(lines[0], psi_final={**spread, "mean": "inf"})
-    drawn = honest.figures([lost, lines[1]], notes)
+    drawn = [each.shown() for each in honest.figures([lost, lines[1]], notes)]
     assert [picture.name for picture, _ in drawn] == ["held-out", "profit", "errors", "parts"]
     assert [len(results) for _, results in drawn] == [2, 1, 1, 1]
     assert [note.partition(":")[0] for note in notes] == [
@@ -173,6 +173,7 @@ def test_what_results_know_is_drawn_and_the_rest_is_noted(lines: list[CurveLine]
 def test_a_mean_of_nothing_has_no_parts(lines: list[CurveLine]) -> None:
     """Shares of it are none, and no logarithmic axis has a place for it."""
     spread, notes = lines[0].result.summary["psi_final"], list[str]()
-    drawn = honest.figures([changed(lines[0], psi_final={**spread, "mean": 0.0})], notes)
+    planned = honest.figures([changed(lines[0], psi_final={**spread, "mean": 0.0})], notes)
+    drawn = [each.shown() for each in planned]
     assert "parts" not in [picture.name for picture, _ in drawn]
     assert "1 of 1 results in parts: ψ is infinite or 0, or nothing was updated" in notes

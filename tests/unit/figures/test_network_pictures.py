@@ -235,7 +235,7 @@ def test_laws_that_groups_share_are_drawn_once(tmp_path: Path) -> None:
 
 
 def test_too_few_points_of_a_group_are_not_drawn_and_a_note_says_why(tmp_path: Path) -> None:
-    from asyncdp_sim.figures.draw import _of_channels
+    from asyncdp_sim.figures.plan import _of_channels
 
     protocols = [PUSH, {"kind": "request"}]
     few: list[Load] = [(0.2, 0.15), (0.5, 0.2)]

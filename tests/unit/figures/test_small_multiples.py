@@ -63,7 +63,8 @@ def test_constant_panels_and_too_many_are_left_out_and_said(tmp_path: Path) -> N
     assert found[-1] in kept
     assert {*left_out, *(each.name for each in kept)} == {each.name for each in found}
     notes: list[str] = []
-    drawn = {picture.name: picture for picture, _ in networks.drawn(found, notes)}
+    planned = networks.pictures(found, notes)
+    drawn = {picture.name: picture for picture, _ in (each.shown() for each in planned)}
     assert set(drawn) == {"timing-by-update", "timing-by-time", "shares"}
     assert [len(drawn[name].figure.axes) for name in drawn] == [6, 6, 6]
     assert {*drawn["shares"].table["network"]}.isdisjoint({found[0].name})

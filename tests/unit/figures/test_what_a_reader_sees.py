@@ -91,7 +91,7 @@ def test_a_network_that_cells_share_is_labelled_for_all_of_them(tmp_path: Path) 
     [panel] = networks.networks(sweep)
     assert [each.directory.name for each in panel.results] == ["cell-0000", "cell-0001"]
     notes: list[str] = []
-    drawn = networks.drawn([panel], notes)
+    drawn = [each.shown() for each in networks.pictures([panel], notes)]
     for picture, shown in drawn:
         assert picture.label.text.startswith("Private as claimed: ε = 1, 2 per owner")
         assert "Cells that differ in what is learned alone share a network." in picture.caption

@@ -1,0 +1,212 @@
+"""The pictures that a directory has, and why it lacks others; each is drawn when asked for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from asyncdp_sim.figures.kit.planned import Planned
+from asyncdp_sim.figures.kit.small_multiples import Panel
+from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
+from asyncdp_sim.figures.runs import convergence, honest, utilisation
+from asyncdp_sim.figures.runs.convergence import CurveLine
+from asyncdp_sim.figures.spacetime import diagram
+from asyncdp_sim.figures.sweeps import (
+    adversaries,
+    coalition,
+    collaboration,
+    collision_price,
+    crossed,
+    fairness,
+    graphs,
+    guarantees,
+    networks,
+    overview,
+    rivals,
+    settings,
+    throughput,
+)
+from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure
+
+MOST_LINES = 10
+ENDS = 2  # records of a curve that is known at its ends alone
+CHANGES: tuple[SweepFigure[Any], ...] = (overview.FIGURE, settings.FIGURE, crossed.FIGURE)
+"""Pictures of what changes with the settings."""
+BEYOND: tuple[SweepFigure[Any], ...] = (
+    collaboration.FIGURE,
+    coalition.FIGURE,
+    fairness.FIGURE,
+    collision_price.FIGURE,
+)
+"""Pictures of sweeps that ask one question; each says why it does not apply to another."""
+
+
+def plan(
+    opened: Result | Sweep, *, published: Mapping[Any, float] | None = None, why: str = ""
+) -> tuple[list[Planned], list[str]]:
+    """Return all pictures that a result or a sweep has, and notes on those that it lacks.
+
+    Parameters
+    ----------
+    opened : Result or Sweep
+    published, why
+        As of :func:`~asyncdp_sim.figures.draw.draw_all`.
+
+    Raises
+    ------
+    ResultError
+        If a table is damaged.
+    """
+    if isinstance(opened, Sweep):
+        lines, fixed, notes = _of_sweep(opened)
+        found = networks.networks(opened)
+    else:
+        epsilon = opened.scenario["privacy"].get("epsilon")
+        lines, fixed, notes = [(epsilon, CurveLine(opened))], "", []
+        found = [Panel(opened)] if opened.summary["updates"] > 0 else []
+    name = str(first(opened).scenario["id"])
+    compared = _curves(lines, published or {}, why, notes)
+    compared += honest.figures([line for _, line in lines], notes)
+    entries: list[Planned] = []
+    if isinstance(opened, Sweep):
+        changes = _planned(opened, (overview.FIGURE, overview.SECOND)) or _planned(
+            opened, (settings.FIGURE,)
+        )
+        changes += _planned(opened, (crossed.FIGURE,))
+        if len(changes) == 0:
+            reasons = [each.why_not(opened) for each in CHANGES]
+            notes.append(f"what changes with the settings: {'; '.join(map(str, reasons))}")
+        entries += changes + _planned(opened, (graphs.FIGURE,))
+        entries += _of_channels(opened, notes) + _of_liars(opened, notes)
+        entries += _planned(opened, (guarantees.FIGURE,)) or _planned(opened, (rivals.FIGURE,))
+        entries += _planned(opened, BEYOND)
+    if found:
+        entries += networks.pictures(found, notes)
+    else:
+        notes.append(f"{', '.join(each.name for each in networks.FIGURES)}: nothing was updated")
+    entries += _of_events(found[0].result if found else first(opened), notes)
+    told = [picture.of(name, fixed) for picture in compared]
+    return told + [picture.of(name) for picture in entries], notes
+
+
+def first(opened: Result | Sweep) -> Result:
+    """Return a result, or that of a sweep's first cell."""
+    return opened if isinstance(opened, Result) else opened.cells[0].result
+
+
+def _curves(
+    lines: Sequence[tuple[Any, CurveLine]],
+    published: Mapping[Any, float],
+    why: str,
+    notes: list[str],
+) -> list[Planned]:
+    """Return the convergence figures; a line's published end point goes by its value."""
+    known = {str(value): psi for value, psi in published.items()}
+    marked = [replace(line, published=known.pop(str(value), None)) for value, line in lines]
+    marked = [line for line in marked if line.result.summary["updates"] > 0]
+    if len(marked) < len(lines):
+        notes.append(f"{len(lines) - len(marked)} convergence curves: nothing was updated")
+    if len(marked) == 0:
+        return []
+    if not any(map(_recorded_between, marked)):
+        notes.append(
+            "convergence: ψ was recorded at the beginning and the end alone (run.record_every)"
+        )
+        return []
+    notes += [
+        f"published ψ = {psi:g}: no line has the value {value}" for value, psi in known.items()
+    ]
+    results = [line.result for line in marked]
+    found = [Planned(partial(convergence.by_update, marked, why=why), results)]
+    if any(result.summary["simulated_time"] > 0 for result in results):
+        found.append(Planned(partial(convergence.by_time, marked, why=why), results))
+    else:
+        notes.append("convergence over time: nothing takes any")
+    return found
+
+
+def _recorded_between(line: CurveLine) -> bool:
+    """Return whether ψ is known between the beginning and the end: else a line has no course."""
+    (k,) = line.result.columns("curve", "k")
+    return len(np.unique(k)) > ENDS
+
+
+def _of_sweep(sweep: Sweep) -> tuple[list[tuple[Any, CurveLine]], str, list[str]]:
+    """Return a sweep's lines by swept value, what all of them have while others vary, and notes."""
+    cells, paths, notes = _compared(sweep)
+    if sweep.missing:
+        notes.append(f"cells {', '.join(map(str, sweep.missing))}: not finished")
+    lines = [(c.values[paths[0]], CurveLine(c.result, c.label(paths))) for c in cells]
+    return lines, cells[0].label([path for path in sweep.paths if path not in paths]), notes
+
+
+def _compared(sweep: Sweep) -> tuple[list[Cell], tuple[str, ...], list[str]]:
+    """Choose the cells to compare in one figure, and the paths that tell them apart."""
+    if len(sweep.cells) <= MOST_LINES:
+        return list(sweep.cells), sweep.paths, []
+    base = sweep.cells[0].values
+    path, *others = sweep.paths
+    cells = [cell for cell in sweep.cells if all(cell.values[o] == base[o] for o in others)]
+    if len(cells) > MOST_LINES:
+        step = (len(cells) - 1) / (MOST_LINES - 1)
+        cells = [cells[round(step * place)] for place in range(MOST_LINES)]
+    note = f"{len(sweep.cells) - len(cells)} of {len(sweep.cells)} cells in the convergence figures"
+    return cells, (path,), [f"{note}, which compare {path} with all else as in the first cell"]
+
+
+def _of_events(result: Result, notes: list[str]) -> list[Planned]:
+    """Return what needs one result and its events, where it kept them: who sent what, and when."""
+    if not result.has("events"):
+        return []
+    found = [partial(diagram.diagram, result)]
+    measured = utilisation.measure(result)
+    if measured.is_constant:
+        notes.append("utilisation: it and who is online are the same all the time")
+    else:
+        found.append(partial(utilisation.drawn, result, measured))
+    return [Planned(make, [result]) for make in found]
+
+
+def _of_channels(sweep: Sweep, notes: list[str]) -> list[Planned]:
+    """Return throughput over load, where enough cells differ in their load alone."""
+    found = throughput.groups(sweep)
+    kept = throughput.large(found)
+    if len(kept) < len(found):
+        which = "throughput over load" if not kept else f"{len(found) - len(kept)} of its groups"
+        reason = (
+            f"fewer than {throughput.LEAST} cells differ in clock rate or number of owners alone"
+        )
+        notes.append(f"{which}: {reason}")
+    if len(kept) == 0:
+        return []
+    results = [cell.result for some in kept.values() for cell in some]
+    return [Planned(partial(throughput.against_load, sweep), results)]
+
+
+def _of_liars(sweep: Sweep, notes: list[str]) -> list[Planned]:
+    """Return ψ against the number of owners that lie, where that is swept."""
+    if adversaries.OWNERS not in sweep.paths:
+        return []
+    return _planned_or_told(sweep, adversaries.FIGURE, "ψ against owners that lie", notes)
+
+
+def _planned_or_told(
+    sweep: Sweep, figure: SweepFigure[Any], what: str, notes: list[str]
+) -> list[Planned]:
+    """Return a figure, or note why a sweep does not have it."""
+    reason = figure.why_not(sweep)
+    if reason is not None:
+        notes.append(f"{what}: {reason}")
+    return _planned(sweep, (figure,))
+
+
+def _planned(sweep: Sweep, figures: Sequence[SweepFigure[Any]]) -> list[Planned]:
+    """Return those of figures that a sweep has."""
+    results = [cell.result for cell in sweep.cells]
+    return [
+        Planned(partial(each.picture, sweep), results)
+        for each in figures
+        if each.why_not(sweep) is None
+    ]
