@@ -418,14 +418,14 @@ MUTANTS = (
         ("tests/verification/test_local_steps.py",),
     ),
     Mutant(
-        "asyncdp_sim/learning/replay.py",
+        "asyncdp_sim/learning/replay/reads.py",
         'read_k = int(used["k"][j]) - 1 - int(used["staleness"][j])',
         'read_k = int(used["k"][j]) - int(used["staleness"][j])',
         "a stale read is one update too new",
         ("tests/unit/learning/test_stale_answers.py",),
     ),
     Mutant(
-        "asyncdp_sim/learning/replay.py",
+        "asyncdp_sim/learning/replay/folding.py",
         "central[last // record_every + 1 :, column] = final[column]",
         "central[last // record_every :, column] = final[column]",
         "the last recorded model of a run that ended early is overwritten by its end",

@@ -168,7 +168,9 @@ def test_stale_answers_are_of_the_models_that_were_read():
 
 def test_staleness_that_is_ignored_is_seen(monkeypatch):
     """Planted bug: gradients at the model as it is when the answer is used."""
-    monkeypatch.setattr("asyncdp_sim.learning.replay._Stale.points", lambda _, __, fresh: fresh)
+    monkeypatch.setattr(
+        "asyncdp_sim.learning.replay.reads.StaleReads.points", lambda _, __, fresh: fresh
+    )
     final, expected, _ = stale()
     assert np.abs(final - expected).max() > 1e-4
 
