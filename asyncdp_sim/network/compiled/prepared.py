@@ -109,7 +109,7 @@ class PreparedWorld:
 def _owners(network: Network, streams: Scope) -> npt.NDArray[np.void]:
     """Return the owners, as they are at first: who is online, until when, who may ever ask."""
     owners = np.zeros(network.n_owners + 1, dtype=OWNER)
-    owners["answers_left"][1:] = np.fromiter(network.answers_allowed, np.int64, network.n_owners)
+    owners["answers_left"][1:] = network.allowances
     owners["active"][1:] = owners["awaited"][1:] = True
     renewals, chances = network.clock.renewals(), network.availability.chances(network.n_owners)
     if len(renewals) > 0:
