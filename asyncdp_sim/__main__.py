@@ -1,16 +1,13 @@
 """``asyncdp``, which is the same as ``python -m asyncdp_sim``."""
 
-import signal
+from asyncdp_sim.starting import loading
 
 
 def main() -> None:
-    """Run the command line; while it is loaded, Ctrl-C ends it as the system does: silently."""
-    hearing = signal.getsignal(signal.SIGINT)
-    if hearing is signal.default_int_handler:  # else somebody wants it to be ignored
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from asyncdp_sim import cli
+    """Run the command line."""
+    with loading():
+        from asyncdp_sim import cli
 
-    signal.signal(signal.SIGINT, hearing)
     cli.main()
 
 

@@ -1,5 +1,19 @@
-"""The catalogue of scenarios, and the command that runs one and draws its figures."""
+"""The catalogue of scenarios, and the command that runs one and draws its figures.
 
-from scenarios.catalogue import Entry, catalogue, entry
+Names are found when they are first used, as the command hears Ctrl-C from its first moment on.
+"""
 
-__all__ = ["Entry", "catalogue", "entry"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scenarios.catalogue import Entry, entry
+
+__all__ = ["Entry", "entry"]
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public name, from where it is at home."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.catalogue"), name)

@@ -1,118 +1,16 @@
-"""``python -m scenarios`` lists the catalogue; ``python -m scenarios NAME`` runs and draws.
+"""``python -m scenarios``: the command of :mod:`scenarios.command`."""
 
-``python -m scenarios verify`` runs every figure of the papers and holds it against what was
-published; ``python -m scenarios verify async-05`` one of them. ``python -m scenarios verify
-beyond`` does so with what others have published since.
-"""
-
-import argparse
-import os
-import shlex
 import sys
-import time
-from pathlib import Path
 
-from asyncdp_sim.drawing import artists
-from asyncdp_sim.errors import InputError
-from asyncdp_sim.on_screen import notes, result_lines
-from asyncdp_sim.progress.line import drawn
-from asyncdp_sim.provenance import default_directory, described, digest
-from asyncdp_sim.reading import read_manifest
-from asyncdp_sim.result import require_free
-from asyncdp_sim.runs import run, write
-from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.sweeps import sweep
-from scenarios.catalogue import catalogue, entry
-from scenarios.published import ELSEWHERE, FINAL_PSI
-from scenarios.studies import study
+from asyncdp_sim.starting import loading
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; exit 0 done, 2 wrong input, 3 a verdict, 130 interrupted."""
-    parser = argparse.ArgumentParser(prog="python -m scenarios", description=__doc__)
-    parser.add_argument("name", nargs="?", help="id of a scenario, or verify; none: list them all")
-    parser.add_argument("figures", nargs="*", help="of verify: which; none: the papers'")
-    parser.add_argument("--full", action="store_true", help="of verify: at the papers' size")
-    parser.add_argument(
-        "--variant", action="append", default=[], metavar="NAME",
-        help="of verify: as-published, as-written or sound; may be given again; none: all",
-    )  # fmt: skip
-    parser.add_argument("--out", type=Path, help="result directory; must not exist")
-    parser.add_argument("--workers", type=int, default=1, help="processes")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="PATH=VALUE", help="as for asyncdp run"
-    )
-    parser.add_argument(
-        "--no-cache", action="store_true", help="draw synthetic records anew, and keep none"
-    )
-    asked = parser.parse_args(arguments)
-    if asked.no_cache:
-        os.environ["ASYNCDP_CACHE"] = ""
-    if asked.workers < 1:
-        parser.error(f"--workers: given {asked.workers}; allowed is a whole number ≥ 1")
-    try:
-        if asked.name == "verify":
-            from scenarios.verifying import verified  # all figures' claims: no other command's
+def main() -> int:
+    """Run the command line."""
+    with loading():
+        from scenarios import command
 
-            return verified(asked, say)
-        if len(asked.figures) > 0 or asked.full or len(asked.variant) > 0:
-            parser.error("further names, --full and --variant are for verify")
-        if asked.name is None:
-            say(*(f"{found.name:<27}{found.scenario().title}" for found in catalogue()))
-        else:
-            scenario = entry(asked.name).scenario(tuple(asked.set))
-            directory = default_directory(scenario) if asked.out is None else asked.out
-            produce(scenario, directory, asked.workers)
-    except InputError as error:
-        sys.stderr.write("\n".join(error.lines()) + "\n")
-        return 2
-    except KeyboardInterrupt:
-        again = shlex.join(sys.argv[1:] if arguments is None else arguments)
-        sys.stderr.write(f"interrupted; to go on: python -m scenarios {again}\n")
-        return 130
-    return 0
-
-
-def produce(scenario: Scenario, directory: Path, workers: int) -> None:
-    """Run a scenario (its sweep, if it has one), draw its figures, and say where all that is.
-
-    A finished result of the very same scenario is not computed again, only drawn.
-    """
-    with artists(workers) as hands:
-        made(scenario, directory, workers)
-        say(*result_lines(directory), *(f"note: {note}" for note in notes(directory)))
-        published, why = FINAL_PSI.get(scenario.id), ELSEWHERE.get(scenario.id, "")
-        studying = hands.pool.submit(study, scenario.id, directory)
-        drawing = hands.draw(directory, published=published, why=why)
-        studied, unstudied = studying.result()
-    pictures = [*drawing.pictures, *studied]
-    say(
-        f"result in {directory}",
-        *(f"  {path.relative_to(directory)}" for path in pictures),
-        *(f"  not drawn: {note}" for note in (*drawing.notes, *unstudied)),
-    )
-
-
-def made(scenario: Scenario, directory: Path, workers: int) -> None:
-    """Run a scenario into a directory, unless that has its result, and say how long it took."""
-    began = time.perf_counter()
-    finished = (directory / "manifest.json").exists()
-    if finished and read_manifest(directory)["digest"] == digest(described(scenario)):
-        say(f"{scenario.id}: the result is there already; drawing it")
-        return
-    if len(scenario.sweep) > 0:
-        with drawn() as progress:
-            sweep(scenario, directory, workers=workers, progress=progress)
-    else:
-        require_free(directory)
-        with drawn() as progress:
-            write(run(scenario, workers=workers, progress=progress), directory)
-    say(f"{scenario.id}: simulated and learned in {time.perf_counter() - began:.1f} s")
-
-
-def say(*lines: str) -> None:
-    """Write lines to the screen."""
-    sys.stdout.write("\n".join(lines) + "\n")
+    return command.main()
 
 
 if __name__ == "__main__":

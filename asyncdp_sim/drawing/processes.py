@@ -51,16 +51,19 @@ class Artists:
 
 
 @contextmanager
-def artists(workers: int = 1) -> Iterator[Artists]:
+def artists(workers: int = 1, *others: str) -> Iterator[Artists]:
     """Give who draws what comes of the work inside; they end with it.
 
     Parameters
     ----------
     workers : int
         Processes that the work takes meanwhile. Where they leave no core, this one draws.
+    *others : str
+        Modules that what else is drawn is in.
     """
     count = cores() if cores() > workers and "forkserver" in get_all_start_methods() else 1
-    with executor(count, server_of("asyncdp_sim.figures.practice") if count > 1 else None) as pool:
+    server = server_of("asyncdp_sim.figures.practice", *others) if count > 1 else None
+    with executor(count, server) as pool:
         yield Artists(pool, count)
 
 

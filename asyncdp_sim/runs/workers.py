@@ -89,15 +89,15 @@ def executor(workers: int, context: BaseContext | None = None) -> Iterator[Execu
         pool.shutdown()
 
 
-def server_of(module: str) -> BaseContext:
-    """Start a process that reads a module, and of which others are copies; say how to have them.
+def server_of(*modules: str) -> BaseContext:
+    """Start a process that reads modules, and of which others are copies; say how to have them.
 
     It reads the main program's own modules besides, which each copy would have to. It hears no
     Ctrl-C, which a terminal sends to all: while it reads, that would be a traceback.
     """
     context = get_context("forkserver")
     main = getattr(sys.modules["__main__"], "__spec__", None)
-    context.set_forkserver_preload([module, "__main__", *([] if main is None else [main.name])])
+    context.set_forkserver_preload([*modules, "__main__", *([] if main is None else [main.name])])
     resource_tracker.ensure_running()  # which hears Ctrl-C again once it has started
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # what the other starts with
     try:

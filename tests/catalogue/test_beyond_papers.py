@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.__main__ import main
 from scenarios.beyond import RESULTS
+from scenarios.command import main
 from scenarios.papers.figure import PaperFigure
 
 PAGE = Path(__file__).parents[2] / "docs" / "beyond.md"

@@ -11,7 +11,7 @@ from asyncdp_sim.errors import SpecError
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import sweep
-from scenarios import Entry, catalogue, entry
+from scenarios.catalogue import Entry, catalogue, entry
 from tests.cli.command import Command
 
 ENTRIES = catalogue()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from scenarios import entry
-from scenarios.__main__ import main
+from scenarios.command import main
 from scenarios.papers import collab, polar
 from scenarios.papers.claims import Judged, judge
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND, PaperFigure

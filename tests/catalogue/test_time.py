@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.__main__ import produce
 from scenarios.beyond import RESULTS
 from scenarios.catalogue import entry
+from scenarios.command import produce
 
 ALSO = {"joules-against-accuracy", "steps-against-staleness", "wifi-contention"}
 ENTRIES = sorted({figure.entry for figure in RESULTS} | ALSO)

@@ -5,7 +5,7 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -24,9 +24,8 @@ class Importing:
         if left == 0:
             os.kill(os.getpid(), int(signal.SIGINT))
 sys.meta_path.insert(0, Importing())
-sys.argv = ["asyncdp", *sys.argv[2:]]
-import asyncdp_sim.__main__
-asyncdp_sim.__main__.main()
+program, sys.argv = sys.argv[2], sys.argv[2:]
+runpy.run_module(program, run_name="__main__", alter_sys=True)
 """
 """A program that hears Ctrl-C at one of its imports; the first few are Python's own."""
 SIGNALS = [signal.SIGTERM, signal.SIGHUP]
@@ -49,15 +48,26 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def interrupted_at(place: int, folder: Path) -> subprocess.CompletedProcess[str]:
+ROOT = Path(__file__).parents[2]
+RUN = ("asyncdp_sim", "run", "small.toml", "--out", "result")
+CATALOGUE = ("scenarios", "vary-availability", "--out", "result")
+
+
+def interrupted_at(
+    place: int, folder: Path, command: Sequence[str] = RUN
+) -> subprocess.CompletedProcess[str]:
     """Run a command that hears Ctrl-C when it imports its so manieth module."""
-    words = [sys.executable, "-c", AT_IMPORT, str(place), "run", "small.toml", "--out", "result"]
-    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    words = [sys.executable, "-c", AT_IMPORT, str(place), *command]
+    said = os.environ | {"PYTHONPATH": str(ROOT)}  # where scenarios are
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, env=said)
 
 
 @pytest.mark.parametrize("place", [40, 400])
-def test_while_it_starts_it_ends_without_a_traceback(place: int, here: Path) -> None:
-    said = interrupted_at(place, here)
+@pytest.mark.parametrize("program", [RUN, CATALOGUE])
+def test_while_it_starts_it_ends_without_a_traceback(
+    program: Sequence[str], place: int, here: Path
+) -> None:
+    said = interrupted_at(place, here, program)
     assert said.returncode in (130, -signal.SIGINT)  # a shell says 130 of both
     assert "Traceback" not in said.stderr
     assert len(said.stderr.splitlines()) in (0, 2)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.__main__ import main as scenarios
+from scenarios.command import main as scenarios
 from tests.cli.command import Command
 from tests.cli.pages import fenced, missing
 

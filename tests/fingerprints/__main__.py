@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from scenarios import catalogue
+from scenarios.catalogue import catalogue
 from tests.fingerprints.fingerprint import Fingerprint, cells, recorded
 
 Fingerprints = dict[str, Fingerprint]

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from scenarios import catalogue
+from scenarios.catalogue import catalogue
 from tests.fingerprints import __main__ as command
 from tests.fingerprints.fingerprint import CELLS, cells, fingerprint, of_tables, recorded
 from tests.reproducibility.runs import scenario, written

@@ -1,6 +1,6 @@
 """No entry of the catalogue cites a paper without a second reading."""
 
-from scenarios import catalogue
+from scenarios.catalogue import catalogue
 
 READ_AGAIN = {
     "Async": {

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from asyncdp_sim.scenario.setting_words import axis, words
-from scenarios import catalogue
+from scenarios.catalogue import catalogue
 from tests.together import together
 
 

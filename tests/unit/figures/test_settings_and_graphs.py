@@ -8,7 +8,7 @@ from analysis.three_budgets import psi_against_time
 from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.figures.sweeps import graphs, settings
 from asyncdp_sim.sweeps import sweep
-from scenarios import catalogue, entry
+from scenarios.catalogue import catalogue, entry
 from scenarios.published import ELSEWHERE, FINAL_PSI
 from scenarios.studies import STUDIES, study
 from tests.unit.figures.made import curve, finished, made, scenario
@@ -99,7 +99,7 @@ def test_a_study_that_a_sweep_does_not_allow_is_told(tmp_path: Path) -> None:
 
 def test_a_command_without_a_study_imports_none_of_them() -> None:
     code = (
-        "import sys, scenarios.__main__, scenarios.studies; "
+        "import sys, scenarios.command, scenarios.studies; "
         "print(*(name for name in sys.modules if name.startswith('analysis')))"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)

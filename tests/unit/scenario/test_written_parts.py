@@ -8,7 +8,7 @@ import tomli_w
 from asyncdp_sim.provenance import described, placeless
 from asyncdp_sim.scenario import Scenario, dump, jsonable, load
 from asyncdp_sim.spec import parse
-from scenarios import catalogue, entry
+from scenarios.catalogue import catalogue, entry
 from tests.together import together
 
 
