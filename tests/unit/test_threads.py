@@ -9,6 +9,10 @@ import numpy as np
 import pytest
 
 from asyncdp_sim import threads
+from asyncdp_sim.data.dataset import Array
+from asyncdp_sim.data.lending.drift import drifting
+from asyncdp_sim.data.lending.rows import CHUNK_ROWS, Law, RowsOfLaw
+from asyncdp_sim.data.lending.twin import calibrated
 from asyncdp_sim.learning.objectives import LinearRecords, Squared
 from asyncdp_sim.learning.objectives import records as linear
 from asyncdp_sim.learning.objectives.perceptron import records as perceptron
@@ -125,3 +129,40 @@ def test_gradients_have_the_same_bits_on_any_number(
         monkeypatch.setenv(LIMIT, str(count))
         met.add(some.gradient(owners, points).tobytes())
     assert len(met) == 1
+
+
+@pytest.mark.parametrize("law", [calibrated("plain", "body"), drifting("plain")])
+def test_loans_that_are_drawn_have_the_same_bits_on_any_number(
+    law: Law, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many chunks are made at once as there are threads, each with one; the last is short."""
+    total, columns = 11 * CHUNK_ROWS + 9, len(calibrated("plain", "body").columns)
+    found = set()
+    for count in (4, 3, 2, 1):  # the most first, for which threads are made
+        monkeypatch.setenv(LIMIT, str(count))
+        matrix, target = np.zeros((total, columns), order="F"), np.zeros(total)
+        together = _AllAtOnce(law, count)
+        RowsOfLaw(together, np.random.default_rng(3)).write(matrix, target)
+        assert together.most == count
+        found.add((matrix.tobytes(), target.tobytes()))
+    assert len(found) == 1
+
+
+class _AllAtOnce:
+    """A law whose chunks wait for each other, so many at a time."""
+
+    def __init__(self, law: Law, count: int) -> None:
+        self._law = law
+        self._met = Barrier(count, timeout=30)
+        self._at_work: set[str] = set()
+        self.n_variables = law.n_variables
+
+    @property
+    def most(self) -> int:
+        """Threads that have made chunks."""
+        return len(self._at_work)
+
+    def fill(self, matrix: Array, target: Array, normals: Array, first: int, row: int) -> None:
+        self._at_work.add(current_thread().name)
+        self._met.wait()
+        self._law.fill(matrix, target, normals, first, row)
