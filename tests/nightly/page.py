@@ -119,6 +119,9 @@ def _oracle(oracle: Oracle, found: Mapping[str, Found]) -> Sequence[object]:
     worst = max(scores, key=lambda each: abs(each.z), default=None)
     fresh = sum("::test_fresh_seeds" in test for test in held)
     passed = f"{len(held)} passed" if len(off) == 0 else f"{len(off)} of {len(held)} FAILED"
+    new = set(oracle.tests) - {test.partition("[")[0] for test in held}
+    if len(new) > 0:  # since its file was run at night
+        passed += f", {len(new)} not run"
     said = [NONE] * 5 if worst is None else _told(worst)
     return oracle.statistic, oracle.formula, passed, len(scores) or NONE, *said, fresh or NONE
 

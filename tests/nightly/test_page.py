@@ -64,6 +64,17 @@ def test_scores_are_told_by_the_worst(tmp_path: Path) -> None:
     assert "| 2026-01-02 | abc | 7 | 1.00 |" in text
 
 
+def test_tests_that_came_after_the_last_night_are_told(tmp_path: Path) -> None:
+    oracle = next(each for each in ORACLES if len(each.tests) == 3)
+    for file in {test.partition("::")[0] for test in oracle.tests}:
+        keep("oracles", file, WHEN | {"passed": [], "failed": {}, "scores": {}}, tmp_path)
+    first = oracle.tests[0]
+    found = {"passed": [f"{first}[a]", f"{first}[b]"], "failed": {}, "scores": {}}
+    keep("oracles", first.partition("::")[0], WHEN | found, tmp_path)
+    [row] = [line for line in page(tmp_path).splitlines() if f"| {oracle.statistic} |" in line]
+    assert " | 2 passed, 2 not run | " in row
+
+
 def test_what_went_wrong_is_told(tmp_path: Path) -> None:
     failed = {"passed": [], "failed": {TEST: "off theory"}, "scores": {}}
     keep("oracles", FILE, WHEN | failed, tmp_path)
