@@ -105,6 +105,8 @@ def _owners(w: World, end_tick: int) -> npt.NDArray[np.void]:
         ticks = each["met"] + each["missed"]
         np.divide(each["met"], ticks, out=owners["online"], where=ticks > 0)
     elif end_tick > 0:
-        since = np.where(each["away"] > 0, end_tick - each["offline_since"], 0)
-        owners["online"] = 1 - (each["offline_ticks"] + since) / end_tick
+        owners["online"] = 1.0
+        if w.state["alternates"][0] or len(w.members) > 0:  # else nobody was ever away
+            since = np.where(each["away"] > 0, end_tick - each["offline_since"], 0)
+            owners["online"] = 1 - (each["offline_ticks"] + since) / end_tick
     return owners

@@ -135,7 +135,7 @@ def _members(groups: tuple[tuple[int, ...], ...]) -> npt.NDArray[np.int64]:
 
 def _set_state(network: Network, world: World, *, events: bool) -> None:
     state, protocol = world.state[0], network.protocol
-    state["awaited"] = world.owners["awaited"].sum()
+    state["awaited"] = np.count_nonzero(world.owners["awaited"])
     state["stopped"] = state["awaited"] == 0
     state["horizon"] = LAST_TICK if network.until is None else to_ticks(network.until)
     state["began"], state["target"] = NOT_YET, network.updates
