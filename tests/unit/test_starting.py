@@ -1,0 +1,26 @@
+"""Starts of programs: while modules are read Ctrl-C is the system's; then all is as before."""
+
+import gc
+import signal
+from typing import Any
+
+import pytest
+
+from asyncdp_sim.starting import loading
+
+
+@pytest.mark.parametrize("before", [signal.default_int_handler, signal.SIG_IGN])
+def test_while_modules_are_read(before: Any) -> None:
+    kept = signal.signal(signal.SIGINT, before)
+    try:
+        with loading():
+            ignored = before is signal.SIG_IGN
+            now = signal.SIG_IGN if ignored else signal.SIG_DFL
+            assert signal.getsignal(signal.SIGINT) is now
+            assert not gc.isenabled()
+        assert signal.getsignal(signal.SIGINT) is before
+        assert gc.isenabled()
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
+        signal.signal(signal.SIGINT, kept)
