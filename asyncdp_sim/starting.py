@@ -16,7 +16,9 @@ def loading() -> Iterator[None]:
     if hearing is signal.default_int_handler:  # else somebody wants it to be ignored
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.disable()
-    yield
-    gc.freeze()
-    gc.enable()
-    signal.signal(signal.SIGINT, hearing)
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+        signal.signal(signal.SIGINT, hearing)

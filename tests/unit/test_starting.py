@@ -24,3 +24,16 @@ def test_while_modules_are_read(before: Any) -> None:
     finally:
         gc.unfreeze()
         signal.signal(signal.SIGINT, kept)
+
+
+def test_where_a_module_cannot_be_read_all_is_as_before() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(ImportError), loading():
+            raise ImportError("damaged")
+        assert signal.getsignal(signal.SIGINT) is before
+        assert gc.isenabled()
+    finally:
+        gc.enable()
+        gc.unfreeze()
+        signal.signal(signal.SIGINT, before)
