@@ -178,17 +178,21 @@ def test_many_owners_and_many_ticks() -> None:
 
 @pytest.mark.parametrize("prefix", [("r", 1), ("a name that fills the block" * 5, 12)])
 def test_seeds_of_owners_are_those_of_their_streams(prefix: tuple[str, int]) -> None:
-    numbers = (1, 9, 10, 4096, 10**12)
-    network = SMALL.model_copy(update={"answers_allowed": (1,) * 5, "owner_numbers": numbers})
+    numbers = (1, 2, 9, 10, 11, 12, 19, 4096, 99_999, 100_000, 100_001, 10**12)
+    n_owners, of_these = len(numbers), {"answers_allowed": (1,) * len(numbers)}
+    network = SMALL.model_copy(update=of_these | {"owner_numbers": numbers})
     scope = Streams(2**70).within(*prefix).of_owners(numbers)
     d = draws_of(network, scope)
+    assert d.texts.ctypes.data % 64 == 0
     stages = d.stages.view(np.recarray)  # as numba reads it
-    d = d._replace(stages=stages, streams=np.zeros((6, 5), dtype=np.uint64))
+    d = d._replace(stages=stages, streams=np.zeros((n_owners + 1, 5), dtype=np.uint64))
     d.stages["stream"], d.stages["stream_each"] = 0, 1
     with interpreted():
         from asyncdp_sim.network.compiled.steps.seeds import seed
 
-        for (stage, purpose), (first, count) in product(enumerate(STREAMS), ((1, 5), (2, 1))):
+        for (stage, purpose), (first, count) in product(
+            enumerate(STREAMS), ((1, n_owners), (2, 1))
+        ):
             d.streams[:] = 0
             seed(d, stage, first, count)
             afresh, owners = scope.afresh(), range(first, first + count)

@@ -38,8 +38,12 @@ def spell(d: Any, stage: int, first: int, count: int) -> None:
     for i in range(1, len(d.begun)):
         for lane in range(count):
             texts[TEXT - 1 + i, lane] = d.begun[i]
+    digits = 0
     for lane in range(count):
         number = d.numbers[first + lane]
+        if lane > 0 and number % 10 > 0 and number == d.numbers[first + lane - 1] + 1:
+            follow(texts, lane, length, length + digits - 1)
+            continue
         digits, above = 1, 10
         while number >= above:
             above *= 10
@@ -48,6 +52,15 @@ def spell(d: Any, stage: int, first: int, count: int) -> None:
             put(texts, lane, place, 48 + number % 10)
             number //= 10
         texts[LENGTH_OF, lane] = write(d.endings[stage], texts, lane, length + digits)
+
+
+@step
+def follow(texts: Any, lane: int, begins: int, last: int) -> None:
+    """Write the name after that of the lane before: the digit at the last place is one more."""
+    texts[LENGTH_OF, lane] = texts[LENGTH_OF, lane - 1]
+    for row in range(TEXT + (begins >> 3), TEXT + ((int(texts[LENGTH_OF, lane]) - 1) >> 3) + 1):
+        texts[row, lane] = texts[row, lane - 1]
+    texts[TEXT + (last >> 3), lane] += np.uint64(1) << np.uint64(8 * (last & 7))
 
 
 @step
