@@ -11,13 +11,11 @@ import numpy as np
 
 from asyncdp_sim.learning.algorithms import Array, Indices
 from asyncdp_sim.learning.objectives import Records
-from asyncdp_sim.learning.objectives.largest import (
-    ball,
-    ceilings_over,
-    few,
-    largest,
+from asyncdp_sim.learning.objectives.largest import ball, ceilings_over, few, largest, met
+from asyncdp_sim.learning.objectives.largest_together import (
+    largest_of_all,
     largest_of_each,
-    met,
+    largest_of_groups,
 )
 from asyncdp_sim.trace import RELEASED, ExchangeOutcome, Trace
 
@@ -103,10 +101,15 @@ class Watch:
     Parameters
     ----------
     records : Records
+    beside : list of Watch, optional
+        Others at the very same records, which look together where that takes less time; this one
+        is added.
     """
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: Records, beside: list["Watch"] | None = None) -> None:
         self._records = records
+        self._beside = [] if beside is None else beside
+        self._beside.append(self)
         self._seen = [_Owner(records, owner) for owner in range(len(records.targets))]
         self._waiting: list[tuple[Indices, Array]] = []
         self._numbers = 0
@@ -121,6 +124,7 @@ class Watch:
 
     def met(self) -> Met:
         """Return what was met so far."""
+        self._look_together()
         self._look()
         return Met(self._largest(), self._queries)
 
@@ -130,19 +134,42 @@ class Watch:
     def _look(self) -> None:
         if len(self._waiting) == 0:
             return
-        owners = np.concatenate([each for each, _ in self._waiting])
-        points = np.concatenate([each for _, each in self._waiting])
-        self._waiting, self._numbers = [], 0
-        self._queries += len(owners)
+        owners, points = self._asked()
         found = largest_of_each(self._records, owners, points, self._largest())
+        self._looked(found)
         if found is not None:
-            for seen, value in zip(self._seen, found.tolist(), strict=True):
-                seen.largest = value
             return
         order = np.argsort(owners, kind="stable")
         there, first = np.unique(owners[order], return_index=True)
         for owner, own in zip(there.tolist(), np.split(order, first[1:]), strict=True):
             self._seen[owner].look(points[own])
+
+    def _look_together(self) -> None:
+        """Look at what waits here and beside, where that takes less time than one by one."""
+        watches = [watch for watch in self._beside if len(watch._waiting) > 0]
+        if len(watches) < 2:
+            return
+        asked = [watch._asked() for watch in watches]
+        owners, points = map(np.concatenate, zip(*asked, strict=True))
+        whose = np.repeat(np.arange(len(watches)), [len(each) for each, _ in asked])
+        least = np.stack([watch._largest() for watch in watches])
+        found = largest_of_groups(self._records, owners, points, whose, least)
+        if found is not None:
+            for watch, met_there in zip(watches, found, strict=True):
+                watch._looked(met_there)
+
+    def _asked(self) -> tuple[Indices, Array]:
+        """Return the queries that wait: whose they are, and where."""
+        owners, points = zip(*self._waiting, strict=True)
+        return np.concatenate(owners), np.concatenate(points)
+
+    def _looked(self, largest: Array | None) -> None:
+        """Let no query wait any more, and note what is known of the largest gradients."""
+        self._queries += sum(len(owners) for owners, _ in self._waiting)
+        self._waiting, self._numbers = [], 0
+        if largest is not None:
+            for seen, value in zip(self._seen, largest.tolist(), strict=True):
+                seen.largest = value
 
 
 def longest(records: Records, points: Array, least: Array) -> Array:
@@ -156,18 +183,11 @@ def longest(records: Records, points: Array, least: Array) -> Array:
     least : array (N,)
         Returned where no gradient is larger.
     """
-    each = measured(records, points, least)
+    each = largest_of_all(records, points, least)
     if each is None:
         owners = range(len(records.targets))
         each = np.array([largest(records, owner, points, least[owner]) for owner in owners])
     return each
-
-
-def measured(records: Records, points: Array, least: Array) -> Array | None:
-    """Return the same of few records, all measured together; None of many."""
-    every, count = np.arange(len(records.targets)), len(points)
-    owners, each = np.repeat(every, count), np.tile(points, (len(every), 1))
-    return largest_of_each(records, owners, each, least)
 
 
 class _Owner:

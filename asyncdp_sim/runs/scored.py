@@ -16,7 +16,7 @@ from asyncdp_sim.learning.objectives import (
     Records,
     constants,
 )
-from asyncdp_sim.learning.watch import measured
+from asyncdp_sim.learning.objectives.largest_together import largest_of_all
 from asyncdp_sim.notices import Counted
 from asyncdp_sim.runs.held_out import HeldOut, held_out
 from asyncdp_sim.runs.rows import PreparedRows, Rows, prepared
@@ -96,7 +96,7 @@ class Posed:
         if key not in self._longest:
             n_owners = self.objective.n_owners
             points = np.concatenate([self.judge.optimum[None], starts])
-            self._longest[key] = measured(self.records, points, np.zeros(n_owners))
+            self._longest[key] = largest_of_all(self.records, points, np.zeros(n_owners))
         return self._longest[key]
 
     @cached_property

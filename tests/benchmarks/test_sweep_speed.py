@@ -72,7 +72,10 @@ def learning_alone(scenario):
     """Return the CPU time (s) of learning all cells, with all that it takes at hand."""
     numbers, cells = all_numbers(scenario.base()), [scenario.cell(c) for c in scenario.grid()]
     dataset = build_dataset(cells[0])
-    tasks = [prepare(cell, dataset).task for cell in cells]
+    problems = [prepare(cells[0], dataset)]
+    for cell in cells[1:]:
+        problems.append(prepare(cell, dataset, problems[-1]))
+    tasks = [problem.task for problem in problems]
     traces = simulate_some(cells[0].network, scenario.run.seed, numbers)
     with processes(1) as mapped:
         began = time.process_time()

@@ -18,8 +18,20 @@ from asyncdp_sim.learning.algorithms import Algorithm
 from asyncdp_sim.learning.fused import numba_loop, numpy_loop
 from asyncdp_sim.learning.fused.learn import CellTask, fused, learn
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.objectives import Hinge, HuberLoss, LinearRecords, LogisticLoss, Model
-from asyncdp_sim.learning.objectives.largest import largest, largest_of_each
+from asyncdp_sim.learning.objectives import (
+    Hinge,
+    HuberLoss,
+    LinearRecords,
+    LogisticLoss,
+    Model,
+    largest_together,
+)
+from asyncdp_sim.learning.objectives.largest import largest
+from asyncdp_sim.learning.objectives.largest_together import (
+    largest_of_all,
+    largest_of_each,
+    largest_of_groups,
+)
 from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
 from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
 from asyncdp_sim.learning.objectives.squared import SQUARED
@@ -366,12 +378,17 @@ def test_few_pairs_are_measured_to_the_bit_of_their_bounds(
             assert found[:2] == found[2:]
 
 
+def of_four(model: str) -> tuple[Any, np.ndarray]:
+    """Return records of four owners, of whom one has none, and points."""
+    records, points = of_many(4, model, "l1", 20, spread=1.0)
+    x, y, cuts = records.features[0], records.targets[0], (9, 9, 14)
+    return replace(records, features=np.split(x, cuts), targets=np.split(y, cuts)), points
+
+
 @pytest.mark.parametrize("model", [*LOSSES, "mlp"])
 def test_owners_that_are_measured_together_have_the_bits_of_each_alone(model: str) -> None:
     """Owners of other sizes, one without a query; not where there is too much, or no number."""
-    records, points = of_many(4, model, "l1", 20, spread=1.0)
-    x, y, cuts = records.features[0], records.targets[0], (9, 9, 14)
-    records = replace(records, features=np.split(x, cuts), targets=np.split(y, cuts))
+    records, points = of_four(model)
     owners, some = np.array([2, 0, 3, 0, 1]), points[:5]
     least = np.array([0.0, 0.5, 1e9, 0.0])
     alone = [largest(records, i, some[owners == i], least[i]) for i in range(4)]
@@ -380,6 +397,55 @@ def test_owners_that_are_measured_together_have_the_bits_of_each_alone(model: st
     assert found.tolist() == alone
     assert largest_of_each(records, np.zeros(150, dtype=int), points, least) is None
     assert largest_of_each(records, owners, some * np.inf, least) is None
+
+
+@pytest.mark.parametrize("model", [*LOSSES, "mlp"])
+def test_all_owners_at_all_points_have_the_bits_of_each_alone(model: str) -> None:
+    """By bounds of all; also of a model that has diverged, of none, and where all are below."""
+    records, points = of_four(model)
+    far = np.concatenate([points[:4], np.full((1, points.shape[1]), 1e300)])
+    for some, least in product((points[:40], far, points[:1], points[:0]), (0.0, 1.5)):
+        alone = [largest(records, i, some, least) for i in range(4)]
+        found = largest_of_all(records, some, np.full(4, least))
+        assert found is not None
+        assert found.tolist() == alone
+    assert largest_of_all(records, points[:40] * np.inf, np.zeros(4)) is None
+    assert largest_of_all(records, np.tile(points, (2, 1)), np.zeros(4)) is None
+
+
+@pytest.mark.parametrize("model", [*LOSSES, "mlp"])
+def test_cells_that_are_looked_at_together_have_the_bits_of_each_alone(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever each asked, and whoever is asked to look first; not where it does not pay."""
+    records, points = of_four(model)
+    rng, least = np.random.default_rng(5), np.array([[0.0, 0.5, 1e9, 0.0]] * 3)
+    owners, groups = rng.integers(0, 4, len(points)), rng.integers(0, 3, len(points))
+    points[groups == 2] *= 1e300  # a model that has diverged
+    assert largest_of_groups(records, owners, points, groups, least) is None
+    monkeypatch.setattr(largest_together, "WORTH", 0)
+    found = largest_of_groups(records, owners, points, groups, least)
+    assert found is not None
+    for group, owner in product(range(3), range(4)):
+        mine = points[(owners == owner) & (groups == group)]
+        assert found[group, owner] == largest(records, owner, mine, least[group, owner])
+    assert largest_of_groups(records, owners, points * np.inf, groups, least) is None
+    for wrong in (0.0, np.inf):  # of one of them the points of another cell are no numbers
+        beside: list[Watch] = []
+        together, alone = (
+            [Watch(records, beside) for _ in range(3)],
+            [Watch(records) for _ in "abc"],
+        )
+        for number, (one, other) in enumerate(zip(together, alone, strict=True)):
+            some = groups == number
+            asked = points[some] + (wrong if number == 1 else 0.0)
+            for each in (one, other):
+                each.take(owners[some][:5], asked[:5])
+                each.take(owners[some][5:], asked[5:])
+        for number in (2, 0, 1):
+            one, other = together[number].met(), alone[number].met()
+            assert one.queries == other.queries == np.count_nonzero(groups == number)
+            assert one.largest.tolist() == other.largest.tolist()
 
 
 def test_a_pair_by_itself_is_the_norm_of_a_difference_quotient() -> None:

@@ -94,42 +94,6 @@ def largest(
     return best
 
 
-def largest_of_each(
-    records: Bounded, owners: npt.NDArray[np.int64], points: Array, least: Array
-) -> Array | None:
-    """Return what :func:`largest` does of every owner at its own points, all measured together.
-
-    Parameters
-    ----------
-    records : Bounded
-    owners : array of int (q,)
-        Whose points they are, from 0.
-    points : array (q, p)
-    least : array (N,)
-        Returned where no gradient is larger.
-
-    Returns
-    -------
-    array (N,) or None
-        None where that would take longer than :func:`largest`, or a point is not finite.
-    """
-    counts = np.array([len(y) for y in records.targets])
-    rows_at = counts[owners]  # of the owner of each point
-    pairs = int(rows_at.sum())
-    most = (counts * np.bincount(owners, minlength=len(counts))).max()
-    if most > FEW or pairs * points.shape[1] > PAIRS or not np.isfinite(points).all():
-        return None
-    first = (np.cumsum(counts) - counts)[owners] - (np.cumsum(rows_at) - rows_at)
-    rows = np.arange(pairs) + np.repeat(first, rows_at)
-    which, one = np.repeat(np.arange(len(points)), rows_at), records.as_one
-    best, together = least.copy(), max(1, AT_HAND // points.shape[1])
-    for start in range(0, pairs, together):
-        some = slice(start, start + together)
-        found = _lengths(one, 0, rows[some], points.take(which[some], axis=0))
-        np.maximum.at(best, owners[which[some]], found)
-    return best
-
-
 def few(
     records: Bounded, owner: int, points: Array, rows: npt.NDArray[np.int64] | None = None
 ) -> bool:
@@ -149,10 +113,11 @@ def ball(points: Array) -> tuple[Array, float]:
 
 def ceilings_over(records: Bounded, owner: int, rows: Rows, centre: Array, radius: float) -> Array:
     """Return a bound of each record's ‖∇ℓ‖ over one ball, shape (m,); ∞ where there is none."""
-    return _bounds(records, owner, rows, centre[None], radius)[:, 0]
+    return bounds(records, owner, rows, centre[None], radius)[:, 0]
 
 
-def _bounds(records: Bounded, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
+def bounds(records: Bounded, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
+    """Return bounds of records' ‖∇ℓ‖ over balls around centres, shape (m, q); ∞ without one."""
     with np.errstate(over="ignore", invalid="ignore"):
         found = records.ceilings(owner, rows, centres, radius)
     return np.where(np.isnan(found), np.inf, found)
@@ -164,7 +129,7 @@ def met(
     """Return the largest ‖∇ℓ‖ of some records at some points, or ``best`` where none is larger."""
     if few(records, owner, points, rows):
         return _longest_pair(records, owner, rows, points, best)
-    tops = _bounds(records, owner, rows, points, 0.0)
+    tops = bounds(records, owner, rows, points, 0.0)
     one, at = np.unravel_index(int(tops.argmax()), tops.shape)
     if tops[one, at] <= best:
         return best
@@ -188,10 +153,11 @@ def _longest_pair(
 
 
 def _longest(records: Bounded, owner: int, rows: npt.NDArray[np.int64], points: Array) -> float:
-    return float(_lengths(records, owner, rows, points).max())
+    return float(lengths(records, owner, rows, points).max())
 
 
-def _lengths(records: Bounded, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
+def lengths(records: Bounded, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
+    """Return ‖∇ℓ‖ of records, each at its own point, shape (m,); ∞ where it is no number."""
     with np.errstate(over="ignore", invalid="ignore"):
         found = records.lengths_at(owner, rows, points)
     return np.where(np.isnan(found), np.inf, found)
@@ -215,8 +181,5 @@ _TINY = 1e-150
 """Squares of less than this are no numbers."""
 FEW = 2**10
 """Records times points that are measured without looking for bounds first."""
-AT_HAND = 2**14
-"""Numbers of points that few records are measured at together: larger arrays would be new memory
-from the system each time, which takes longer than the measuring."""
 PAIRS = 2**17
 """Records times points that are looked at together, and fewer records the more features."""

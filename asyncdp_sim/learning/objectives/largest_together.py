@@ -1,0 +1,146 @@
+"""The largest record gradients of several owners, or of several cells, found together.
+
+To the bit what each alone has; where they are few, most of the time is not the measuring.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.learning.objectives.largest import (
+    FEW,
+    PAIRS,
+    Array,
+    Bounded,
+    bounds,
+    lengths,
+)
+
+Indices = npt.NDArray[np.int64]
+
+
+def largest_of_each(records: Bounded, owners: Indices, points: Array, least: Array) -> Array | None:
+    """Return the largest ‖∇ℓ‖ of every owner at its own points.
+
+    Parameters
+    ----------
+    records : Bounded
+    owners : array of int (q,)
+        Whose points they are, from 0.
+    points : array (q, p)
+    least : array (N,)
+        Returned where no gradient is larger.
+
+    Returns
+    -------
+    array (N,) or None
+        None where that would take longer than one by one, or a point is not finite.
+    """
+    counts = _counts(records)
+    rows_at = counts[owners]  # of the owner of each point
+    pairs = int(rows_at.sum())
+    most = (counts * np.bincount(owners, minlength=len(counts))).max()
+    if most > FEW or pairs * points.shape[1] > PAIRS or not np.isfinite(points).all():
+        return None
+    first = (np.cumsum(counts) - counts)[owners] - (np.cumsum(rows_at) - rows_at)
+    rows = np.arange(pairs) + np.repeat(first, rows_at)
+    which, best = np.repeat(np.arange(len(points)), rows_at), least.copy()
+    _raise(best, owners[which], records.as_one, 0, rows, which, points)
+    return best
+
+
+def largest_of_all(records: Bounded, points: Array, least: Array) -> Array | None:
+    """Return the largest ‖∇ℓ‖ of every owner at all of the points.
+
+    Parameters
+    ----------
+    records : Bounded
+    points : array (q, p)
+    least : array (N,)
+        Returned where no gradient is larger.
+
+    Returns
+    -------
+    array (N,) or None
+        None where that would take longer than one by one, or a point is not finite.
+    """
+    counts, one, best = _counts(records), records.as_one, least.copy()
+    if (counts * len(points)).max() > FEW or not np.isfinite(points).all():
+        return None
+    if counts.sum() * max(points.shape) > PAIRS:
+        return None
+    if points.size > 0:
+        whose = np.repeat(np.arange(len(counts)), counts)
+        tops = bounds(one, 0, slice(None), points, 0.0)
+        at, each = tops.argmax(axis=1), tops.max(axis=1)
+        highest = np.zeros(len(counts))
+        np.maximum.at(highest, whose, each)
+        first = np.flatnonzero(each >= highest[whose])
+        _raise(best, whose[first], one, 0, first, at[first], points)
+        rows, which = np.nonzero(tops > best[whose, None])
+        _raise(best, whose[rows], one, 0, rows, which, points)
+    return best
+
+
+def largest_of_groups(
+    records: Bounded, owners: Indices, points: Array, groups: Indices, least: Array
+) -> Array | None:
+    """Return the largest ‖∇ℓ‖ of every owner at its own points of each group.
+
+    Parameters
+    ----------
+    records : Bounded
+    owners, groups : array of int (q,)
+        Whose points they are, and of which group, from 0.
+    points : array (q, p)
+    least : array (G, N)
+        Returned where no gradient is larger.
+
+    Returns
+    -------
+    array (G, N) or None
+        None where that would take longer than one by one, or a point is not finite.
+    """
+    counts = _counts(records)
+    pairs = counts * np.bincount(owners, minlength=len(counts))
+    few = pairs.sum() < WORTH * np.count_nonzero(pairs)
+    if few or pairs.max() > PAIRS or not np.isfinite(points).all():
+        return None
+    best, order = least.copy(), np.argsort(owners, kind="stable")
+    there, first = np.unique(owners[order], return_index=True)
+    for owner, own in zip(there.tolist(), np.split(order, first[1:]), strict=True):
+        if counts[owner] == 0:
+            continue
+        some, of, mine = points[own], groups[own], best[:, owner]
+        tops = bounds(records, owner, slice(None), some, 0.0)
+        _raise(mine, of, records, owner, tops.argmax(axis=0), np.arange(len(some)), some)
+        rows, which = np.nonzero(tops > mine[of])
+        _raise(mine, of[which], records, owner, rows, which, some)
+    return best
+
+
+def _raise(
+    best: Array,
+    places: Indices,
+    records: Bounded,
+    owner: int,
+    rows: Indices,
+    which: Indices,
+    points: Array,
+) -> None:
+    """Raise the best at its places to the ‖∇ℓ‖ of records at points, pair by pair."""
+    together = max(1, AT_HAND // points.shape[1])
+    for start in range(0, len(rows), together):
+        some = slice(start, start + together)
+        found = lengths(records, owner, rows[some], points.take(which[some], axis=0))
+        np.maximum.at(best, places[some], found)
+
+
+def _counts(records: Bounded) -> Indices:
+    return np.array([len(targets) for targets in records.targets])
+
+
+AT_HAND = 2**14
+"""Numbers of points that few records are measured at together: larger arrays would be new memory
+from the system each time, which takes longer than the measuring."""
+WORTH = 1500
+"""Records times points of an owner on average from which bounds of all take less time."""
