@@ -314,6 +314,8 @@ OF_BOUNDS = (
             "declared_bound", "the_pruned_pass_is_the_brute_force_one",
             "the_pruned_pass_is_the_brute_force_one_for_all",
             "owners_that_are_measured_together_have_the_bits_of_each_alone",
+            "all_owners_at_all_points_have_the_bits_of_each_alone",
+            "cells_that_are_looked_at_together_have_the_bits_of_each_alone",
             "ways_are_all_that_the_unions_have", "every_loop_meets_the_same",
             "averaging_looks_at_the_only_query_of_each",
             "no_bit_of_what_is_learned_depends_on_being_watched",

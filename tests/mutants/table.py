@@ -1108,7 +1108,21 @@ MUTANTS = (
         ("tests/unit/runs/test_posed.py",),
     ),
     Mutant(
-        "asyncdp_sim/learning/objectives/largest.py",
+        "asyncdp_sim/network/compiled/steps/digests.py",
+        "number % 10 > 0 and number == d.numbers",
+        "number == d.numbers",
+        "a name of a compiled stream follows from that of a number with fewer tens",
+        ("tests/properties/test_compiled_loop.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/learning/objectives/largest_together.py",
+        "_raise(mine, of[which], records, owner, rows, which, some)",
+        "pass",
+        "of cells looked at together only the record with the largest bound is measured",
+        ("tests/verification/test_declared_bound.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/learning/objectives/largest_together.py",
         "first = (np.cumsum(counts) - counts)[owners] -",
         "first = np.cumsum(counts)[owners] - counts[0] -",
         "records that are measured together are another owner's",

@@ -55,14 +55,12 @@ def _text(value: Any) -> str:
         return repr(value)
     if value is None:
         return "null"
-    return _encoded(_ENCODER, value)
-
-
-def _encoded(encoder: json.JSONEncoder, value: Any) -> str:
+    if type(value) is bool:
+        return "true" if value else "false"
     try:
-        return encoder.encode(value)
+        return _ENCODER.encode(value)
     except (TypeError, ValueError):  # mappings that are no dict, and numbers that JSON lacks
-        return encoder.encode(jsonable(value))
+        return _ENCODER.encode(jsonable(value))
 
 
 @lru_cache(maxsize=256)
@@ -83,15 +81,11 @@ def _of_any_depth(value: Any, end: str) -> str:
     return f"{{{inner}{f',{inner}'.join(parts)}{end}}}"
 
 
-def _in_rows(value: Any, end: str) -> str:
+def _in_rows(value: Mapping[Any, Any], end: str) -> str:
     """Return a mapping whose parts have none of their own, each in a line."""
     inner = f"{end}  "
-    return f"{{{inner}{_encoded(_ending_lines(inner), value)[1:-1]}{end}}}"
-
-
-@lru_cache(maxsize=16)
-def _ending_lines(end: str) -> json.JSONEncoder:
-    return json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(f",{end}", ": "))
+    rows = [f"{encode_basestring(str(key))}: {_text(each)}" for key, each in value.items()]
+    return f"{{{inner}{f',{inner}'.join(rows)}{end}}}"
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
