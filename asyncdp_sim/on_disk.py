@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 DEEPEST = 100
-"""So many tables and lists may stand inside each other; a scenario has six."""
+"""So many tables and lists may stand inside each other in the outermost; a scenario has six."""
 _NESTED = (dict, list)
 """What stands inside each other: as a tuple it is told in a third of a union's time."""
 AT_ONCE = 16
@@ -72,8 +72,11 @@ def from_json(text: str | bytes) -> Any:
         value = json.loads(text)
     except RecursionError:
         raise _too_deep() from None
-    opening = ("{", "[") if isinstance(text, str) else (b"{", b"[")
-    if sum(map(text.count, opening)) > DEEPEST:  # else they are too few to be nested so deep
+    if isinstance(text, str):
+        begun = text.count("{") + text.count("[")
+    else:
+        begun = text.count(b"{") + text.count(b"[")
+    if begun > DEEPEST:  # else there are too few to be nested so deep
         _require_shallow(value)
     return value
 
