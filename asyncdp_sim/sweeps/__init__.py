@@ -241,8 +241,7 @@ def _batches(
                 numbers = all_numbers(scenario)
                 parts = [numbers[part] for part in blocks(len(numbers), workers)]
                 work = partial(simulate_some, scenario.network, scenario.run.seed)
-                share = pool.map if len(parts) > 1 else map  # one is made while processes start
-                traces = [trace for part in share(work, parts) for trace in part]
+                traces = [trace for part in pool.map(work, parts) for trace in part]
                 keep_traces(into, alike[0], traces, whole=True)
         yield from batches(alike, workers)
 
