@@ -101,15 +101,10 @@ class Watch:
     Parameters
     ----------
     records : Records
-    beside : list of Watch, optional
-        Others at the very same records, which look together where that takes less time; this one
-        is added.
     """
 
-    def __init__(self, records: Records, beside: list["Watch"] | None = None) -> None:
+    def __init__(self, records: Records) -> None:
         self._records = records
-        self._beside = [] if beside is None else beside
-        self._beside.append(self)
         self._seen = [_Owner(records, owner) for owner in range(len(records.targets))]
         self._waiting: list[tuple[Indices, Array]] = []
         self._numbers = 0
@@ -124,7 +119,6 @@ class Watch:
 
     def met(self) -> Met:
         """Return what was met so far."""
-        self._look_together()
         self._look()
         return Met(self._largest(), self._queries)
 
@@ -144,19 +138,29 @@ class Watch:
         for owner, own in zip(there.tolist(), np.split(order, first[1:]), strict=True):
             self._seen[owner].look(points[own])
 
-    def _look_together(self) -> None:
-        """Look at what waits here and beside, where that takes less time than one by one."""
-        watches = [watch for watch in self._beside if len(watch._waiting) > 0]
-        if len(watches) < 2:
-            return
-        asked = [watch._asked() for watch in watches]
-        owners, points = map(np.concatenate, zip(*asked, strict=True))
-        whose = np.repeat(np.arange(len(watches)), [len(each) for each, _ in asked])
-        least = np.stack([watch._largest() for watch in watches])
-        found = largest_of_groups(self._records, owners, points, whose, least)
-        if found is not None:
-            for watch, met_there in zip(watches, found, strict=True):
-                watch._looked(met_there)
+    @staticmethod
+    def look_together(watches: Iterable["Watch"]) -> None:
+        """Let those at the very same records look together, where little waits and that is quicker.
+
+        Parameters
+        ----------
+        watches : iterable of Watch
+        """
+        of: dict[int, list[Watch]] = {}
+        for watch in watches:
+            if len(watch._waiting) > 0:
+                of.setdefault(id(watch._records), []).append(watch)
+        for some in of.values():
+            if len(some) < 2 or sum(watch._numbers for watch in some) > NUMBERS:
+                continue
+            asked = [watch._asked() for watch in some]
+            owners, points = map(np.concatenate, zip(*asked, strict=True))
+            whose = np.repeat(np.arange(len(some)), [len(each) for each, _ in asked])
+            least = np.stack([watch._largest() for watch in some])
+            found = largest_of_groups(some[0]._records, owners, points, whose, least)
+            if found is not None:
+                for watch, met_there in zip(some, found, strict=True):
+                    watch._looked(met_there)
 
     def _asked(self) -> tuple[Indices, Array]:
         """Return the queries that wait: whose they are, and where."""

@@ -174,7 +174,8 @@ def _replay_block(
     traces: Sequence[Trace],
     advance: Advance | None = None,
 ) -> list[Learned]:
-    watches = _watches_of(tasks)
+    watches = [watch_of(task) for task in tasks]
+    watching = [watch for watch in watches if watch is not None]
     cells = [
         CellTask(task.steps, task.reply, task.record_every, watch)
         for task, watch in zip(tasks, watches, strict=True)
@@ -187,6 +188,7 @@ def _replay_block(
         tasks[0].asks,
         advance,
     ):
+        Watch.look_together(watching)
         found[place] = judged(tasks[place], path, traces, numbers, watches[place])
     return [found[place] for place in range(len(tasks))]
 
@@ -209,15 +211,6 @@ def _live_block(
 def watch_of(task: Task) -> Watch | None:
     """Return who looks at queries, where a bound was declared."""
     return None if task.watched is None else Watch(task.watched)
-
-
-def _watches_of(tasks: Sequence[Task]) -> list[Watch | None]:
-    """Return the same of several tasks; of those with the same records they know each other."""
-    beside: dict[int, list[Watch]] = {}
-    return [
-        None if t.watched is None else Watch(t.watched, beside.setdefault(id(t.watched), []))
-        for t in tasks
-    ]
 
 
 def judged(

@@ -431,17 +431,14 @@ def test_cells_that_are_looked_at_together_have_the_bits_of_each_alone(
         assert found[group, owner] == largest(records, owner, mine, least[group, owner])
     assert largest_of_groups(records, owners, points * np.inf, groups, least) is None
     for wrong in (0.0, np.inf):  # of one of them the points of another cell are no numbers
-        beside: list[Watch] = []
-        together, alone = (
-            [Watch(records, beside) for _ in range(3)],
-            [Watch(records) for _ in "abc"],
-        )
+        together, alone = ([Watch(records) for _ in range(3)] for _ in range(2))
         for number, (one, other) in enumerate(zip(together, alone, strict=True)):
             some = groups == number
             asked = points[some] + (wrong if number == 1 else 0.0)
             for each in (one, other):
                 each.take(owners[some][:5], asked[:5])
                 each.take(owners[some][5:], asked[5:])
+        Watch.look_together(together)
         for number in (2, 0, 1):
             one, other = together[number].met(), alone[number].met()
             assert one.queries == other.queries == np.count_nonzero(groups == number)

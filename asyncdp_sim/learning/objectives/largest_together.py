@@ -63,12 +63,13 @@ def largest_of_all(records: Bounded, points: Array, least: Array) -> Array | Non
     array (N,) or None
         None where that would take longer than one by one, or a point is not finite.
     """
-    counts, one, best = _counts(records), records.as_one, least.copy()
+    counts, best = _counts(records), least.copy()
     if (counts * len(points)).max() > FEW or not np.isfinite(points).all():
         return None
     if counts.sum() * max(points.shape) > PAIRS:
         return None
     if points.size > 0:
+        one = records.as_one  # a copy of all of them: few, as is known by now
         whose = np.repeat(np.arange(len(counts)), counts)
         tops = bounds(one, 0, slice(None), points, 0.0)
         at, each = tops.argmax(axis=1), tops.max(axis=1)
