@@ -13,9 +13,11 @@ from asyncdp_sim.learning.algorithms import Array, Indices
 from asyncdp_sim.learning.objectives import Records
 from asyncdp_sim.learning.objectives.largest import ball, ceilings_over, few, largest, met
 from asyncdp_sim.learning.objectives.largest_together import (
+    by_owner,
     largest_of_all,
     largest_of_each,
     largest_of_groups,
+    pays,
 )
 from asyncdp_sim.trace import RELEASED, ExchangeOutcome, Trace
 
@@ -104,7 +106,7 @@ class Watch:
     """
 
     def __init__(self, records: Records) -> None:
-        self._records = records
+        self.records = records
         self._seen = [_Owner(records, owner) for owner in range(len(records.targets))]
         self._waiting: list[tuple[Indices, Array]] = []
         self._numbers = 0
@@ -120,22 +122,21 @@ class Watch:
     def met(self) -> Met:
         """Return what was met so far."""
         self._look()
-        return Met(self._largest(), self._queries)
+        return Met(self.largest(), self._queries)
 
-    def _largest(self) -> Array:
+    def largest(self) -> Array:
+        """Return the largest ‖∇ℓ‖ that each owner has met so far, shape (N,)."""
         return np.array([owner.largest for owner in self._seen])
 
     def _look(self) -> None:
         if len(self._waiting) == 0:
             return
-        owners, points = self._asked()
-        found = largest_of_each(self._records, owners, points, self._largest())
-        self._looked(found)
+        owners, points = self.asked()
+        found = largest_of_each(self.records, owners, points, self.largest())
+        self.looked(found)
         if found is not None:
             return
-        order = np.argsort(owners, kind="stable")
-        there, first = np.unique(owners[order], return_index=True)
-        for owner, own in zip(there.tolist(), np.split(order, first[1:]), strict=True):
+        for owner, own in by_owner(owners):
             self._seen[owner].look(points[own])
 
     @staticmethod
@@ -149,31 +150,38 @@ class Watch:
         of: dict[int, list[Watch]] = {}
         for watch in watches:
             if len(watch._waiting) > 0:
-                of.setdefault(id(watch._records), []).append(watch)
+                of.setdefault(id(watch.records), []).append(watch)
         for some in of.values():
-            if len(some) < 2 or sum(watch._numbers for watch in some) > NUMBERS:
-                continue
-            asked = [watch._asked() for watch in some]
-            owners, points = map(np.concatenate, zip(*asked, strict=True))
-            whose = np.repeat(np.arange(len(some)), [len(each) for each, _ in asked])
-            least = np.stack([watch._largest() for watch in some])
-            found = largest_of_groups(some[0]._records, owners, points, whose, least)
-            if found is not None:
-                for watch, met_there in zip(some, found, strict=True):
-                    watch._looked(met_there)
+            if len(some) > 1 and sum(watch._numbers for watch in some) <= NUMBERS:
+                _look_at_once(some)
 
-    def _asked(self) -> tuple[Indices, Array]:
+    def asked(self) -> tuple[Indices, Array]:
         """Return the queries that wait: whose they are, and where."""
         owners, points = zip(*self._waiting, strict=True)
         return np.concatenate(owners), np.concatenate(points)
 
-    def _looked(self, largest: Array | None) -> None:
+    def looked(self, largest: Array | None) -> None:
         """Let no query wait any more, and note what is known of the largest gradients."""
         self._queries += sum(len(owners) for owners, _ in self._waiting)
         self._waiting, self._numbers = [], 0
         if largest is not None:
             for seen, value in zip(self._seen, largest.tolist(), strict=True):
                 seen.largest = value
+
+
+def _look_at_once(watches: Sequence[Watch]) -> None:
+    """Let watches at the very same records look at what waits, where that pays."""
+    records, asked = watches[0].records, [watch.asked() for watch in watches]
+    owners = np.concatenate([each for each, _ in asked])
+    if not pays(records, owners):
+        return
+    points = np.concatenate([each for _, each in asked])
+    whose = np.repeat(np.arange(len(watches)), [len(each) for each, _ in asked])
+    least = np.stack([watch.largest() for watch in watches])
+    found = largest_of_groups(records, owners, points, whose, least)
+    if found is not None:
+        for watch, known in zip(watches, found, strict=True):
+            watch.looked(known)
 
 
 def longest(records: Records, points: Array, least: Array) -> Array:

@@ -1115,6 +1115,20 @@ MUTANTS = (
         ("tests/properties/test_compiled_loop.py",),
     ),
     Mutant(
+        "asyncdp_sim/learning/objectives/rows.py",
+        "if spreads.size > 0 and far.size > 0 and not",
+        "if spreads.size < 0 and not",
+        "a bound is believed where the sum that it rests on has overflowed",
+        ("tests/verification/test_declared_bound.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/learning/watch.py",
+        "of.setdefault(id(watch.records), [])",
+        "of.setdefault(0, [])",
+        "cells look together at records of one of them",
+        ("tests/verification/test_declared_bound.py",),
+    ),
+    Mutant(
         "asyncdp_sim/learning/objectives/largest_together.py",
         "_raise(mine, of[which], records, owner, rows, which, some)",
         "pass",

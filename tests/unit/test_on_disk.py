@@ -1,4 +1,4 @@
-"""Text that anybody may have written: how deep it may go, counted in whichever way is shorter."""
+"""Text that anybody may have written: how deep its tables and lists may go."""
 
 import json
 

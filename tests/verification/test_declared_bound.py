@@ -31,6 +31,7 @@ from asyncdp_sim.learning.objectives.largest_together import (
     largest_of_all,
     largest_of_each,
     largest_of_groups,
+    pays,
 )
 from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
 from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
@@ -404,7 +405,8 @@ def test_all_owners_at_all_points_have_the_bits_of_each_alone(model: str) -> Non
     """By bounds of all; also of a model that has diverged, of none, and where all are below."""
     records, points = of_four(model)
     far = np.concatenate([points[:4], np.full((1, points.shape[1]), 1e300)])
-    for some, least in product((points[:40], far, points[:1], points[:0]), (0.0, 1.5)):
+    every = (0.0, 1.5, 1e9, np.inf)
+    for some, least in product((points[:40], far, points[:1], points[:0]), every):
         alone = [largest(records, i, some, least) for i in range(4)]
         found = largest_of_all(records, some, np.full(4, least))
         assert found is not None
@@ -422,27 +424,82 @@ def test_cells_that_are_looked_at_together_have_the_bits_of_each_alone(
     rng, least = np.random.default_rng(5), np.array([[0.0, 0.5, 1e9, 0.0]] * 3)
     owners, groups = rng.integers(0, 4, len(points)), rng.integers(0, 3, len(points))
     points[groups == 2] *= 1e300  # a model that has diverged
-    assert largest_of_groups(records, owners, points, groups, least) is None
+    assert not pays(records, owners)
     monkeypatch.setattr(largest_together, "WORTH", 0)
+    assert pays(records, owners)
     found = largest_of_groups(records, owners, points, groups, least)
     assert found is not None
     for group, owner in product(range(3), range(4)):
         mine = points[(owners == owner) & (groups == group)]
         assert found[group, owner] == largest(records, owner, mine, least[group, owner])
     assert largest_of_groups(records, owners, points * np.inf, groups, least) is None
-    for wrong in (0.0, np.inf):  # of one of them the points of another cell are no numbers
-        together, alone = ([Watch(records) for _ in range(3)] for _ in range(2))
-        for number, (one, other) in enumerate(zip(together, alone, strict=True)):
+    none = owners[:0], points[:0], groups[:0]
+    assert np.array_equal(largest_of_groups(records, *none, least), least)
+    assert not pays(records, none[0])
+    monkeypatch.setattr(largest_together, "PAIRS", 3)
+    assert not pays(records, owners)
+
+
+@pytest.mark.parametrize("wrong", [0.0, np.inf])
+def test_watches_look_together_at_the_same_records(
+    wrong: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And meet what each does alone; one by one where a point is no number, or much waits."""
+    monkeypatch.setattr(largest_together, "WORTH", 0)
+    (records, points), rng = of_four("ridge"), np.random.default_rng(6)
+    other = replace(records, features=[2 * x for x in records.features])
+    owners, groups = rng.integers(0, 4, len(points)), rng.integers(0, 4, len(points))
+    points[groups == 1] += wrong
+    for much in (False, True):
+        together, alone = (
+            [Watch(other if number == 3 else records) for number in range(4)] for _ in range(2)
+        )
+        for number, watches in enumerate(zip(together, alone, strict=True)):
             some = groups == number
-            asked = points[some] + (wrong if number == 1 else 0.0)
-            for each in (one, other):
-                each.take(owners[some][:5], asked[:5])
-                each.take(owners[some][5:], asked[5:])
+            for each in watches:
+                each.take(owners[some][:5], points[some][:5])
+                each.take(owners[some][5:], points[some][5:])
+                each.take(owners[:0], points[:0])
+        if much:
+            monkeypatch.setattr(watch, "NUMBERS", 10)
         Watch.look_together(together)
-        for number in (2, 0, 1):
-            one, other = together[number].met(), alone[number].met()
-            assert one.queries == other.queries == np.count_nonzero(groups == number)
-            assert one.largest.tolist() == other.largest.tolist()
+        looked = [not np.array_equal(each.largest(), np.zeros(4)) for each in together]
+        assert looked == [not much and wrong == 0.0] * 3 + [False]  # nobody is beside the last
+        for number in (2, 0, 3, 1):
+            one, beside = alone[number].met(), together[number].met()
+            assert one.queries == beside.queries == np.count_nonzero(groups == number)
+            assert one.largest.tolist() == beside.largest.tolist()
+
+
+def test_watches_of_which_nothing_is_asked_look_at_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(largest_together, "WORTH", 0)
+    records, points = of_four("ridge")
+    idle = [Watch(records) for _ in range(2)]
+    for each in idle:
+        each.take(np.zeros(0, dtype=int), points[:0])
+    Watch.look_together(idle)
+    assert [each.met().queries for each in idle] == [0, 0]
+
+
+@pytest.mark.parametrize("model", [*LOSSES, "mlp"])
+def test_bounds_hold_where_sums_overflow_in_one_order_alone(model: str) -> None:
+    """|θᵀx| about the largest number: parts of a sum are infinite, or no numbers, by the order."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        records, points = of_many(seed, model, "l1", 60, spread=1.0)
+        x = np.sign(rng.normal(size=records.features[0].shape))
+        records = replace(records, features=[x], targets=[np.sign(rng.normal(size=60))])
+        far = np.sign(rng.normal(size=points[:8].shape)) * 10 ** rng.uniform(307.3, 308.2)
+        rows, places = (each.ravel() for each in np.indices((60, len(far))))
+        with np.errstate(over="ignore", invalid="ignore"):
+            every = records.lengths_at(0, rows, far[places])
+        expected = np.where(np.isnan(every), np.inf, every).max()
+        assert largest_of_all(records, far, np.zeros(1)) == [expected]
+        assert largest_of_groups(
+            records, 0 * places[:8], far, 0 * places[:8], np.zeros((1, 1))
+        ) == [[expected]]
 
 
 def test_a_pair_by_itself_is_the_norm_of_a_difference_quotient() -> None:

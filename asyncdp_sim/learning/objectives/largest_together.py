@@ -1,7 +1,10 @@
 """The largest record gradients of several owners, or of several cells, found together.
 
-To the bit what each alone has; where they are few, most of the time is not the measuring.
+To the bit what each alone has. Few pairs of records and points are all measured, as one by one most
+of the time would go elsewhere; of more, those that the largest bounds leave open.
 """
+
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +36,7 @@ def largest_of_each(records: Bounded, owners: Indices, points: Array, least: Arr
     Returns
     -------
     array (N,) or None
-        None where that would take longer than one by one, or a point is not finite.
+        None where pairs are too many for that, or a point is not finite.
     """
     counts = _counts(records)
     rows_at = counts[owners]  # of the owner of each point
@@ -61,7 +64,7 @@ def largest_of_all(records: Bounded, points: Array, least: Array) -> Array | Non
     Returns
     -------
     array (N,) or None
-        None where that would take longer than one by one, or a point is not finite.
+        None where pairs are too many for that, or a point is not finite.
     """
     counts, best = _counts(records), least.copy()
     if (counts * len(points)).max() > FEW or not np.isfinite(points).all():
@@ -82,6 +85,16 @@ def largest_of_all(records: Bounded, points: Array, least: Array) -> Array | Non
     return best
 
 
+def pays(records: Bounded, owners: Indices) -> bool:
+    """Return whether points of these owners (from 0) are better looked at by groups together.
+
+    Not where an owner has so few that bounds take longer than measuring, nor so many that there is
+    no room for all bounds.
+    """
+    pairs = _counts(records) * np.bincount(owners, minlength=len(records.targets))
+    return bool(pairs.sum() > WORTH * np.count_nonzero(pairs) and pairs.max() <= PAIRS)
+
+
 def largest_of_groups(
     records: Bounded, owners: Indices, points: Array, groups: Indices, least: Array
 ) -> Array | None:
@@ -99,16 +112,12 @@ def largest_of_groups(
     Returns
     -------
     array (G, N) or None
-        None where that would take longer than one by one, or a point is not finite.
+        None where a point is not finite.
     """
-    counts = _counts(records)
-    pairs = counts * np.bincount(owners, minlength=len(counts))
-    few = pairs.sum() < WORTH * np.count_nonzero(pairs)
-    if few or pairs.max() > PAIRS or not np.isfinite(points).all():
+    if not np.isfinite(points).all():
         return None
-    best, order = least.copy(), np.argsort(owners, kind="stable")
-    there, first = np.unique(owners[order], return_index=True)
-    for owner, own in zip(there.tolist(), np.split(order, first[1:]), strict=True):
+    best, counts = least.copy(), _counts(records)
+    for owner, own in by_owner(owners):
         if counts[owner] == 0:
             continue
         some, of, mine = points[own], groups[own], best[:, owner]
@@ -117,6 +126,13 @@ def largest_of_groups(
         rows, which = np.nonzero(tops > mine[of])
         _raise(mine, of[which], records, owner, rows, which, some)
     return best
+
+
+def by_owner(owners: Indices) -> Iterator[tuple[int, Indices]]:
+    """Yield every owner that is among owners (from 0), and at which places, in their order."""
+    order = np.argsort(owners, kind="stable")
+    there, first = np.unique(owners[order], return_index=True)
+    yield from zip(there.tolist(), np.split(order, first)[1:], strict=True)
 
 
 def _raise(
@@ -144,4 +160,4 @@ AT_HAND = 2**14
 """Numbers of points that few records are measured at together: larger arrays would be new memory
 from the system each time, which takes longer than the measuring."""
 WORTH = 1500
-"""Records times points of an owner on average from which bounds of all take less time."""
+"""Records times points, on average over the owners that were asked, above which bounds pay."""

@@ -21,7 +21,7 @@ from asyncdp_sim.learning.objectives.gradients.slopes import (
 )
 from asyncdp_sim.learning.objectives.largest import Rows, largest
 from asyncdp_sim.learning.objectives.losses import Array, Loss
-from asyncdp_sim.learning.objectives.rows import MeasuredRows, Norm
+from asyncdp_sim.learning.objectives.rows import MeasuredRows, Norm, unbounded_where_sums_overflow
 from asyncdp_sim.learning.objectives.squared import SQUARED
 from asyncdp_sim.threads import cores, side_by_side
 
@@ -199,15 +199,16 @@ class LinearRecords(MeasuredRows):
         of z (and never beyond its supremum).
         """
         x, y = self.features[owner][rows], self.targets[owner][rows, None]
-        far = float(np.linalg.norm(centres, axis=1).max()) + radius
+        spreads, far = self._spreads[owner][rows, None], np.linalg.norm(centres, axis=1) + radius
         rounding = _ROUNDING * (x.shape[1] + 8) * far
-        reach = (radius + rounding) * self._spreads[owner][rows, None]
+        reach = (radius + rounding) * spreads
         z = x @ centres.T
         steepest = np.abs(self.loss.slope(z + reach, y))
         np.maximum(steepest, np.abs(self.loss.slope(z - reach, y)), out=steepest)
         steepest *= 1 + _ROUNDING
         np.minimum(steepest, self.loss.steepest(np.abs(z) + reach, np.abs(y)), out=steepest)
         steepest *= self.lengths[owner][rows, None]
+        unbounded_where_sums_overflow(steepest, spreads, far)
         return steepest
 
     def lengths_at(self, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:

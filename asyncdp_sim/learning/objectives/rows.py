@@ -91,3 +91,25 @@ class MeasuredRows:
         if self.norm == "l2":
             return self.lengths
         return [np.linalg.norm(x, axis=1) for x in self.features]
+
+
+def unbounded_where_sums_overflow(ceilings: Array, spreads: Array, far: Array) -> None:
+    """Set bounds (m, q) to NaN where a sum θᵀx may overflow, in one order or in another.
+
+    Then it is ∞ or no number by the order alone, and neither is a bound of the other.
+
+    Parameters
+    ----------
+    ceilings : array (m, q)
+        Changed.
+    spreads : array (m, 1)
+        ‖x‖₂ of the records.
+    far : array (q,)
+        ‖θ‖₂ at most, in each ball.
+    """
+    if spreads.size > 0 and far.size > 0 and not spreads.max() * far.max() < _SAFE:
+        ceilings[~(spreads * far < _SAFE)] = np.nan
+
+
+_SAFE = 1e300
+"""|θᵀx| below which no part of the sum overflows."""

@@ -99,9 +99,9 @@ def _begun(text: bytes, more: int) -> Words:
 
 
 def _on_lines(rows: int, columns: int) -> Words:
-    """Return a table of noughts that begins with a line of the cache.
+    """Return a table of noughts that begins where a line of the cache does.
 
-    So that no vector of it lies in two, which makes digests take a third longer.
+    Digests take a third longer where half of the vectors lie in two lines.
     """
     words = _LINE // np.dtype(np.uint64).itemsize
     room = np.zeros(rows * columns + words - 1, dtype=np.uint64)

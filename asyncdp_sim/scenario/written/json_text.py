@@ -38,13 +38,18 @@ def laid_out(value: Any, end: str = "\n", depth: int = 3) -> str:
             return _in_rows(value, end)
         if depth > 0:
             parts = [
-                f"{inner}{encode_basestring(str(key))}: "
+                f"{inner}{_key(key)}: "
                 f"{_text(each) if type(each) in _SINGLE else laid_out(each, inner, depth - 1)}"
                 for key, each in value.items()
             ]
             return f"{{{','.join(parts)}{end}}}"
     text = _text(value)
     return _in_lines(text, end) if text[0] in "[{" else text
+
+
+def _key(key: Any) -> str:
+    """Return a key as JSON has it: a text, of whatever it is made."""
+    return encode_basestring(key if isinstance(key, str) else _text(key))
 
 
 def _text(value: Any) -> str:
@@ -84,7 +89,7 @@ def _of_any_depth(value: Any, end: str) -> str:
 def _in_rows(value: Mapping[Any, Any], end: str) -> str:
     """Return a mapping whose parts have none of their own, each in a line."""
     inner = f"{end}  "
-    rows = [f"{encode_basestring(str(key))}: {_text(each)}" for key, each in value.items()]
+    rows = [f"{_key(key)}: {_text(each)}" for key, each in value.items()]
     return f"{{{inner}{f',{inner}'.join(rows)}{end}}}"
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from asyncdp_sim.result import write_into
 from asyncdp_sim.scenario import jsonable
+from asyncdp_sim.trace import ExchangeOutcome
 
 VALUES = (
     {"a": 1, "b": None, "c": [True, 0.1, "ε\n\"'"], "d": {}},
@@ -14,6 +15,7 @@ VALUES = (
     {"inf": math.inf, "in": {"nan": math.nan, "list": [1.0, -math.inf]}, "tuple": (1, 2)},
     {"far": {"in": {"side": {"of": {"it": [{}, [], {"empty": {}, "list": []}]}}}}},
     {"3": {"4": 5e-324}, "ä": {"ö": [0.1 + 0.2, 10**30]}},
+    {True: {None: 1, 2: False}, 0.5: {"b": {ExchangeOutcome.applied: {False: 3}}}},
 )
 
 

@@ -10,7 +10,7 @@ from asyncdp_sim.learning.objectives.gradients.slopes import ALONE
 from asyncdp_sim.learning.objectives.largest import Rows, largest
 from asyncdp_sim.learning.objectives.losses import Array, Loss
 from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
-from asyncdp_sim.learning.objectives.rows import MeasuredRows, Norm
+from asyncdp_sim.learning.objectives.rows import MeasuredRows, Norm, unbounded_where_sums_overflow
 from asyncdp_sim.threads import cores, side_by_side
 
 
@@ -135,8 +135,8 @@ class PerceptronRecords(MeasuredRows):
         """
         x, y = self.features[owner][rows], self.targets[owner][rows]
         long = self._spreads[owner][rows], self.lengths[owner][rows]
-        far = float(np.linalg.norm(centres, axis=1).max()) + radius
-        radius += _ROUNDING * (centres.shape[1] + 8) * far
+        far = np.linalg.norm(centres, axis=1) + radius
+        radius += _ROUNDING * (centres.shape[1] + 8) * float(far.max())
         found = np.empty((len(y), len(centres)))
         for some in self.net.stacks(len(centres), len(y)):
             z, reach, longest = self.net.around(x, centres[some], radius, *long, self.norm)
@@ -144,6 +144,7 @@ class PerceptronRecords(MeasuredRows):
             np.maximum(steepest, np.abs(self.loss.slope(z - reach, y)), out=steepest)
             found[:, some] = (steepest * longest).T
         found *= 1 + 1e-9
+        unbounded_where_sums_overflow(found, long[0][:, None], far)
         return found
 
     def lengths_at(self, owner: int, rows: Rows, points: Array) -> Array:
