@@ -1,7 +1,7 @@
 """A PyTorch network as a model: gradients of single records, each clipped by itself."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -49,6 +49,13 @@ class TorchRecords:
     targets: Sequence[np.ndarray]
     clip: float | None = None
     norm: Literal["l1", "l2"] = "l1"
+    linear: None = None
+
+    @cached_property
+    def as_one(self):
+        """All records as those of one owner: few of them are measured together."""
+        features, targets = np.concatenate(self.features), np.concatenate(self.targets)
+        return replace(self, features=(features,), targets=(targets,))
 
     def each(self, owner, theta, rows=slice(None)):
         """Return ∇ℓ of records of one owner at θ, shape (m, p), and their lengths."""
@@ -117,6 +124,8 @@ class TorchObjective:
     sigma: float
     theta_max: None = None
     smoothness: None = None
+    second_moments: None = None
+    judge: None = None
 
     @property
     def n_features(self):

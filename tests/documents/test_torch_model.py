@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.learning.objectives import MLP
+from asyncdp_sim.runs import run
 from tests.documents.parts import ROOT
 
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("default")]
@@ -44,3 +45,12 @@ def test_it_learns_privately_live_as_in_replay() -> None:
     again = ad.run(scenario.replace(run={"learning": "replay"}))
     assert live.label.startswith("Private as claimed: ε = 10 per owner over the run, δ = 1e-06")
     assert live.models.theta_L.tolist() == again.models.theta_L.tolist()
+
+
+def test_a_declared_bound_is_watched() -> None:
+    """At every query, by nothing but what a model's records must tell."""
+    import asyncdp_sim as ad
+
+    settings = ["run.updates=12", 'privacy.sensitivity={kind="declared", bound=1e-3, norm="l2"}']
+    found = run(ad.load(SCENARIO, settings, allow_code=True)).summary
+    assert (found["bound_exceeded"], found["queries_unseen"]) == (True, 0)

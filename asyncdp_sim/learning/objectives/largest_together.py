@@ -52,19 +52,9 @@ def largest_of_each(records: Bounded, owners: Indices, points: Array, least: Arr
 
 
 def largest_of_all(records: Bounded, points: Array, least: Array) -> Array | None:
-    """Return the largest ‖∇ℓ‖ of every owner at all of the points.
+    """Return the largest ‖∇ℓ‖ of every owner at all of the points (q, p), shape (N,).
 
-    Parameters
-    ----------
-    records : Bounded
-    points : array (q, p)
-    least : array (N,)
-        Returned where no gradient is larger.
-
-    Returns
-    -------
-    array (N,) or None
-        None where pairs are too many for that, or a point is not finite.
+    The other arguments, and when there is None, are those of :func:`largest_of_each`.
     """
     counts, best = _counts(records), least.copy()
     if (counts * len(points)).max() > FEW or not np.isfinite(points).all():

@@ -1,0 +1,42 @@
+"""The PyTorch model of the docs has all that is asked of it, as can be told without PyTorch."""
+
+import ast
+from typing import Any
+
+import pytest
+
+from asyncdp_sim.learning.objectives import Objective, Records
+from tests.documents.parts import ROOT
+
+EXAMPLE = ROOT / "docs" / "kinds" / "torch_model.py"
+
+
+def named(class_name: str) -> set[str]:
+    """Return the names in the body of a class of the example."""
+    body = next(
+        each.body
+        for each in ast.parse(EXAMPLE.read_text(encoding="utf-8")).body
+        if isinstance(each, ast.ClassDef) and each.name == class_name
+    )
+    functions = {each.name for each in body if isinstance(each, ast.FunctionDef)}
+    fields = {each.target.id for each in body if isinstance(each, ast.AnnAssign)}  # type: ignore[union-attr]
+    return functions | fields
+
+
+def asked(protocol: Any) -> set[str]:
+    """Return what a protocol asks for, its bases' with it."""
+    return {
+        name
+        for each in protocol.__mro__
+        if getattr(each, "_is_protocol", False)
+        for name in {**vars(each), **vars(each).get("__annotations__", {})}
+        if not name.startswith("_")
+    }
+
+
+@pytest.mark.parametrize(
+    ("class_name", "protocol"), [("TorchRecords", Records), ("TorchObjective", Objective)]
+)
+def test_the_example_has_what_its_protocol_asks_for(class_name: str, protocol: Any) -> None:
+    assert len(asked(protocol)) > 5
+    assert asked(protocol) - named(class_name) == set()
