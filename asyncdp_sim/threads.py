@@ -1,21 +1,18 @@
-"""Threads: one of linear algebra, so that no number of cores changes bits, and several of ours."""
+"""Threads: one of linear algebra, so that no number of cores changes bits."""
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
-from contextvars import copy_context
-from functools import cache, lru_cache
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from asyncdp_sim.errors import MachineError
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-Piece = TypeVar("Piece")
 LIMIT = "OMP_NUM_THREADS"
 """The variable by which others, too, are told how many threads may compute."""
 
@@ -57,45 +54,6 @@ def limit_cores(most: int) -> None:
     os.environ[LIMIT] = str(most)
 
 
-def side_by_side(work: Callable[[Piece], None], pieces: Sequence[Piece], threads: int) -> None:
-    """Do pieces of work, each once, on so many threads: this one, and others beside it.
-
-    For work that spends its time where Python lets other threads run: in matrix products, in
-    compiled loops. Pieces must not need each other; which thread does which is open.
-
-    Parameters
-    ----------
-    work : callable
-        Is called with each piece.
-    pieces : sequence
-    threads : int
-        At most, ≥ 1; see :func:`cores`.
-    """
-    turns = iter(pieces)  # whoever is free has the next
-
-    def some() -> None:
-        for piece in turns:
-            work(piece)
-
-    others: list[Future[None]] = []
-    with suppress(RuntimeError):  # no room for another thread
-        for _ in range(1, min(threads, len(pieces))):
-            others.append(_pool().submit(copy_context().run, some))
-    try:
-        some()
-    finally:
-        begun = [other for other in others if not other.cancel()]  # the rest found no core free
-        wait(begun)  # even where this thread failed: they write into what is its caller's
-    for other in begun:
-        other.result()
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    """Return the threads beside this one; making them takes as long as a piece of work."""
-    return ThreadPoolExecutor(max(1, cores() - 1), "beside")
-
-
 def require_address_space(least: int) -> None:
     """Refuse to go on where ``ulimit -v`` leaves too little for the libraries.
 
@@ -129,5 +87,4 @@ __all__ = [
     "limit_cores",
     "one_thread",
     "require_address_space",
-    "side_by_side",
 ]

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import InvariantError
-from asyncdp_sim.learning.fused.sweep import CellTask, replay_together
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.replay import Trajectory
+from asyncdp_sim.learning.replay import CellTask, Trajectory, replay_together
 from asyncdp_sim.learning.watch import Met, Watch
 from asyncdp_sim.network import Network, simulate, simulate_each
 from asyncdp_sim.progress import Advance, Progress, counted

@@ -1,16 +1,12 @@
 """Learning against loops that do the arithmetic and nothing else, N = 86, p = 10, T = 1000."""
 
-import numba
 import numpy as np
 import pytest
 
 from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
-from asyncdp_sim.learning.fused import numba_loop, numpy_loop
-from asyncdp_sim.learning.fused.learn import CellTask, learn
-from asyncdp_sim.learning.fused.sweep import replay_together
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.learning.replay import fold
+from asyncdp_sim.learning.replay import CellTask, fold, replay_together
 from asyncdp_sim.learning.reply import Reply
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy import Declared, Privacy
@@ -116,53 +112,12 @@ def test_replay_against_bare_lockstep(problem, recorded, record_property):
         return central
 
     def ours():
-        return next(learn(traces, [cell], scopes, numpy_loop.LOOP))
+        return fold(traces, cell, scopes())
 
     loop, replayed = best_times(bare, ours)
     each = {"ours": 1000 * replayed / REPLICATES, "baseline": 1000 * loop / REPLICATES}
     against = "the bare lockstep loop in NumPy"
     report(record_property, REPLAYED, **each, against=against, unit="ms", at_least=1 / 1.3)
-
-
-def test_compiled_replay_against_bare_compiled_loop(problem, recorded, record_property):
-    _, _, objective, steps, noise = problem
-    traces, cell = recorded
-    owners = owners_of(traces)
-
-    @numba.njit
-    def loop(owners, draws, gram, moment, scale, step, shrink_copy, shrink_central, bound):
-        """The same arithmetic for one replicate after another."""
-        central = np.zeros((owners.shape[0], moment.shape[1]))
-        copies, point = np.empty(moment.shape), np.empty(moment.shape[1])
-        for r in range(owners.shape[0]):
-            copies[:] = 0
-            for k in range(owners.shape[1]):
-                i = owners[r, k]
-                for a in range(len(point)):
-                    point[a] = (central[r, a] + copies[i, a]) / 2
-                for a in range(len(point)):
-                    total = 0.0
-                    for j in range(len(point)):
-                        total += gram[i, a, j] * point[j]
-                    answer = 2 * (total - moment[i, a]) + scale * draws[r, k, a]
-                    copies[i, a] = min(max(shrink_copy * point[a] - step * answer, -bound), bound)
-                    central[r, a] = min(max(shrink_central * point[a], -bound), bound)
-        return central
-
-    def bare():
-        """With owners at hand, one stream, and no record of the way."""
-        draws = np.random.default_rng(1).laplace(size=(REPLICATES, T, P))
-        numbers = (noise.scale[0], steps.step[0], steps.shrink_copy, steps.shrink_central, 1e5)
-        return loop(owners, draws, objective.gram, objective.moment, *numbers)
-
-    def ours():
-        return next(learn(traces, [cell], scopes, numba_loop.LOOP))
-
-    fastest, replayed = best_times(bare, ours)
-    each = {"ours": 1000 * replayed / REPLICATES, "baseline": 1000 * fastest / REPLICATES}
-    against = "the bare loop, compiled too"
-    what = f"{REPLAYED}, compiled"
-    report(record_property, what, **each, against=against, unit="ms", at_least=1 / 1.5)
 
 
 def test_cells_together_against_one_by_one(record_property):

@@ -281,17 +281,10 @@ MUTANTS = (
     ),
     # learning
     Mutant(
-        "asyncdp_sim/learning/objectives/gradients/slopes.py",
+        "asyncdp_sim/learning/objectives/records.py",
         "stacks = np.zeros((-(-len(points) // ABREAST), ABREAST, points.shape[1]))",
         "stacks = np.zeros((1, len(points), points.shape[1]))",
         "as many models to a product as there are: their number moves bits",
-        ("tests/unit/learning/test_gradients_abreast.py",),
-    ),
-    Mutant(
-        "asyncdp_sim/learning/objectives/gradients/slopes.py",
-        "slope = -most if slope < -most else slope",
-        "slope = 0.0 if slope < -most else slope",
-        "compiled, slopes below the bound are dropped",
         ("tests/unit/learning/test_gradients_abreast.py",),
     ),
     Mutant(
@@ -1022,13 +1015,6 @@ MUTANTS = (
         'rows["end_k"] = (place + 1) // per_update',
         "merged clocks count the last answer of an update as one after it",
         ("tests/properties/test_merged_clocks.py",),
-    ),
-    Mutant(
-        "asyncdp_sim/threads.py",
-        "        for piece in turns:\n            work(piece)",
-        "        for piece in pieces:\n            work(piece)",
-        "each thread does all pieces of work",
-        ("tests/unit/test_threads.py",),
     ),
     Mutant(
         "asyncdp_sim/network/compiled/prepared.py",

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import asyncdp_sim.learning.replay as replay_module
 from asyncdp_sim.audits import Audit, audit
 from asyncdp_sim.learning import answers as learning_answers
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.reply import PoissonSample
-from asyncdp_sim.learning.trajectory import Recording
+from asyncdp_sim.learning.trajectory import Trajectory
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.learner.sums import Sums
 from asyncdp_sim.privacy import spec as privacy_spec
@@ -178,14 +179,14 @@ def less_noise_in_runs(patch: Patch) -> None:
 
 def another_replay(patch: Patch) -> None:
     """What runs publish comes from another noise than the answers that were attacked."""
-    right = Recording.trajectory
+    right = replay_module.fold
 
-    def trajectory(self: Recording, clipped: Any) -> Any:
-        found = right(self, clipped)
+    def fold(*given: Any, **how: Any) -> Trajectory:
+        found = right(*given, **how)
         found.final[:] *= 0.9
         return found
 
-    patch.setattr(Recording, "trajectory", trajectory)
+    patch.setattr(replay_module, "fold", fold)
 
 
 def accounted_with_its_square(patch: Patch) -> None:

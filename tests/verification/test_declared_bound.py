@@ -15,8 +15,6 @@ import pytest
 
 from asyncdp_sim.learning import watch
 from asyncdp_sim.learning.algorithms import Algorithm
-from asyncdp_sim.learning.fused import numba_loop, numpy_loop
-from asyncdp_sim.learning.fused.learn import CellTask, fused, learn
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import (
     Hinge,
@@ -36,7 +34,7 @@ from asyncdp_sim.learning.objectives.largest_together import (
 from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
 from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
 from asyncdp_sim.learning.objectives.squared import SQUARED
-from asyncdp_sim.learning.replay import fold
+from asyncdp_sim.learning.replay import CellTask, fold
 from asyncdp_sim.learning.watch import Met, Watch
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Protocol
@@ -271,26 +269,16 @@ def test_averaging_looks_at_the_only_query_of_each(bound: float, holds: bool) ->
     assert summary["queries_unseen"] == 0
 
 
-@pytest.mark.parametrize("loop", ["numpy", "compiled", "answer by answer"])
 @pytest.mark.parametrize("part", ["request", "request, losses"])
-def test_every_loop_meets_the_same(part: str, loop: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also in blocks of few updates and few replicates, and whatever waits how long."""
+def test_the_fold_meets_the_same(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where queries wait for a shorter or longer time before they are measured."""
     slow = {} if part == "request" else {"channel": LOSSY}
     outcome = run(scenario(**slow))
     task, streams = outcome.problem.task, Streams(1)
     monkeypatch.setattr(watch, "NUMBERS", 40)
     seen = Watch(task.watched)
     cell = CellTask(task.steps, task.reply, 1, seen)
-    assert fused(outcome.traces, cell, "average") is not None
-
-    def scopes() -> list[Any]:
-        return [streams.within("replicate", number) for number in outcome.numbers]
-
-    if loop == "answer by answer":
-        fold(outcome.traces, cell, scopes())
-    else:
-        chosen = numpy_loop.LOOP if loop == "numpy" else numba_loop.LOOP
-        next(learn(outcome.traces, [cell], scopes, replace(chosen, rows=2, numbers=60)))
+    fold(outcome.traces, cell, [streams.within("replicate", r) for r in outcome.numbers])
     assert seen.met().largest.tolist() == brute_force(outcome).tolist()
     assert seen.met().queries == len(queries(outcome.scenario))
     if part == "request, losses":

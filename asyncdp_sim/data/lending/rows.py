@@ -7,7 +7,6 @@ import numpy as np
 
 from asyncdp_sim.data.dataset import PIECE_ROWS, Array
 from asyncdp_sim.data.tables.preprocessing import Projection
-from asyncdp_sim.threads import cores, side_by_side
 
 CHUNK_ROWS = 8192
 """Rows made at a time. Fixed: the last bits of a matrix product depend on its shape."""
@@ -47,24 +46,16 @@ class RowsOfLaw:
 
     def write(self, matrix: Array, target: Array) -> None:
         """Draw the next rows into zeroed arrays, (rows, columns) and (rows,)."""
-        threads, done = cores(), 0
-
-        def fill(piece: tuple[slice, Array, int, int]) -> None:
-            some, normals, first, row = piece
-            self._law.fill(matrix[some], target[some], normals, first, row)
-
+        done = 0
         while done < len(target):
-            pieces: list[tuple[slice, Array, int, int]] = []
-            while len(pieces) < threads and done < len(target):  # more would take more room
-                first = self._row % CHUNK_ROWS
-                if first == 0:
-                    shape = (CHUNK_ROWS, self._law.n_variables)
-                    self._normals = self._generator.standard_normal(shape)
-                some = slice(done, min(len(target), done + CHUNK_ROWS - first))
-                pieces.append((some, self._normals, first, self._row))
-                self._row += some.stop - done
-                done = some.stop
-            side_by_side(fill, pieces, threads)
+            first = self._row % CHUNK_ROWS
+            if first == 0:
+                shape = (CHUNK_ROWS, self._law.n_variables)
+                self._normals = self._generator.standard_normal(shape)
+            some = slice(done, min(len(target), done + CHUNK_ROWS - first))
+            self._law.fill(matrix[some], target[some], self._normals, first, self._row)
+            self._row += some.stop - done
+            done = some.stop
 
 
 def projected(

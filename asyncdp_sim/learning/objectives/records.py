@@ -2,28 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.learning.objectives.gradients.slopes import (
-    ABREAST,
-    ALONE,
-    BESIDE,
-    TOGETHER,
-    Products,
-    RecordSlopes,
-    slopes_of,
-    stacked,
-    unstacked,
-)
 from asyncdp_sim.learning.objectives.largest import Rows, largest
 from asyncdp_sim.learning.objectives.losses import Array, Loss
 from asyncdp_sim.learning.objectives.rows import MeasuredRows, Norm, unbounded_where_sums_overflow
 from asyncdp_sim.learning.objectives.squared import SQUARED
-from asyncdp_sim.threads import cores, side_by_side
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,23 +50,10 @@ class LinearRecords(MeasuredRows):
             return [clip / length for length in self.lengths]
 
     @cached_property
-    def _slopes(self) -> RecordSlopes:
-        return RecordSlopes(self.loss) if self.clip is None else slopes_of(self.loss)
-
-    @cached_property
-    def _most(self) -> int:
-        """The most records that an owner has."""
-        return int(self.counts.max(initial=0))
-
-    @cached_property
     def _shares(self) -> Array:
         """1/n_i, shape (N,); infinite of an owner without records."""
         with np.errstate(divide="ignore"):
             return np.asarray(1 / self.counts)
-
-    def expect(self, answers: int) -> None:
-        """Be told how many gradients over all of some owner's records are to come."""
-        self._slopes.expect(answers * sum(map(len, self.targets)) // len(self.targets))
 
     def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
         """Return the mean (clipped) record gradient, one owner and point per row.
@@ -95,17 +70,9 @@ class LinearRecords(MeasuredRows):
         order = np.argsort(owners, kind="stable")
         asking, asked = owners[order], points[order]
         sums = np.empty(points.shape)
-
-        def work(some: slice, products: Products = TOGETHER) -> None:
-            sums[some] = self._sums(int(asking[some.start]), asked[some], products)
-
-        if len(owners) * self._most > ALONE:
-            threads = cores()
-            share = partial(work, products=BESIDE if threads > 1 else TOGETHER)
-            side_by_side(share, _pieces(asking, threads), threads)
-        else:
-            for some in _pieces(asking, 1):
-                work(some)
+        edges = [*np.flatnonzero(np.diff(asking, prepend=-1)).tolist(), len(asking)]
+        for first, last in pairwise(edges):
+            sums[first:last] = self._sums(int(asking[first]), asked[first:last])
         if self.clip is not None and not np.isfinite(sums).all():
             for row in np.flatnonzero(~np.isfinite(sums).all(axis=1)).tolist():
                 sums[row] = self._bounded_sum(int(asking[row]), asked[row])
@@ -113,29 +80,34 @@ class LinearRecords(MeasuredRows):
         found[order] = sums * self._shares[asking, None]
         return found
 
-    def _sums(self, owner: int, points: Array, products: Products) -> Array:
+    def _sums(self, owner: int, points: Array) -> Array:
         """Return an owner's (clipped) record gradients added up, at each point (r, p).
 
-        Records are taken in blocks that stay in the cache while the points that ask for them are
-        served, some at a time; see :mod:`.gradients.slopes`.
+        Records are read in blocks that stay in the cache while all points use them. BLAS rounds
+        products of another shape otherwise, so every product has :data:`ABREAST` points, the last
+        ones filled up with zeros: a point's bits depend neither on its place nor on the others.
         """
         features, targets = self.features[owner], self.targets[owner]
-        stacks = stacked(points)
+        stacks = np.zeros((-(-len(points) // ABREAST), ABREAST, points.shape[1]))
+        _rows(stacks, len(points))[:] = points
         sums = np.zeros(stacks.shape)
         block = max(1, min(len(targets), _BLOCK // points.shape[1]))
         together = min(len(stacks), max(1, _SLOPES // (ABREAST * block)))
-        room = np.empty(together * ABREAST * block)  # memory that is asked for anew is slow
+        buffer = np.empty(together * ABREAST * block)  # allocating it anew is slow
         for start in range(0, len(targets), block):
             some = slice(start, start + block)
-            x, y = products.block(features[some]), targets[some]
+            x, y, bound = features[some], targets[some], self._slope_bounds[owner][some]
             for first in range(0, len(stacks), together):
                 these = stacks[first : first + together]
-                slopes = room[: len(these) * ABREAST * len(y)].reshape(len(these), ABREAST, len(y))
+                slopes = buffer[: len(these) * ABREAST * len(y)].reshape(-1, ABREAST, len(y))
                 np.matmul(these, x.T, out=slopes)
-                z = unstacked(slopes, len(points) - ABREAST * first)
-                self._slopes.put(z, y, self._slope_bounds[owner][some])
-                sums[first : first + together] += products.product(slopes, x)
-        return unstacked(sums, len(points))
+                z = _rows(slopes, len(points) - ABREAST * first)
+                self.loss.slope(z, y, out=z)
+                if self.clip is not None:
+                    np.maximum(z, -bound, out=z)  # faster than np.clip where little is clipped
+                    np.minimum(z, bound, out=z)
+                sums[first : first + together] += np.matmul(slopes, x)
+        return _rows(sums, len(points))
 
     def _bounded_sum(self, owner: int, point: Array) -> Array:
         """Return the sum of clipped gradients; 0 of a record where it is no number (∞ − ∞)."""
@@ -245,23 +217,16 @@ class LinearRecords(MeasuredRows):
         return float(max(reach))
 
 
-def _pieces(asking: npt.NDArray[np.int64], threads: int) -> list[slice]:
-    """Return rows of one owner each, of sorted owners, as many as so many threads want.
-
-    Not more, since records are read once for all points of a piece; and in whole stacks.
-    """
-    edges = [*np.flatnonzero(np.diff(asking, prepend=-1)).tolist(), len(asking)]
-    pieces = []
-    for first, last in pairwise(edges):
-        stacks = -(-(last - first) // ABREAST)
-        step = ABREAST * -(-stacks // threads)
-        pieces += [slice(at, min(at + step, last)) for at in range(first, last, step)]
-    return pieces
+def _rows(stacks: Array, count: int) -> Array:
+    """Return the first so many rows of stacks (s, 8, m), shape (count, m): a view of them."""
+    return stacks.reshape(-1, stacks.shape[2])[:count]
 
 
+ABREAST = 8
+"""Points to a product: 4 take 1.3 times as long for each of many, 16 1.7 times for one alone."""
 _BLOCK = 2**16
 """Numbers of features looked at together, half a megabyte, so that they stay in the cache."""
 _SLOPES = 2**18
-"""Slopes worked out together: fewer wait for Python, more leave the cache and are given anew."""
+"""Slopes computed together: fewer wait for Python, more leave the cache."""
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 """Relative, of a product; of a sum, times its terms."""

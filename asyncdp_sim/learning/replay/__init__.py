@@ -1,11 +1,12 @@
-"""Learning over recorded traces, by the fused loop where there is one, else by folding."""
+"""Learning over recorded traces: a fold over the answers that updates are made of."""
 
 from collections.abc import Sequence
 
 from asyncdp_sim.learning.algorithms import Asks, Steps
-from asyncdp_sim.learning.fused.learn import CellTask, fused, learn
 from asyncdp_sim.learning.replay.answering import OwnAnswers, answers_of, put_in_besides
+from asyncdp_sim.learning.replay.cells import CellTask
 from asyncdp_sim.learning.replay.folding import alike, fold, fold_together
+from asyncdp_sim.learning.replay.together import replay_together
 from asyncdp_sim.learning.reply import Reply
 from asyncdp_sim.learning.trajectory import Trajectory
 from asyncdp_sim.learning.watch import Watch
@@ -25,7 +26,7 @@ def replay(
     *,
     advance: Advance | None = None,
 ) -> Trajectory:
-    """Learn over traces, by the fused loop where there is one: to the bit, what folding gives.
+    """Learn over traces.
 
     A stale answer is taken at the point that the learner read, so many updates ago. Answers that
     the end of a run left in the buffer are not replayed.
@@ -53,12 +54,11 @@ def replay(
         If a trace made its updates of another number of answers than the algorithm does.
     """
     cell = CellTask(steps, reply, record_every, watch)
-    if fused(traces, cell, asks) is not None:
-        return next(learn(traces, [cell], lambda: replicates, advance=advance))
     return fold(traces, cell, replicates, asks, advance=advance)
 
 
 __all__ = [
+    "CellTask",
     "OwnAnswers",
     "Trajectory",
     "alike",
@@ -67,4 +67,5 @@ __all__ = [
     "fold_together",
     "put_in_besides",
     "replay",
+    "replay_together",
 ]

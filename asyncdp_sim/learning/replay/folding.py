@@ -6,9 +6,9 @@ import numpy as np
 
 from asyncdp_sim.learning.algorithms import Array, Asks, Turn
 from asyncdp_sim.learning.answers import Answers
-from asyncdp_sim.learning.fused.learn import CellTask
 from asyncdp_sim.learning.objectives import LinearRecords
 from asyncdp_sim.learning.replay.answering import answers_of, put_in_besides
+from asyncdp_sim.learning.replay.cells import CellTask
 from asyncdp_sim.learning.replay.reads import StaleReads, WatchedReads
 from asyncdp_sim.learning.replay.schedule import Iterations, TraceSchedule
 from asyncdp_sim.learning.trajectory import Trajectory

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.errors import Fault, InvariantError, ResultError
-from asyncdp_sim.learning.fused.learn import CellTask
 from asyncdp_sim.learning.released import ReleasedAnswers
-from asyncdp_sim.learning.replay import fold
+from asyncdp_sim.learning.replay import CellTask, fold
 from asyncdp_sim.measures import summarise
 from asyncdp_sim.runs.outcome import Ready, RunResult
 from asyncdp_sim.runs.problem import Task, build_dataset

@@ -5,10 +5,9 @@ from collections.abc import Callable
 from functools import partial
 
 from asyncdp_sim.learning.algorithms import FedAsync, Setting
-from asyncdp_sim.learning.fused.learn import CellTask
-from asyncdp_sim.learning.fused.sweep import replay_together
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.learning.replay import CellTask, replay_together
 from asyncdp_sim.learning.reply import Reply
 from asyncdp_sim.network import Network, compiled, simulate, simulate_each
 from asyncdp_sim.network.clocks import PoissonClock

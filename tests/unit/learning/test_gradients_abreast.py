@@ -1,4 +1,4 @@
-"""Gradients of many models at once have the bits of one, in NumPy and compiled."""
+"""Gradients of many models at once have the bits of one alone."""
 
 import numpy as np
 import pytest
@@ -11,8 +11,6 @@ from asyncdp_sim.learning.objectives import (
     Squared,
 )
 from asyncdp_sim.learning.objectives import records as module
-from asyncdp_sim.learning.objectives.gradients import slopes
-from asyncdp_sim.learning.objectives.gradients.slopes import ABREAST, stacked, unstacked
 from tests.unit.learning.problems import records
 
 SIZES = (700, 31, 1)
@@ -48,82 +46,3 @@ def test_a_model_that_has_diverged_moves_no_other():
         beside = some.gradient(owners, points)
     assert np.array_equal(beside[1:], alone)
     assert np.isfinite(beside).all()
-
-
-def test_stacks_hold_models_in_order_and_zeros_behind_them():
-    for count in range(3 * ABREAST):
-        points = np.arange(1.0, 2 * count + 1).reshape(count, 2)
-        stacks = stacked(points)
-        assert stacks.shape == (-(-count // ABREAST), ABREAST, 2)
-        assert np.array_equal(unstacked(stacks, count), points)
-        assert stacks.sum() == points.sum()
-
-
-@pytest.mark.parametrize("p", [1, 2, 9, 50, 200])
-def test_a_product_beside_others_has_the_bits_of_one_alone(p):
-    rng = np.random.default_rng(9)
-    for m in (1, 7, 100, 6553):
-        features = np.asfortranarray(rng.normal(size=(m + 5, p)))
-        for x in (features[:m], np.asfortranarray(features[:m])):
-            z = rng.normal(size=(3, ABREAST, m))
-            assert np.array_equal(slopes.product_beside(z, x), np.matmul(z, x))
-
-
-def cases():
-    """Predictions, targets and bounds: of all sizes, and all that are no plain numbers."""
-    rng = np.random.default_rng(5)
-    for rows, m in [(1, 1), (3, 7), (8, 1000), (33, 257)]:
-        z = rng.normal(size=(rows, m)) * 10.0 ** rng.integers(-9, 9, (rows, m))
-        yield z, rng.normal(size=m), np.abs(rng.normal(size=m))
-    odd = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e308, -1e308, 5e-324, -5e-324, 1.0])
-    for target in odd[[0, 1, 5, 7, 9]]:
-        for bound in (np.inf, 1.0, 5e-324, 1e308):
-            yield odd[None], np.full(10, target), np.full(10, bound)
-
-
-def clipped(worth, monkeypatch):
-    monkeypatch.setattr(slopes, "WORTH", worth)
-    slopes.compiled.cache_clear()
-    slopes.slopes_of.cache_clear()
-    ridge, found = slopes.slopes_of(Squared()), []
-    for z, y, bound in cases():
-        found.append(z.copy())
-        with np.errstate(over="ignore", invalid="ignore"):
-            ridge.put(found[-1], y, bound)
-    assert slopes.compiled.cache_info().currsize == (worth < 0)
-    return [each.tobytes() for each in found]
-
-
-def test_compiled_slopes_have_the_bits_of_numpys(monkeypatch):
-    assert clipped(np.inf, monkeypatch) == clipped(-1, monkeypatch)
-
-
-def test_numba_is_read_once_it_would_have_paid(monkeypatch):
-    monkeypatch.setattr(slopes, "WORTH", 100)
-    z, y, bound = np.ones((4, 10)), np.zeros(10), np.ones(10)
-    slopes.compiled.cache_clear()
-    slopes.slopes_of.cache_clear()
-    svm = slopes.slopes_of(Hinge())
-    for done in range(4):
-        ridge = slopes.slopes_of(Squared())  # another cell's, which goes on counting
-        assert slopes.compiled.cache_info().currsize == (done == 3)
-        ridge.put(z.copy(), y, bound)
-        svm.put(z.copy(), y, bound)
-    slopes.compiled.cache_clear()
-    monkeypatch.setattr(slopes, "_installed", lambda: False)
-    ridge.put(z.copy(), y, bound)
-    assert slopes.compiled.cache_info().currsize == 0
-
-
-@pytest.mark.parametrize(
-    ("clip", "worth", "at_once"), [(1.0, 731, True), (1.0, 732, False), (None, 0, False)]
-)
-def test_numba_is_read_at_once_for_what_is_expected_to_pay(clip, worth, at_once, monkeypatch):
-    """Three answers over 732/3 records each on average."""
-    monkeypatch.setattr(slopes, "WORTH", worth)
-    slopes.compiled.cache_clear()
-    slopes.slopes_of.cache_clear()
-    some = linear(Squared(), clip, 10)
-    some.expect(3)
-    some.gradient(np.array([2]), np.ones((1, 10)))  # an owner with one record
-    assert slopes.compiled.cache_info().currsize == at_once

@@ -1,6 +1,5 @@
 """Cells that learn together: to the bit what the fold over each one's answers gives."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -9,13 +8,9 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.learning.algorithms import AsyncGossip, FedAsync, ParameterServer, Setting
-from asyncdp_sim.learning.fused import learn as fused_learn
-from asyncdp_sim.learning.fused import numba_loop, numpy_loop
-from asyncdp_sim.learning.fused import sweep as fused_sweep
-from asyncdp_sim.learning.fused.learn import CellTask, fused, learn
-from asyncdp_sim.learning.fused.sweep import replay_together
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
-from asyncdp_sim.learning.replay import Trajectory, fold, replay
+from asyncdp_sim.learning.replay import CellTask, Trajectory, fold, replay_together, together
+from asyncdp_sim.learning.replay.cells import size_of
 from asyncdp_sim.learning.reply import Reply, Sample
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Bernoulli
@@ -34,7 +29,6 @@ from tests.unit.learning.problems import records, traces
 SIZES = (40, 7, 23)
 SCALE = np.array([0.01, 0.2, 0.0])
 SHARES = np.array([0.5, 0.2, 0.3])
-LOOPS = {"numpy": numpy_loop.LOOP, "compiled": numba_loop.LOOP}
 NOISES: dict[str, Mechanism] = {
     "laplace": LaplaceNoise(SCALE),
     "scalar": LaplaceNoise(SCALE, "scalar-as-published"),
@@ -81,14 +75,6 @@ def same(found: Trajectory, expected: Trajectory) -> None:
     assert found.record_every == expected.record_every
 
 
-def agree(several: Sequence[Trace], cells: Sequence[CellTask], loop: str) -> list[Trajectory]:
-    expected = [fold(several, cell, scopes(len(several))) for cell in cells]
-    found = list(learn(several, cells, lambda: scopes(len(several)), LOOPS[loop]))
-    for ours, theirs in zip(found, expected, strict=True):
-        same(ours, theirs)
-    return expected
-
-
 OPTIONS: dict[str, dict[str, Any]] = {
     "projections": {"theta_max": 0.5},
     "whole space": {"theta_max": None},
@@ -104,14 +90,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_one_cell(hundred: list[Trace], options: dict[str, Any], loop: str) -> None:
-    for count in (1, 2, 3, 33):
-        agree(hundred[:count], [cell_task(**options)], loop)
-    agree(hundred, [cell_task(noise=NoNoise(np.zeros(3)), **options)], loop)
-
-
 def test_the_options_are_lively(hundred: list[Trace]) -> None:
     def found(**options: Any) -> Trajectory:
         return fold(hundred[:9], cell_task(**options), scopes(9))
@@ -123,13 +101,6 @@ def test_the_options_are_lively(hundred: list[Trace]) -> None:
     assert boxed.clipped.sum() > 0
 
 
-@pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.parametrize("p", [1, 2, 3, 10, 33, 64])
-@pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
-def test_any_noise_and_size(hundred: list[Trace], noise: Mechanism, p: int, loop: str) -> None:
-    agree(hundred[:5], [cell_task(p, noise=noise)], loop)
-
-
 CELLS = [
     cell_task(),
     cell_task(noise=LaplaceNoise(7 * SCALE)),
@@ -139,74 +110,6 @@ CELLS = [
     cell_task(theta_max=1e300, rho=1e20, record_every=11),
     cell_task(selection="inverse-rate", initial="ones"),
 ]
-
-
-@pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.parametrize("count", [1, 2, 3, 33, 100])
-def test_several_cells(hundred: list[Trace], count: int, loop: str) -> None:
-    """With other ε, records, boxes, steps and starts; a cell that diverges harms no other."""
-    agree(hundred[:count], CELLS, loop)
-
-
-@pytest.mark.parametrize("loop", LOOPS)
-@pytest.mark.parametrize(
-    "limit",
-    [{"numbers": 1}, {"numbers": 900}, {"rows": 1}, {"rows": 4}, {"rows": 20}, {"rows": 1000}],
-    ids=str,
-)
-def test_no_size_of_a_block_changes_a_bit(
-    hundred: list[Trace], limit: dict[str, int], loop: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(LOOPS, loop, replace(LOOPS[loop], **limit))
-    agree(hundred[:9], CELLS, loop)
-
-
-@pytest.mark.parametrize(("name", "value"), [("_LONGEST", 7), ("BYTES", 1)])
-def test_no_bound_on_all_blocks_changes_a_bit(
-    hundred: list[Trace], name: str, value: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fused_learn, name, value)
-    for loop in LOOPS:
-        agree(hundred[:9], CELLS, loop)
-
-
-def test_random_problems(hundred: list[Trace]) -> None:
-    """With matrices that are not symmetric: then the order of indices would show."""
-    rng = np.random.default_rng(8)
-    for _ in range(20):
-        count, p = int(rng.integers(1, 12)), int(rng.integers(1, 65))
-        cells = []
-        for _ in range(int(rng.integers(1, 4))):
-            made = cell_task(
-                p, theta_max=float(rng.choice([0.1, 2.0, 1e5])), rho=rng.uniform(1, 300)
-            )
-            objective = replace(quadratic(p), gram=rng.normal(size=(3, p, p)))
-            cells.append(replace(made, reply=replace(made.reply, gradients=objective)))
-        for loop in LOOPS:
-            agree(hundred[:count], cells, loop)
-
-
-def test_what_is_compiled_is_this_loop(hundred: list[Trace]) -> None:
-    """The same source as plain Python gives what it gives compiled."""
-
-    def plain(
-        stack: numpy_loop.Stack, block: numpy_loop.Block, *, keep: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(numba_loop, "_compiled", lambda: numba_loop.advance_cell)
-            return numba_loop.advance(stack, block, keep=keep)
-
-    for cell in CELLS:
-        (found,) = learn(
-            hundred[:3], [cell], lambda: scopes(3), replace(numba_loop.LOOP, advance=plain)
-        )
-        same(found, fold(hundred[:3], cell, scopes(3)))
-
-
-def test_replay_of_one_cell_is_the_fold(hundred: list[Trace]) -> None:
-    for cell in CELLS:
-        found = replay(hundred, cell.steps, cell.reply, scopes(100), cell.record_every)
-        same(found, fold(hundred, cell, scopes(100)))
 
 
 def other_cells() -> dict[str, CellTask]:
@@ -230,8 +133,6 @@ def other_cells() -> dict[str, CellTask]:
 def test_cells_that_cannot_learn_together_are_replayed_one_by_one(hundred: list[Trace]) -> None:
     several = hundred[:4]
     others = other_cells()
-    for name, cell in others.items():
-        assert fused(several, cell, "average") is None, name
     mixed = [
         CELLS[0],
         *others.values(),
@@ -287,8 +188,8 @@ def test_no_bound_on_what_is_folded_together_changes_a_bit(
     cells = clipped_cells()
     whole = dict(replay_together(hundred[:5], cells, lambda: scopes(5)))
     for held in (1, 2):
-        size = max(fused_learn.size_of(cell, (5, 40)) for cell in cells)
-        monkeypatch.setattr(fused_sweep, "BYTES", held * size)
+        size = max(size_of(cell, (5, 40)) for cell in cells)
+        monkeypatch.setattr(together, "BYTES", held * size)
         found = dict(replay_together(hundred[:5], cells, lambda: scopes(5)))
         for number, path in whole.items():
             same(found[number], path)
@@ -314,85 +215,7 @@ def test_rounds_of_different_owners_are_folded_together() -> None:
         same(found[number], fold(several, cell, scopes(5)))
 
 
-def test_records_are_told_how_many_gradients_are_to_come(hundred: list[Trace]) -> None:
-    told = []
-
-    class Told(LinearRecords):
-        def expect(self, answers: int) -> None:
-            told.append(answers)
-
-        def gradient(self, owners: Any, points: Any) -> Any:
-            told.append("asked")
-            return super().gradient(owners, points)
-
-    plain, linear = cell_task(), Told(*records(1, SIZES, 4))
-    whole = replace(plain, reply=replace(plain.reply, gradients=linear))
-    some = replace(plain, reply=replace(whole.reply, sample=Sample(linear, 3)))
-    dict(replay_together(hundred[:2], [plain, whole, some, whole], lambda: scopes(2)))
-    answers = sum(len(trace.updates) for trace in hundred[:2])
-    assert told[:3] == [answers, answers, "asked"]
-
-
 def test_answers_asked_of_the_central_model_are_folded(hundred: list[Trace]) -> None:
     ((_, found),) = replay_together(hundred[:2], [cell_task()], lambda: scopes(2), "central")
     same(found, fold(hundred[:2], cell_task(), scopes(2), "central"))
     assert found.final.tobytes() != fold(hundred[:2], cell_task(), scopes(2)).final.tobytes()
-
-
-def test_an_acceptance_and_a_stale_answer_are_for_the_fold(hundred: list[Trace]) -> None:
-    plain = cell_task()
-    accepting = replace(plain, reply=replace(plain.reply, acceptance=object()))
-    assert fused(hundred[:2], plain, "average") is not None
-    assert fused(hundred[:2], accepting, "average") is None
-    assert fused([], plain, "average") is None
-
-
-def test_noise_is_drawn_once_for_all_cells_of_a_block(
-    hundred: list[Trace], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn = []
-
-    class Counted(LaplaceNoise):
-        def rows(self, generator: np.random.Generator, count: int, size: int) -> np.ndarray:
-            drawn.append(count)
-            return super().rows(generator, count, size)
-
-    cells = [cell_task(noise=Counted(scale * SCALE)) for scale in (1.0, 2.0, 3.0)]
-    horizon = max(trace.n_updates for trace in hundred[:5])
-    list(replay_together(hundred[:5], cells, lambda: scopes(5)))
-    assert sum(drawn) == 5 * horizon
-    drawn.clear()
-    monkeypatch.setattr(fused_learn, "BYTES", 1)
-    list(replay_together(hundred[:5], cells, lambda: scopes(5)))
-    assert sum(drawn) == 3 * 5 * horizon
-
-
-def test_the_compiled_loop_is_for_large_work_where_numba_is(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    numba_loop._compiled.cache_clear()
-    assert not numba_loop.worthwhile(1000, 100)
-    assert numba_loop.worthwhile(1000, 10_000)
-    assert numba_loop.worthwhile(100_000, 1)
-    numba_loop._compiled()
-    assert numba_loop.worthwhile(1, 1)
-    monkeypatch.setattr(numba_loop, "find_spec", lambda _: None)
-    assert not numba_loop.worthwhile(1000, 10_000)
-
-
-def test_where_nothing_can_be_kept_the_loop_is_compiled_anew(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    import numba
-
-    asked = []
-
-    def njit(_: Any, cache: bool = False) -> Any:
-        asked.append(cache)
-        if cache:
-            raise RuntimeError("no locator available")
-        return lambda function: function
-
-    monkeypatch.setattr(numba, "njit", njit)
-    assert numba_loop._compiled.__wrapped__() is numba_loop.advance_cell
-    assert asked == [True, False]

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.learning.objectives.gradients.slopes import ALONE
 from asyncdp_sim.learning.objectives.largest import Rows, largest
 from asyncdp_sim.learning.objectives.losses import Array, Loss
 from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
 from asyncdp_sim.learning.objectives.rows import MeasuredRows, Norm, unbounded_where_sums_overflow
-from asyncdp_sim.threads import cores, side_by_side
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,17 +54,10 @@ class PerceptronRecords(MeasuredRows):
         points : array (R, p)
         """
         found = np.empty(points.shape)
-
-        def work(rows: npt.NDArray[np.int64]) -> None:
-            found[rows] = self._mean(int(owners[rows[0]]), points[rows])
-
-        pieces = []
         for owner in sorted(set(owners.tolist())):
             rows = np.flatnonzero(owners == owner)
-            stacks = self.net.stacks(len(rows), len(self.targets[owner]))
-            pieces += [rows[some] for some in stacks]
-        enough = int(self.counts[owners].sum()) > ALONE
-        side_by_side(work, pieces, cores() if enough else 1)
+            for some in self.net.stacks(len(rows), len(self.targets[owner])):
+                found[rows[some]] = self._mean(owner, points[rows[some]])
         return found
 
     def _mean(self, owner: int, theta: Array) -> Array:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from asyncdp_sim.learning.algorithms import Asks
-from asyncdp_sim.learning.fused.learn import BYTES, CellTask, Scopes, fused, learn, size_of
-from asyncdp_sim.learning.objectives import LinearRecords
-from asyncdp_sim.learning.replay import Trajectory, alike, fold, fold_together
+from asyncdp_sim.learning.replay.cells import BYTES, CellTask, Scopes, size_of
+from asyncdp_sim.learning.replay.folding import alike, fold, fold_together
+from asyncdp_sim.learning.trajectory import Trajectory
 from asyncdp_sim.progress import Advance
 from asyncdp_sim.trace import Trace
 
@@ -20,8 +20,8 @@ def replay_together(
     """Replay cells over the same traces with the same random streams (common random numbers).
 
     Each path is to the bit what :func:`replay` gives for its cell alone. It is yielded as soon as
-    it is there; at most :data:`~asyncdp_sim.learning.fused.learn.BYTES` are held for cells that
-    learn together, unless one has more, for as long as the caller keeps none.
+    it is there; at most :data:`~.cells.BYTES` are held for cells that learn together, unless one
+    has more, for as long as the caller keeps none.
 
     Parameters
     ----------
@@ -45,31 +45,10 @@ def replay_together(
     ValueError
         If a trace made its updates of another number of answers than a cell's algorithm does.
     """
-    _announce(cells, sum(len(trace.updates) for trace in traces))
-    kinds = [fused(traces, cell, asks) for cell in cells]
-    for kind in dict.fromkeys(kinds):
-        numbers = [number for number, other in enumerate(kinds) if other == kind]
-        if kind is None:
-            yield from _folded(traces, cells, numbers, scopes, asks, advance)
-        else:
-            some = [cells[number] for number in numbers]
-            learned = learn(traces, some, scopes, advance=advance)
-            yield from zip(numbers, learned, strict=True)
-
-
-def _folded(
-    traces: Sequence[Trace],
-    cells: Sequence[CellTask],
-    numbers: Sequence[int],
-    scopes: Scopes,
-    asks: Asks,
-    advance: Advance | None,
-) -> Iterator[tuple[int, Trajectory]]:
-    """Fold cells of these numbers, together those that can be, as many as ``BYTES`` hold."""
     shape = (len(traces), max((trace.n_updates for trace in traces), default=0))
-    kinds = {number: alike(cells[number]) for number in numbers}
-    for kind in dict.fromkeys(kinds.values()):
-        same = [number for number in numbers if kinds[number] == kind]
+    kinds = [alike(cell) for cell in cells]
+    for kind in dict.fromkeys(kinds):
+        same = [number for number, other in enumerate(kinds) if other == kind]
         held = max(1, BYTES // max(size_of(cells[number], shape) for number in same))
         for first in range(0, len(same), 1 if kind is None else held):
             some = same[first : first + (1 if kind is None else held)]
@@ -79,14 +58,3 @@ def _folded(
                 tasks = [cells[number] for number in some]
                 paths = fold_together(traces, tasks, scopes, asks, advance=advance)
                 yield from zip(some, paths, strict=True)
-
-
-def _announce(cells: Sequence[CellTask], answers: int) -> None:
-    """Tell records that are asked for so many gradients each, before the first, that they are."""
-    for reply in (cell.reply for cell in cells):
-        # Whoever has gradients owes but one method: to be told of them is these records' alone.
-        if reply.sample is None and isinstance(reply.gradients, LinearRecords):
-            reply.gradients.expect(answers)
-
-
-__all__ = ["CellTask", "replay_together"]

@@ -1,1 +1,0 @@
-"""Gradients of many records at several models at once: products in which models keep their bits."""
