@@ -44,8 +44,9 @@ class Dataset:
     Attributes
     ----------
     features : tuple of NDArray
-        Owner i's features, (n_i, p) float64, read-only, in Fortran order (gradients of tall
-        thin arrays take half the time in it).
+        Owner i's features, (n_i, p) float64, read-only. They are stored by columns, whatever the
+        order in which they are given: sums over records then have the same bits for every data
+        kind, and gradients of tall thin arrays take half the time.
     targets : tuple of NDArray
         Owner i's targets, (n_i,) float64, read-only; NaN where the record contributes nothing,
         whose features are then 0 (:mod:`asyncdp_sim.data.void`).
@@ -96,6 +97,13 @@ class Dataset:
     public_targets: Array | None = None
     doubts: tuple[str, ...] = ()
     file_rows: FileRows | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("features", "held_out_features"):
+            by_columns = tuple(np.asfortranarray(x) for x in getattr(self, name))
+            object.__setattr__(self, name, by_columns)
+        if self.unowned_features is not None:
+            object.__setattr__(self, "unowned_features", np.asfortranarray(self.unowned_features))
 
     @property
     def records(self) -> tuple[int, ...]:

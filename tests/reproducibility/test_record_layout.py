@@ -1,0 +1,94 @@
+"""Records in rows or in columns, on one core or two: the same gradients, and the same results."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.learning.objectives import LinearRecords, PerceptronRecords, Squared
+from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
+from tests.cli.command import PROGRAM
+from tests.unit.learning.problems import records
+
+CODE = """
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from asyncdp_sim.data.gaussian import GaussianData
+
+
+class InRows(GaussianData):
+    kind: str = "in-rows"
+
+    def build(self, *given: Any, **how: Any) -> Any:
+        made = super().build(*given, **how)
+        return replace(made, features=tuple(np.ascontiguousarray(x) for x in made.features))
+"""
+SCENARIO = """
+schema = 1
+id = "in-rows"
+[run]
+seed = 1
+replicates = 2
+updates = 12
+[owners]
+count = 4
+records = 40000
+[data]
+kind = "{kind}"
+features = 10
+[model]
+kind = "ridge"
+regularisation = 1e-3
+[algorithm]
+kind = "async-gossip"
+rho = 0.01
+[privacy]
+epsilon = 1.0
+mechanism = "laplace"
+sensitivity = {{ kind = "clip", bound = 1.0 }}
+budget = {{ kind = "horizon" }}
+"""
+
+
+@pytest.mark.parametrize("kind", ["linear", "perceptron"])
+@pytest.mark.parametrize("clip", [None, 0.5])
+def test_no_order_of_records_changes_a_bit(kind: str, clip: float | None) -> None:
+    """A model alone, and among 32 others."""
+    x, y = records(1, (700, 31, 1), 6)
+    net, found = Perceptron(5, 5), []
+    for order in (np.ascontiguousarray, np.asfortranarray):
+        data = Dataset(tuple(order(each) for each in x), tuple(y), ("x",) * 6, (0, 0, 0), False)
+        features = data.features
+        some = LinearRecords(features, y, clip, "l1", Squared())
+        if kind == "perceptron":
+            some = PerceptronRecords(net, features, y, Squared(), clip)
+        points = np.random.default_rng(4).normal(size=(33, 6 if kind == "linear" else net.numbers))
+        owners = np.arange(33) % 3
+        found += [some.gradient(owners, points)]
+        for row in range(33):
+            alone = some.gradient(owners[row : row + 1], points[row : row + 1])
+            assert np.array_equal(alone[0], found[-1][row])
+    assert np.array_equal(*found)
+
+
+def test_rows_of_a_custom_kind_replay_on_another_number_of_cores(tmp_path: Path) -> None:
+    (tmp_path / "kind.py").write_text(CODE, encoding="utf-8")
+    for kind, name in (("gaussian", "columns"), ("python:kind.py:InRows", "rows")):
+        (tmp_path / f"{name}.toml").write_text(SCENARIO.format(kind=kind), encoding="utf-8")
+        run(tmp_path, 1, "run", f"{name}.toml", "--out", name)
+    run(tmp_path, 2, "replay", "rows")
+    curves = [(tmp_path / name / "curve.parquet").read_bytes() for name in ("columns", "rows")]
+    models = [(tmp_path / name / "models.parquet").read_bytes() for name in ("columns", "rows")]
+    assert len(set(curves)) == len(set(models)) == 1
+
+
+def run(folder: Path, threads: int, *arguments: str) -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+    command = [str(PROGRAM), *arguments, "--allow-code"]
+    subprocess.run(command, cwd=folder, env=environment, check=True, timeout=600)
