@@ -56,7 +56,7 @@ def recover(problem: Problem, noted: Transcribed, replicate: int) -> Recovered:
         return from_exchanges(seen, HIDDEN, steps)
     if isinstance(steps, Collab1Steps):
         sizes = steps.rate / np.arange(1, int(seen.k[-1]) + 2)
-        return from_rounds(seen, HIDDEN, steps.weights, sizes, steps.sigma)
+        return from_rounds(seen, HIDDEN, steps.weights, sizes, float(steps.sigma))
     raise SpecError([Fault("algorithm.kind", "another", "allowed: async-gossip, collab-1")])
 
 

@@ -7,6 +7,7 @@ owners do with them, which adds nothing. Lies and the learner's acceptance come 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -81,21 +82,15 @@ class View:
 def _again(local: LocalSteps, owner: int, query: Array, left: Iterator[Array]) -> Array:
     """Return what an owner sends, of the gradients that are left; NaN where they are too few."""
     nothing = np.full_like(query[None], np.nan)
-    [found] = local.sent(np.array([owner]), query[None], lambda _: next(left, nothing).copy())
+    [found] = local.sent(Turn(np.array([owner])), query[None], lambda _: next(left, nothing).copy())
     return np.asarray(found)
 
 
 class _Noting(Answers):
     """Answers, noted when they are first sent."""
 
-    def __init__(
-        self,
-        reply: Reply,
-        replicates: Sequence[Scope],
-        size: int,
-        local: LocalSteps | None = None,
-    ) -> None:
-        super().__init__(reply, replicates, size, local)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.heard: list[tuple[int, int, Array, Array]] = []
         self.made: list[tuple[int, Array, Array]] = []
 
@@ -125,7 +120,7 @@ class _Noting(Answers):
         if self._local is None:
             ask(points)
         else:
-            self._local.sent(turn.owners, points, ask)
+            self._local.sent(turn, points, ask)
 
 
 class _NotingOnce(OnceAnswers, _Noting):

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Array, Indices, LocalSteps, Turn
+from asyncdp_sim.learning.algorithms import Array, CellRows, Indices, LocalSteps, Turn
 from asyncdp_sim.learning.reply import Reply, Sampling
 from asyncdp_sim.streams import Scope
 
@@ -43,6 +43,9 @@ class Answers:
         Numbers in an answer.
     local : LocalSteps, optional
         Where an answer is made of several gradients. Each has a row of its own, of each stream.
+    rows_of : CellRows, optional
+        The rows, where those of several cells answer; the same rows of streams are for each cell.
+        What ``reply`` has by owner is then by place, cN + i for owner i of cell c.
     """
 
     def __init__(
@@ -51,8 +54,10 @@ class Answers:
         replicates: Sequence[Scope],
         size: int,
         local: LocalSteps | None = None,
+        rows_of: CellRows | None = None,
     ) -> None:
         self._reply = reply
+        self._rows_of = rows_of
         self._local = local
         self._sent: Exact = self.noisy if local is None else _in_steps(self, local)
         self._changes = reply.changes
@@ -61,28 +66,29 @@ class Answers:
             lambda source, count: reply.noise.rows(source, count, size),
             reply.noise.width(size),
         )
-        self._hidden = reply.hidden
-        if reply.allotment is None:  # what the noise has is by owner
-            self._hidden = lambda turn, exact, rows: reply.noise.hide(turn.owners, exact, rows)
-        self._exact = _exact_over_all(reply)
+        self._exact: Exact = self._exact_over_all
         if reply.sample is not None:
             self._exact = self._exact_over(reply.sample, replicates)
 
     def rows(self, sources: Sequence[np.random.Generator], draw: Draw, width: int) -> DrawnRows:
         """Return what gives the rows that answers are drawn by, here one after another."""
-        return _Rows(sources, draw, width)
+        return _Rows(sources, draw, width, 1 if self._rows_of is None else self._rows_of.cells)
+
+    def _places(self, turn: Turn) -> Indices:
+        """Return where the owners of a turn stand in the reply."""
+        return turn.owners if self._rows_of is None else self._rows_of.places(turn)
+
+    def _stream_rows(self, turn: Turn) -> Indices | None:
+        """Return the streams that a turn draws from, by their numbers; None is all of them."""
+        return turn.rows
 
     def give(self, turn: Turn, points: Array) -> Array:
         """Return the answers that the learner takes, shape (r, size)."""
         return self._taken(turn, self.sent(turn, points))
 
-    def made_of(self, exact: Array, turn: Turn) -> Array:
-        """Return the same where an answer is one gradient, and the exact ones are at hand."""
-        return self._taken(turn, self._hidden(turn, exact, self._noise.following(turn.rows)))
-
     def _taken(self, turn: Turn, answers: Array) -> Array:
         for change in self._changes:
-            answers = change(turn.owners, answers)
+            answers = change(self._places(turn), answers)
         return answers
 
     def sent(self, turn: Turn, points: Array) -> Array:
@@ -91,8 +97,8 @@ class Answers:
 
     def noisy(self, turn: Turn, points: Array) -> Array:
         """Return owners' noisy gradients, shape (r, size)."""
-        exact, rows = self._exact(turn, points), self._noise.following(turn.rows)
-        return self._hidden(turn, exact, rows)
+        exact, rows = self._exact(turn, points), self._noise.following(self._stream_rows(turn))
+        return self._reply.hidden(self._places(turn), turn.numbers, exact, rows)
 
     def unused(self, turn: Turn, points: Array, source: np.random.Generator) -> Array:
         """Return noisy gradients of answers that went on air, and no update was made of, (r, size).
@@ -106,24 +112,28 @@ class Answers:
         else:
             exact = sample.gradient(owners, points, source.random((len(owners), sample.size)))
         rows = self._reply.noise.rows(source, len(owners), exact.shape[1])
-        return self._reply.hidden(turn, exact, rows)
+        return self._reply.hidden(owners, turn.numbers, exact, rows)
+
+    def _exact_over_all(self, turn: Turn, points: Array) -> Array:
+        return self._reply.gradients.gradient(self._places(turn), points)
 
     def _exact_over(self, sample: Sampling, replicates: Sequence[Scope]) -> Exact:
         """Return gradients over samples, whose numbers are drawn answer by answer."""
         sources = [scope.generator(sample.stream) for scope in replicates]
         draws = self.rows(sources, lambda g, count: g.random((count, sample.size)), sample.size)
-        return lambda turn, points: sample.gradient(turn.owners, points, draws.following(turn.rows))
+
+        def exact(turn: Turn, points: Array) -> Array:
+            drawn = draws.following(self._stream_rows(turn))
+            return sample.gradient(self._places(turn), points, drawn)
+
+        return exact
 
 
 def _in_steps(answers: Answers, local: LocalSteps) -> Exact:
     def sent(turn: Turn, points: Array) -> Array:
-        return local.sent(turn.owners, points, lambda at: answers.noisy(turn, at))
+        return local.sent(turn, points, lambda at: answers.noisy(turn, at))
 
     return sent
-
-
-def _exact_over_all(reply: Reply) -> Exact:
-    return lambda turn, points: reply.gradients.gradient(turn.owners, points)
 
 
 class OnceAnswers(Answers):
@@ -138,9 +148,12 @@ class OnceAnswers(Answers):
         replicates: Sequence[Scope],
         size: int,
         local: LocalSteps | None = None,
+        rows_of: CellRows | None = None,
     ) -> None:
-        super().__init__(reply, replicates, size, local)
+        super().__init__(reply, replicates, size, local, rows_of)
         shape = (len(replicates), len(reply.noise.scale))
+        if rows_of is not None:
+            shape = (rows_of.cells * rows_of.replicates, rows_of.owners)
         self._given = np.zeros(shape, dtype=np.bool_)
         self._kept = np.empty((*shape, size))
 
@@ -156,14 +169,15 @@ class OnceAnswers(Answers):
 
 
 class _Rows:
-    """Rows from every replicate's stream, drawn in blocks, each replicate at its own pace."""
+    """Rows from every replicate's stream, drawn in blocks, each replicate at its own pace.
+
+    Several cells have the same rows: what is asked for one after another of all of them.
+    """
 
     def __init__(
-        self,
-        sources: Sequence[np.random.Generator],
-        draw: Draw,
-        width: int,
+        self, sources: Sequence[np.random.Generator], draw: Draw, width: int, cells: int
     ) -> None:
+        self._cells = cells
         self._sources = sources
         self._draw = draw
         self._block = max(1, min(_BLOCK, _NUMBERS // (len(sources) * width)))
@@ -174,6 +188,12 @@ class _Rows:
 
     def following(self, rows: Indices | None) -> Array:
         """Return the next row of each of these replicates; all of them where absent, always."""
+        if self._cells == 1:
+            return self._following(rows)
+        first = None if rows is None else rows[: len(rows) // self._cells]
+        return np.tile(self._following(first), (self._cells, 1))
+
+    def _following(self, rows: Indices | None) -> Array:
         if rows is None:
             if self._at == self._block:
                 self._refill(range(len(self._sources)))

@@ -56,9 +56,8 @@ class ReleasedAnswers(Answers):
         return _RankedRows(sources, draw, self._ranks)
 
     @override
-    def give(self, turn: Turn, points: Array) -> Array:
-        own = turn.replicates * self._n_owners + turn.owners
-        return super().give(replace(turn, rows=own), points)
+    def _stream_rows(self, turn: Turn) -> Indices:
+        return turn.replicates * self._n_owners + turn.owners
 
 
 def ranks(trace: Trace) -> list[list[int]]:

@@ -6,7 +6,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Array, Gradients, Indices, Turn
+from asyncdp_sim.learning.algorithms import Array, Gradients, Indices
 from asyncdp_sim.streams import Scope
 
 Change = Callable[[Indices, Array], Array]
@@ -176,9 +176,9 @@ class Reply:
             found.append(self.acceptance.accept)
         return tuple(found)
 
-    def hidden(self, turn: Turn, exact: Array, rows: Array) -> Array:
+    def hidden(self, owners: Indices, numbers: Indices | None, exact: Array, rows: Array) -> Array:
         """Return noisy answers, shape (r, size); ``exact`` may be used up."""
-        return self.noise.hide(self.places(turn.owners, turn.numbers), exact, rows)
+        return self.noise.hide(self.places(owners, numbers), exact, rows)
 
     def places(self, owners: Indices, numbers: Indices | None) -> Indices:
         """Return where answers stand in what the noise has a number of: owners, or answers.

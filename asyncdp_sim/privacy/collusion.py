@@ -107,7 +107,7 @@ def from_exchanges(seen: Transcript, hidden: int, steps: GossipSteps) -> Recover
         raise ValueError("models must start at zeros or ones, given uniform")
     bound = np.inf if steps.theta_max is None else steps.theta_max
     inside = bound * (1 - 1e-9)  # a coordinate that rounding moved off the bound is on it
-    shrink = np.broadcast_to(steps.shrink_copy, steps.step.shape)
+    shrink = steps.shrink_copy
     central = np.full(steps.n_features, 0.0 if steps.initial == "zeros" else min(1.0, bound))
     copies = np.tile(central, (steps.n_owners, 1))
     owners, queries = seen.owners, seen.points

@@ -107,12 +107,12 @@ def test_replay_against_bare_lockstep(problem, recorded, record_property):
             point = (central + copies[rows, chosen]) / 2
             answer = np.matmul(gram[chosen], point[:, :, None])[:, :, 0] - moment[chosen]
             answer = 2 * answer + noise.scale[0] * draws[k]
-            copies[rows, chosen] = np.clip(steps.shrink_copy * point - step * answer, -1e5, 1e5)
+            copies[rows, chosen] = np.clip(steps.shrink_copy[0] * point - step * answer, -1e5, 1e5)
             central = np.clip(steps.shrink_central * point, -1e5, 1e5)
         return central
 
     def ours():
-        return fold(traces, cell, scopes())
+        return fold(traces, [cell], scopes())
 
     loop, replayed = best_times(bare, ours)
     each = {"ours": 1000 * replayed / REPLICATES, "baseline": 1000 * loop / REPLICATES}
@@ -134,10 +134,10 @@ def test_cells_together_against_one_by_one(record_property):
     ]
     cells = [CellTask(steps, Reply(objective, noise), record_every=1) for noise in noises]
     alone, together = best_times(
-        lambda: [fold(traces, cell, scopes(1)) for cell in cells],
+        lambda: [fold(traces, [cell], scopes(1)) for cell in cells],
         lambda: list(replay_together(traces, cells, lambda: scopes(1))),
         rounds=3,
     )
     what = "1000 updates of 100 cells with one replicate, N = 3, together"
     against = "one by one, general loop"
-    report(record_property, what, ours=together, baseline=alone, against=against, at_least=5)
+    report(record_property, what, ours=together, baseline=alone, against=against, at_least=20)

@@ -303,12 +303,12 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/learning/algorithms/fedbuff.py",
-        "            answers += self.shrink * points\n        self.evened(answers, turn)\n"
-        "        if turn.staleness is not None:\n"
-        "            answers *= self.weight(turn.staleness)[:, None]\n",
+        "            answers += of_rows(self.shrink, turn.replicates) * points\n"
         "        self.evened(answers, turn)\n        if turn.staleness is not None:\n"
-        "            answers *= self.weight(turn.staleness)[:, None]\n"
-        "        answers += self.shrink * points\n",
+        "            answers *= self.weight(turn)\n",
+        "        self.evened(answers, turn)\n        if turn.staleness is not None:\n"
+        "            answers *= self.weight(turn)\n"
+        "        answers += of_rows(self.shrink, turn.replicates) * points\n",
         "staleness weighs the gradient and not the regulariser",
         ("tests/unit/learning/test_fedbuff.py",),
     ),
@@ -335,14 +335,14 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/learning/algorithms/local_steps.py",
-        "local = self.shrink * local - step * ask(local)",
-        "local = self.shrink * local - step * ask(points)",
+        "local = shrink * local - step * ask(local)",
+        "local = shrink * local - step * ask(points)",
         "every local gradient is taken where the first one was",
         ("tests/conformance/test_references.py",),
     ),
     Mutant(
         "asyncdp_sim/learning/algorithms/local_steps.py",
-        "            if made > 0:\n                project(local, self.theta_max)\n",
+        "            if made > 0:\n                project(local, bound)\n",
         "",
         "gradients are taken outside of the box, where nothing bounds them",
         ("tests/verification/test_local_steps.py",),
@@ -419,10 +419,31 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/learning/replay/folding.py",
-        "central[last // record_every + 1 :, column] = final[column]",
-        "central[last // record_every :, column] = final[column]",
+        "central[last // every + 1 :, column] = final[column]",
+        "central[last // every :, column] = final[column]",
         "the last recorded model of a run that ended early is overwritten by its end",
         ("tests/unit/learning",),
+    ),
+    Mutant(
+        "asyncdp_sim/learning/algorithms/rows.py",
+        "return np.array([[base**each] for each in exponent.ravel().tolist()])",
+        "return np.asarray(base**exponent)",
+        "powers of several cells are worked out as an array, which rounds otherwise",
+        ("tests/conformance/test_cells_as_rows.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/learning/replay/cells.py",
+        "return np.asarray(found + self._firsts[places // self._n_owners])",
+        "return np.asarray(found)",
+        "a cell's answers have the noise of the first cell's",
+        ("tests/unit/learning/test_replay_together.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/data/dataset.py",
+        "by_columns = tuple(np.asfortranarray(x) for x in getattr(self, name))",
+        "by_columns = getattr(self, name)",
+        "records stay in rows, where a data kind has them so",
+        ("tests/reproducibility/test_record_layout.py",),
     ),
     Mutant(
         "asyncdp_sim/learning/live.py",

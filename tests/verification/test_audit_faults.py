@@ -107,7 +107,8 @@ def lost_and_used_alike(patch: Patch) -> None:
 
     def unused(self: Answers, turn: Any, points: Any, source: Any) -> Any:  # noqa: ARG001
         exact = self._reply.gradients.gradient(turn.owners, points)
-        return self._reply.hidden(turn, exact, self._noise._kept[: len(turn.owners), 0])
+        rows = self._noise._kept[: len(turn.owners), 0]
+        return self._reply.hidden(turn.owners, turn.numbers, exact, rows)
 
     patch.setattr(Answers, "unused", unused)
 
@@ -181,9 +182,10 @@ def another_replay(patch: Patch) -> None:
     """What runs publish comes from another noise than the answers that were attacked."""
     right = replay_module.fold
 
-    def fold(*given: Any, **how: Any) -> Trajectory:
+    def fold(*given: Any, **how: Any) -> list[Trajectory]:
         found = right(*given, **how)
-        found.final[:] *= 0.9
+        for path in found:
+            path.final[:] *= 0.9
         return found
 
     patch.setattr(replay_module, "fold", fold)

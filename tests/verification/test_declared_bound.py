@@ -278,7 +278,7 @@ def test_the_fold_meets_the_same(part: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(watch, "NUMBERS", 40)
     seen = Watch(task.watched)
     cell = CellTask(task.steps, task.reply, 1, seen)
-    fold(outcome.traces, cell, [streams.within("replicate", r) for r in outcome.numbers])
+    fold(outcome.traces, [cell], [streams.within("replicate", r) for r in outcome.numbers])
     assert seen.met().largest.tolist() == brute_force(outcome).tolist()
     assert seen.met().queries == len(queries(outcome.scenario))
     if part == "request, losses":
@@ -296,7 +296,7 @@ def test_no_bit_of_what_is_learned_depends_on_being_watched() -> None:
         unseen = replace(outcome, problem=problem)
         streams = Streams(1)
         scopes = [streams.within("replicate", number) for number in outcome.numbers]
-        path = fold(outcome.traces, CellTask(task.steps, task.reply, 1), scopes, task.asks)
+        [path] = fold(outcome.traces, [CellTask(task.steps, task.reply, 1)], scopes, task.asks)
         assert path.final.tobytes() == unseen.learned.models.tobytes()
 
 
@@ -311,7 +311,7 @@ def test_live_learning_meets_what_its_replay_does() -> None:
     assert fates >= {ExchangeOutcome.withheld, ExchangeOutcome.lost, ExchangeOutcome.applied}
     task, scope = live.problem.task, Streams(1).within("replicate", 1)
     seen = Watch(task.watched)
-    fold(live.traces, CellTask(task.steps, task.reply, 1, seen), [scope])
+    fold(live.traces, [CellTask(task.steps, task.reply, 1, seen)], [scope])
     assert seen.met().largest.tolist() == met.largest.tolist()
 
 

@@ -14,7 +14,14 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.learning.algorithms import FedAsync, FedBuff, LocalSteps, ParameterServer, Setting
+from asyncdp_sim.learning.algorithms import (
+    FedAsync,
+    FedBuff,
+    LocalSteps,
+    ParameterServer,
+    Setting,
+    Turn,
+)
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
@@ -431,7 +438,7 @@ def test_gradients_are_taken_in_the_box():
         asked.append(at.copy())
         return np.ones_like(at)
 
-    local.sent(np.array([0]), np.zeros((1, P)), ask)
+    local.sent(Turn(np.array([0])), np.zeros((1, P)), ask)
     assert max(np.abs(each).max() for each in asked) == 0.5
 
 

@@ -15,6 +15,7 @@ from asyncdp_sim.learning.algorithms.local_steps import LocalSteps
 from asyncdp_sim.learning.algorithms.moments import OneOnOne, Schedule, StepsInRounds
 from asyncdp_sim.learning.algorithms.parameter_server import ParameterServer, ParameterServerSteps
 from asyncdp_sim.learning.algorithms.polar import Polar, PolarState, PolarSteps
+from asyncdp_sim.learning.algorithms.rows import CellRows
 from asyncdp_sim.learning.algorithms.statistics.noisy_statistics import (
     NoisyStatistics,
     NoisyStatisticsSteps,
@@ -55,6 +56,7 @@ __all__ = [
     "AsyncGossip",
     "Averaging",
     "AveragingSteps",
+    "CellRows",
     "Collab1",
     "Collab1Steps",
     "Collab2",

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.moments import Initial, OneOnOne, Selection
+from asyncdp_sim.learning.algorithms.rows import of_owners, of_rows
 from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Steps, Turn
 from asyncdp_sim.spec import Positive, about
 from asyncdp_sim.streams import Scope
@@ -45,7 +46,7 @@ class GossipSteps(Steps):
     ----------
     n_owners, n_features : int
         N, p.
-    shrink_copy : float or array (N,)
+    shrink_copy : array (N,)
         1 − ρ/(2T²), or 1 − ρ/(2T² Nπ_i) where the step is divided by Nπ_i.
     shrink_central : float
         1 − βσ.
@@ -59,14 +60,15 @@ class GossipSteps(Steps):
         Whether the step is taken from (θ_L + θ_i)/2 as it is now, or as it was read.
     """
 
+    by_row: ClassVar[tuple[str, ...]] = ("shrink_copy", "shrink_central", "step", "theta_max")
     answers_per_update = 1
 
     n_owners: int
     n_features: int
-    shrink_copy: float | Array
-    shrink_central: float
+    shrink_copy: Array
+    shrink_central: float | Array
     step: Array
-    theta_max: float | None
+    theta_max: float | Array | None
     initial: Literal["zeros", "ones", "uniform"]
     apply_at: Literal["current", "as-read"] = "current"
 
@@ -79,14 +81,15 @@ class GossipSteps(Steps):
         else:
             models = np.full(shape, 0.0 if self.initial == "zeros" else 1.0)
         if self.theta_max is not None:  # bounds on gradients hold in Θ, from the first query on
-            np.clip(models, -self.theta_max, self.theta_max, out=models)
+            bound = np.reshape(self.theta_max, (-1, 1, 1))
+            np.clip(models, -bound, bound, out=models)
         clipped = np.zeros(len(replicates), dtype=np.int64)
         return GossipState(models[:, 0].copy(), models[:, 1:].copy(), clipped)
 
     @override
     def query(self, state: GossipState, turn: Turn) -> Array:
         points = state.copies[turn.replicates, turn.owners]
-        points += state.central[turn.replicates]
+        points += state.central if turn.rows is None else state.central[turn.rows]
         points *= 0.5
         return points
 
@@ -96,22 +99,19 @@ class GossipSteps(Steps):
 
     @override
     def apply(self, state: GossipState, turn: Turn, points: Array, answers: Array) -> None:
-        owners = turn.owners
-        answers *= self.step[owners, None]
-        shrink = self.shrink_copy
-        copies = (shrink if isinstance(shrink, float) else shrink[owners, None]) * points
-        copies -= answers
-        central = self.shrink_central * points
+        rows = turn.replicates
+        answers *= of_owners(self.step, turn)
+        moved = np.empty((2, *points.shape))  # the owners' copies, and the central models
+        np.multiply(of_owners(self.shrink_copy, turn), points, out=moved[0])
+        moved[0] -= answers
+        np.multiply(of_rows(self.shrink_central, rows), points, out=moved[1])
         if self.theta_max is not None:
-            bound = self.theta_max
-            outside = (np.abs(copies) > bound).any(axis=1)  # whatever is not a number beside it
-            outside |= (np.abs(central) > bound).any(axis=1)
-            if outside.any():
-                state.clipped += outside
-                np.clip(copies, -bound, bound, out=copies)
-                np.clip(central, -bound, bound, out=central)
-        state.copies[turn.replicates, owners] = copies
-        state.central = central
+            bound = of_rows(self.theta_max, rows)
+            size = np.abs(moved)
+            if not (size <= bound).all():
+                state.clipped += (size > bound).any(axis=(0, 2))  # even beside what is no number
+                np.clip(moved, -bound, bound, out=moved)
+        state.copies[rows, turn.owners], state.central = moved
 
 
 class AsyncGossip(AlgorithmKind):
@@ -170,7 +170,7 @@ class AsyncGossip(AlgorithmKind):
         rate = self.rho / (setting.horizon**2 * sigma)
         proof = self.central_step == "proof"
         central = rate / 2 if proof else (n_owners - 1) * rate / n_owners
-        shrink_copy: float | Array = 1 - rate * sigma / 2
+        shrink_copy = np.full(n_owners, 1 - rate * sigma / 2)
         step = n_owners * rate * setting.weights
         often = setting.overcounted(self.selection)
         if often is not None:

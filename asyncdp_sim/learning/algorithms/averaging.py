@@ -7,7 +7,7 @@ loss is squared and rows are 1 (noise then gossip: Cyffers, Even, Bellet and Mas
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
+from asyncdp_sim.learning.algorithms.rows import of_owners, of_rows
 from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Steps, Turn
 from asyncdp_sim.spec import Positive, about
 from asyncdp_sim.streams import Scope
@@ -45,7 +46,7 @@ class AveragingState:
     put_in: npt.NDArray[np.bool_]
     clipped: Indices
     judged: int | None
-    theta_max: float | None
+    theta_max: float | Array | None
     met: list[tuple[Indices, Indices, Indices]] = field(default_factory=list)
 
     @property
@@ -93,30 +94,33 @@ class AveragingSteps(Steps):
         The place of the node that is judged; None is the mean of all.
     """
 
+    by_row: ClassVar[tuple[str, ...]] = ("start", "begin", "step", "theta_max")
     answers_per_update = None  # one of an owner and a learner, two of two owners
     apply_at = "as-read"
     answers_once = True
 
     n_nodes: int
     n_features: int
-    start: float
-    begin: float
+    start: float | Array
+    begin: float | Array
     step: Array
-    theta_max: float | None
+    theta_max: float | Array | None
     learner: bool
     judged: int | None
 
     @override
     def init(self, replicates: Sequence[Scope]) -> AveragingState:
         rows = len(replicates)
-        vectors = np.full((rows, self.n_nodes, self.n_features), self.begin)
+        begin = np.reshape(self.begin, (-1, 1, 1))
+        vectors = np.full((rows, self.n_nodes, self.n_features), begin)
         put_in = np.zeros((rows, self.n_nodes), dtype=np.bool_)
         clipped = np.zeros(rows, dtype=np.int64)
         return AveragingState(vectors, put_in, clipped, self.judged, self.theta_max)
 
     @override
     def query(self, state: AveragingState, turn: Turn) -> Array:
-        return np.full((len(turn.owners), self.n_features), self.start)
+        start = of_rows(self.start, turn.replicates)
+        return np.full((len(turn.owners), self.n_features), start)
 
     @override
     def apply(self, state: AveragingState, turn: Turn, points: Array, answers: Array) -> None:
@@ -138,8 +142,8 @@ class AveragingSteps(Steps):
     def put_in(self, state: AveragingState, turn: Turn, answers: Array) -> None:
         rows, places = turn.replicates, turn.owners + (1 if self.learner else 0)
         new = ~state.put_in[rows, places]
-        moved = self.begin - self.step[turn.owners[new], None] * answers[new]
-        state.vectors[rows[new], places[new]] = moved
+        moved = of_rows(self.begin, rows) - of_owners(self.step, turn) * answers
+        state.vectors[rows[new], places[new]] = moved[new]
         state.put_in[rows, places] = True
 
     @override
@@ -154,7 +158,8 @@ class AveragingSteps(Steps):
             if self.learner:
                 state.vectors[replicates, places] = mean
             if self.theta_max is not None:
-                outside[replicates] |= np.abs(mean).max(axis=1) > self.theta_max
+                bound = of_rows(self.theta_max, replicates)
+                outside[replicates] |= (np.abs(mean).max(axis=1, keepdims=True) > bound)[:, 0]
         state.clipped += outside
         state.met = []
 

@@ -5,7 +5,7 @@ Owners keep no copies: a query is θ itself, and a step is taken from θ as it w
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -13,6 +13,7 @@ from typing_extensions import override
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.local_steps import LocalCount, LocalSteps
 from asyncdp_sim.learning.algorithms.moments import Evening, Initial
+from asyncdp_sim.learning.algorithms.rows import of_owners, of_rows
 from asyncdp_sim.learning.algorithms.steps import (
     Array,
     Indices,
@@ -27,12 +28,15 @@ from asyncdp_sim.streams import Scope
 Weighting = Literal["constant", "polynomial", "hinge"]
 
 
-def weight_of(weighting: Weighting, exponent: float, patience: float, late: Indices) -> Array:
+def weight_of(
+    weighting: Weighting, exponent: float | Array, patience: float | Array, late: Indices
+) -> Array:
     """Return w(s), elementwise; see :class:`CentralSteps`."""
     if weighting == "constant":
         return np.ones(late.shape)
     if weighting == "polynomial":  # scalar powers: vectorised ones differ between CPUs
-        each = [(1.0 + s) ** -exponent for s in late.ravel().tolist()]
+        falls = np.broadcast_to(exponent, late.shape).ravel().tolist()
+        each = [(1.0 + s) ** -a for s, a in zip(late.ravel().tolist(), falls, strict=True)]
         return np.array(each).reshape(late.shape)
     return np.asarray(1 / (exponent * np.maximum(late - patience, 0.0) + 1))
 
@@ -52,7 +56,7 @@ class CentralState:
     central: Array
     clipped: Indices
 
-    def move(self, model: Array, theta_max: float | None) -> None:
+    def move(self, model: Array, theta_max: float | Array | None) -> None:
         """Make Π_Θ[model] the model."""
         outside = project(model, theta_max)
         if outside is not None:
@@ -94,6 +98,9 @@ class CentralSteps(Steps):
         How far owners go by themselves: an answer is then the difference of two models.
     """
 
+    by_row: ClassVar[tuple[str, ...]] = (
+        "step", "often", "exponent", "patience", "theta_max", "local",
+    )  # fmt: skip
     apply_at = "as-read"
 
     n_owners: int
@@ -101,9 +108,9 @@ class CentralSteps(Steps):
     step: Array
     often: Array | None
     weighting: Weighting
-    exponent: float
-    patience: float
-    theta_max: float | None
+    exponent: float | Array
+    patience: float | Array
+    theta_max: float | Array | None
     initial: Initial
     local: LocalSteps | None = None
 
@@ -120,12 +127,15 @@ class CentralSteps(Steps):
     def evened(self, moves: Array, turn: Turn) -> Array:
         """Return what owners' answers move, (r, p), over how often each answers; in place."""
         if self.often is not None:
-            moves /= self.often[turn.owners, None]
+            moves /= of_owners(self.often, turn)
         return moves
 
-    def weight(self, staleness: Indices) -> Array:
-        """Return w(s), elementwise."""
-        return weight_of(self.weighting, self.exponent, self.patience, staleness)
+    def weight(self, turn: Turn) -> Array:
+        """Return w(s) of the answers of a turn, shape (r, 1)."""
+        rows, late = turn.replicates, turn.staleness
+        late = np.zeros_like(rows) if late is None else late
+        exponent, patience = of_rows(self.exponent, rows), of_rows(self.patience, rows)
+        return weight_of(self.weighting, exponent, patience, late[:, None])
 
 
 class CentralKind(AlgorithmKind):

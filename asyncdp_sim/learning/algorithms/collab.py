@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from typing_extensions import override
@@ -29,7 +29,9 @@ class Collab1Steps(GatheredSteps):
         ρ/T².
     """
 
-    rate: float
+    by_row: ClassVar[tuple[str, ...]] = (*GatheredSteps.by_row, "rate")
+
+    rate: float | Array
 
     @override
     def update(self, state: GatheredState, rows: Indices | None = None) -> None:
@@ -52,8 +54,10 @@ class Collab2Steps(GatheredSteps):
         1/√T.
     """
 
-    rate: float
-    lead: float
+    by_row: ClassVar[tuple[str, ...]] = (*GatheredSteps.by_row, "rate", "lead")
+
+    rate: float | Array
+    lead: float | Array
 
     @override
     def update(self, state: GatheredState, rows: Indices | None = None) -> None:
@@ -61,7 +65,7 @@ class Collab2Steps(GatheredSteps):
         old, new = (k - 1) / (self.lead + k), (self.lead + 1) / (self.lead + k)
         some = slice(None) if rows is None else rows
         average = state.central.copy()
-        average[some] = old * average[some] + new * state.model[some]
+        average[some] = (old * average + new * state.model)[some]
         self.move(state, self.rate / sqrt(k), rows)
         state.central = average
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -11,6 +11,7 @@ from typing_extensions import override
 from asyncdp_sim.learning.algorithms.central import CentralState, start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.moments import Initial
+from asyncdp_sim.learning.algorithms.rows import of_owners, power
 from asyncdp_sim.learning.algorithms.steps import Array, Setting, Steps, Turn, project
 from asyncdp_sim.spec import Positive, about
 from asyncdp_sim.streams import Scope
@@ -60,15 +61,16 @@ class DualAveragingSteps(Steps):
         θ_0.
     """
 
+    by_row: ClassVar[tuple[str, ...]] = ("weight", "sigma", "step", "exponent", "theta_max")
     answers_per_update = 1
     apply_at = "as-read"  # a sum of answers, whose order does not matter
 
     n_features: int
     weight: Array
-    sigma: float
-    step: float
-    exponent: float
-    theta_max: float | None
+    sigma: float | Array
+    step: float | Array
+    exponent: float | Array
+    theta_max: float | Array | None
     initial: Initial
 
     @override
@@ -85,14 +87,14 @@ class DualAveragingSteps(Steps):
     @override
     def apply(self, state: DualState, turn: Turn, points: Array, answers: Array) -> None:
         state.k += 1
-        state.dual += self.weight[turn.owners, None] * answers
+        state.dual += of_owners(self.weight, turn) * answers
         proximal = self.proximal(state.k)
         model = (proximal * state.centre - state.dual) / (self.sigma * state.k + proximal)
         state.move(model, self.theta_max)
 
-    def proximal(self, k: int) -> float:
+    def proximal(self, k: int) -> float | Array:
         """Return β_k."""
-        return float(k**self.exponent / self.step)
+        return power(k, self.exponent) / self.step
 
 
 class DualAveraging(AlgorithmKind):

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.learning.algorithms.central import CentralKind, CentralState, CentralSteps
+from asyncdp_sim.learning.algorithms.rows import of_owners, of_rows
 from asyncdp_sim.learning.algorithms.steps import Array, Setting, Turn
 from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope
@@ -33,10 +34,11 @@ class FedAsyncSteps(CentralSteps):
         α.
     """
 
+    by_row: ClassVar[tuple[str, ...]] = (*CentralSteps.by_row, "shrink", "mixing")
     answers_per_update = 1
 
-    shrink: float
-    mixing: float
+    shrink: float | Array
+    mixing: float | Array
 
     @override
     def init(self, replicates: Sequence[Scope]) -> CentralState:
@@ -47,17 +49,17 @@ class FedAsyncSteps(CentralSteps):
         local = self._local_model(turn, points, answers)
         if self.often is not None:
             local = points + self.evened(local - points, turn)
-        weight = np.full((len(turn.owners), 1), self.mixing)
+        weight = np.full((len(turn.owners), 1), of_rows(self.mixing, turn.replicates))
         if turn.staleness is not None:
-            weight *= self.weight(turn.staleness)[:, None]
+            weight *= self.weight(turn)
         state.move(state.central + weight * (local - state.central), self.theta_max)
 
     def _local_model(self, turn: Turn, points: Array, answers: Array) -> Array:
         """Return x: one step from the points along answers, or where owners went themselves."""
         if self.local is not None:
             return points - answers
-        answers *= self.step[turn.owners, None]
-        local = self.shrink * points
+        answers *= of_owners(self.step, turn)
+        local = of_rows(self.shrink, turn.replicates) * points
         local -= answers
         return local
 

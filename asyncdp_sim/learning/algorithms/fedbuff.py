@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from typing_extensions import override
@@ -13,6 +13,7 @@ from asyncdp_sim.learning.algorithms.central import (
     CentralSteps,
 )
 from asyncdp_sim.learning.algorithms.moments import OneCentral
+from asyncdp_sim.learning.algorithms.rows import of_owners, of_rows
 from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Turn
 from asyncdp_sim.spec import Count, Positive, about
 from asyncdp_sim.streams import Scope
@@ -53,8 +54,10 @@ class FedBuffSteps(CentralSteps):
         B.
     """
 
-    shrink: float
-    server_step: float
+    by_row: ClassVar[tuple[str, ...]] = (*CentralSteps.by_row, "shrink", "server_step")
+
+    shrink: float | Array
+    server_step: float | Array
     answers_per_update: int
 
     @override
@@ -66,11 +69,11 @@ class FedBuffSteps(CentralSteps):
     @override
     def apply(self, state: BufferState, turn: Turn, points: Array, answers: Array) -> None:
         if self.local is None:
-            answers *= self.step[turn.owners, None]
-            answers += self.shrink * points
+            answers *= of_owners(self.step, turn)
+            answers += of_rows(self.shrink, turn.replicates) * points
         self.evened(answers, turn)
         if turn.staleness is not None:
-            answers *= self.weight(turn.staleness)[:, None]
+            answers *= self.weight(turn)
         state.buffer += answers
 
     @override

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -9,6 +10,7 @@ from typing_extensions import override
 from asyncdp_sim.learning.algorithms.central import start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.moments import Initial
+from asyncdp_sim.learning.algorithms.rows import of_owners
 from asyncdp_sim.learning.algorithms.steps import Array, Indices, Steps, Turn, project
 from asyncdp_sim.streams import Scope
 
@@ -63,14 +65,15 @@ class GatheredSteps(Steps):
         Where the model starts.
     """
 
+    by_row: ClassVar[tuple[str, ...]] = ("weights", "sigma", "theta_max")
     answers_per_update = None  # the protocol says when a round is over,
     apply_at = "as-read"  # during which the model does not change
 
     weights: Array
     n_features: int
-    sigma: float
+    sigma: float | Array
     trim: int = 0
-    theta_max: float | None
+    theta_max: float | Array | None
     initial: Initial
 
     @override
@@ -97,7 +100,7 @@ class GatheredSteps(Steps):
     def _weighted(self, state: GatheredState) -> Array:
         total, weight = np.zeros_like(state.model), np.zeros((len(state.model), 1))
         for turn, answers in zip(state.turns, state.answers, strict=True):
-            share = self.weights[turn.owners, None]
+            share = of_owners(self.weights, turn)
             total[turn.replicates] += share * answers
             weight[turn.replicates] += share
         weight[weight == 0] = 1  # a replicate without answers does not move
@@ -119,7 +122,7 @@ class GatheredSteps(Steps):
             total[used] += answers[used]
         return np.asarray(total / np.maximum(kept.sum(axis=0), 1)[:, None])
 
-    def move(self, state: GatheredState, step: float, rows: Indices | None) -> None:
+    def move(self, state: GatheredState, step: float | Array, rows: Indices | None) -> None:
         """Take θ ← Π_Θ[θ − step (σθ + mean)] in these replicates; count the update."""
         direction = self.sigma * state.model + self.mean(state)
         model = state.model - step * direction

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from typing_extensions import override
@@ -10,6 +10,7 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.moments import Initial
+from asyncdp_sim.learning.algorithms.rows import of_owners, of_rows
 from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Steps, Turn, project
 from asyncdp_sim.spec import Positive, about
 from asyncdp_sim.streams import Scope
@@ -78,15 +79,16 @@ class GossipGraphSteps(Steps):
         The place of the model that is judged; None is the mean of all.
     """
 
+    by_row: ClassVar[tuple[str, ...]] = ("shrink", "shrink_learner", "step", "theta_max")
     answers_per_update = None  # one of an owner and a learner, two of two owners
     apply_at = "as-read"  # nodes that are busy with each other do not change
 
     n_nodes: int
     n_features: int
     shrink: Array
-    shrink_learner: float | None
+    shrink_learner: float | Array | None
     step: Array
-    theta_max: float | None
+    theta_max: float | Array | None
     initial: Initial
     judged: int | None
 
@@ -98,7 +100,8 @@ class GossipGraphSteps(Steps):
         else:
             models = np.full(shape, 0.0 if self.initial == "zeros" else 1.0)
         if self.theta_max is not None:
-            np.clip(models, -self.theta_max, self.theta_max, out=models)
+            bound = np.reshape(self.theta_max, (-1, 1, 1))
+            np.clip(models, -bound, bound, out=models)
         clipped = np.zeros(len(replicates), dtype=np.int64)
         return GossipGraphState(models, clipped, self.judged)
 
@@ -116,17 +119,20 @@ class GossipGraphSteps(Steps):
 
     @override
     def apply(self, state: GossipGraphState, turn: Turn, points: Array, answers: Array) -> None:
-        owners, rows = turn.owners, turn.replicates  # both nodes' steps are taken at the update
-        answers *= self.step[owners, None]
-        state.moves.append((rows, self._places(turn), self.shrink[owners, None] * points - answers))
+        rows = turn.replicates  # both nodes' steps are taken at the update
+        answers *= of_owners(self.step, turn)
+        moved = of_owners(self.shrink, turn) * points - answers
+        state.moves.append((rows, self._places(turn), moved))
         if self.shrink_learner is not None:
-            state.moves.append((rows, self._peers(turn), self.shrink_learner * points))
+            moved = of_rows(self.shrink_learner, rows) * points
+            state.moves.append((rows, self._peers(turn), moved))
 
     @override
     def update(self, state: GossipGraphState, rows: Indices | None = None) -> None:
         outside = np.zeros(len(state.clipped), dtype=np.bool_)
         for replicates, nodes, models in state.moves:
-            beyond = project(models, self.theta_max)
+            bound = None if self.theta_max is None else of_rows(self.theta_max, replicates)
+            beyond = project(models, bound)
             if beyond is not None:
                 outside[replicates] |= beyond
             state.models[replicates, nodes] = models

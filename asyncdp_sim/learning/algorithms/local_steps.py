@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
+import numpy as np
 from pydantic import Field
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import show
-from asyncdp_sim.learning.algorithms.steps import Array, Indices, project
+from asyncdp_sim.learning.algorithms.rows import of_owners, of_rows
+from asyncdp_sim.learning.algorithms.steps import Array, Turn, project
 from asyncdp_sim.spec import about, per_owner
 
 MOST = 10_000
@@ -49,23 +51,27 @@ class LocalSteps:
         u.
     """
 
+    by_row: ClassVar[tuple[str, ...]] = ("step", "shrink", "theta_max", "unit")
+
     count: int
     step: Array
-    shrink: float
-    theta_max: float | None
-    unit: float = 1.0
+    shrink: float | Array
+    theta_max: float | Array | None
+    unit: float | Array = 1.0
 
-    def sent(self, owners: Indices, points: Array, ask: Callable[[Array], Array]) -> Array:
+    def sent(self, turn: Turn, points: Array, ask: Callable[[Array], Array]) -> Array:
         """Return what owners send that were sent ``points`` (r, p), shape (r, p).
 
         ``ask`` gives their noisy gradients at points of their own, which may be used up.
         """
-        local, step = points, self.step[owners, None]
+        local, step, rows = points, of_owners(self.step, turn), turn.replicates
+        shrink = of_rows(self.shrink, rows)
+        bound = None if self.theta_max is None else of_rows(self.theta_max, rows)
         for made in range(self.count):
             if made > 0:
-                project(local, self.theta_max)
-            local = self.shrink * local - step * ask(local)
-        return (points - local) / self.unit
+                project(local, bound)
+            local = shrink * local - step * ask(local)
+        return np.asarray((points - local) / of_rows(self.unit, rows))
 
 
 def beyond_one_step(scenario: Any) -> list[Fault]:

@@ -4,7 +4,7 @@ The baseline that POLAR-SGD is held against: one server, gradients as they are.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -14,6 +14,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.learning.algorithms.gathered import GatheredKind, GatheredState, GatheredSteps
 from asyncdp_sim.learning.algorithms.local_steps import LocalCount, LocalSteps
 from asyncdp_sim.learning.algorithms.moments import MENDED, Initial, Schedule, StepsInRounds
+from asyncdp_sim.learning.algorithms.rows import power
 from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting
 from asyncdp_sim.spec import Count, Positive, about
 
@@ -34,13 +35,15 @@ class ParameterServerSteps(GatheredSteps):
         How far owners go by themselves; ``sigma`` is 0 then.
     """
 
-    rate: float
-    exponent: float
+    by_row: ClassVar[tuple[str, ...]] = (*GatheredSteps.by_row, "rate", "exponent", "local")
+
+    rate: float | Array
+    exponent: float | Array
     local: LocalSteps | None = None
 
     @override
     def update(self, state: GatheredState, rows: Indices | None = None) -> None:
-        self.move(state, self.rate * (state.k + 1) ** -self.exponent, rows)
+        self.move(state, self.rate * power(state.k + 1, -self.exponent), rows)
         state.central = state.model.copy()
 
 

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +21,11 @@ Asks = Literal["average", "central"]
 """Where gradients are taken: at the owner's (θ_L + θ_i)/2, or at θ_L."""
 
 
-def project(model: Array, theta_max: float | None) -> npt.NDArray[np.bool_] | None:
+def project(model: Array, theta_max: float | Array | None) -> npt.NDArray[np.bool_] | None:
     """Project models (r, p) onto Θ in place; return which were outside, None if none were."""
     if theta_max is None:
         return None
-    outside: npt.NDArray[np.bool_] = np.abs(model).max(axis=1) > theta_max
+    outside: npt.NDArray[np.bool_] = (np.abs(model).max(axis=1, keepdims=True) > theta_max)[:, 0]
     if not outside.any():
         return None
     np.clip(model, -theta_max, theta_max, out=model)
@@ -145,6 +145,8 @@ class Steps(ABC):
     :meth:`update`, after the last answer of an update.
     """
 
+    by_row: ClassVar[tuple[str, ...]] = ()
+    """Fields, of a dataclass, that may be another number in each row: see :mod:`.rows`."""
     n_features: int
     """p, the coordinates of a model."""
     answers_per_update: int | None

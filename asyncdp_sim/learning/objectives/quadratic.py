@@ -176,9 +176,6 @@ class Quadratic:
     def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
         """Return owner i's mean record gradient 2(C_i θ − r_i), one owner and point per row.
 
-        Up to p = ``FIXED``, Σ_j C_ji θ_j is added up for j = 1, 2, … in this order, each product
-        rounded: a compiled loop that does so has the same bits, on every processor.
-
         Parameters
         ----------
         owners : array of int (R,)
@@ -189,18 +186,10 @@ class Quadratic:
         if self.n_features > FIXED:
             product = np.stack([self.gram[i] @ x for i, x in zip(owners, points, strict=True)])
         else:
-            product = weighted_rows(self.gram[owners], points)
+            product = np.einsum("rjk,rj->rk", self.gram.take(owners, axis=0), points)
         product -= self.moment[owners]
         product *= 2
         return product
-
-
-def weighted_rows(matrices: Array, weights: Array) -> Array:
-    """Return Σ_j w_j M_j over rows M_j, in this order, of matrices (r, p, p), weights (r, p)."""
-    rows, p = weights.shape
-    terms = np.empty((p, rows, p))  # j outermost: NumPy then adds one j after another
-    np.multiply(matrices, weights[:, :, None], out=terms.transpose(1, 0, 2))
-    return np.asarray(np.add.reduce(terms, axis=0))
 
 
 def solved(matrix: Array, right: Array, least: float) -> Array:
@@ -229,4 +218,4 @@ def _root(matrix: Array, least: float) -> Array:
 
 
 FIXED = 64
-"""Up to this p, gathered matrices beat a loop over replicates, and sums have a fixed order."""
+"""Up to this p, gathered matrices beat a loop over replicates."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from asyncdp_sim.learning.algorithms import Asks, Steps
 from asyncdp_sim.learning.replay.answering import OwnAnswers, answers_of, put_in_besides
 from asyncdp_sim.learning.replay.cells import CellTask
-from asyncdp_sim.learning.replay.folding import alike, fold, fold_together
+from asyncdp_sim.learning.replay.folding import fold
 from asyncdp_sim.learning.replay.together import replay_together
 from asyncdp_sim.learning.reply import Reply
 from asyncdp_sim.learning.trajectory import Trajectory
@@ -26,10 +26,7 @@ def replay(
     *,
     advance: Advance | None = None,
 ) -> Trajectory:
-    """Learn over traces.
-
-    A stale answer is taken at the point that the learner read, so many updates ago. Answers that
-    the end of a run left in the buffer are not replayed.
+    """Learn over traces: :func:`fold` for one cell.
 
     Parameters
     ----------
@@ -54,17 +51,15 @@ def replay(
         If a trace made its updates of another number of answers than the algorithm does.
     """
     cell = CellTask(steps, reply, record_every, watch)
-    return fold(traces, cell, replicates, asks, advance=advance)
+    return fold(traces, [cell], replicates, asks, advance=advance)[0]
 
 
 __all__ = [
     "CellTask",
     "OwnAnswers",
     "Trajectory",
-    "alike",
     "answers_of",
     "fold",
-    "fold_together",
     "put_in_besides",
     "replay",
     "replay_together",

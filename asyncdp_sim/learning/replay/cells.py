@@ -1,16 +1,19 @@
-"""Cells of a sweep that learn over the same traces, together where they can."""
+"""Cells of a sweep as further rows of one fold: their numbers by row, and their owners' replies.
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+A number that all cells have alike stays a number. One that differs becomes a column, with a row for
+each replicate of each cell (:mod:`~asyncdp_sim.learning.algorithms.rows`). A row is thus computed
+with the very operations of its cell alone.
+"""
 
-from asyncdp_sim.learning.algorithms import Steps
-from asyncdp_sim.learning.reply import Reply
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from asyncdp_sim.learning.algorithms import Array, CellRows, Indices, Steps
+from asyncdp_sim.learning.reply import Noise, Reply
 from asyncdp_sim.learning.watch import NUMBERS, Watch
-from asyncdp_sim.streams import Scope
-
-Scopes = Callable[[], Sequence[Scope]]
-BYTES = 2**28
-"""Of paths and models held at a time at most, unless one cell has more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +35,158 @@ class CellTask:
     record_every: int
     watch: Watch | None = None
 
+    def size(self, replicates: int, horizon: int) -> int:
+        """Return the bytes of its path, its models, second moments, and what is watched."""
+        p, n = self.steps.n_features, self.reply.noise.scale.size
+        numbers = p * (replicates * (horizon // self.record_every + 2 + n) + n * (p + 1))
+        return 8 * (numbers + (0 if self.watch is None else NUMBERS))
 
-def size_of(cell: CellTask, shape: tuple[int, int]) -> int:
-    """Return a cell's bytes: its path, its models, second moments, and what is watched."""
-    (replicates, horizon), p, n = shape, cell.steps.n_features, cell.reply.noise.scale.size
-    numbers = p * (replicates * (horizon // cell.record_every + 2 + n) + n * (p + 1))
-    return 8 * (numbers + (0 if cell.watch is None else NUMBERS))
+
+def alike(cell: CellTask) -> Hashable:
+    """Return what cells must have in common to be rows of one fold; None where one stays alone."""
+    steps, reply = cell.steps, cell.reply
+    noise, sample = reply.noise, reply.sample
+    if not (is_dataclass(steps) and is_dataclass(noise)):
+        return None
+    if any(is_dataclass(getattr(noise, field.name)) for field in fields(noise)):
+        return None
+    common = (
+        _common(steps, steps.by_row),
+        _common(noise, _tables(noise)),
+        None if sample is None else (type(sample), sample.stream, sample.size),
+        *(part is None for part in (reply.factors, reply.acceptance, reply.allotment)),
+        reply.copy,
+        cell.record_every,
+    )
+    try:
+        hash(common)
+    except TypeError:
+        return None
+    return common
+
+
+def together(cells: Sequence[CellTask], rows: CellRows) -> CellTask:
+    """Return cells that are :func:`alike` as one, whose owners stand at places cN + i."""
+    if len(cells) == 1:
+        return cells[0]
+    first, replies = cells[0], [cell.reply for cell in cells]
+    steps = _by_row([cell.steps for cell in cells], first.steps.by_row, rows.replicates)
+    noises = [reply.noise for reply in replies]
+    noise = replace(
+        noises[0],  # type: ignore[type-var]  # alike has asked for a dataclass
+        **{
+            name: np.concatenate([getattr(each, name) for each in noises])
+            for name in _tables(noises[0])
+        },
+    )
+
+    sizes = [len(each.scale) for each in noises]
+
+    def parts(name: str) -> Any:
+        found = [getattr(reply, name) for reply in replies]
+        return None if found[0] is None else CellParts(found, rows.owners, sizes)
+
+    factors = [reply.factors for reply in replies if reply.factors is not None]
+    reply = Reply(
+        gradients=parts("gradients"),
+        noise=noise,
+        sample=parts("sample"),
+        factors=np.concatenate(factors) if len(factors) > 0 else None,
+        acceptance=parts("acceptance"),
+        allotment=parts("allotment"),
+        copy=first.reply.copy,
+    )
+    return CellTask(steps, reply, first.record_every)
+
+
+class CellParts:
+    """A part of cells' replies: each row is asked of its own cell's part, by its own owner.
+
+    Parameters
+    ----------
+    parts : sequence
+        One for each cell; cells may share one.
+    n_owners : int
+        N, in every cell.
+    sizes : sequence of int
+        How many numbers the noise of each cell holds.
+    """
+
+    def __init__(self, parts: Sequence[Any], n_owners: int, sizes: Sequence[int]) -> None:
+        self._parts = list({id(part): part for part in parts}.values())
+        numbers = {id(part): number for number, part in enumerate(self._parts)}
+        self._which = np.array([numbers[id(part)] for part in parts])
+        self._n_owners = n_owners
+        self._firsts = np.cumsum(sizes) - np.asarray(sizes)
+
+    @property
+    def stream(self) -> str:
+        """The stream of samples, the same for all."""
+        return str(self._parts[0].stream)
+
+    @property
+    def size(self) -> int:
+        """How many numbers a sample takes, as many in all cells."""
+        return int(self._parts[0].size)
+
+    def gradient(self, places: Indices, *given: Array) -> Array:
+        """Return gradients, those of samples where draws are given, shape (r, p)."""
+        return np.asarray(self._each(lambda part: part.gradient, places, *given))
+
+    def accept(self, places: Indices, answers: Array) -> Array:
+        """Return what learners use instead of answers, shape (r, p)."""
+        return np.asarray(self._each(lambda part: part.accept, places, answers))
+
+    def places(self, places: Indices, numbers: Indices) -> Indices:
+        """Return the places of answers in the noise of all cells, shape (r,)."""
+        found = self._each(lambda part: part.places, places, numbers)
+        return np.asarray(found + self._firsts[places // self._n_owners])
+
+    def _each(self, ask: Callable[[Any], Callable[..., Any]], places: Indices, *given: Any) -> Any:
+        cells, owners = np.divmod(places, self._n_owners)
+        if len(self._parts) == 1:
+            return ask(self._parts[0])(owners, *given)
+        which, rows, found = self._which[cells], [], []
+        for number, part in enumerate(self._parts):
+            some = np.flatnonzero(which == number)
+            if len(some) > 0:
+                rows.append(some)
+                found.append(ask(part)(owners[some], *(each[some] for each in given)))
+        return np.concatenate(found)[np.argsort(np.concatenate(rows))]
+
+
+def _common(held: Any, free: Sequence[str]) -> tuple[Hashable, ...]:
+    """Return what of a dataclass is the same in all cells: all but its free numbers."""
+    found: list[Any] = [type(held)]
+    for name, value in ((field.name, getattr(held, field.name)) for field in fields(held)):
+        if is_dataclass(value):
+            found.append(_common(value, getattr(value, "by_row", ())))
+        elif name in free:
+            found.append(value is None)
+        elif isinstance(value, np.ndarray):
+            found.append((value.shape, value.dtype.str, value.tobytes()))
+        else:
+            found.append(value)
+    return tuple(found)
+
+
+def _by_row(parts: Sequence[Any], free: Sequence[str], replicates: int) -> Any:
+    """Return a dataclass with the free numbers of its parts by row, where they differ."""
+    changes: dict[str, Any] = {}
+    for name in free:
+        values = [getattr(part, name) for part in parts]
+        if is_dataclass(values[0]):
+            changes[name] = _by_row(values, getattr(values[0], "by_row", ()), replicates)
+        elif not all(np.array_equal(value, values[0]) for value in values):
+            rows = np.repeat(np.stack(values), replicates, axis=0)
+            changes[name] = rows[:, None] if rows.ndim == 1 else rows
+    return replace(parts[0], **changes)
+
+
+def _tables(noise: Noise) -> list[str]:
+    """Return the fields of noise that hold a number for each owner, or for each answer."""
+    return [
+        field.name
+        for field in fields(noise)  # type: ignore[arg-type]
+        if isinstance(getattr(noise, field.name), np.ndarray)
+    ]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Array, Turn
+from asyncdp_sim.learning.algorithms import Array, CellRows, Turn
 from asyncdp_sim.learning.watch import Reads, Watch
 from asyncdp_sim.trace import Trace
 
@@ -17,8 +17,11 @@ class StaleReads:
     use, and there is nothing to keep.
     """
 
-    def __init__(self, traces: Sequence[Trace], ask: Callable[..., Array]) -> None:
+    def __init__(
+        self, traces: Sequence[Trace], ask: Callable[..., Array], rows_of: CellRows
+    ) -> None:
         self._ask = ask
+        self._rows_of = rows_of
         self._reads: dict[int, list[tuple[int, int, int]]] = {}
         self._kept: dict[int, list[tuple[int, Array]]] = {}
         for row, trace in enumerate(traces):
@@ -32,9 +35,10 @@ class StaleReads:
         due = self._reads.pop(k, None)
         if due is not None:
             rows, owners, uses = np.array(due, dtype=np.int64).T
-            points = self._ask(state, Turn(owners, rows=rows))
-            for row, use, point in zip(rows.tolist(), uses.tolist(), points, strict=True):
-                self._kept.setdefault(use, []).append((row, point))
+            asked = self._ask(state, self._rows_of.repeated(Turn(owners, rows=rows)))
+            points = _by_cell(asked, self._rows_of)
+            for place, (row, use) in enumerate(zip(rows.tolist(), uses.tolist(), strict=True)):
+                self._kept.setdefault(use, []).append((row, points[:, place]))
 
     def points(self, use: int, fresh: Array) -> Array:
         """Return where the gradients of an answer (from 0) are taken."""
@@ -42,22 +46,37 @@ class StaleReads:
         if kept is None:
             return fresh
         asked = fresh.copy()
-        for row, point in kept:
-            asked[row] = point
+        for row, points in kept:
+            _by_cell(asked, self._rows_of)[:, row] = points
         return asked
 
 
 class WatchedReads:
-    """Shows a watch the queries that were answered, formed when they were read."""
+    """Shows cells' watches the queries that were answered, formed when they were read."""
 
-    def __init__(self, watch: Watch, traces: Sequence[Trace], ask: Callable[..., Array]) -> None:
-        self._watch = watch
+    def __init__(
+        self,
+        watches: Sequence[Watch | None],
+        traces: Sequence[Trace],
+        ask: Callable[..., Array],
+        rows_of: CellRows,
+    ) -> None:
+        self._watches = watches
         self._reads = Reads.of(traces)
         self._ask = ask
+        self._rows_of = rows_of
 
     def read(self, k: int, state: Any) -> None:
         """Form the queries that were read after ``k`` updates."""
         due = self._reads.between(k, k + 1)
         if len(due.rows) > 0:
-            turn = Turn(due.owners, peers=due.peers, rows=due.rows)
-            self._watch.take(due.owners, self._ask(state, turn))
+            turn = self._rows_of.repeated(Turn(due.owners, peers=due.peers, rows=due.rows))
+            points = _by_cell(self._ask(state, turn), self._rows_of)
+            for watch, of_cell in zip(self._watches, points, strict=True):
+                if watch is not None:
+                    watch.take(due.owners, of_cell)
+
+
+def _by_cell(points: Array, rows_of: CellRows) -> Array:
+    """Return points (Cm, p) as those of each cell, shape (C, m, p): a view of them."""
+    return points.reshape(rows_of.cells, -1, points.shape[1])

@@ -55,7 +55,7 @@ def learn_released(
     scopes, watch = scopes_of(seed, numbers, task.owner_numbers), watch_of(task)
     given = ReleasedAnswers(task.reply, scopes, task.steps.answer_size, traces)
     cell = CellTask(task.steps, task.reply, task.record_every, watch)
-    path = fold(traces, cell, scopes, task.asks, given=given)
+    [path] = fold(traces, [cell], scopes, task.asks, given=given)
     return judged(task, path, traces, numbers, watch)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from asyncdp_sim.learning.trajectory import Trajectory
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.streams import Streams
@@ -19,6 +20,15 @@ def records(seed: int, sizes: Sequence[int], p: int) -> tuple[list[Array], list[
     features = [rng.normal(size=(n, p)) * rng.uniform(0.5, 2, p) for n in sizes]
     targets = [x @ truth + rng.normal(size=len(x)) for x in features]
     return [np.asfortranarray(x) for x in features], targets
+
+
+def same_path(found: Trajectory, expected: Trajectory) -> None:
+    """Every bit, also of what is no number."""
+    for name in ("updates", "central", "final", "clipped"):
+        ours, theirs = getattr(found, name), getattr(expected, name)
+        assert ours.shape == theirs.shape, name
+        assert ours.tobytes() == theirs.tobytes(), name
+    assert found.record_every == expected.record_every
 
 
 def loss(x: Array, y: Array, theta: Array) -> float:

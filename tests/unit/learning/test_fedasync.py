@@ -40,8 +40,8 @@ def test_one_update_by_hand() -> None:
     ],
 )
 def test_weights_of_stale_answers(fields: dict[str, object], expected: list[float]) -> None:
-    found = made(**fields).weight(np.array([0, 1, 3, 9]))
-    assert found == pytest.approx(expected)
+    found = made(**fields).weight(Turn(np.zeros(4, dtype=np.int64), np.array([0, 1, 3, 9])))
+    assert found[:, 0] == pytest.approx(expected)
 
 
 def test_a_stale_answer_moves_the_model_less() -> None:

@@ -61,7 +61,7 @@ def test_the_box_holds_the_update_not_the_buffer() -> None:
 
 
 def test_weights_are_those_of_fedasync() -> None:
-    late = np.arange(6)
+    late = Turn(np.zeros(6, dtype=np.int64), np.arange(6))
     for weighting in ("constant", "polynomial", "hinge"):
         fields = {"weighting": weighting, "exponent": 1.5, "patience": 2.0}
         other = FedAsync(step=1.0, mixing=1.0, **fields).steps(Setting(WEIGHTS, 1, 1, 0.2, None))

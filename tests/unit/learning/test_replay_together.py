@@ -1,40 +1,35 @@
-"""Cells that learn together: to the bit what the fold over each one's answers gives."""
+"""Cells that learn together, whatever their replies are: to the bit what each gives alone."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.algorithms import AsyncGossip, FedAsync, ParameterServer, Setting
+from asyncdp_sim.learning.acceptance import Clipping
+from asyncdp_sim.learning.algorithms import AsyncGossip, FedAsync, Setting
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import CellTask, Trajectory, fold, replay_together, together
-from asyncdp_sim.learning.replay.cells import size_of
+from asyncdp_sim.learning.replay.cells import alike
 from asyncdp_sim.learning.reply import Reply, Sample
-from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.network.availability import Bernoulli
-from asyncdp_sim.network.protocols import Rounds
+from asyncdp_sim.learning.watch import Watch
+from asyncdp_sim.privacy.budget import Allotment
 from asyncdp_sim.privacy.mechanisms import (
     DiscreteLaplaceNoise,
     GaussianNoise,
     LaplaceNoise,
-    Mechanism,
     NoNoise,
 )
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import Trace
-from tests.unit.learning.problems import records, traces
+from tests.unit.learning.problems import records, same_path, traces
 
 SIZES = (40, 7, 23)
 SCALE = np.array([0.01, 0.2, 0.0])
 SHARES = np.array([0.5, 0.2, 0.3])
-NOISES: dict[str, Mechanism] = {
-    "laplace": LaplaceNoise(SCALE),
-    "scalar": LaplaceNoise(SCALE, "scalar-as-published"),
-    "gaussian": GaussianNoise(SCALE),
-    "none": NoNoise(np.zeros(3)),
-}
+RECORDS = LinearRecords(*records(1, SIZES, 4), clip=2.0)
+ALLOTMENT = Allotment.of([np.arange(1.0, 41.0)] * 3)
 
 
 @pytest.fixture(scope="module")
@@ -45,20 +40,15 @@ def hundred() -> list[Trace]:
     return found
 
 
-def quadratic(p: int, theta_max: float | None = 3.0, seed: int = 1) -> Quadratic:
-    x, y = records(seed, SIZES, p)
-    return Quadratic.from_records(x, y, 0.3, theta_max)
-
-
 def cell_task(
-    p: int = 4, *, noise: Mechanism | None = None, theta_max: float | None = 3.0, seed: int = 1,
-    record_every: int = 1, rho: float = 60.0, **options: Any,
+    p: int = 4, *, noise: Any = None, theta_max: float | None = 3.0, seed: int = 1,
+    record_every: int = 1, rho: float = 60.0, reply: dict[str, Any] | None = None, **options: Any,
 ) -> CellTask:  # fmt: skip
-    objective = quadratic(p, theta_max, seed)
+    objective = Quadratic.from_records(*records(seed, SIZES, p), 0.3, theta_max)
     setting = Setting(objective.weights, p, 40, 0.3, theta_max, SHARES)
     steps = AsyncGossip(rho=rho, **{"initial": "uniform", **options}).steps(setting)
-    reply = Reply(objective, LaplaceNoise(SCALE) if noise is None else noise)
-    return CellTask(steps, reply, record_every)
+    noise = LaplaceNoise(SCALE) if noise is None else noise
+    return CellTask(steps, replace(Reply(objective, noise), **(reply or {})), record_every)
 
 
 def scopes(count: int) -> list[Scope]:
@@ -66,156 +56,130 @@ def scopes(count: int) -> list[Scope]:
     return [streams.within("replicate", r) for r in range(1, count + 1)]
 
 
-def same(found: Trajectory, expected: Trajectory) -> None:
-    """Every bit, also of what is no number."""
-    for name in ("updates", "central", "final", "clipped"):
-        ours, theirs = getattr(found, name), getattr(expected, name)
-        assert ours.shape == theirs.shape, name
-        assert ours.tobytes() == theirs.tobytes(), name
-    assert found.record_every == expected.record_every
+def alone(several: list[Trace], cell: CellTask) -> Trajectory:
+    [path] = fold(several, [cell], scopes(len(several)))
+    return path
 
 
-OPTIONS: dict[str, dict[str, Any]] = {
-    "projections": {"theta_max": 0.5},
-    "whole space": {"theta_max": None},
-    "zeros": {"initial": "zeros"},
-    "ones in a small box": {"initial": "ones", "theta_max": 0.2},
-    "inverse-rate": {"selection": "inverse-rate"},
-    "text": {"central_step": "text"},
-    "as-read": {"apply_at": "as-read"},
-    "every 7": {"record_every": 7},
-    "start and end": {"record_every": 1000},
-    "divergence": {"rho": 1e20, "theta_max": None},
-    "divergence in a box": {"rho": 1e20, "theta_max": 1e300},
-}
+def held_to_each_alone(several: list[Trace], cells: list[CellTask]) -> None:
+    found = dict(replay_together(several, cells, lambda: scopes(len(several))))
+    assert sorted(found) == list(range(len(cells)))
+    for number, cell in enumerate(cells):
+        same_path(found[number], alone(several, cell))
 
 
-def test_the_options_are_lively(hundred: list[Trace]) -> None:
-    def found(**options: Any) -> Trajectory:
-        return fold(hundred[:9], cell_task(**options), scopes(9))
-
-    assert 0 < found(theta_max=0.5).clipped.sum() < found().updates.sum()
-    assert not np.isfinite(found(rho=1e20, theta_max=None).final).any()
-    boxed = found(rho=1e20, theta_max=1e300)
-    assert np.isnan(boxed.final).any()
-    assert boxed.clipped.sum() > 0
-
-
-CELLS = [
-    cell_task(),
-    cell_task(noise=LaplaceNoise(7 * SCALE)),
-    cell_task(seed=5, record_every=3),
-    cell_task(theta_max=0.5, rho=200.0),
-    cell_task(theta_max=None, rho=1e20),
-    cell_task(theta_max=1e300, rho=1e20, record_every=11),
-    cell_task(selection="inverse-rate", initial="ones"),
-]
-
-
-def other_cells() -> dict[str, CellTask]:
-    """Cells that cannot learn together, each for a reason of its own."""
-    plain = cell_task()
-    x, y = records(1, SIZES, 4)
-    linear = LinearRecords(x, y)
-    setting = Setting(quadratic(4).weights, 4, 40, 0.3, 3.0)
-    replies = {
-        "gradients of records": replace(plain.reply, gradients=linear),
-        "a sample": replace(plain.reply, sample=Sample(linear, 3)),
-        "factors": replace(plain.reply, factors=np.array([1.0, -1.0, 1.0])),
-        "a grid": replace(plain.reply, noise=DiscreteLaplaceNoise(SCALE, np.full(3, 2.0**-9))),
-    }
-    found = {name: replace(plain, reply=reply) for name, reply in replies.items()}
-    found["another algorithm"] = replace(plain, steps=FedAsync(step=0.1, mixing=0.9).steps(setting))
-    found["many features"] = cell_task(65)
-    return found
+PAIRS: dict[str, Callable[[int], CellTask]] = {
+    "noise": lambda n: cell_task(noise=LaplaceNoise((n + 1) * SCALE)),
+    "one draw for all coordinates": lambda n: cell_task(
+        noise=LaplaceNoise((n + 1) * SCALE, "scalar-as-published")
+    ),
+    "a Gaussian": lambda n: cell_task(noise=GaussianNoise((n + 1) * SCALE)),
+    "a grid": lambda n: cell_task(noise=DiscreteLaplaceNoise(SCALE, np.full(3, 2.0 ** -(9 + n)))),
+    "silence": lambda n: cell_task(noise=NoNoise(np.zeros(3)), rho=60.0 + n),
+    "records": lambda n: cell_task(seed=1 + 4 * n),
+    "clipped records": lambda n: cell_task(rho=60.0 + n, reply={"gradients": RECORDS}),
+    "divergence": lambda n: cell_task(theta_max=1e300, rho=10.0 ** (20 * n)),
+    "no box": lambda n: cell_task(theta_max=None, rho=10.0 ** (20 * n)),
+    "selection": lambda n: cell_task(selection="inverse-rate", rho=60.0 + n),
+    "samples": lambda n: cell_task(reply={"sample": Sample(RECORDS, 3)}, rho=60.0 + n),
+    "liars": lambda n: cell_task(reply={"factors": np.array([1.0, -1.0 - n, 1.0])}),
+    "an acceptance": lambda n: cell_task(reply={"acceptance": Clipping(np.full(3, 0.5 + n))}),
+    "an allotment": lambda n: cell_task(
+        noise=LaplaceNoise((n + 1) / np.sqrt(np.arange(1.0, 121.0))),
+        reply={"allotment": ALLOTMENT},
+    ),
+}  # fmt: skip
+"""Two cells that are alike: of a number 0 or 1, by what differs."""
 
 
-def test_cells_that_cannot_learn_together_are_replayed_one_by_one(hundred: list[Trace]) -> None:
-    several = hundred[:4]
-    others = other_cells()
-    mixed = [
-        CELLS[0],
-        *others.values(),
-        *CELLS[1:],
-        cell_task(noise=GaussianNoise(SCALE)),
-        cell_task(3),
-    ]
-    found = dict(replay_together(several, mixed, lambda: scopes(4)))
-    assert sorted(found) == list(range(len(mixed)))
-    for number, cell in enumerate(mixed):
-        same(found[number], fold(several, cell, scopes(4)))
+@pytest.mark.parametrize("cell", PAIRS.values(), ids=PAIRS)
+def test_two_cells(hundred: list[Trace], cell: Callable[[int], CellTask]) -> None:
+    cells = [cell(0), cell(1)]
+    assert alike(cells[0]) == alike(cells[1]) is not None
+    for count in (1, 2, 33):
+        held_to_each_alone(hundred[:count], cells)
+    assert not np.array_equal(*(alone(hundred[:3], each).final for each in cells))
 
 
-def clipped_cells(p: int = 4) -> list[CellTask]:
-    """Cells whose owners clip gradients of the same records: no two are alike otherwise."""
-    clipped = LinearRecords(*records(1, SIZES, p), clip=2.0)
-    plain = cell_task(p)
-    setting = Setting(quadratic(p).weights, p, 40, 0.3, 3.0)
-    cells = [
-        plain,
-        cell_task(p, rho=1e20, theta_max=None, record_every=7),
-        cell_task(p, noise=GaussianNoise(SCALE), initial="ones"),
-        replace(plain, reply=replace(plain.reply, factors=np.array([1.0, -1.0, 1.0]))),
-        replace(plain, steps=FedAsync(step=0.1, mixing=0.9).steps(setting)),
-    ]
-    return [replace(each, reply=replace(each.reply, gradients=clipped)) for each in cells]
+def test_cells_of_all_kinds_at_once(hundred: list[Trace]) -> None:
+    """Each learns with its like; those with no like learn alone."""
+    cells = [cell(n) for cell in PAIRS.values() for n in (0, 1)]
+    cells += [cell_task(3), cell_task(65), cell_task(record_every=7), cell_task(initial="ones")]
+    setting = Setting(cells[0].steps.step / 20, 4, 40, 0.3, 3.0)
+    cells.append(replace(cells[0], steps=FedAsync(step=0.1, mixing=0.9).steps(setting)))
+    assert len({alike(cell) for cell in cells}) > len(PAIRS) - 4
+    held_to_each_alone(hundred[:4], cells)
 
 
-def test_cells_that_clip_the_same_records_are_folded_together(
+def test_an_algorithm_that_is_no_dataclass_learns_alone(hundred: list[Trace]) -> None:
+    class Wrapper:
+        def __init__(self, steps: Any) -> None:
+            self._steps = steps
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._steps, name)
+
+    cells = [replace(cell_task(rho=rho), steps=Wrapper(cell_task().steps)) for rho in (60.0, 61.0)]
+    assert [alike(cell) for cell in cells] == [None, None]
+    held_to_each_alone(hundred[:3], cells)
+
+
+def test_each_watch_is_shown_its_own_cells_queries(hundred: list[Trace]) -> None:
+    plain = LinearRecords(*records(1, SIZES, 4))
+    cells = [cell_task(rho=rho) for rho in (60.0, 70.0, 80.0)]
+    watches = [Watch(plain), None, Watch(plain)]
+    some = [replace(c, watch=w) for c, w in zip(cells, watches, strict=True)]
+    dict(replay_together(hundred[:5], some, lambda: scopes(5)))
+    met = []
+    for cell, watch in zip(cells, watches, strict=True):
+        seen = Watch(plain)
+        alone(hundred[:5], replace(cell, watch=seen))
+        met.append(seen.met().largest.tolist())
+        assert watch is None or watch.met().largest.tolist() == met[-1]
+    assert met[0] != met[2]
+
+
+def test_records_are_read_once_for_all_cells(
     hundred: list[Trace], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, cells, gradient = [], clipped_cells(), LinearRecords.gradient
+    asked, gradient = [], LinearRecords.gradient
 
     def counted(self: LinearRecords, owners: Any, points: Any) -> Any:
         asked.append(len(owners))
         return gradient(self, owners, points)
 
-    for count in (1, 2, 9, 33):
-        several = hundred[:count]
-        expected = [fold(several, cell, scopes(count)) for cell in cells]
-        with monkeypatch.context() as patch:
-            patch.setattr(LinearRecords, "gradient", counted)
-            found = dict(replay_together(several, cells, partial(scopes, count)))
-        for number, path in enumerate(expected):
-            same(found[number], path)
-        assert asked == [len(cells) * count] * max(trace.n_updates for trace in several)
-        asked.clear()
+    monkeypatch.setattr(LinearRecords, "gradient", counted)
+    cells = [PAIRS["clipped records"](n) for n in range(3)]
+    dict(replay_together(hundred[:9], cells, lambda: scopes(9)))
+    assert asked == [3 * 9] * max(trace.n_updates for trace in hundred[:9])
 
 
-def test_no_bound_on_what_is_folded_together_changes_a_bit(
+def test_noise_is_drawn_once_for_all_cells_that_memory_holds(
     hundred: list[Trace], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cells = clipped_cells()
+    drawn, rows = [], LaplaceNoise.rows
+
+    def counted(self: LaplaceNoise, generator: Any, count: int, size: int) -> Any:
+        drawn.append(count)
+        return rows(self, generator, count, size)
+
+    monkeypatch.setattr(LaplaceNoise, "rows", counted)
+    cells = [PAIRS["noise"](n) for n in range(3)]
     whole = dict(replay_together(hundred[:5], cells, lambda: scopes(5)))
-    for held in (1, 2):
-        size = max(size_of(cell, (5, 40)) for cell in cells)
-        monkeypatch.setattr(together, "BYTES", held * size)
+    once = sum(drawn)
+    for held, times in ((1, 3), (2, 2)):
+        drawn.clear()
+        monkeypatch.setattr(together, "BYTES", held * cells[0].size(5, 40))
         found = dict(replay_together(hundred[:5], cells, lambda: scopes(5)))
+        assert sum(drawn) == times * once
         for number, path in whole.items():
-            same(found[number], path)
+            same_path(found[number], path)
 
 
-def test_rounds_of_different_owners_are_folded_together() -> None:
-    clipped = LinearRecords(*records(1, SIZES, 4), clip=2.0)
-    setting = Setting(quadratic(4).weights, 4, 40, 0.3, 3.0)
-    algorithms = (ParameterServer(step=0.5), ParameterServer(step=0.1, initial="uniform"))
-    cells = [
-        CellTask(each.steps(setting), Reply(clipped, LaplaceNoise(SCALE)), every)
-        for each, every in zip(algorithms, (1, 3), strict=True)
-    ]
-    network = Network(
-        answers_allowed=(30, 20, 10), updates=30, answers_per_update=None, protocol=Rounds(),
-        availability=Bernoulli(probability=0.6),
-    )  # fmt: skip
-    streams = Streams(3)
-    several = [simulate(network, streams.within("replicate", r)) for r in range(1, 6)]
-    assert len({len(trace.updates) for trace in several}) > 1
-    found = dict(replay_together(several, cells, lambda: scopes(5)))
+def test_answers_asked_of_the_central_model(hundred: list[Trace]) -> None:
+    cells = [PAIRS["noise"](n) for n in range(2)]
+    found = dict(replay_together(hundred[:2], cells, lambda: scopes(2), "central"))
     for number, cell in enumerate(cells):
-        same(found[number], fold(several, cell, scopes(5)))
-
-
-def test_answers_asked_of_the_central_model_are_folded(hundred: list[Trace]) -> None:
-    ((_, found),) = replay_together(hundred[:2], [cell_task()], lambda: scopes(2), "central")
-    same(found, fold(hundred[:2], cell_task(), scopes(2), "central"))
-    assert found.final.tobytes() != fold(hundred[:2], cell_task(), scopes(2)).final.tobytes()
+        [path] = fold(hundred[:2], [cell], scopes(2), "central")
+        same_path(found[number], path)
+        assert path.final.tobytes() != alone(hundred[:2], cell).final.tobytes()

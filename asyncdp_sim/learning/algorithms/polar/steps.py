@@ -13,6 +13,7 @@ the servers follows (M/S) α w^(−e) ∇f (or Δ times that, if conditions hold
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -27,6 +28,7 @@ from asyncdp_sim.learning.algorithms.polar.consensus import (
 from asyncdp_sim.learning.algorithms.polar.neighbours import averaged, gridded
 from asyncdp_sim.learning.algorithms.polar.perturbation import draw_additive, draw_weights
 from asyncdp_sim.learning.algorithms.polar.state import Iteration, PolarState
+from asyncdp_sim.learning.algorithms.rows import of_owners, of_rows, power
 from asyncdp_sim.learning.algorithms.steps import Array, Indices, Steps, Turn, project
 from asyncdp_sim.network.graphs.of_servers import Neighbours
 from asyncdp_sim.streams import Scope
@@ -70,20 +72,21 @@ class PolarSteps(Steps):
         Where all servers start.
     """
 
+    by_row: ClassVar[tuple[str, ...]] = ("weights", "sigma", "rate", "exponent")
     answers_per_update = None  # the protocol says what an iteration is made of
     apply_at = "as-read"  # a server's model does not change before the step that an answer is for
     several_servers = True
 
     weights: Array
     n_features: int
-    sigma: float
+    sigma: float | Array
     theta_max: float
     reached: Indices
     n_servers: int
     window: int
     basic: bool
-    rate: float
-    exponent: float
+    rate: float | Array
+    exponent: float | Array
     total: float
     bound: float
     additive: float
@@ -96,7 +99,7 @@ class PolarSteps(Steps):
     def init(self, replicates: Sequence[Scope]) -> PolarState:
         central = start(self.initial, replicates, self.n_features)
         project(central, self.theta_max)
-        clients = range(1, len(self.weights) + 1)
+        clients = range(1, len(self.reached) + 1)
         return PolarState(
             central=central,
             servers=np.repeat(central[:, None], self.n_servers, axis=1),
@@ -117,7 +120,7 @@ class PolarSteps(Steps):
     @override
     def apply(self, state: PolarState, turn: Turn, points: Array, answers: Array) -> None:
         rows, owners = turn.replicates, turn.owners
-        gradients = self.weights[owners, None] * (answers + self.sigma * points)
+        gradients = of_owners(self.weights, turn) * (answers + of_rows(self.sigma, rows) * points)
         place: tuple[Indices, ...] = (owners,)
         if self.basic:
             peers = np.ones_like(owners) if turn.peers is None else turn.peers
@@ -178,10 +181,10 @@ class PolarSteps(Steps):
         found[known] = averaged(points, server, near) / RESOLUTION * self.theta_max
         state.servers[:, server] = iteration.models[:, server] = found
 
-    def step_size(self, k: int) -> float:
+    def step_size(self, k: int) -> float | Array:
         """Return α w^(−e) of iteration k, in window w."""
         window = (k - 1) // self.window + 1
-        return float(self.rate * window**-self.exponent)
+        return self.rate * power(window, -self.exponent)
 
     @override
     def update(self, state: PolarState, rows: Indices | None = None) -> None:
@@ -230,7 +233,7 @@ class PolarSteps(Steps):
             every_step=self.every_step,
         )
         added = draw_additive(state.clients, self.window, reach, p, self.additive)
-        shape = (len(state.central), len(self.weights), self.window, reach)
+        shape = (len(state.central), len(self.reached), self.window, reach)
         state.weights = weights.reshape(*shape, p if self.per_coordinate else 1)
         state.added = added.reshape(*shape, p)
         state.window += 1

@@ -7,7 +7,7 @@ manner of AdaSSP (Wang 2018, "Revisiting differentially private linear regressio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -16,6 +16,7 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.learning.algorithms.central import CentralState
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
+from asyncdp_sim.learning.algorithms.rows import of_owners, of_rows
 from asyncdp_sim.learning.algorithms.statistics.second_moments import (
     Statistics,
     Units,
@@ -93,12 +94,13 @@ class NoisyStatisticsSteps(Steps):
         1, or None where the protocol makes updates.
     """
 
+    by_row: ClassVar[tuple[str, ...]] = ("weights", "theta_max", "noise")
     apply_at = "as-read"  # an answer does not depend on the model
 
     weights: Array
     n_features: int
     sigma: float
-    theta_max: float | None
+    theta_max: float | Array | None
     units: Units
     noise: Array
     caution: float
@@ -133,10 +135,10 @@ class NoisyStatisticsSteps(Steps):
     @override
     def apply(self, state: StatisticsState, turn: Turn, points: Array, answers: Array) -> None:
         # an answer that an owner repeats counts again
-        rows, share = turn.replicates, self.weights[turn.owners]
-        state.total[rows] += share[:, None] * answers
-        state.weight[rows] += share
-        state.variance[rows] += 2 * (share * self.noise[turn.owners]) ** 2
+        rows, share = turn.replicates, of_owners(self.weights, turn)
+        state.total[rows] += share * answers
+        state.weight[rows] += share[:, 0]
+        state.variance[rows] += (2 * (share * of_owners(self.noise, turn)) ** 2)[:, 0]
 
     @override
     def update(self, state: StatisticsState, rows: Indices | None = None) -> None:
@@ -145,7 +147,7 @@ class NoisyStatisticsSteps(Steps):
         mean = state.total[some] / weight[:, None]
         deviation = self.units.gram * np.sqrt(state.variance[some]) / weight
         model = self.solve(mean, 2 * self.caution * sqrt(self.n_features) * deviation)
-        outside = project(model, self.theta_max)
+        outside = project(model, None if self.theta_max is None else of_rows(self.theta_max, some))
         if outside is not None:
             state.clipped[some] += outside
         state.central[some] = model
