@@ -2,7 +2,7 @@
 
 from asyncdp_sim.network.latency import Latency, Payload
 from asyncdp_sim.network.learner import Learning
-from asyncdp_sim.network.simulate import simulate, simulate_each
+from asyncdp_sim.network.simulate import simulate
 from asyncdp_sim.network.spec import Network
 
-__all__ = ["Latency", "Learning", "Network", "Payload", "simulate", "simulate_each"]
+__all__ = ["Latency", "Learning", "Network", "Payload", "simulate"]

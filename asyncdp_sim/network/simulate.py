@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 
 from asyncdp_sim.kernel import Kernel
-from asyncdp_sim.network import compiled
 from asyncdp_sim.network.build import Builder, block
 from asyncdp_sim.network.delivery.spells import OccupationNotes
 from asyncdp_sim.network.joined import Joined, Process
 from asyncdp_sim.network.learner import Learner, Learning, LiveLearner
-from asyncdp_sim.network.one_clock import merged
 from asyncdp_sim.network.one_clock.crowd import Crowd
 from asyncdp_sim.network.owner import Owner, live, once_a_sum, saturate
 from asyncdp_sim.network.spec import Network
@@ -104,36 +102,6 @@ def _recorder(network: Network, kernel: Kernel, *, events: bool) -> Recorder:
     if network.occupation:
         return OccupationRecorder(network.n_owners, kernel, events=events)
     return (EventRecorder if events else Recorder)(network.n_owners, kernel)
-
-
-def simulate_each(
-    network: Network, scopes: Sequence[Scope], *, events: bool = False
-) -> list[Trace]:
-    """Simulate a replicate in each scope, in the quickest way that there is, with equal bits.
-
-    Parameters
-    ----------
-    network : Network
-        Whose timing does not depend on a model.
-    scopes : sequence of Scope
-        The replicates' random streams.
-    events : bool
-        Whether to keep every event, not the tables alone.
-
-    Raises
-    ------
-    ValueError, InvariantError
-        As :func:`simulate`.
-    """
-    if compiled.worthwhile(network, len(scopes)):
-        return [compiled.play(network, scope, events=events) for scope in scopes]
-    if events or not merged.covers(network):
-        return [simulate(network, scope, events=events) for scope in scopes]
-    return [
-        simulate(network, scope.afresh()) if trace is None else trace
-        for scope in scopes
-        for trace in [merged.merge(network, scope)]
-    ]
 
 
 def _start_owners(

@@ -14,18 +14,11 @@ _SILENT = 100
 _BETWEEN = 10**4
 """Clock ticks (or queries) between two looks, at least one per owner."""
 
-LIMITS = _ATTEMPTS, _COMINGS, _SILENT
-
-
-def look_period(network: Network) -> int | None:
-    """Return the ticks between two looks; None where owners cannot idle for ever."""
-    return network.protocol.stall_period(network, _BETWEEN)
-
 
 def watch(network: Network, learner: Learner) -> Activity:
     """Look now and then whether answers are still released; stop the run if they are not."""
-    period = look_period(network)
-    if period is None:
+    period = network.protocol.stall_period(network, _BETWEEN)
+    if period is None:  # owners cannot idle for ever
         return
     released, attempts, presence, looks = -1, 0, 0, 0
     while True:

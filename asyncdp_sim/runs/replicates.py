@@ -13,7 +13,7 @@ from asyncdp_sim.errors import InvariantError
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.replay import CellTask, Trajectory, replay_together
 from asyncdp_sim.learning.watch import Met, Watch
-from asyncdp_sim.network import Network, simulate, simulate_each
+from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.progress import Advance, Progress, counted
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.runs.workers import Map
@@ -160,7 +160,7 @@ def scopes_of(seed: int, numbers: Numbers, owners: tuple[int, ...] | None = None
 
 def _simulate_block(network: Network, seed: int, numbers: Numbers, *, events: bool) -> list[Trace]:
     try:
-        return simulate_each(network, scopes_of(seed, numbers), events=events)
+        return [simulate(network, scope, events=events) for scope in scopes_of(seed, numbers)]
     except InvariantError as error:
         which = f"replicates {numbers[0]} to {numbers[-1]} of seed {seed}"
         raise InvariantError(f"{error} ({which})") from None

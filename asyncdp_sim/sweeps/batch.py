@@ -9,7 +9,7 @@ from traceback import extract_tb
 
 from asyncdp_sim.data import Dataset, DataSpec
 from asyncdp_sim.errors import InputError, MachineError, ResultError, gave_way
-from asyncdp_sim.network import Network, simulate_each
+from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy.label import network_metadata
 from asyncdp_sim.progress import Progress
 from asyncdp_sim.result import Writer, all_on_disk
@@ -53,7 +53,7 @@ class Work:
 def simulate_some(network: Network, seed: int, numbers: Sequence[int]) -> list[Trace]:
     """Simulate some replicates of a network."""
     streams = Streams(seed)
-    return simulate_each(network, [streams.within("replicate", number) for number in numbers])
+    return [simulate(network, streams.within("replicate", number)) for number in numbers]
 
 
 def keep_traces(folder: Folder, cell: Cell, traces: Sequence[Trace], *, whole: bool) -> None:

@@ -46,7 +46,7 @@ def cpu(cluster, work):
 
 def test_what_a_cell_costs_on_a_cluster(tmp_path, record_property):
     few, many = (load(file(tmp_path, cells=n, replicates=1, updates=100))[0] for n in (8, CELLS))
-    sweep(few, tmp_path / "few-here")  # what is imported and compiled once
+    sweep(few, tmp_path / "few-here")  # what is imported once
     began = time.process_time()
     sweep(many, tmp_path / "here")
     here = time.process_time() - began

@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 from asyncdp_sim.kernel import Kernel
-from asyncdp_sim.network import Latency, Network, compiled, simulate
+from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import OnOff
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock
@@ -23,10 +23,6 @@ TICKS, MANY = 4_000_000, 1_000_000
 
 def simulated(network, **how):
     return simulate(network, Streams(1).within("replicate", 1), **how)
-
-
-def played(network):
-    return compiled.play(network, Streams(1).within("replicate", 1), events=True)
 
 
 def exchanges(mean):
@@ -73,16 +69,12 @@ def test_exchanges_with_events_recorded(mean, monkeypatch, record_property):
     network, ticks = exchanges(mean), 200_000
     events = kernel_events(network, monkeypatch)
     loops = [partial(loop, N_OWNERS, ticks) for loop in (simpy_clocks, heap_clocks)]
-    played(network.model_copy(update={"updates": 1}))  # which compiles the loop
-    ours = (partial(simulated, network, events=True), partial(played, network))
-    run, quick, simpy, heap = best_times(*ours, *loops, rounds=7)
+    ours = partial(simulated, network, events=True)
+    run, simpy, heap = best_times(ours, *loops, rounds=7)
     what = f"an event of whole exchanges, recorded, N = 100, mean service {mean:g}"
     told = partial(report, record_property, what, ours=1e6 * run / events, unit="µs")
     told(baseline=1e6 * heap / ticks, against="an event of a bare heap loop", at_least=0.1)
     told(baseline=1e6 * simpy / ticks, against="an event of bare SimPy", at_least=0.4)
-    told = partial(report, record_property, f"{what}, compiled", unit="µs")
-    figures = {"ours": 1e6 * quick / events, "baseline": 1e6 * simpy / ticks}
-    told(**figures, against="an event of bare SimPy", at_least=2)
 
 
 def test_a_million_owners_behind_one_clock(record_property):

@@ -10,7 +10,7 @@ from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import Reply
-from asyncdp_sim.network import Network, compiled, simulate
+from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy import Declared, Privacy
 from asyncdp_sim.streams import Streams
 from tests.benchmarks.loops import from_moments, gossip
@@ -50,16 +50,11 @@ def test_against_the_plain_loop(record_property):
     def simulated():
         return [simulate(network, scope) for scope in scopes(REPLICATES)]
 
-    def played():
-        return [compiled.play(network, scope) for scope in scopes(REPLICATES)]
-
-    played()  # which compiles it
     plain = partial(
         gossip, from_moments(objective), noise.scale,
         n_owners=N_OWNERS, p=P, updates=T, rate=RHO / (T**2 * SIGMA), sigma=SIGMA,
     )  # fmt: skip
-    works = (plain, live, replayed, simulated, played)
-    loop, alone, learned, timed, quick = best_times(*works, rounds=5)
+    loop, alone, learned, timed = best_times(plain, live, replayed, simulated, rounds=5)
     against = "a plain NumPy loop on second moments, without a network"
     told = partial(report, record_property, baseline=1e3 * loop, against=against, unit="ms")
     size = "N = 86, p = 10"
@@ -71,14 +66,4 @@ def test_against_the_plain_loop(record_property):
     each = "each of 100 replicates"
     told(f"1000 updates replayed, {each}, {size}", ours=1e3 * learned / REPLICATES, at_least=10)
     both = 1e3 * (learned + timed) / REPLICATES
-    what = f"1000 updates simulated and replayed, {each}, {size}"
-    told(what, ours=both, at_least=1.0)
-    report(
-        record_property,
-        f"{what}, compiled",
-        ours=1e3 * (learned + quick) / REPLICATES,
-        baseline=2.0,
-        against="what is allowed",
-        unit="ms",
-        at_least=1.0,
-    )
+    told(f"1000 updates simulated and replayed, {each}, {size}", ours=both, at_least=1.0)

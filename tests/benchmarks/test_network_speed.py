@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from asyncdp_sim.kernel import Kernel, Priority
-from asyncdp_sim.network import Network, compiled, simulate
+from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import EventKind, EventRecorder
@@ -52,15 +52,3 @@ def test_against_bare_loops(work, what, of_simpy, of_heap, record_property):
     told = partial(report, record_property, what, ours=ours, unit="µs")
     told(baseline=heap, against="an event of a bare heap loop", at_least=of_heap)
     told(baseline=simpy, against="an event of bare SimPy", at_least=of_simpy)
-
-
-def test_many_owners_compiled(record_property):
-    network = Network(answers_allowed=(1000,) * 10_000, updates=1000)
-
-    def by(one):
-        return lambda: one(network, Streams(1).within("replicate", 1))
-
-    compiled.play(network, Streams(1).within("replicate", 2))  # which compiles the loop
-    ours, slow = (1e3 * each for each in best_times(by(compiled.play), by(simulate), rounds=7))
-    what, against = "1000 updates of 10,000 owners, compiled", "the same event by event, in SimPy"
-    report(record_property, what, ours=ours, baseline=slow, against=against, unit="ms", at_least=40)

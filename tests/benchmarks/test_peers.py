@@ -54,7 +54,6 @@ def test_ours_that_is_slower_than_asked_stands_as_such():
     assert "| 500 ms | 0.500 (asked: 1) | 0.500 |" in found.table
     assert found.short == (
         "simulated with events, learned live: 0.500 of pfl-research; asked is 1",
-        "compiled, events recorded: 0.500 of bare SimPy; asked is 2",
     )
 
 

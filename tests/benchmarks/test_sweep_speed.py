@@ -90,7 +90,7 @@ def test_a_cell_costs_little_besides_learning(tmp_path, record_property):
         load(file(tmp_path, cells=n, replicates=1, updates=100, swept="privacy.epsilon"))[0]
         for n in (16, 1000)
     )
-    sweep(few, tmp_path / "few")  # what is imported and compiled once
+    sweep(few, tmp_path / "few")  # what is imported once
     began = time.process_time()
     sweep(many, tmp_path / "many")
     ours = time.process_time() - began

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.network import simulate_each
+from asyncdp_sim.network import simulate
 from asyncdp_sim.rehearsals.refused import require_rehearsable
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Trace
@@ -27,7 +27,7 @@ def traces(name: str, mean: float | None = None) -> list[Trace]:
     if mean is not None:
         played = played.replace(latency={"query": {"kind": "constant", "value": mean}})
     streams = Streams(played.run.seed)
-    return simulate_each(played.network, [streams.within("replicate", r) for r in range(1, 7)])
+    return [simulate(played.network, streams.within("replicate", r)) for r in range(1, 7)]
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -68,8 +68,8 @@ def test_crews_share_replicates_with_seeds_of_their_own() -> None:
     none = np.zeros(3)
     played = []
     for part in parts:
-        streams = [Streams(part.run.seed).within("replicate", r) for r in (1, 2, 3, 4)]
-        seen = tuple(simulate_each(part.network, streams))
+        streams = Streams(part.run.seed)
+        seen = tuple(simulate(part.network, streams.within("replicate", r)) for r in (1, 2, 3, 4))
         played.append(Part(part, seen, seen, 2.0, none if len(played) < 2 else none + 4.0, none))
     rows = compared(BUSY, played)
     assert rows.as_is[1] == "+0.00 ± 0.00"

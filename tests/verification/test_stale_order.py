@@ -10,7 +10,7 @@ import pytest
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.algorithms import FedAsync, FedBuff
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.network import Latency, Network, simulate_each
+from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.clocks import SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Dispatch, Push
@@ -208,7 +208,8 @@ def settled(selection, start, kind=FedBuff):
     over = {"uniform": np.ones(2), "inverse-rate": 2 * chosen, "inverse-weight": 2 * chosen * mean}
     process = central_map(TWO, step, over[selection])
     found = []
-    for trace in simulate_each(PAIR, [Streams(5).within("r", r) for r in range(RUNS)]):
+    for r in range(RUNS):
+        trace = simulate(PAIR, Streams(5).within("r", r))
         owner, late = trace.updates["owner"] - 1, trace.updates["staleness"]
         weight, theta = algorithm.weight(late), [start]
         for k in range(UPDATES):
@@ -250,8 +251,8 @@ def test_owners_that_never_rest_are_stale_by_a_geometric_law(network):
         assert law.sum() == pytest.approx(1, abs=1e-14)
         assert law[:3] == pytest.approx(always_busy((0.75, 0.25)[owner - 1], 2))
         some = []
-        for trace in simulate_each(network, [Streams(6).within("r", r) for r in range(RUNS)]):
-            own = trace.updates[UPDATES // 5 :]
+        for r in range(RUNS):
+            own = simulate(network, Streams(6).within("r", r)).updates[UPDATES // 5 :]
             some.append(np.mean(own["staleness"][own["owner"] == owner] == 0))
         scores.append(score(f"fresh, owner {owner}", some, law[0]))
     require(scores, error=0.01)

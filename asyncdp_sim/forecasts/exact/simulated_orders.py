@@ -7,7 +7,7 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.network import Network, simulate_each
+from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.units import to_units
 
@@ -80,8 +80,8 @@ def orders(network: Network, count: int, seed: int) -> Orders:
         R ≥ 2.
     seed : int
     """
-    scopes = [Streams(seed).within("forecast", "network", r) for r in range(count)]
-    traces = simulate_each(network, scopes)
+    streams = Streams(seed).within("forecast", "network")
+    traces = [simulate(network, streams.within(r)) for r in range(count)]
     longest = max(trace.n_updates for trace in traces)
     owners, times = np.full((count, longest), -1), np.zeros((count, longest + 1))
     numbers = np.zeros((count, longest), dtype=np.int64)

@@ -1,1 +1,1 @@
-"""Clocks of all owners as one: superposed in law, or merged tick by tick."""
+"""Clocks of all owners as one, superposed in law."""

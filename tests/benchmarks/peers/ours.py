@@ -1,7 +1,6 @@
-"""Ours, by the word that follows: live, replayed, owners or compiled-owners."""
+"""Ours, by the word that follows: live, replayed or owners."""
 
 import sys
-from collections.abc import Callable
 from functools import partial
 
 from asyncdp_sim.learning.algorithms import FedAsync, Setting
@@ -9,7 +8,7 @@ from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import CellTask, replay_together
 from asyncdp_sim.learning.reply import Reply
-from asyncdp_sim.network import Network, compiled, simulate, simulate_each
+from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.privacy import Declared, Privacy
@@ -85,23 +84,22 @@ def replayed() -> Work:
     task = cell()
 
     def work() -> partial[Learned]:
-        traces = simulate_each(ASKING, scopes())
+        traces = [simulate(ASKING, scope) for scope in scopes()]
         ((_, found),) = replay_together(traces, [task], scopes)
         return partial(Learned.of, traces[0].n_updates, *found.final)
 
     return work
 
 
-def owners(played: Callable = simulate) -> Work:
+def owners() -> Work:
     """Return the owners and the learner that they share, with every event recorded."""
-    return lambda: partial(Served, played(OWNERS, scope(1), events=True).n_updates)
+    return lambda: partial(Served, simulate(OWNERS, scope(1), events=True).n_updates)
 
 
 WORKS = {
     "live": partial(told, live),
     "replayed": partial(told, replayed, shared=REPLICATES),
     "owners": partial(told, owners),
-    "compiled-owners": partial(told, partial(owners, compiled.play)),
 }
 
 if __name__ == "__main__":

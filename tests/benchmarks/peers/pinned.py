@@ -109,17 +109,14 @@ LEARNING = Field(
 QUEUE = Field(
     f"{N_OWNERS} owners ask a learner that serves one and refuses others, {UNTIL:g} s",
     Served,
-    (
-        Ours("owners", "event by event, events recorded"),
-        Ours("compiled-owners", "compiled, events recorded"),
-    ),
+    (Ours("owners", "events recorded"),),
     (
         Peer(
             "bare SimPy",
             "simpy",
             ("simpy==4.1.2", "numpy==2.4.6"),
             "records of events, learning, noise",
-            (("owners", 0.4), ("compiled-owners", 2.0)),
+            (("owners", 0.4),),
         ),
         Peer("Ciw", "ciw", ("ciw==3.2.7",), "learning, noise"),
         Peer("salabim", "salabim", ("salabim==26.0.9", "numpy==2.4.6"), "learning, noise"),
