@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
-from asyncdp_sim.network.laws import Constant, Exponential, Gamma, LawKind, Source
+from asyncdp_sim.network.laws import Exponential, Gamma, Source
 from asyncdp_sim.network.laws.drawn import GammaVariation
 from asyncdp_sim.spec import (
     EACH_OWNER,
@@ -42,9 +42,6 @@ def _gamma(rate: float, cv: float) -> Gamma:
     return Gamma(mean=1 / rate, cv=cv)
 
 
-Renewals = tuple[tuple[LawKind, int], ...]
-
-
 class ClockKind(Kind):
     """An owner's clock."""
 
@@ -63,14 +60,6 @@ class ClockKind(Kind):
     @abstractmethod
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int] | None:
         """Yield the ticks of owner ``owner`` (from 0), in order; None where there are none."""
-
-    def renewals(self) -> Renewals:
-        """Return the law of the gaps between ticks, and the tick from which the first one runs.
-
-        One for all owners, or one for each; none where gaps are of no law, or one clock ticks for
-        all owners.
-        """
-        return ()
 
     @abstractmethod
     def rates(self, n_owners: int) -> tuple[float, ...] | None:
@@ -111,12 +100,6 @@ class PoissonClock(ClockKind):
         return self.population == "superposed"
 
     @override
-    def renewals(self) -> Renewals:
-        if self.superposed:
-            return ()
-        return tuple((_exponential(rate), 0) for rate in per_owner(self.rate, 1))
-
-    @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
         return accumulate(_exponential(own(self.rate, owner)).durations(source, block))
 
@@ -153,10 +136,6 @@ class GammaClock(ClockKind):
         return (cls(rate=2.0, cv=0.5), cls(rate=(0.2, 1.0, 30.0), cv=2.0))
 
     @override
-    def renewals(self) -> Renewals:
-        return tuple((_gamma(rate, self.cv), 0) for rate in per_owner(self.rate, 1))
-
-    @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
         return accumulate(_gamma(own(self.rate, owner), self.cv).durations(source, block))
 
@@ -184,14 +163,6 @@ class DeterministicClock(ClockKind):
     @override
     def examples(cls) -> tuple[Self, ...]:
         return (cls(rate=3.0), cls(rate=(0.2, 1.0, 30.0), phase=0.5), cls(phase=(0.0, 0.1, 0.2)))
-
-    @override
-    def renewals(self) -> Renewals:
-        several = [len(each) for each in (self.rate, self.phase) if isinstance(each, tuple)]
-        n_owners = max(several, default=1)
-        rates, phases = (per_owner(each, n_owners) for each in (self.rate, self.phase))
-        gaps = (Constant(value=1 / rate) for rate in rates)
-        return tuple(zip(gaps, map(to_ticks, phases), strict=True))
 
     @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:

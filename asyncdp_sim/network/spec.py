@@ -5,8 +5,6 @@ import json
 from functools import cached_property
 from typing import Annotated, Literal
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from asyncdp_sim.errors import Fault
@@ -106,13 +104,6 @@ class Network(Remembering):
     def facts(self) -> Facts:
         """The network as theory sees it: what was worked out of it once."""
         return Facts(self)
-
-    @cached_property
-    def allowances(self) -> npt.NDArray[np.int64]:
-        """Answers that are allowed, as an array, which many replicates begin with."""
-        found = np.fromiter(self.answers_allowed, np.int64, self.n_owners)
-        found.setflags(write=False)
-        return found
 
     @property
     def n_owners(self) -> int:

@@ -267,8 +267,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/network/laws/drawn.py",
-        'return "lognormal", (log(self.mean) - s2 / 2, sqrt(s2))',
-        'return "lognormal", (log(self.mean), sqrt(s2))',
+        "generator.lognormal(log(self.mean) - s2 / 2, sqrt(s2), size)",
+        "generator.lognormal(log(self.mean), sqrt(s2), size)",
         "the median for the mean",
         ("tests/conformance/test_laws.py",),
     ),

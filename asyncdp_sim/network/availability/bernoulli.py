@@ -76,10 +76,6 @@ class Bernoulli(AvailabilityKind):
         return per_owner(self.probability, n_owners)
 
     @override
-    def chances(self, n_owners: int) -> tuple[float, ...]:
-        return self.online_share(n_owners)
-
-    @override
     def faults(self, n_owners: int) -> list[Fault]:
         return wrong_length("availability.probability", self.probability, n_owners)
 

@@ -1,57 +1,17 @@
 """Base of every kind of availability: traits, and methods that the network asks for."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, ClassVar
-
-import numpy as np
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.availability.is_online import IsOnline
-from asyncdp_sim.network.laws import LawKind, Source
+from asyncdp_sim.network.laws import Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import Kind
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Recorder
-
-
-@dataclass(frozen=True, slots=True)
-class Alternation:
-    """Periods online and offline in turn, alike for all owners.
-
-    Attributes
-    ----------
-    on, off : LawKind
-        Their laws.
-    begin : callable
-        From a generator to whether an owner is online at time 0, and the ticks until it changes.
-    """
-
-    on: LawKind
-    off: LawKind
-    begin: Callable[[np.random.Generator], tuple[bool, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Together:
-    """Groups of owners that go dark together, over and over, starting online.
-
-    Attributes
-    ----------
-    groups : tuple of tuple of int
-        Numbers of the owners of each.
-    numbers : tuple of int
-        What the groups are called in random streams: ("group", number, "gap" or "length").
-    gap, length : LawKind
-        How long they are online, and dark.
-    """
-
-    groups: tuple[tuple[int, ...], ...]
-    numbers: tuple[int, ...]
-    gap: LawKind
-    length: LawKind
 
 
 class AvailabilityKind(Kind):
@@ -86,23 +46,6 @@ class AvailabilityKind(Kind):
         """Return what tells whether an owner is online at a tick.
 
         None where nobody is ever offline, or owners are told when they come and go.
-        """
-        return None
-
-    @property
-    def alternation(self) -> Alternation | None:
-        """The periods that owners are online and offline in turn; None where it is not so."""
-        return None
-
-    @property
-    def together(self) -> Together | None:
-        """The groups that go dark together; None where it is not so."""
-        return None
-
-    def chances(self, n_owners: int) -> tuple[float, ...] | None:  # noqa: ARG002
-        """Return each owner's chance of being online at a tick, where that never changes.
-
-        None where it is not drawn for each tick, or changes.
         """
         return None
 

@@ -12,7 +12,7 @@ from typing_extensions import override
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.availability.is_online import IsOnline
-from asyncdp_sim.network.availability.kind import Alternation, AvailabilityKind
+from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.network.laws import (
     Constant,
@@ -105,11 +105,6 @@ class OnOff(AvailabilityKind):
     @override
     def online_share(self, n_owners: int) -> tuple[float, ...]:
         return (self.on.mean / (self.on.mean + self.off.mean),) * n_owners
-
-    @property
-    @override
-    def alternation(self) -> Alternation:
-        return Alternation(self.on, self.off, self._begin)
 
     def _begin(self, generator: np.random.Generator) -> tuple[bool, int]:
         online = bool(generator.random() < self.online_share(1)[0])

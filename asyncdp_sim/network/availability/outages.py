@@ -11,7 +11,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.availability.always import Always
-from asyncdp_sim.network.availability.kind import AvailabilityKind, Together
+from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.laws import (
     Empirical,
     Exponential,
@@ -107,11 +107,6 @@ class Outages(AvailabilityKind):
         for number, group in zip(self._numbers, self.groups, strict=True):
             members = [owners[member - 1] for member in group]
             learner.kernel.start(self._recur(number, members, learner, streams))
-
-    @property
-    @override
-    def together(self) -> Together:
-        return Together(self.groups, self._numbers, self.gap, self.length)
 
     @override
     def online_share(self, n_owners: int) -> tuple[float, ...]:

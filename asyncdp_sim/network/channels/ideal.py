@@ -16,7 +16,6 @@ class Ideal(ChannelKind):
     """Takes no airtime and nothing collides; an answer's latency is the only delay."""
 
     label = "ideal"
-    compiled = True
 
     kind: Literal["ideal"] = "ideal"
 

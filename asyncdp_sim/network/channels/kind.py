@@ -29,8 +29,6 @@ class ChannelKind(Kind):
 
     label: ClassVar[str]
     """Its name in a figure."""
-    compiled: ClassVar[bool] = False
-    """The compiled loop repeats its steps: each class says so for itself, and inherits nothing."""
 
     loss: Annotated[
         WrittenLoss,

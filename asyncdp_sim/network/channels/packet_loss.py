@@ -42,15 +42,6 @@ class PacketLoss(Member):
     def draws(self, source: Source, owner: int) -> Iterator[bool] | None:
         """Return for each message of an owner (from 0) whether it is lost; None if none ever is."""
 
-    @property
-    def coefficients(self) -> tuple[tuple[float, ...], ...]:
-        """What decides of losses, of all owners or of each, in numbers.
-
-        A chance alone; or of bursts the chances to go bad and good, and of a loss when good and
-        bad. None where it is something else, which the compiled loop leaves to SimPy.
-        """
-        return ()
-
     @abstractmethod
     def answers(self, attempts: int) -> tuple[float, float]:
         """Return the share of answers that are lost in all of R attempts, and the mean number sent.
@@ -92,11 +83,6 @@ class IndependentLosses(PacketLoss):
     def draws(self, source: Source, owner: int) -> Iterator[bool] | None:
         probability = own(self.probability, owner)
         return map(partial(gt, probability), uniforms(source)) if probability > 0 else None
-
-    @property
-    @override
-    def coefficients(self) -> tuple[tuple[float, ...], ...]:
-        return tuple((chance,) for chance in per_owner(self.probability, 1))
 
     @override
     def answers(self, attempts: int) -> tuple[float, float]:
@@ -180,12 +166,6 @@ class GilbertElliott(PacketLoss):
             yield next(uniform) < (self.loss_bad if bad else self.loss_good)
             leave = next(uniform) < (self.to_good if bad else self.to_bad)
             bad = bad is not leave
-
-    @property
-    @override
-    def coefficients(self) -> tuple[tuple[float, ...], ...]:
-        chain = self.to_bad, self.to_good, self.loss_good, self.loss_bad
-        return (chain if self.mean > 0 else (0.0,),)
 
     @override
     def answers(self, attempts: int) -> tuple[float, float]:

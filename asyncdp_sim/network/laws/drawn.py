@@ -4,12 +4,13 @@ from math import log, sqrt
 from typing import Annotated, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import Field, model_validator
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.network.laws.kind import NumPyLaw
+from asyncdp_sim.network.laws.kind import DrawnLaw
 from asyncdp_sim.spec import LONGEST, Duration, Positive, about
 
 Mean = Annotated[Positive, Field(le=LONGEST)]
@@ -22,7 +23,7 @@ Variation = Annotated[float, Field(ge=_NARROWEST, le=WIDEST)]
 GammaVariation = Annotated[float, Field(ge=_NARROWEST, le=WIDEST_GAMMA)]
 
 
-class Exponential(NumPyLaw):
+class Exponential(DrawnLaw):
     """Exponential with the given mean: density e^{−x/mean}/mean."""
 
     memoryless = True
@@ -54,13 +55,12 @@ class Exponential(NumPyLaw):
     def biased(self, generator: np.random.Generator) -> float:
         return float(generator.gamma(2.0, self.mean))
 
-    @property
     @override
-    def distribution(self) -> tuple[str, tuple[float, ...]]:
-        return "exponential", (self.mean,)
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+        return generator.exponential(self.mean, size)
 
 
-class Lognormal(NumPyLaw):
+class Lognormal(DrawnLaw):
     """Lognormal by its mean and coefficient of variation cv.
 
     The logarithm is normal with variance s² = ln(1 + cv²) and mean ln(mean) − s²/2.
@@ -95,14 +95,13 @@ class Lognormal(NumPyLaw):
         s2 = log(1 + self.cv**2)
         return float(generator.lognormal(log(self.mean) + s2 / 2, sqrt(s2)))
 
-    @property
     @override
-    def distribution(self) -> tuple[str, tuple[float, ...]]:
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
         s2 = log(1 + self.cv**2)
-        return "lognormal", (log(self.mean) - s2 / 2, sqrt(s2))
+        return generator.lognormal(log(self.mean) - s2 / 2, sqrt(s2), size)
 
 
-class Gamma(NumPyLaw):
+class Gamma(DrawnLaw):
     """Gamma by its mean and coefficient of variation cv: shape 1/cv²."""
 
     memoryless = False
@@ -137,13 +136,12 @@ class Gamma(NumPyLaw):
     def biased(self, generator: np.random.Generator) -> float:
         return float(generator.gamma(1 / self.cv**2 + 1, self.mean * self.cv**2))
 
-    @property
     @override
-    def distribution(self) -> tuple[str, tuple[float, ...]]:
-        return "gamma", (1 / self.cv**2, self.mean * self.cv**2)
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+        return generator.gamma(1 / self.cv**2, self.mean * self.cv**2, size)
 
 
-class Uniform(NumPyLaw):
+class Uniform(DrawnLaw):
     """Uniform on [low, high)."""
 
     memoryless = False
@@ -195,7 +193,6 @@ class Uniform(NumPyLaw):
         low, high = self.low**2, self.high**2
         return sqrt(low + (high - low) * float(generator.random()))
 
-    @property
     @override
-    def distribution(self) -> tuple[str, tuple[float, ...]]:
-        return "uniform", (self.low, self.high)
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+        return generator.uniform(self.low, self.high, size)

@@ -65,11 +65,6 @@ class LawKind(Kind):
         """W of a law that is uniform on [0, W); None of all others."""
         return None
 
-    @property
-    def distribution(self) -> tuple[str, tuple[float, ...]] | None:
-        """NumPy's name of what it draws from, and the numbers; None where it is drawn otherwise."""
-        return None
-
     def in_a_row(self, count: int) -> "LawKind | None":  # noqa: ARG002
         """Return the law of so many durations, one after another; None where it has no name."""
         return None
@@ -114,19 +109,3 @@ class DrawnLaw(LawKind):
         while True:
             yield block_to_ticks(self.draw(generator, size)).tolist()
             size = min(2 * size, block)
-
-
-class NumPyLaw(DrawnLaw):
-    """A law of which NumPy has the distribution: :attr:`distribution` says which."""
-
-    @property
-    @abstractmethod
-    @override
-    def distribution(self) -> tuple[str, tuple[float, ...]]:
-        """NumPy's name of the distribution, and its numbers."""
-
-    @override
-    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
-        name, numbers = self.distribution
-        drawn: npt.NDArray[np.float64] = getattr(generator, name)(*numbers, size)
-        return drawn

@@ -15,7 +15,6 @@ from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.kind import MESSAGES
 from asyncdp_sim.network.delivery.policy import DeliveryPolicy
 from asyncdp_sim.network.facts import Facts
-from asyncdp_sim.network.laws import LawKind
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import Kind
@@ -55,8 +54,6 @@ class ProtocolKind(Kind):
     """The learner decides how many tasks are under way, and whose they are."""
     own_network: ClassVar[bool] = False
     """Little else fits it: what does not is told before all other faults, and alone."""
-    compiled: ClassVar[bool] = False
-    """The compiled loop repeats its steps: each class says so for itself, and inherits nothing."""
     rehearsed: ClassVar[Serving | None] = None
     """How real processes do the same; None where they cannot."""
     fresh: ClassVar[str]
@@ -119,14 +116,9 @@ class ProtocolKind(Kind):
         return None
 
     @property
-    def wait_to_ask_again(self) -> LawKind | None:
-        """How long until a request that was refused or lost is sent again; None: it is not."""
-        return None
-
-    @property
     def asks_again(self) -> bool:
         """Whether a request that was refused or lost is sent again."""
-        return self.wait_to_ask_again is not None
+        return False
 
     @property
     def newest_only(self) -> bool:

@@ -15,7 +15,7 @@ from asyncdp_sim.kernel import NOTHING, Activity, Priority
 from asyncdp_sim.network.delivery.policy import DeliveryPolicy
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import least_times
-from asyncdp_sim.network.laws import Exponential, Law, LawKind
+from asyncdp_sim.network.laws import Exponential, Law
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Carrier, Owner
 from asyncdp_sim.network.protocols import lock
@@ -51,7 +51,6 @@ class Request(ProtocolKind):
     reads_early = False
     update_of = "answer"
     ideal_only = False
-    compiled = True
     rehearsed = "alone"
     fresh = "as the lock has it"
     dependent = ""
@@ -147,8 +146,8 @@ class Request(ProtocolKind):
 
     @property
     @override
-    def wait_to_ask_again(self) -> LawKind | None:
-        return self.retry
+    def asks_again(self) -> bool:
+        return self.retry is not None
 
     @property
     @override
