@@ -1,6 +1,6 @@
 """The owners of a network, each with its streams, its durations and its way to the learner."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
@@ -11,7 +11,7 @@ from asyncdp_sim.network.delivery.policy import DeliveryPolicy, LostMessages
 from asyncdp_sim.network.delivery.processor import Processor
 from asyncdp_sim.network.delivery.spells import OccupationNotes
 from asyncdp_sim.network.latency import MESSAGES, Laws, acknowledged
-from asyncdp_sim.network.laws import LawKind, Source
+from asyncdp_sim.network.laws import LawKind
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
 from asyncdp_sim.network.spec import Network
@@ -57,12 +57,8 @@ class Builder:
         self._streams = streams
         self._policy = policy_of(network)
         self._known: dict[int, Owner] | None = {} if shared else None
-        crowd = streams.within("crowd") if shared else None
-        self._stages = tuple(_stages(network, streams, crowd))
+        self._stages = tuple(_stages(network, streams, shared=shared))
         self._shared = self._durations(1) if shared else None
-        # In a crowd few owners act: seeds of all of them would be too many.
-        loss = None if shared else partial(streams.of_each, network.n_owners, "loss")
-        self._losses = {} if loss is None else {name: loss(name).source for name in MESSAGES}
 
     def owner(self, number: int) -> Owner:
         """Return an owner (from 1)."""
@@ -111,9 +107,7 @@ class Builder:
         mine, channel = self._streams.within("owner", owner.number), self._network.channel
 
         def lost(message: str, field: str) -> Iterator[bool] | None:
-            source: Source = partial(mine.generator, "loss", message)
-            if message in self._losses:
-                source = self._losses[message](owner.number)
+            source = partial(mine.generator, "loss", message)
             return channel.packet_loss(field).draws(source, owner.number - 1)
 
         port = None if self._medium is None else self._medium.port(owner.number)
@@ -148,29 +142,31 @@ class _Stage:
         One for all owners, or one for each.
     extra : tuple of int, optional
         Ticks on top, per owner: what the bytes of a message take.
-    source : callable
-        From an owner's number to the source of its stream.
+    streams : Scope
+        The replicate's streams.
+    shared : bool
+        Whether all owners draw from one stream.
     """
 
     name: str
     laws: Laws
     extra: tuple[int, ...] | None
-    source: Callable[[int], Source]
+    streams: Scope
+    shared: bool
 
     def durations(self, number: int, size: int) -> Durations:
         """Return an owner's (from 1) durations, drawn in blocks of at most this size."""
-        drawn: Durations = own(self.laws, number - 1).durations(self.source(number), size)
+        whose = ("crowd",) if self.shared else ("owner", number)
+        source = partial(self.streams.generator, *whose, self.name)
+        drawn: Durations = own(self.laws, number - 1).durations(source, size)
         extra = 0 if self.extra is None else self.extra[number - 1]
         if extra > 0:
             drawn = map(extra.__add__, repeat(0) if drawn is None else drawn)
         return drawn
 
 
-def _stages(network: Network, streams: Scope, crowd: Scope | None) -> Iterator[_Stage]:
-    """Yield the stages that take time, for some owner at least.
-
-    Their streams are each owner's own, or those of a crowd that shares them.
-    """
+def _stages(network: Network, streams: Scope, *, shared: bool) -> Iterator[_Stage]:
+    """Yield the stages that take time, for some owner at least."""
     for name in (*MESSAGES, "compute"):
         laws = network.compute if name == "compute" else getattr(network.latency, name)
         extra = None
@@ -178,15 +174,7 @@ def _stages(network: Network, streams: Scope, crowd: Scope | None) -> Iterator[_
             extra = tuple(map(to_ticks, network.transfer_times(name)))
         if extra is None and isinstance(laws, LawKind) and laws.instant:
             continue
-        if crowd is None:
-            source = streams.of_each(network.n_owners, name).source
-        else:
-            source = partial(_same, partial(crowd.generator, name))
-        yield _Stage(name, laws, extra, source)
-
-
-def _same(source: Source, owner: int) -> Source:  # noqa: ARG001
-    return source
+        yield _Stage(name, laws, extra, streams, shared)
 
 
 def block(n_owners: int) -> int:

@@ -1,6 +1,7 @@
 """One replicate of the network, event by event."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.build import Builder, block
@@ -118,9 +119,10 @@ def _start_owners(
     if learner.sums is not None:
         learner.sums.trips = [builder.opening(owner) for owner in owners]
         attempt = once_a_sum(attempt)
-    clocks, size = streams.of_each(network.n_owners, "clock"), block(network.n_owners)
+    size = block(network.n_owners)
     for owner in owners if protocol.clocked else ():
-        ticks = network.clock.ticks(owner.number - 1, clocks.source(owner.number), size)
+        source = partial(streams.generator, "owner", owner.number, "clock")
+        ticks = network.clock.ticks(owner.number - 1, source, size)
         if ticks is None:
             kernel.start(saturate(owner, learner, attempt))
         else:

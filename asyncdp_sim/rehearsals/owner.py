@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine, Iterator
+from functools import partial
 from typing import Any
 
 from asyncdp_sim.network.build import block, policy_of
@@ -46,7 +47,7 @@ class OwnerPeer:
         acts = self._protocol.acts_on_ticks  # else what is drawn for a tick is drawn for a query
         self._attends: Attends | None = me.attends if acts else None
         self._listens: Attends | None = None if acts else me.attends
-        clocks = streams.of_each(network.n_owners, "clock").source(number)
+        clocks = partial(streams.generator, "owner", number, "clock")
         self._ticks = network.clock.ticks(number - 1, clocks, block(network.n_owners))
         self._releases = OwnersReleases(order, streams, number)
         self._pace = Pace(0.0, 1.0)

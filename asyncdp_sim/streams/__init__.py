@@ -6,18 +6,11 @@ others unchanged, and replicate 7 is the same alone or among 100.
 """
 
 import json
-from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache, partial
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 
 from asyncdp_sim.errors import StreamError
-from asyncdp_sim.streams.seeding import Seed, Seeder, Seeds
-
-_KEY_WORDS = 4
-"""Words of 32 bits in a name's digest."""
 
 Name = tuple[str | int, ...]
 
@@ -52,26 +45,13 @@ class Streams:
         StreamError
             If the name was handed out before: two components would share numbers.
         """
-        said = _said(name)
-        self.take(said)
-        words = np.frombuffer(self._entropy + _digest(said), dtype="<u4")
+        written = json.dumps(name).encode()
+        if written in self._taken:
+            raise StreamError(f"the random stream {name} is already in use")
+        self._taken.add(written)
+        digest = blake2b(written, digest_size=16).digest()
+        words = np.frombuffer(self._entropy + digest, dtype="<u4")
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))
-
-    def take(self, said: bytes) -> None:
-        """Note that a name, as JSON, is handed out; see :meth:`generator`."""
-        if said in self._taken:
-            raise StreamError(f"the random stream {tuple(json.loads(said))} is already in use")
-        self._taken.add(said)
-
-    def seeds(self, said: list[bytes]) -> Seeds:
-        """Return the seeds of names, as JSON, shape (n, 4)."""
-        digests = b"".join(map(_digest, said))
-        return self.seeder.seeds(np.frombuffer(digests, dtype="<u4").reshape(-1, _KEY_WORDS))
-
-    @cached_property
-    def seeder(self) -> Seeder:
-        """What works out seeds of names' digests."""
-        return Seeder(np.frombuffer(self._entropy, dtype="<u4"), _KEY_WORDS)
 
     def within(self, *prefix: str | int) -> "Scope":
         """Return the streams whose names start with ``prefix``."""
@@ -116,13 +96,6 @@ class Scope:
         """Return the same streams, none of them handed out: for the same work done again."""
         return Scope(self._streams.afresh(), self._prefix, self._owners)
 
-    def of_each(self, n_owners: int, *purpose: str) -> "OfEach":
-        """Return the streams of one purpose of owners 1…N: (…, "owner", i, *purpose)."""
-        before = _said(self._numbered((*self._prefix, "owner"))).removesuffix(b"]")
-        after = ending(*purpose)
-        numbers = range(1, n_owners + 1) if self._owners is None else self._owners
-        return OfEach(self._streams, (before + b", ", after), numbers)
-
     def of_owners(self, numbers: tuple[int, ...] | None) -> "Scope":
         """Return the streams as those of some of more owners, who keep their numbers in names."""
         return self if numbers is None else Scope(self._streams, self._prefix, numbers)
@@ -135,70 +108,3 @@ class Scope:
             self._owners[part - 1] if isinstance(part, int) and before in OF_OWNERS else part
             for before, part in zip(("", *name), name, strict=False)
         )
-
-
-class OfEach:
-    """The streams of one purpose of every owner, whose seeds are worked out together.
-
-    Parameters
-    ----------
-    streams : Streams
-    around : tuple of bytes
-        What stands before and behind an owner's number in a name, as JSON.
-    numbers : sequence of int
-        Numbers that owners 1…N have in names.
-
-    Attributes
-    ----------
-    before, after : bytes
-    numbers : sequence of int
-    """
-
-    def __init__(
-        self, streams: Streams, around: tuple[bytes, bytes], numbers: Sequence[int]
-    ) -> None:
-        self._streams = streams
-        self.before, self.after = around
-        self.numbers = numbers
-
-    def generator(self, owner: int) -> np.random.Generator:
-        """Return the generator of an owner (from 1); see :meth:`Streams.generator`."""
-        self._streams.take(self._name(self.numbers[owner - 1]))
-        seed: Any = Seed(self._seeds[owner - 1])  # NumPy takes it, and its stubs do not know
-        return np.random.Generator(np.random.PCG64(seed))
-
-    def source(self, owner: int) -> Callable[[], np.random.Generator]:
-        """Return what makes the generator of an owner (from 1)."""
-        return partial(self.generator, owner)
-
-    @property
-    def seeder(self) -> Seeder:
-        """What works out their seeds, of their names' digests."""
-        return self._streams.seeder
-
-    def _name(self, number: int) -> bytes:
-        return b"%b%d%b" % (self.before, number, self.after)
-
-    @cached_property
-    def _seeds(self) -> Seeds:
-        return self._streams.seeds([self._name(number) for number in self.numbers])
-
-
-def ending(*purpose: str) -> bytes:
-    """Return what stands behind an owner's number in the name of a stream, as JSON."""
-    return "".join([*(f", {_quoted(part)}" for part in purpose), "]"]).encode()
-
-
-def _said(name: Name) -> bytes:
-    """Return a name as JSON."""
-    parts = [str(part) if type(part) is int else _quoted(part) for part in name]
-    return f"[{', '.join(parts)}]".encode()
-
-
-@lru_cache(typed=True)
-def _quoted(part: str | int) -> str:
-    return json.dumps(part)
-
-
-def _digest(said: bytes) -> bytes:
-    return blake2b(said, digest_size=4 * _KEY_WORDS).digest()

@@ -27,8 +27,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/streams/__init__.py",
-        "numbers = range(1, n_owners + 1) if self._owners is None else self._owners",
-        "numbers = range(1, n_owners + 1)",
+        "        if self._owners is None:\n            return name",
+        "        if True:\n            return name",
         "some of the owners draw from the streams of the first ones",
         ("tests/unit/scenario/test_taking_part.py",),
     ),

@@ -50,9 +50,8 @@ class Bernoulli(AvailabilityKind):
 
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        sources = streams.of_each(len(owners), "availability")
         for owner, share in zip(owners, self.online_share(len(owners)), strict=True):
-            source = sources.source(owner.number)
+            source = partial(streams.generator, "owner", owner.number, "availability")
             learner.recorder.by_tick(owner.number)
             if share == 0:
                 learner.give_up(owner.number)

@@ -85,14 +85,13 @@ class Diurnal(AvailabilityKind):
 
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        phases = streams.of_each(len(owners), "phase")
-        sources = streams.of_each(len(owners), "availability")
         for owner in owners:
+            mine = streams.within("owner", owner.number)
             if isinstance(self.phase, str):
-                phase = float(phases.generator(owner.number).random())
+                phase = float(mine.generator("phase").random())
             else:
                 phase = own(self.phase, owner.number - 1)
-            draws = uniforms(sources.source(owner.number))
+            draws = uniforms(partial(mine.generator, "availability"))
             learner.recorder.by_tick(owner.number)
             if self.high == 0:
                 learner.give_up(owner.number)

@@ -1,7 +1,8 @@
 """Owners that are online for a while and offline for a while."""
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from math import exp
 from typing import Annotated, Literal, Self
 
@@ -27,7 +28,7 @@ from asyncdp_sim.network.laws import (
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import about
-from asyncdp_sim.streams import OfEach, Scope
+from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Recorder
 from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks
 
@@ -67,12 +68,9 @@ class OnOff(AvailabilityKind):
 
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        own = {
-            purpose: streams.of_each(len(owners), purpose)
-            for purpose in ("availability", "online", "offline")
-        }
         for owner in owners:
-            learner.kernel.start(self._alternate(owner, learner, own))
+            mine = streams.within("owner", owner.number)
+            learner.kernel.start(self._alternate(owner, learner, mine))
 
     @property
     @override
@@ -111,12 +109,12 @@ class OnOff(AvailabilityKind):
         rest = float(generator.random()) * (self.on if online else self.off).biased(generator)
         return online, to_ticks(min(rest, 1e9))
 
-    def _alternate(self, owner: Owner, learner: Learner, own: Mapping[str, OfEach]) -> Activity:
-        kernel, number = learner.kernel, owner.number
-        online, left = self._begin(own["availability"].generator(number))
+    def _alternate(self, owner: Owner, learner: Learner, mine: Scope) -> Activity:
+        kernel = learner.kernel
+        online, left = self._begin(mine.generator("availability"))
         lengths: dict[bool, Iterator[int] | None] = {
-            True: self.on.durations(own["online"].source(number), 16),
-            False: self.off.durations(own["offline"].source(number), 16),
+            True: self.on.durations(partial(mine.generator, "online"), 16),
+            False: self.off.durations(partial(mine.generator, "offline"), 16),
         }
         if not online:
             owner.go_offline(learner)

@@ -4,6 +4,7 @@ Async, section 3, "Periodic Broadcast by the Learner".
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -173,10 +174,10 @@ class Broadcast(ProtocolKind):
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         # What is drawn for each tick elsewhere is drawn for each query.
-        sources = streams.of_each(len(owners), "delay")
         for owner in owners:
             owner.listens, owner.attends = owner.attends, None
-            owner.delay = self.delay.durations(sources.source(owner.number), 16)
+            source = partial(streams.generator, "owner", owner.number, "delay")
+            owner.delay = self.delay.durations(source, 16)
         learner.kernel.start(self._send(owners, learner))
 
     @override

@@ -4,6 +4,7 @@ Async, section 3, "Request for Update by the Data Owner".
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -200,9 +201,9 @@ class Request(ProtocolKind):
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         if self.retry is not None:
-            sources = streams.of_each(len(owners), "retry")
             for owner in owners:
-                owner.retry = self.retry.durations(sources.source(owner.number), 16)
+                source = partial(streams.generator, "owner", owner.number, "retry")
+                owner.retry = self.retry.durations(source, 16)
 
     @override
     def attempt(self, owner: Owner, learner: Learner) -> Activity:
