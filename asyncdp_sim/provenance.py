@@ -20,12 +20,13 @@ from asyncdp_sim.trace import Trace
 
 VERSIONS = "versions.json"
 """File of a directory without a manifest that says which versions made it."""
-CIRCUMSTANCES = ("versions", "mixed_versions", "git_commit", "cpu_features", "loop")
+CIRCUMSTANCES = ("versions", "mixed_versions", "git_commit", "cpu_features")
 """Keys of a manifest that say what a result was made with, and not what was made."""
 EVIDENCE = "rests_on"
 """Key of a manifest that says what is known of its numbers: more of the same ones in time."""
 LATER = ("warning_fields", EVIDENCE, "loop")
-"""Keys that older manifests lack: words for what other keys and the package say, or the loop."""
+"""Keys that not every version of the package writes, and that no number depends on: what replay
+compares are the others. ``loop``, of older manifests, names the event loop that was used."""
 
 
 def placeless(scenario: Scenario) -> dict[str, Any]:
@@ -116,12 +117,6 @@ def other_versions(said: object) -> dict[str, str]:
         for name in dict.fromkeys((*ours, *theirs))
         if theirs.get(name) != ours.get(name)
     }
-
-
-def loop(traces: Sequence[Trace]) -> str | None:
-    """Return what made all of these traces: "simpy", "compiled", "merged" clocks, or "both"."""
-    made = {trace.loop for trace in traces}
-    return made.pop() if len(made) == 1 else "both"
 
 
 def cpu_features() -> list[str]:

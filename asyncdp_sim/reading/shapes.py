@@ -144,7 +144,7 @@ class KeptOfRun(Kept):
     columns: NotRequired[list[str]]
     owner_names: NotRequired[list[str]]
     constants: NotRequired[dict[str, Number | None]]
-    loop: NotRequired[str | None]
+    loop: NotRequired[str | None]  # of older versions alone
     measured: NotRequired[Machine]
     predictions: NotRequired[list[Expected]]
     rests_on: NotRequired[Grounds]

@@ -4,7 +4,7 @@ import asyncio
 import hmac
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import monotonic
 from typing import Any, cast
 
@@ -277,7 +277,7 @@ class LearnerPeer:
         )
         if [len(paid) for paid in ledgers.values()] != trace.released.tolist():
             raise InvariantError("the owners' ledgers and the trace disagree on what was released")
-        return replace(trace, loop="processes")
+        return trace
 
     def _paid(self, owner: int) -> dict[int, int]:
         return charged(ledger_file(self._order.folder, owner))

@@ -147,8 +147,6 @@ def _circumstances(versions: object, found: Sequence[Difference]) -> Iterator[st
         yield f"at commit {keys['git_commit'].kept}, here {keys['git_commit'].again}"
     if "cpu_features" in keys:
         yield "on a processor with other features"
-    if "loop" in keys:
-        yield f"by the event loop {keys['loop'].kept}, here {keys['loop'].again}"
     if EVIDENCE in keys:
         yield f"when {_OTHER_EVIDENCE}"
     if "mixed_versions" in keys:
@@ -168,8 +166,6 @@ def _circumstances(versions: object, found: Sequence[Difference]) -> Iterator[st
 
 def _made(place: str, differs: Difference) -> str:
     """Return how a part of a sweep was made, from one place of its circumstances."""
-    if place in ("loop", "versions.loop"):
-        return f"by the event loop {differs.kept}, here {differs.again}"
     key, _, name = place.partition(".")
     if key == "versions" and name != "":
         return f"with {name} {differs.kept}, here {differs.again}"

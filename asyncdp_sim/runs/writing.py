@@ -14,7 +14,6 @@ from asyncdp_sim.provenance import (
     described,
     digest,
     git_commit,
-    loop,
     network_digest,
     versions,
 )
@@ -136,7 +135,6 @@ def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
         "versions": versions(),
         "git_commit": git_commit(),
         "cpu_features": cpu_features(),
-        "loop": loop(outcome.traces),
         **({} if outcome.measured is None else {"measured": dict(outcome.measured)}),
         "fingerprints": outcome.fingerprints,
         "predictions": [dict(vars(each)) for each in _predictions(outcome.scenario)],

@@ -145,7 +145,7 @@ def versions_of_traces(into: Folder) -> dict[str, Any]:
         except ValueError:
             made = None
         if isinstance(made, dict):
-            made.pop("loop", None)  # no version: it changes nothing
+            made.pop("loop", None)  # older versions name the event loop here
         found[f"traces/{network}"] = made
     return found
 

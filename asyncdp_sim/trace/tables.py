@@ -43,9 +43,6 @@ class Tables:
         need not: while a slow one lacks answers to update k, others take some to later updates.
     answers_once : bool
         Whether an owner's first answer is its only one, and what it sends later comes of it.
-    loop : str or None
-        What made the tables: the event loop, "simpy", one that is "compiled", or "merged" clocks
-        (they are the same); "both" where several did; None where that is not known.
     occupation : numpy.ndarray or None
         What each owner was at and how many messages it had, where the network was asked to note
         it; columns ``OCCUPATION`` of :mod:`asyncdp_sim.trace.occupation`, read-only.
@@ -65,7 +62,6 @@ class Tables:
     answers_per_update: int | None = 1
     in_order: bool = True
     answers_once: bool = False
-    loop: str | None = "simpy"
     occupation: npt.NDArray[np.void] | None = None
 
     @cached_property

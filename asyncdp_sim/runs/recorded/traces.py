@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.columns import Columns, arrow_array, arrow_texts, from_arrow, update_columns
 from asyncdp_sim.errors import Fault, ResultError
-from asyncdp_sim.on_disk import file_bytes, from_json
-from asyncdp_sim.provenance import VERSIONS, loop, versions
+from asyncdp_sim.provenance import VERSIONS, versions
 from asyncdp_sim.reading import read_parquet
 from asyncdp_sim.result import Writer
 from asyncdp_sim.scenario import Participants
@@ -56,7 +55,7 @@ def write_traces(
             if all(trace.occupation is not None for trace in traces):
                 told = owners.numbered(_joined("occupation", traces))
                 writer.table(_OCCUPATION, told, metadata)
-        writer.json(VERSIONS, {**versions(), "loop": loop(traces)})
+        writer.json(VERSIONS, versions())
         writer.table("updates.parquet", owners.numbered(update_columns(traces, numbers)), metadata)
 
 
@@ -76,7 +75,6 @@ def read_traces(directory: Path, owners: Participants) -> tuple[Trace, ...]:
 
 
 def _read(directory: Path, owners: Participants) -> tuple[Trace, ...]:
-    simulated_by = _loop(directory)
     runs = read_parquet(directory / "runs.parquet").to_pylist()
     exchanges = _parts(directory / "exchanges.parquet", EXCHANGES, len(runs), owners)
     accounts = _parts(directory / "owners.parquet", OWNERS, len(runs), owners)
@@ -91,20 +89,10 @@ def _read(directory: Path, owners: Participants) -> tuple[Trace, ...]:
             events=None,
             ending=Ending[said["ending"]],
             update_ticks=np.array(said["update_ticks"], dtype=np.int64),
-            loop=simulated_by,
             **{name: said[name] for name in (*_ONE_EACH, _ONCE) if name in said},
         )
         for said, asked, known, occupied in zip(runs, exchanges, accounts, told, strict=True)
     )
-
-
-def _loop(directory: Path) -> str | None:
-    """Return which event loop made the traces; None where their versions do not say."""
-    try:
-        made = from_json(file_bytes(directory / VERSIONS))
-    except (OSError, ValueError):
-        return None
-    return made.get("loop") if isinstance(made, dict) else None
 
 
 def _runs(traces: Sequence[Trace]) -> Columns:
