@@ -1031,13 +1031,6 @@ MUTANTS = (
         ("tests/ordering/test_locked_loop.py",),
     ),
     Mutant(
-        "asyncdp_sim/threads.py",
-        "        for piece in turns:\n            work(piece)",
-        "        for piece in pieces:\n            work(piece)",
-        "each thread does all pieces of work",
-        ("tests/unit/test_threads.py",),
-    ),
-    Mutant(
         "asyncdp_sim/runs/scored.py",
         "hidden = (privacy.bounded, privacy.norm, privacy.clip_bound)",
         "hidden = (privacy.norm,)",
