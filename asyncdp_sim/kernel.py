@@ -6,14 +6,16 @@ a tick has ended before anything starts at that tick.
 
 from collections.abc import Callable, Generator, Iterator
 from enum import IntEnum
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from operator import index
+from types import BuiltinMethodType
 from typing import Any, TypeVar, cast
 
 import numpy as np
 import simpy
-from simpy.events import Event, Timeout
+from simpy.events import Event
 from typing_extensions import override
 
 from asyncdp_sim.units import LAST_TICK
@@ -30,9 +32,10 @@ Activity = Waiting[None]
 """What a process runs."""
 NOTHING: Activity = (wait for wait in cast("tuple[Wait, ...]", ()))
 """An activity that is over before it begins."""
+Send = Callable[[None], Wait]
+"""The ``send`` of an activity, which stands in the queue where SimPy has an event."""
 OfEvents = Generator[Event, None, _T]
 """A part of a process that SimPy's own may run as well: it yields events alone."""
-Resume = Callable[[Any], Any]
 
 
 class Priority(IntEnum):
@@ -139,12 +142,7 @@ class Kernel(simpy.Environment):
 
     @override
     def schedule(self, event: Event, priority: Any = Priority.SIMPY_NORMAL, delay: Any = 0) -> None:
-        """Let an event happen ``delay`` ticks from now."""
-        queue: list[Any] = self._queue
-        heappush(queue, (self.tick + delay, priority, next(self._eid), self._happen, event))
-
-    def timeout(self, delay: Any = 0, value: Any = None) -> Timeout:
-        """Return SimPy's event that happens ``delay`` ticks from now.
+        """Let an event happen ``delay`` ticks from now.
 
         Raises
         ------
@@ -152,13 +150,14 @@ class Kernel(simpy.Environment):
             If that is no whole number, as of time units: :func:`~asyncdp_sim.units.to_ticks`.
         """
         try:
-            ticks = index(delay)
+            tick = self.tick + index(delay)
         except TypeError:
             raise TypeError(
-                f"timeout: given {delay!r}; allowed is a whole number of ticks: "
-                f"env.timeout(to_ticks({delay!r})) waits {delay!r} time units"
+                f"given a delay of {delay!r}; allowed is a whole number of ticks: "
+                f"to_ticks({delay!r}) is {delay!r} time units"
             ) from None
-        return Timeout(self, ticks, value)
+        queue: list[Any] = self._queue
+        heappush(queue, (tick, priority, next(self._eid), event))
 
     def start(self, activity: Activity) -> None:
         """Run an activity now, up to its first event; its events carry it on from there.
@@ -169,17 +168,35 @@ class Kernel(simpy.Environment):
         if target is not None:
             self._await(target, activity.send)
 
-    def _await(self, target: Wait, resume: Resume) -> None:
-        """Go on when what an activity waits for happens."""
+    def _await(self, target: Wait, send: Send) -> None:
+        """Continue an activity when what it waits for happens."""
         if isinstance(target, tuple):
             tick, priority = target
-            queue: Any = self._queue
-            heappush(queue, (tick, priority, next(self._eid), resume, None))
+            queue: list[Any] = self._queue
+            heappush(queue, (tick, priority, next(self._eid), send))
         else:
-            target.callbacks.append(resume)
+            target.callbacks.append(partial(self._continue, send))
+
+    def _continue(self, send: Send, _: object = None) -> None:
+        """Run an activity up to what it waits for next."""
+        try:
+            target = send(None)
+        except StopIteration:  # an activity that has done its work
+            return
+        self._await(target, send)
+
+    @override
+    def step(self) -> None:
+        """Process the next event, or continue the activity whose turn is next."""
+        queue: list[Any] = self._queue
+        if len(queue) > 0 and type(queue[0][3]) is BuiltinMethodType:
+            self.tick, _, _, send = heappop(queue)
+            self._continue(send)
+        else:
+            super().step()
 
     def stop(self) -> None:
-        """End the run after the event that is being processed."""
+        """End :meth:`run_before` after the event that is being processed."""
         self._stopped = True
         self._horizon = self.tick
 
@@ -190,33 +207,25 @@ class Kernel(simpy.Environment):
         """
         queue: list[Any] = self._queue
         number = self._eid
+        happen = super().step
         if not self._stopped:
             self._horizon = horizon
         while len(queue) > 0 and queue[0][0] < self._horizon:
-            self.tick, _, _, resume, value = heappop(queue)
+            self.tick, _, _, send = queue[0]
+            if type(send) is not BuiltinMethodType:
+                happen()
+                continue
+            heappop(queue)
             try:
-                target = resume(value)
+                target = send(None)
             except StopIteration:  # an activity that has done its work
                 continue
             if type(target) is tuple:  # as _await does, which here would take as long again
                 tick, priority = target
-                heappush(queue, (tick, priority, next(number), resume, None))
-            elif target is not None:
-                target.callbacks.append(resume)
+                heappush(queue, (tick, priority, next(number), send))
+            else:
+                target.callbacks.append(partial(self._continue, send))
         return self._stopped
-
-    def _happen(self, event: Any) -> None:
-        """Call back whoever waits for an event."""
-        callbacks, event.callbacks = event.callbacks, None
-        for callback in callbacks:
-            try:
-                target = callback(event)
-            except StopIteration:  # an activity that has done its work
-                continue
-            if target is not None:  # one that waits for what comes next
-                self._await(target, callback)
-        if not event._ok and not hasattr(event, "_defused"):
-            raise event._value
 
 
 def _shuffled(ties: np.random.Generator) -> Iterator[int]:

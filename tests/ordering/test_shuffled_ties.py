@@ -7,6 +7,7 @@ from itertools import zip_longest
 
 import numpy as np
 import pytest
+import simpy.core
 
 from asyncdp_sim import kernel
 from asyncdp_sim.kernel import Priority
@@ -227,7 +228,8 @@ class Log:
             recorder.event = note
 
         patch.setattr(kernel, "heappush", put)
-        patch.setattr(kernel, "heappop", take)
+        for module in (kernel, simpy.core):
+            patch.setattr(module, "heappop", take)
         patch.setattr(EventRecorder, "__init__", listen)
 
 
