@@ -47,6 +47,7 @@ NOT_OF_A_KIND = {
     "own_table": "forecasts from public rows beside runs, on two real tables",
     "reasons": "reasons for no prediction",
     "sentences": "doubts of forecasts",
+    "simpy": "SimPy's own tests, on the kernel",
     "spread": "all scores together",
 }
 """Files of ``tests/verification`` by name, and what they are about instead."""
