@@ -1,21 +1,24 @@
-"""``python -m tests.fingerprints -o FILE`` records the bits of every entry of the catalogue.
+"""``python -m tests.fingerprints -o FILE`` records the bits of the catalogue and of all kinds.
 
 ``python -m tests.fingerprints --against FILE`` compares them with such a file and lists every
-difference. A line of a file is a cell of an entry, in layers, so that a difference says what it is
-a difference of. Bits are compared on one machine with one set of libraries. Exit 0 done, 1 some
+difference; ``--only catalogue`` and ``--only kinds`` do a part. A line of a file is a cell of an
+entry, or a small scenario around a member of a family, in layers, so that a difference says what it
+is a difference of. Bits are compared on one machine with one set of libraries. Exit 0 done, 1 some
 differ, 2 wrong arguments.
 """
 
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from scenarios.catalogue import catalogue
 from tests.fingerprints.fingerprint import Fingerprint, cells, recorded
+from tests.fingerprints.kinds import all_kinds
 
+PARTS = ("catalogue", "kinds")
 Fingerprints = dict[str, Fingerprint]
 
 
@@ -26,25 +29,39 @@ def main(arguments: list[str] | None = None) -> int:
     what.add_argument("-o", type=Path, metavar="FILE", help="write all fingerprints here")
     what.add_argument("--against", type=Path, metavar="FILE", help="compare all with these")
     parser.add_argument("--workers", type=int, default=2, help="processes; changes no bit")
+    parser.add_argument("--only", choices=PARTS, help="a part of them")
     asked = parser.parse_args(arguments)
+    parts = PARTS if asked.only is None else (asked.only,)
     before = None if asked.against is None else json.loads(asked.against.read_text("utf-8"))
-    found = taken(asked.workers)
+    found = taken(asked.workers, parts)
     refused = sum("refused" in each for each in found.values())
-    print(f"{len(catalogue())} entries, {len(found)} cells, {refused} of them refused")
+    print(f"{len(found)} fingerprints, {refused} of them refused")
     if before is None:
         asked.o.write_text(as_text(found), encoding="utf-8")
         return 0
-    told = list(differences(before, found))
+    wanted = {key: each for key, each in before.items() if part_of(key) in parts}
+    told = list(differences(wanted, found))
     print(*told, f"{len(told)} differences", sep="\n")
     return int(len(told) > 0)
 
 
-def taken(workers: int) -> Fingerprints:
-    """Return the fingerprints of all entries, by entry and cell."""
-    chosen = [(entry.name, cell) for entry in catalogue() for cell in cells(entry.name)]
+def taken(workers: int, parts: Sequence[str] = PARTS) -> Fingerprints:
+    """Return the fingerprints of all entries, by entry and cell, and of all kinds."""
+    names = [entry.name for entry in catalogue()] if "catalogue" in parts else []
+    chosen = [(name, cell) for name in names for cell in cells(name)]
     with ProcessPoolExecutor(workers) as pool:
-        found = list(pool.map(recorded, *zip(*chosen, strict=True)))
-    return {f"{name} {cell:04d}": each for (name, cell), each in zip(chosen, found, strict=True)}
+        kinds = pool.submit(all_kinds) if "kinds" in parts else None
+        found = [pool.submit(recorded, name, cell) for name, cell in chosen]
+        by_cell = {
+            f"{name} {cell:04d}": each.result()
+            for (name, cell), each in zip(chosen, found, strict=True)
+        }
+        return by_cell | ({} if kinds is None else kinds.result())
+
+
+def part_of(key: str) -> str:
+    """Return which part a line of a file is of."""
+    return "kinds" if key.startswith("kind ") else "catalogue"
 
 
 def as_text(found: Fingerprints) -> str:

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from threadpoolctl import threadpool_limits
 
+from asyncdp_sim.errors import InputError
 from asyncdp_sim.forecasts.exact.moment_forecast import moment_forecast
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs import run, write
@@ -90,11 +91,11 @@ def fingerprint(scenario: Scenario) -> Fingerprint:
         return of_run(scenario) | {"forecast": of_forecast(scenario)}
 
 
-def of_run(scenario: Scenario) -> Fingerprint:
-    """Return the digests of what a run writes, every event included."""
+def of_run(scenario: Scenario, *, events: bool = True) -> Fingerprint:
+    """Return the digests of what a run writes, every event included if asked."""
     with TemporaryDirectory() as temporary:
         directory = Path(temporary) / "result"
-        write(run(scenario, events=True), directory)
+        write(run(scenario, events=events), directory)
         manifest = json.loads((directory / "manifest.json").read_bytes())
         tables = of_tables(directory)
     predicted = {each["quantity"]: each["value"] for each in manifest["predictions"]}
@@ -130,10 +131,16 @@ def layer(table: str, column: str) -> str:
 
 
 def of_forecast(scenario: Scenario) -> str:
-    """Return the digest of the forecast by moments, or "none": one by training takes long."""
+    """Return the digest of the forecast by moments, or "none": one by training takes long.
+
+    It is none as well where nothing like the scenario has moments, or no public rows to forecast.
+    """
     if scenario.owners.count > MANY:
         return "none"
-    found = moment_forecast(population(linear(scenario), None, private=False))
+    try:
+        found = moment_forecast(population(linear(scenario), None, private=False))
+    except InputError:
+        return "none"
     return "none" if isinstance(found, list) else of_text(numbers([*asdict(found).values()]))
 
 

@@ -6,8 +6,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from scenarios.catalogue import catalogue
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import kind_of, members, parse
+from tests.conformance.members import FAMILIES, FORMS
 from tests.fingerprints import __main__ as command
+from tests.fingerprints import kinds
 from tests.fingerprints.fingerprint import CELLS, cells, fingerprint, of_tables, recorded
 from tests.reproducibility.runs import scenario, written
 
@@ -88,7 +92,7 @@ def test_the_command_lists_every_difference(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     taken = {"b 0000": {"order": "1", "time": "2"}, "a 0001": {"refused": "no such table"}}
-    monkeypatch.setattr(command, "taken", lambda _: taken)
+    monkeypatch.setattr(command, "taken", lambda *_: taken)
     file = tmp_path / "before.json"
     assert command.main(["-o", str(file)]) == 0
     assert [line[:8] for line in file.read_text("utf-8").splitlines()[1:3]] == [
@@ -97,7 +101,7 @@ def test_the_command_lists_every_difference(
     ]
     assert command.main(["--against", str(file)]) == 0
     said = capsys.readouterr().out
-    assert f"{len(catalogue())} entries, 2 cells, 1 of them refused" in said
+    assert "2 fingerprints, 1 of them refused" in said
     taken = {"b 0000": {"order": "1", "time": "3"}, "c 0000": {"order": "4"}}
     assert command.main(["--against", str(file)]) == 1
     assert capsys.readouterr().out.splitlines()[1:] == [
@@ -106,3 +110,35 @@ def test_the_command_lists_every_difference(
         "c 0000: order was absent, is 4",
         "3 differences",
     ]
+    assert command.main(["--against", str(file), "--only", "kinds"]) == 1
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "b 0000: order was absent, is 1",
+        "b 0000: time was absent, is 3",
+        "c 0000: order was absent, is 4",
+        "3 differences",
+    ]
+
+
+def test_every_member_of_every_family_has_a_scenario_that_runs(tmp_path: Path) -> None:
+    found: dict[str, list[bool]] = {}
+    for key, raw in kinds.scenarios(tmp_path):
+        try:
+            parse(Scenario, raw)
+        except SpecError:
+            runs = False
+        else:
+            runs = True
+        found.setdefault(key.rsplit(" ", 1)[0], []).append(runs)
+    every = {f"kind {f} {kind_of(m)}" for f, u in (FAMILIES | FORMS).items() for m in members(u)}
+    assert found.keys() == every
+    assert [member for member, runs in found.items() if not any(runs)] == []
+
+
+@pytest.mark.parametrize("key", ["kind data table 3", "kind observer aggregate 1"])
+def test_a_kind_has_one_fingerprint_and_its_run_without_events_one_besides(
+    key: str, tmp_path: Path
+) -> None:
+    raw = dict(kinds.scenarios(tmp_path))[key]
+    found = kinds.recorded(raw, tmp_path)
+    assert set(found) == ALL | {"without events"}
+    assert kinds.recorded(raw, tmp_path) == found

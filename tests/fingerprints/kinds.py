@@ -1,0 +1,302 @@
+"""Small scenarios around each example of each member of every family, and their fingerprints.
+
+They take the same few owners, updates and records. What a member needs besides, such as a protocol
+that an algorithm runs on, stands beside it here. Their runs are digested twice, with every event
+and without: a network may be simulated in another way where no event is kept.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from asyncdp_sim.learning.algorithms import Algorithm
+from asyncdp_sim.network.protocols import Protocol
+from asyncdp_sim.scenario import Scenario, parse
+from asyncdp_sim.spec import kind_of, members
+from tests.conformance import test_observers
+from tests.conformance.members import FAMILIES, FORMS, examples
+from tests.fingerprints.fingerprint import Fingerprint, fingerprint, of_run, of_text
+
+Raw = dict[str, Any]
+Around = Callable[[Any, Path], Iterator[Raw]]
+
+CLOCK: Raw = {"kind": "poisson", "rate": [1.0, 2.0, 0.5]}
+CLIP: Raw = {"kind": "clip", "bound": 2.0}
+DECLARED: Raw = {"kind": "declared", "bound": 5.0}
+DOMAIN: Raw = {"kind": "domain", "row_norm": 1.0, "target_max": 2.0}
+GAUSSIAN: Raw = {"mechanism": "gaussian", "delta": 1e-5}
+NOT_PRIVATE: Raw = {"mechanism": "none", "epsilon": None, "sensitivity": None}
+DISPATCH: Raw = {
+    "protocol": {"kind": "dispatch", "tasks": 3},
+    "algorithm": {"kind": "fedasync", "step": 0.5, "mixing": 0.9},
+}
+BASE: Raw = {
+    "schema": 1,
+    "id": "kinds",
+    "run": {"seed": 5, "updates": 30, "until": 60.0, "replicates": 2, "record_every": 10},
+    "owners": {"count": 3, "records": [30, 20, 25]},
+    "data": {"kind": "gaussian", "features": 2, "condition": 3.0},
+    "model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 2.0},
+    "clock": CLOCK,
+    "latency": {"query": {"kind": "exponential", "mean": 0.05}},
+    "compute": {"kind": "exponential", "mean": 0.2},
+    "algorithm": {"kind": "async-gossip", "rho": 40.0},
+    "privacy": {"epsilon": [1.0, 3.0, 5.0], "sensitivity": CLIP},
+}
+MERGED = ("run", "owners", "privacy")
+"""Sections of which a change keeps the other fields."""
+ROWS, PUBLIC_ROWS = 939, 9
+LETTERS, MONTHS = "abc", ("Jan", "Feb", "Mar")
+
+
+def scenarios(folder: Path) -> Iterator[tuple[str, Raw]]:
+    """Yield scenarios by family, member and number; their files are written into a folder."""
+    for family, union in (FAMILIES | FORMS).items():
+        numbers: dict[str, int] = {}
+        for spec in examples(union):
+            kind = kind_of(type(spec))
+            for changes in AROUND[family](spec, folder):
+                number = numbers[kind] = numbers.get(kind, -1) + 1
+                kept = {name: BASE[name] | changes.get(name, {}) for name in MERGED}
+                whole = (BASE | changes | kept).items()
+                said = {name: table for name, table in whole if table is not None}
+                yield f"kind {family} {kind} {number}", said
+
+
+def all_kinds() -> dict[str, Fingerprint]:
+    """Return the fingerprints of all members of all families."""
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        return {key: recorded(raw, folder) for key, raw in scenarios(folder)}
+
+
+def recorded(raw: Raw, folder: Path) -> Fingerprint:
+    """Return a scenario's digests, or under ``refused`` why it does not run."""
+    try:
+        scenario = parse(Scenario, raw)
+        with threadpool_limits(1):
+            without = of_text(of_run(scenario, events=False))
+        return fingerprint(scenario) | {"without events": without}
+    except Exception as error:  # the other members are compared all the same
+        return {"refused": f"{type(error).__name__}: {error}".replace(f"{folder}/", "")}
+
+
+def _learning(algorithm: Any, protocol: Any, bound: Raw | None = None) -> Raw:
+    """Return what an algorithm needs on a protocol that it runs on."""
+    privacy: Raw = {} if bound is None else {"sensitivity": bound}
+    if algorithm.obfuscates or algorithm.sample is not None:  # no ε is known of its answers
+        privacy = NOT_PRIVATE
+    elif algorithm.answers_once or not algorithm.looks_at_models:
+        privacy |= {"budget": {"kind": "per-owner-cap", "answers": 1}}
+    if not algorithm.looks_at_models and not algorithm.answers_once:
+        privacy |= {"sensitivity": DOMAIN}
+    clock = None if protocol.update_of in ("pair", "servers") else CLOCK
+    return {"algorithm": algorithm, "protocol": protocol, "clock": clock, "privacy": privacy}
+
+
+def _section(name: str) -> Around:
+    return lambda spec, _: iter([{name: spec}])
+
+
+def _law(spec: Any, _: Path) -> Iterator[Raw]:
+    yield {"compute": spec, "latency": {"answer": spec}}
+
+
+def _clock(spec: Any, _: Path) -> Iterator[Raw]:
+    """Yield an example, the same of exchanges that take no time, and of owners as a crowd."""
+    changes: Raw = {"clock": spec, "protocol": {"kind": "push" if spec.saturated else "request"}}
+    yield changes
+    if not spec.saturated:
+        yield changes | {"latency": None, "compute": None}
+    if "population" in type(spec).model_fields:
+        yield changes | {"clock": spec.model_copy(update={"population": "superposed"})}
+
+
+def _loss(spec: Any, _: Path) -> Iterator[Raw]:
+    loss = getattr(spec, "probability", spec)
+    yield {"channel": {"kind": "ideal", "loss": loss, "loss_query": loss}}
+
+
+def _protocol(spec: Any, _: Path) -> Iterator[Raw]:
+    yield _learning(next(each for each in examples(Algorithm) if each.faults(spec) == []), spec)
+
+
+def _policy(spec: Any, _: Path) -> Iterator[Raw]:
+    yield DISPATCH | {"protocol": {"kind": "dispatch", "tasks": 3, "policy": spec}}
+
+
+def _graph(spec: Any, _: Path) -> Iterator[Raw]:
+    algorithm = {"kind": "gossip-graph", "rho": 20.0}
+    yield {"protocol": {"kind": "gossip", "graph": spec}, "clock": None, "algorithm": algorithm}
+
+
+def _algorithm(spec: Any, _: Path) -> Iterator[Raw]:
+    """Yield an example on the first of each protocol that it runs on, with bounds that it has."""
+    one = spec.gradients_per_answer > 1 or spec.obfuscates or spec.sample is not None
+    one = one or not spec.looks_at_models
+    for protocol in (each.examples()[0] for each in members(Protocol)):
+        if spec.runs_on(protocol):
+            for bound in (CLIP,) if one else (CLIP, DECLARED):
+                yield _learning(spec, protocol, bound)
+
+
+def _trigger(spec: Any, _: Path) -> Iterator[Raw]:
+    yield {"trigger": spec, "run": {"learning": "live"}}
+
+
+def _model(spec: Any, _: Path) -> Iterator[Raw]:
+    initial = "uniform" if spec.kind == "mlp" else "zeros"
+    data, rounds = {**BASE["data"], "labels": spec.classifies}, {"kind": "rounds"}
+    stepped = {"kind": "parameter-server", "step": 0.5, "initial": initial}
+    yield {"model": spec, "data": data, "protocol": rounds, "algorithm": stepped}
+    if spec.kind != "mlp":
+        yield {"model": spec, "data": data}
+
+
+def _acceptance(spec: Any, _: Path) -> Iterator[Raw]:
+    yield {"acceptance": spec, "privacy": GAUSSIAN}
+
+
+def _accountant(spec: Any, _: Path) -> Iterator[Raw]:
+    for privacy in (GAUSSIAN, {"delta": 1e-5}):
+        yield {"privacy": privacy | {"accountant": spec}}
+
+
+def _budget(spec: Any, _: Path) -> Iterator[Raw]:
+    yield (DISPATCH if spec.of_asked else {}) | {"privacy": {"budget": spec}}
+
+
+def _mechanism(spec: Any, _: Path) -> Iterator[Raw]:
+    delta = {"delta": 1e-5} if spec.needs_delta else {}
+    yield {"privacy": (NOT_PRIVATE if spec.exact else delta) | {"mechanism": spec}}
+
+
+def _sensitivity(spec: Any, _: Path) -> Iterator[Raw]:
+    yield {"privacy": (GAUSSIAN if spec.norm == "l2" else {}) | {"sensitivity": spec}}
+
+
+def _observer(spec: Any, _: Path) -> Iterator[Raw]:
+    yield test_observers.scenario(spec).plain()
+
+
+def _data(spec: Any, folder: Path) -> Iterator[Raw]:
+    """Yield an example with its files in a folder; a table is written, real ones are not there."""
+    changes: Raw = {"owners": {"records": None}} if spec.says_records else {}
+    places = {}
+    if spec.kind == "table":
+        form: Raw = {"sep": spec.separator or ",", "decimal": spec.decimal or "."}
+        columns = ["x", "z", "w", "who", "y"]
+        if spec.public_records == 0:  # each column is a feature
+            columns.remove("w")
+        places["path"] = _table(folder, columns, **form)
+        if spec.public_path is not None:
+            places["public_path"] = _table(folder, columns, PUBLIC_ROWS, **form)
+        places["stand_in"] = _with_file(spec.stand_in, folder)
+    elif getattr(spec, "path", None) is not None:
+        places["path"] = str(folder / spec.path)
+    if spec.kind == "gaussian" and spec.labels:
+        changes["model"] = {"kind": "logistic", "regularisation": 0.1}
+    yield changes | {"data": spec.model_copy(update=places)}
+
+
+def _table(folder: Path, columns: list[str], count: int = ROWS, **form: Any) -> str:
+    """Write a table of owners' records; of each column, cells do not depend on the others."""
+    n = np.arange(count)
+    z, w = np.random.default_rng(3).integers(100, size=(2, ROWS))[:, :count]
+    cells: dict[str, Any] = {"x": [LETTERS[i] for i in n % 5 % 3], "z": z, "w": w / 10}
+    cells["who"] = [LETTERS[i] for i in n % 3]
+    cells["money"] = [f"$ {each}.5" for each in z]
+    cells["day"] = [f"2020-05-{each % 28 + 1:02d}" for each in z]
+    cells["month"] = [f"{MONTHS[each % 3]}-20{each % 9 + 10}" for each in z]
+    cells["y"] = z / 10 + n % 5 % 3
+    file = folder / f"{'-'.join(columns)} {count}{form.get('sep', ',')}.csv"
+    pd.DataFrame(cells)[columns].to_csv(file, index=False, **form)
+    return str(file)
+
+
+def _with_file(stand_in: Any, folder: Path) -> Any:
+    """Return a stand-in with its file in a folder, which is written."""
+    name = getattr(stand_in, "path", None)
+    if name is None:
+        return stand_in
+    return stand_in.model_copy(update={"path": _released(folder, name)})
+
+
+def _released(folder: Path, name: str) -> str:
+    """Write released second moments of two features and a target, in the format of the name."""
+    file, moments = folder / name, [[1.0, 0.2, 0.5], [0.2, 0.5, 0.1], [0.5, 0.1, 1.5]]
+    entry = {"records": 75, "deviation": 0.05, "moments": moments}
+    said: Raw = {"schema": 1, "features": 2, "bound": 3.0, "norm": "l2", "law": "laplace"}
+    said |= {"epsilon": 2.0, "owners": [entry]}
+    if file.suffix == ".json":
+        file.write_text(json.dumps(said), encoding="utf-8")
+    else:
+        lines = [f"{key} = {json.dumps(value)}" for key, value in said.items() if key != "owners"]
+        lines += ["[[owners]]", *(f"{key} = {json.dumps(value)}" for key, value in entry.items())]
+        file.write_text("\n".join(lines), encoding="utf-8")
+    return str(file)
+
+
+def _of_table(folder: Path, cells: list[str], **fields: Any) -> Raw:
+    """Return the section of a table with the fields that matter."""
+    data = {"kind": "table", "path": _table(folder, cells), "target": "y", "features": 2}
+    return {"data": data | {"public_records": PUBLIC_ROWS} | fields}
+
+
+def _split(spec: Any, folder: Path) -> Iterator[Raw]:
+    says = spec.of_column is not None or spec.by_target
+    changes: Raw = {"owners": {"records": None}} if says else {}
+    yield changes | _of_table(folder, ["x", "z", "w", "who", "y"], split=spec)
+
+
+def _stand_in(spec: Any, folder: Path) -> Iterator[Raw]:
+    asked = {"stand_in": _with_file(spec, folder), "from_stand_in": True}
+    yield _of_table(folder, ["z", "w", "y"], **asked)
+
+
+def _preprocessing(spec: Any, folder: Path) -> Iterator[Raw]:
+    yield _of_table(folder, ["z", "w", "y"], preprocessing=spec)
+
+
+def _encoding(spec: Any, folder: Path) -> Iterator[Raw]:
+    usual = {"number": "z", "money": "money", "date": "day", "drop": "month"}
+    column = usual.get(spec.kind, "x")
+    if getattr(spec, "format", None) is not None:
+        column = "month"
+    cells = ["x", "z", "w", "money", "day", "month", "y"]
+    yield _of_table(folder, cells, columns={column: spec})
+
+
+AROUND: dict[str, Around] = {
+    "data": _data,
+    "split": _split,
+    "stand-in": _stand_in,
+    "preprocessing": _preprocessing,
+    "encoding": _encoding,
+    "law": _law,
+    "clock": _clock,
+    "availability": _section("availability"),
+    "channel": _section("channel"),
+    "packet loss": _loss,
+    "protocol": _protocol,
+    "policy": _policy,
+    "graph": _graph,
+    "topology": _section("topology"),
+    "algorithm": _algorithm,
+    "adversary": _section("adversary"),
+    "acceptance": _acceptance,
+    "trigger": _trigger,
+    "model": _model,
+    "accountant": _accountant,
+    "budget": _budget,
+    "mechanism": _mechanism,
+    "sensitivity": _sensitivity,
+    "observer": _observer,
+}
+"""From each family to the scenarios around an example of it, as changes of the base."""
