@@ -1,0 +1,46 @@
+"""Results of version 0.1.0 whose kinds and event loops came to go: they are still opened.
+
+A directory of ``old_results`` is named by its mechanism, channel or algorithm, or by the event loop
+that its manifest names.
+"""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import asyncdp_sim as ad
+from tests.cli.command import Command
+
+OLD = sorted((Path(__file__).parent / "old_results").iterdir())
+EACH = pytest.mark.parametrize("old", OLD, ids=lambda old: old.name)
+
+
+@pytest.fixture
+def result(old: Path, tmp_path: Path) -> Path:
+    """Give a copy of an old result, in which files may be written."""
+    return Path(shutil.copytree(old, tmp_path / old.name))
+
+
+@EACH
+def test_it_is_reported_plotted_and_compared(command: Command, result: Path) -> None:
+    command.done("report", result)
+    page = (result / "report.html").read_text(encoding="utf-8")
+    assert result.name in page
+    command.done("plot", result)
+    assert len(list((result / "figures").iterdir())) > 0
+    others = [each for each in OLD if each.name != result.name]
+    said = command.done("compare", result, *others).out
+    assert [each.name for each in others if f"{each.name} against {result.name}" not in said] == []
+
+
+@EACH
+def test_it_is_read_from_python(result: Path) -> None:
+    found = ad.open(result)
+    assert isinstance(found, ad.Result)
+    assert found.updates["k"].tolist() == [1, 2, 3, 4, 5, 6]
+    assert found.curve["k"].tolist() == [0, 1, 2, 3, 4, 5, 6]
+    assert found.owners["updates"].sum() == 6
+    assert found.plot.convergence().get_xlabel() == "update $k$"
+    assert result.name in found._repr_html_()
+    assert "psi_final" in ad.compare(found, *OLD).to_frame()["figure"].tolist()
