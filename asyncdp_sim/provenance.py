@@ -20,11 +20,11 @@ from asyncdp_sim.trace import Trace
 
 VERSIONS = "versions.json"
 """File of a directory without a manifest that says which versions made it."""
-CIRCUMSTANCES = ("versions", "mixed_versions", "git_commit", "cpu_features")
+CIRCUMSTANCES = ("versions", "mixed_versions", "git_commit", "cpu_features", "blas_kernel")
 """Keys of a manifest that say what a result was made with, and not what was made."""
 EVIDENCE = "rests_on"
 """Key of a manifest that says what is known of its numbers: more of the same ones in time."""
-LATER = ("warning_fields", EVIDENCE, "loop")
+LATER = ("warning_fields", EVIDENCE, "loop", "blas_kernel")
 """Keys that not every version of the package writes, and that no number depends on: what replay
 compares are the others. ``loop``, of older manifests, names the event loop that was used."""
 
@@ -123,6 +123,23 @@ def cpu_features() -> list[str]:
     """Return the processor features that NumPy uses, sorted."""
     found = np.show_config(mode="dicts")["SIMD Extensions"]
     return sorted({*found.get("baseline", []), *found.get("found", [])})
+
+
+@cache
+def blas_kernel() -> str | None:
+    """Return the kernel that NumPy's BLAS has chosen for this processor, such as "SkylakeX".
+
+    None where it does not name one. Another kernel adds in another order, so that the last digits
+    of models differ.
+    """
+    from threadpoolctl import threadpool_info
+
+    numpy = Path(np.__file__).parent
+    found = [each for each in threadpool_info() if each["user_api"] == "blas"]
+    beside = (numpy, numpy.with_name("numpy.libs"))  # SciPy has a BLAS of its own
+    own = [each for each in found if not {*beside}.isdisjoint(Path(each["filepath"]).parents)]
+    named: str | None = (own or found or [{}])[0].get("architecture")
+    return named
 
 
 @cache

@@ -49,6 +49,7 @@ class Kept(TypedDict):
     warning_fields: NotRequired[list[dict[str, Any]]]
     git_commit: NotRequired[str | None]
     cpu_features: NotRequired[list[str]]
+    blas_kernel: NotRequired[str | None]
     label: NotRequired[str]
 
 

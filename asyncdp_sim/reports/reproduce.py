@@ -36,6 +36,7 @@ def reproduction(name: str, manifest: Mapping[str, Any]) -> Reproduction:
         ReproduceLine(
             "processor features", ", ".join(manifest.get("cpu_features", [])) or "not known"
         ),
+        ReproduceLine("BLAS kernel", str(manifest.get("blas_kernel") or "not known")),
     ]
     prints = manifest["fingerprints"]
     layers = () if swept else tuple(ReproduceLine(str(k), str(v)) for k, v in prints.items())

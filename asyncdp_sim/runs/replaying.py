@@ -147,6 +147,8 @@ def _circumstances(versions: object, found: Sequence[Difference]) -> Iterator[st
         yield f"at commit {keys['git_commit'].kept}, here {keys['git_commit'].again}"
     if "cpu_features" in keys:
         yield "on a processor with other features"
+    if "blas_kernel" in keys:
+        yield _with_kernel(keys["blas_kernel"])
     if EVIDENCE in keys:
         yield f"when {_OTHER_EVIDENCE}"
     if "mixed_versions" in keys:
@@ -169,11 +171,17 @@ def _made(place: str, differs: Difference) -> str:
     key, _, name = place.partition(".")
     if key == "versions" and name != "":
         return f"with {name} {differs.kept}, here {differs.again}"
+    if key == "blas_kernel":
+        return _with_kernel(differs)
     if key == EVIDENCE:
         return f"when {_OTHER_EVIDENCE}"
     if key == "git_commit":
         return f"at commit {differs.kept}, here {differs.again}"
     return "by other versions, or elsewhere"
+
+
+def _with_kernel(differs: Difference) -> str:
+    return f"with BLAS kernel {differs.kept}, here {differs.again}"
 
 
 def _fields(raw: Raw) -> dict[str, str]:

@@ -10,6 +10,7 @@ from asyncdp_sim.measures.energy_figures import energy_predictions
 from asyncdp_sim.privacy.accountants.spending import spending_columns
 from asyncdp_sim.privacy.label import Label, label
 from asyncdp_sim.provenance import (
+    blas_kernel,
     cpu_features,
     described,
     digest,
@@ -135,6 +136,7 @@ def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
         "versions": versions(),
         "git_commit": git_commit(),
         "cpu_features": cpu_features(),
+        "blas_kernel": blas_kernel(),
         **({} if outcome.measured is None else {"measured": dict(outcome.measured)}),
         "fingerprints": outcome.fingerprints,
         "predictions": [dict(vars(each)) for each in _predictions(outcome.scenario)],

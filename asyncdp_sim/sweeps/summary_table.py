@@ -10,7 +10,7 @@ import numpy as np
 from asyncdp_sim.columns import README, arrow_texts, readme, tables
 from asyncdp_sim.notices import revived
 from asyncdp_sim.privacy.label import label
-from asyncdp_sim.provenance import cpu_features, digest, git_commit, versions
+from asyncdp_sim.provenance import blas_kernel, cpu_features, digest, git_commit, versions
 from asyncdp_sim.reading import SCHEMA
 from asyncdp_sim.result import summary_column, swept_column
 from asyncdp_sim.scenario import Scenario, jsonable, spoken
@@ -80,6 +80,7 @@ def close(
         **_mixed(into, {cell.name: manifests[cell.number]["versions"] for cell in done}),
         "git_commit": git_commit(),
         "cpu_features": cpu_features(),
+        "blas_kernel": blas_kernel(),
         "fingerprints": {cell.name: manifests[cell.number]["fingerprints"] for cell in done},
         "warnings": [each.words() for each in warnings],
         "warning_fields": [each.content() for each in warnings],

@@ -53,8 +53,8 @@ SUMMARY = {
     "not_for_release",
 }  # fmt: skip
 MANIFEST = {
-    "schema", "scenario", "seed", "versions", "git_commit", "cpu_features", "fingerprints",
-    "warnings", "predictions", "rests_on", "summary",
+    "schema", "scenario", "seed", "versions", "git_commit", "cpu_features", "blas_kernel",
+    "fingerprints", "warnings", "predictions", "rests_on", "summary",
 }  # fmt: skip
 EVENT_KINDS = {
     "clock_tick", "clock_dropped", "request_sent", "request_refused", "request_queued",

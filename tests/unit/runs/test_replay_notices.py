@@ -14,7 +14,7 @@ import pytest
 
 from asyncdp_sim.columns import README
 from asyncdp_sim.errors import AsyncDPError, ReplayError
-from asyncdp_sim.provenance import CIRCUMSTANCES, EVIDENCE, LATER
+from asyncdp_sim.provenance import CIRCUMSTANCES, EVIDENCE, LATER, blas_kernel
 from asyncdp_sim.runs import made_again, require_same, run, write
 from asyncdp_sim.runs.differences import leaves
 from asyncdp_sim.scenario import load
@@ -221,12 +221,14 @@ def test_another_processor_or_commit_is_a_note(two: Path) -> None:
     manifest = json.loads(file.read_bytes())
     manifest["cpu_features"] = ["ABACUS"]
     manifest["git_commit"] = "f00"
+    manifest["blas_kernel"] = "Abacus"
     with edited(file, json.dumps(manifest).encode()):
         said, notes = noticed(two)
     assert said == ""
-    assert len(notes) == 2
+    assert len(notes) == 3
     assert notes[0].startswith(f"{two / 'kept'} was made at commit f00, here ")
     assert notes[1] == f"{two / 'kept'} was made on a processor with other features"
+    assert notes[2] == f"{two / 'kept'} was made with BLAS kernel Abacus, here {blas_kernel()}"
 
 
 def test_the_event_loop_that_older_versions_name_is_passed_over(two: Path) -> None:
