@@ -52,6 +52,6 @@ def _of_tables(scenario: "Scenario") -> list[str]:
     """Open the tables of a scenario, if it has any, and return what they are to it."""
     if not scenario.reads_a_file:
         return []
-    from asyncdp_sim.runs.table_check import table_lines
+    from asyncdp_sim.runs.problem import table_lines
 
     return table_lines(scenario)

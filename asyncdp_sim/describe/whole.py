@@ -22,8 +22,8 @@ from asyncdp_sim.words import extent
 def describe(scenario: Scenario) -> list[str]:
     """Return one line each on owners, load, budgets, and predictions with their assumptions.
 
-    Nothing is simulated, and no data are read (:mod:`asyncdp_sim.runs.table_check` does), but for
-    the names of owners where some take part.
+    Nothing is simulated, and no data are read (:func:`asyncdp_sim.runs.problem.table_lines` does),
+    but for the names of owners where some take part.
     """
     base = scenario.base()
     return [

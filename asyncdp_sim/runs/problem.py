@@ -1,5 +1,7 @@
 """Fills in the numbers of a scenario from its data, for the replicates to learn with."""
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -7,6 +9,7 @@ import numpy as np
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.learning.algorithms import Array, Asks, Gradients, Setting, Steps
 from asyncdp_sim.learning.live import Target
 from asyncdp_sim.learning.objectives import Objective, Records
@@ -23,6 +26,7 @@ from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.predict.staleness import lateness
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
+from asyncdp_sim.words import extent
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,3 +248,38 @@ def _sample(scenario: Scenario, records: Records) -> Sampling | None:
     if probability is not None:
         return PoissonSample(records, max(map(len, records.targets)), probability)
     return None if batch is None else Sample(records, batch)
+
+
+def table_lines(scenario: Scenario) -> list[str]:
+    """Return what a table is to its scenario, in words; none where no file is read.
+
+    Raises
+    ------
+    DataError
+        With all that a run, or a cell of the sweep, would refuse.
+    """
+    told: list[str] = []
+    found: list[Fault] = []
+    for place, cell in _cells(scenario):
+        try:
+            dataset = build_dataset(cell)
+            prepare(cell, dataset)
+        except DataError as error:
+            found += [fault.under(place) for fault in error.faults if fault not in found]
+        else:
+            sizes = f"{extent(dataset.records)} records of an owner"
+            told = told or [f"table: {each}" for each in (sizes, *dataset.notes)]
+    if len(found) > 0:
+        raise DataError(dict.fromkeys(found))
+    return told
+
+
+def _cells(scenario: Scenario) -> Iterator[tuple[str, Scenario]]:
+    """Yield the base, and cells in which other things are made of a file, and where they stand."""
+    seen = []
+    cells = (("sweep", scenario.cell(chosen)) for chosen in scenario.grid())
+    for place, cell in itertools.chain([("", scenario.base())], cells):
+        made = (cell.data, cell.owners, cell.model)
+        if cell.data.file is not None and made not in seen:
+            seen.append(made)
+            yield place, cell
