@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ _MOST = 6
 _LONGEST = 40
 """Characters of a value that are told."""
 _ABSENT = object()
+_ORDER = ("events", "updates", "optimum", "curve", "models", "owners")
+"""Tables in the order of a run: the network, and what is learned over it; a manifest is last."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,10 @@ class Difference:
         What stands there, and what was expected there.
     of : str
         Whose the expected value is.
+    distance : float
+        Of numbers with a fraction, the largest of all rows; infinite of all else.
+    largest : float
+        The largest finite one of these numbers.
     """
 
     file: str
@@ -41,6 +48,8 @@ class Difference:
     kept: str
     again: str
     of: str = "again"
+    distance: float = inf
+    largest: float = 0.0
 
     @property
     def of_circumstances(self) -> bool:
@@ -51,6 +60,12 @@ class Difference:
         file = Path(self.file).name
         of_making = self.place.split(".")[0] in (*CIRCUMSTANCES, EVIDENCE)
         return file == VERSIONS or (file == "manifest.json" and of_making)
+
+    def order(self) -> tuple[bool, str, int, str]:
+        """Return what sorts differences in the order of a run; a sweep's own come last."""
+        file = Path(self.file)
+        place = _ORDER.index(file.stem) if file.stem in _ORDER else len(_ORDER)
+        return file.parent == Path(), str(file.parent), place, file.name
 
     def __str__(self) -> str:
         named = self.place if Path(self.file).name == "manifest.json" else ""
@@ -83,7 +98,7 @@ def between(file: str, kept: Any, again: Any, of: str = "again") -> Iterator[Dif
     for place in dict.fromkeys((*ours, *theirs)):
         one, other = ours.get(place, _ABSENT), theirs.get(place, _ABSENT)
         if type(one) is not type(other) or one != other:
-            yield Difference(file, place, _short(one), _short(other), of)
+            yield Difference(file, place, _short(one), _short(other), of, *_far([one], [other]))
 
 
 def directories(kept: Path, again: Path) -> Iterator[Difference]:
@@ -146,30 +161,53 @@ def _tables(file: str, kept: Any, again: Any) -> Iterator[Difference]:
     ours, theirs = ({name: str(type_) for name, type_ in _types(t)} for t in (kept, again))
     yield from between(file, ours, theirs)
     yield from between(file, _said(kept), _said(again))
-    if kept.num_rows != again.num_rows:
-        yield Difference(file, "rows", str(kept.num_rows), str(again.num_rows))
-        return
     for name in (name for name in theirs if name in ours):
         if not kept[name].equals(again[name]):
             yield from _first(file, name, kept[name].to_pylist(), again[name].to_pylist())
+    if kept.num_rows != again.num_rows:
+        yield Difference(file, "rows", str(kept.num_rows), str(again.num_rows))
 
 
 def _types(table: Any) -> Iterator[tuple[str, Any]]:
     return zip(table.schema.names, table.schema.types, strict=True)
 
 
-def _said(table: Any) -> dict[str, str]:
-    metadata = table.schema.metadata or {}
-    return {key.decode(): value.decode(errors="replace") for key, value in metadata.items()}
+def _said(table: Any) -> dict[str, Any]:
+    metadata = (table.schema.metadata or {}).items()
+    return {key.decode(): _number(value.decode(errors="replace")) for key, value in metadata}
+
+
+def _number(text: str) -> Any:
+    """Return the number with a fraction that a text is, or the text."""
+    try:
+        return float(text) if "." in text else text
+    except ValueError:
+        return text
 
 
 def _first(
     file: str, column: str, kept: Sequence[Any], again: Sequence[Any]
 ) -> Iterator[Difference]:
-    for row, (one, other) in enumerate(zip(kept, again, strict=True)):
+    for row, (one, other) in enumerate(zip(kept, again, strict=False)):
         if one != other:
-            yield Difference(file, f"{column}, row {row}", _short(one), _short(other))
+            place, far = f"{column}, row {row}", _far(kept, again)
+            yield Difference(file, place, _short(one), _short(other), "again", *far)
             return
+
+
+def _far(kept: Sequence[Any], again: Sequence[Any]) -> tuple[float, float]:
+    """Return the largest distance of numbers with a fraction, and the largest finite one.
+
+    The distance is infinite where other values differ, or one is not finite.
+    """
+    apart, largest = 0.0, 0.0
+    for one, other in zip(kept, again, strict=False):
+        number = isinstance(one, float) and isinstance(other, float) and isfinite(one)
+        if number:
+            largest = max(largest, abs(one))
+        if one != other:
+            apart = max(apart, abs(one - other)) if number and isfinite(other) else inf
+    return apart, largest
 
 
 def _short(value: Any) -> str:

@@ -10,9 +10,16 @@ from typing import Any
 
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.errors import DataError, Fault, ReplayError, ResultError, SpecError
-from asyncdp_sim.provenance import EVIDENCE, VERSIONS, described, other_versions
+from asyncdp_sim.provenance import (
+    EVIDENCE,
+    VERSIONS,
+    blas_kernel,
+    described,
+    other_versions,
+)
 from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.runs.differences import Difference, between, directories, in_words, leaves
+from asyncdp_sim.runs.rounding import OTHER_ALGEBRA, beyond_rounding, other_kernels
 from asyncdp_sim.scenario import (
     Raw,
     Scenario,
@@ -85,19 +92,28 @@ def require_same(directory: Path, again: Path) -> list[str]:
     """Compare a result or a sweep with what was made again; return notes on what it was made with.
 
     Other versions, another commit and another processor are no difference by themselves, nor is
-    what is known of the numbers: they are told, beside the differences or alone.
+    what is known of the numbers: they are told, beside the differences or alone. Where another BLAS
+    kernel has made it, or one that is not known, models and curves may differ in last digits; a
+    note that begins with ``OTHER_ALGEBRA`` says how far they do.
 
     Raises
     ------
     ReplayError
-        If anything else differs, naming what and both values.
+        If anything else differs, naming what and both values, in the order of a run.
     """
     found = list(directories(directory, again))
-    told = list(_circumstances(read_manifest(directory)["versions"], found))
-    differ = [each for each in found if not each.of_circumstances]
-    if len(differ) > 0:
-        raise ReplayError(_said(directory, differ, read_manifest(directory)["versions"]))
-    return [f"{directory} was made {each}" for each in told]
+    versions = read_manifest(directory)["versions"]
+    told = [f"{directory} was made {each}" for each in _circumstances(versions, found)]
+    differ = sorted((each for each in found if not each.of_circumstances), key=Difference.order)
+    if len(differ) == 0:
+        return told
+    kernels = other_kernels(directory)
+    named = " and ".join(sorted(set(kernels.values())))
+    made = f"made with BLAS kernel {named}, here {blas_kernel()}"
+    far, apart = beyond_rounding(directory, again, differ, kernels)
+    if len(far) > 0:
+        raise ReplayError(_said(directory, far, versions) + (f"; {made}" if kernels else ""))
+    return [*told, f"{OTHER_ALGEBRA} {apart:.2g} of the largest value, {made}"]
 
 
 def _stated(

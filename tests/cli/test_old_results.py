@@ -13,6 +13,7 @@ import asyncdp_sim as ad
 from tests.cli.command import Command
 
 OLD = sorted((Path(__file__).parent / "old_results").iterdir())
+LOOPS = [old for old in OLD if old.name in ("compiled", "merged")]
 EACH = pytest.mark.parametrize("old", OLD, ids=lambda old: old.name)
 
 
@@ -44,3 +45,11 @@ def test_it_is_read_from_python(result: Path) -> None:
     assert found.plot.convergence().get_xlabel() == "update $k$"
     assert result.name in found._repr_html_()
     assert "psi_final" in ad.compare(found, *OLD).to_frame()["figure"].tolist()
+
+
+@pytest.mark.parametrize("old", LOOPS, ids=lambda old: old.name)
+def test_it_is_made_again_whatever_loop_made_it(command: Command, result: Path) -> None:
+    """To last digits: its manifest does not name the BLAS kernel yet."""
+    assert ad.open(result).manifest["loop"] == result.name
+    said = command.done("replay", result)
+    assert f"{result}: reproduced" in said.out
