@@ -7,7 +7,7 @@ from asyncdp_sim.kernel import Activity, Kernel, Priority, Waiting
 from asyncdp_sim.network.delivery.policy import LostMessages
 from asyncdp_sim.network.delivery.processor import Processor
 from asyncdp_sim.network.delivery.timeout import Patience
-from asyncdp_sim.network.learner import BroadcastQuery, Learner
+from asyncdp_sim.network.learner import ATTEMPTS, BroadcastQuery, Learner
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
@@ -190,6 +190,14 @@ def once_a_sum(attempt: Callable[[Owner, Learner], Activity]) -> Callable[..., A
 def saturate(
     owner: Owner, learner: Learner, attempt: Callable[[Owner, Learner], Activity]
 ) -> Activity:
-    """Run an owner that begins its next job the moment the last one ends."""
-    while owner.number in learner.active and not learner.done:
+    """Run an owner that begins its next job the moment the last one ends.
+
+    A query that is lost may take no time: so many in a row that the run has stalled end it.
+    """
+    at_once = 0
+    while owner.number in learner.active and not learner.done and at_once < ATTEMPTS:
+        tick = learner.kernel.tick
         yield from attempt(owner, learner)
+        at_once = at_once + 1 if learner.kernel.tick == tick else 0
+    if at_once == ATTEMPTS:
+        learner.stall()

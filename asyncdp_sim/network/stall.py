@@ -1,11 +1,9 @@
 """Ends a run that gets nowhere: owners keep trying, or keep silent, and nothing is released."""
 
 from asyncdp_sim.kernel import Activity, Priority
-from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.learner import ATTEMPTS, Learner
 from asyncdp_sim.network.spec import Network
 
-_ATTEMPTS = 10**5
-"""Attempts in a row without a released answer after which a run has stalled."""
 _COMINGS = 10**5
 """Comings and goings of owners in a row without one after which it has, hidden ones among them:
 an owner in several outages at once goes in each."""
@@ -29,7 +27,7 @@ def watch(network: Network, learner: Learner) -> Activity:
             released, looks = left, 0
             attempts += tried
             presence += came
-        elif tried >= _ATTEMPTS or came >= _COMINGS or (looks >= _SILENT and came == 0):
+        elif tried >= ATTEMPTS or came >= _COMINGS or (looks >= _SILENT and came == 0):
             learner.stall()
             return
         looks += 1

@@ -81,6 +81,20 @@ MUTANTS = (
         "ticks are written where the viewer reads microseconds",
         ("tests/unit/timeline",),
     ),
+    Mutant(
+        "asyncdp_sim/network/protocols/desk.py",
+        "        if self._handing_out:",
+        "        if False:",
+        "a task that fails at once is handed out within the one before, a thousand deep",
+        ("tests/unit/network/test_stall.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/network/protocols/desk.py",
+        "self._failed = 0 if exchange.transmissions > 0 else self._failed + 1",
+        "self._failed += 1",
+        "tasks that end with an answer count among those that fail in a row",
+        ("tests/unit/network/test_stall.py",),
+    ),
     # measures
     Mutant(
         "asyncdp_sim/measures/summary.py",

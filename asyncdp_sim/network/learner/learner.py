@@ -26,6 +26,9 @@ REQUEST_REFUSED = EventKind.request_refused
 REQUEST_SENT = EventKind.request_sent
 UPDATE_APPLIED = EventKind.update_applied
 
+ATTEMPTS = 10**5
+"""Attempts in a row without a released answer after which a run has stalled."""
+
 
 class Learner(Exchanges):
     """Serves exchanges and counts updates.

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from asyncdp_sim.kernel import Activity, Priority, Signal
 from asyncdp_sim.network.draws import uniforms
-from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.learner import ATTEMPTS, Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.policies import Known, Policy, chosen
 from asyncdp_sim.streams import Scope
@@ -55,17 +55,24 @@ class Desk:
         self._upto = list(accumulate(self._chances))
         self._draws = uniforms(partial(streams.generator, "dispatch"))
         self._last = 0
+        self._former = 0
         self._kept = 0
+        self._handing_out = False
+        self._failed = 0
         self._one_by_one = one_by_one
         self._lines: dict[int, deque[Signal]] = {owner.number: deque() for owner in owners}
 
     def hand_out(self, former: int = 0) -> None:
         """Hand the next task out, and those for which nobody had budget left before."""
         self._kept += 1
-        while self._kept > 0:
-            owner = self._choose(former)
+        self._former = former
+        if self._handing_out:  # a task that failed at once: the loop below goes on with the next
+            return
+        self._handing_out = True
+        while self._kept > 0 and not self._learner.stalled:
+            owner = self._choose(self._former)
             if owner is None:
-                return
+                break
             self._kept -= 1
             owner.answers_reserved += 1
             self._under_way[owner.number - 1] += 1
@@ -73,6 +80,7 @@ class Desk:
             message = learner.begin(owner.number)
             exchange = learner.read(owner.number, message, learner.kernel.tick)
             learner.kernel.start(self._carry(owner, exchange))
+        self._handing_out = False
 
     def _choose(self, former: int) -> Owner | None:
         """Return whom the next task goes to; None where nobody can take one."""
@@ -141,6 +149,9 @@ class Desk:
             self._go_on(owner)
         self._under_way[number - 1] -= 1
         self._ended[number - 1] += 1
+        self._failed = 0 if exchange.transmissions > 0 else self._failed + 1
+        if self._failed == ATTEMPTS:
+            learner.stall()
         self.hand_out(number)
         learner.finish()
 

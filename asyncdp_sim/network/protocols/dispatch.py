@@ -153,7 +153,7 @@ class Dispatch(ProtocolKind):
 
     @override
     def stall_period(self, network: Any, count: int) -> None:
-        return  # tasks that fail take time, and others follow
+        return  # the desk counts tasks that fail
 
     @override
     def flows(

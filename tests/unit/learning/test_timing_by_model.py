@@ -263,7 +263,7 @@ def test_a_target_that_was_reached_is_not_a_fault() -> None:
 
 
 def test_owners_that_are_all_content_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stall, "_ATTEMPTS", 300)
+    monkeypatch.setattr(stall, "ATTEMPTS", 300)
     monkeypatch.setattr(stall, "_BETWEEN", 20)
     far = {"trigger": {"kind": "large-gradient", "threshold": 1e9}}
     outcome = learned(**far, run={"until": 1e6})

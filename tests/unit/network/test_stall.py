@@ -6,11 +6,16 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.network import Latency, Network, simulate, stall
-from asyncdp_sim.network.availability import Bernoulli, Churn, OnOff, Outages
+from asyncdp_sim.network.availability import Bernoulli, Churn, Diurnal, OnOff, Outages
 from asyncdp_sim.network.channels import Csma, Ideal
-from asyncdp_sim.network.clocks import DeterministicClock, PoissonClock, ScriptedClock
+from asyncdp_sim.network.clocks import (
+    DeterministicClock,
+    PoissonClock,
+    SaturatedClock,
+    ScriptedClock,
+)
 from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.network.protocols import Broadcast, Push, Request
+from asyncdp_sim.network.protocols import Broadcast, Dispatch, Push, Request, desk
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.streams import Streams
@@ -51,7 +56,7 @@ NOWHERE: dict[str, dict[str, Any]] = {
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """300 attempts in a row, or 100 looks, 20 clock ticks (10 time units) apart."""
-    monkeypatch.setattr(stall, "_ATTEMPTS", 300)
+    monkeypatch.setattr(stall, "ATTEMPTS", 300)
     monkeypatch.setattr(stall, "_SILENT", 100)
     monkeypatch.setattr(stall, "_BETWEEN", 20)
 
@@ -70,6 +75,58 @@ def test_owners_that_get_nowhere_end_the_run(fields: dict[str, Any]) -> None:
         assert 900 * 10**9 < trace.end_tick < 2200 * 10**9  # it is silent: 100 looks
     else:
         assert 300 <= attempts < 360
+
+
+AT_ONCE: dict[str, dict[str, Any]] = {
+    "queries lost": {"channel": Ideal(loss_query=0.99)},
+    "owners offline": {"availability": Bernoulli(probability=0.01)},
+}
+
+
+@pytest.mark.parametrize("fields", AT_ONCE.values(), ids=AT_ONCE)
+@pytest.mark.parametrize(
+    "protocol", [Dispatch(tasks=3), Dispatch(tasks=2, to="same", queue="none")]
+)
+def test_tasks_that_fail_at_once_are_handed_out_again(
+    protocol: Dispatch, fields: dict[str, Any]
+) -> None:
+    """About a hundred fail between two that do not, and take no time."""
+    many = {"answers_allowed": (1000, 1000), "compute": Exponential(mean=1.0)}
+    trace = ended(protocol=protocol, **many, **fields)
+    assert trace.ending is Ending.updates
+    assert trace.owners["attempts"].sum() > 50 * 50
+
+
+def test_tasks_that_fail_now_and_then_end_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk, "ATTEMPTS", 30)
+    many = {"answers_allowed": (1000, 1000), "compute": Constant(value=1.0)}
+    trace = ended(protocol=Dispatch(tasks=3), channel=Ideal(loss_query=0.5), **many)
+    assert trace.ending is Ending.updates
+    assert trace.owners["attempts"].sum() > 50 + 30
+
+
+ENDLESS: dict[str, dict[str, Any]] = {
+    "dispatch, queries lost": {
+        "protocol": Dispatch(tasks=2),
+        "channel": Ideal(loss_query=1 - 1e-9),
+    },
+    "dispatch, at night": {
+        "protocol": Dispatch(tasks=2),
+        "availability": Diurnal(period=4.0, low=0.0, high=1.0, phase=0.75),
+    },
+    "a saturated clock": {
+        "protocol": Push(),
+        "clock": SaturatedClock(),
+        "channel": Ideal(loss_query=1 - 1e-9),
+    },
+}
+
+
+@pytest.mark.parametrize("fields", ENDLESS.values(), ids=ENDLESS)
+def test_attempts_that_fail_at_one_tick_without_end_end_the_run(fields: dict[str, Any]) -> None:
+    trace = ended(compute=Constant(value=1.0), **fields)
+    assert trace.ending is Ending.stalled
+    assert 10**5 <= trace.owners["attempts"].sum() <= 2 * 10**5
 
 
 @pytest.mark.usefixtures("impatient")

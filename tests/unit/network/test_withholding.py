@@ -108,7 +108,7 @@ def test_who_withholds_spends_nothing_and_takes_no_part(protocol: Protocol) -> N
 def test_all_silent_for_ever_stalls_and_the_horizon_comes_first(
     protocol: Protocol, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stall, "_ATTEMPTS", 300)
+    monkeypatch.setattr(stall, "ATTEMPTS", 300)
     monkeypatch.setattr(stall, "_BETWEEN", 20)
     trace = traced(Everybody(), protocol=protocol)
     assert trace.ending is Ending.stalled
