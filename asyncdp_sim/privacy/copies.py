@@ -45,19 +45,24 @@ class OwnLearner(Spec):
             found[self.owner - 1] = np.inf
         return found
 
-    def faults(self, n_owners: int, mechanism: MechanismKind) -> list[Fault]:
-        """Return what does not fit the owners or the mechanism."""
+    def faults(self, n_owners: int) -> list[Fault]:
+        """Return what does not fit the owners."""
         found, key = [], "privacy.learner"
         if n_owners < 2:
             found.append(Fault(key, "1 owner", "allowed are 2 owners or more, each with a copy"))
         elif self.owner > n_owners:
             allowed = f"allowed is a whole number from 1 to {n_owners}, an owner"
             found.append(Fault(f"{key}.owner", str(self.owner), allowed))
-        if not _adds_up(mechanism):
-            fitting = [kind_of(each) for each in members(Mechanism) if _adds_up(each)]
-            allowed = f"allowed with an own learner: {', '.join(fitting)}, whose ε of copies add up"
-            found.append(Fault("privacy.mechanism", repr(mechanism.kind), allowed))
         return found
+
+
+def not_added_up(mechanism: MechanismKind) -> list[Fault]:
+    """Return a fault where it is not known what answers to several copies cost in all."""
+    if _adds_up(mechanism):
+        return []
+    fitting = [kind_of(each) for each in members(Mechanism) if _adds_up(each)]
+    allowed = f"allowed with an own learner: {', '.join(fitting)}, whose ε of copies add up"
+    return [Fault("privacy.mechanism", repr(mechanism.kind), allowed)]
 
 
 def _adds_up(mechanism: Any) -> bool:

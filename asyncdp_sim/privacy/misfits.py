@@ -8,6 +8,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import show
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.privacy.budget import MOST_ANSWERS
+from asyncdp_sim.privacy.copies import not_added_up
 from asyncdp_sim.spec import wrong_length
 
 if TYPE_CHECKING:
@@ -16,15 +17,11 @@ if TYPE_CHECKING:
 
 def misfits(privacy: "Privacy", n_owners: int, model: Model) -> list[Fault]:
     """Return what does not fit together, or does not fit the owners."""
-    found = privacy.budget.faults(n_owners)
-    found += wrong_length("privacy.epsilon", privacy.epsilon, n_owners)
+    found = out_of_range(privacy, n_owners)
     if privacy.hides:
         found += _missing(privacy)
     if privacy.learner is not None:
-        found += privacy.learner.faults(n_owners, privacy.mechanism)
-    if privacy.overlap > n_owners:
-        allowed = f"allowed is at most {n_owners}, the number of owners"
-        found.append(Fault("privacy.overlap", str(privacy.overlap), allowed))
+        found += not_added_up(privacy.mechanism)
     if len(found) == 0:
         found += _beyond(privacy, n_owners)
     if len(found) == 0:
@@ -36,6 +33,18 @@ def misfits(privacy: "Privacy", n_owners: int, model: Model) -> list[Fault]:
     if not privacy.budget.even:
         found += _undivided(privacy)
     return found + _unfit(privacy, model)
+
+
+def out_of_range(privacy: "Privacy", n_owners: int) -> list[Fault]:
+    """Return what is of other owners than there are: until it is mended, no ε_i is known."""
+    found = privacy.budget.faults(n_owners)
+    found += wrong_length("privacy.epsilon", privacy.epsilon, n_owners)
+    if privacy.learner is not None:
+        found += privacy.learner.faults(n_owners)
+    if privacy.overlap > n_owners:
+        allowed = f"allowed is at most {n_owners}, the number of owners"
+        found.append(Fault("privacy.overlap", str(privacy.overlap), allowed))
+    return found
 
 
 def _undivided(privacy: "Privacy") -> list[Fault]:

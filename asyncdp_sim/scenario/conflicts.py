@@ -4,6 +4,7 @@ from asyncdp_sim.data.tables import held_out
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import show
 from asyncdp_sim.network.compatibility import conflicts
+from asyncdp_sim.privacy.misfits import out_of_range
 from asyncdp_sim.privacy.reasons import CHOSEN
 from asyncdp_sim.scenario.facts import ScenarioFacts
 from asyncdp_sim.spec import wrong_length
@@ -24,8 +25,9 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     found += _accountant_faults(scenario) + _sampling_faults(scenario) + _uneven_faults(scenario)
     found += _asked_faults(scenario) + _alone_faults(scenario)
     found += scenario.model.start_faults(algorithm.starts_at)
-    found += algorithm.faults(scenario.protocol) + algorithm.misfits(scenario)
-    found += scenario.privacy.listener.misfits(scenario)
+    found += algorithm.faults(scenario.protocol)
+    if len(out_of_range(scenario.privacy, n_owners)) == 0:
+        found += algorithm.misfits(scenario) + scenario.privacy.listener.misfits(scenario)
     found += [] if scenario.adversary is None else scenario.adversary.faults(n_owners)
     if scenario.acceptance is not None:
         found += scenario.acceptance.faults(scenario.privacy.mechanism.kind)

@@ -61,6 +61,13 @@ MUTANTS = (
         ("tests/unit/privacy/test_chosen_from.py",),
     ),
     Mutant(
+        "asyncdp_sim/scenario/conflicts.py",
+        "if len(out_of_range(scenario.privacy, n_owners)) == 0:",
+        "if True:",
+        "what fits together is asked of owners that there are not",
+        ("tests/unit/scenario/test_out_of_range.py",),
+    ),
+    Mutant(
         "asyncdp_sim/trace/invariants.py",
         "later = at[1:] >= at[:-1]",
         "later = at[1:] > at[:-1]",

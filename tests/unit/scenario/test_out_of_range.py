@@ -1,0 +1,82 @@
+"""What is of other owners than there are: a fault that names it, whatever else is asked of it."""
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.learning.algorithms import Algorithm
+from asyncdp_sim.network.protocols import Protocol
+from asyncdp_sim.privacy.observers import Observer
+from asyncdp_sim.scenario import Scenario, parse
+from asyncdp_sim.spec import members
+
+LEARNERS = [
+    {"owner": owner, "own": own} for owner, own in product((1, 7), ("noised", "exact-as-published"))
+]
+OUT_OF_RANGE: dict[str, dict[str, Any]] = {
+    "learner": {"privacy": {"learner": LEARNERS[2]}},
+    "learner that answers exactly": {"privacy": {"learner": LEARNERS[3]}},
+    "budgets of others": {"privacy": {"epsilon": [1.0, 2.0]}},
+    "budget of one": {"privacy": {"epsilon": [1.0], "learner": LEARNERS[1]}},
+    "caps": {"privacy": {"budget": {"kind": "per-owner-cap", "answers": [1, 2]}}},
+    "overlap": {"privacy": {"overlap": 9}},
+    "liars": {"adversary": {"kind": "flip", "owners": [7]}},
+    "outages": {
+        "availability": {
+            "kind": "outages",
+            "groups": [[1, 7]],
+            "gap": {"kind": "exponential", "mean": 1.0},
+            "length": {"kind": "exponential", "mean": 1.0},
+        }
+    },
+    "chances": {"availability": {"kind": "bernoulli", "probability": [0.5, 0.5]}},
+    "computing": {"compute": [{"kind": "constant", "value": 1.0}] * 2},
+    "losses": {"channel": {"kind": "ideal", "loss": [0.1, 0.2]}},
+    "records": {"owners": {"records": [5, 5]}},
+    "rates": {"clock": {"kind": "poisson", "rate": [1.0, 2.0]}},
+    "judges": {"owners": {"score_on": [7]}},
+    "colluders": {"privacy": {"observer": {"kind": "node", "colluding": [7]}}},
+}
+
+
+def scenario(n_owners: int, *parts: dict[str, Any]) -> dict[str, Any]:
+    raw: dict[str, Any] = {
+        "schema": 1,
+        "id": "out-of-range",
+        "run": {"updates": 6, "replicates": 1, "seed": 1},
+        "owners": {"count": n_owners, "records": 5},
+        "data": {"kind": "gaussian", "features": 2},
+        "model": {"kind": "ridge", "regularisation": 1e-3},
+        "protocol": {"kind": "request"},
+        "algorithm": {"kind": "async-gossip", "rho": 1.0},
+        "privacy": {
+            "epsilon": 1.0,
+            "mechanism": "laplace",
+            "sensitivity": {"kind": "clip", "bound": 1.0},
+        },
+    }
+    for part in parts:
+        for key, value in part.items():
+            raw[key] = {**raw[key], **value} if isinstance(raw.get(key), dict) else value
+    return raw
+
+
+def written(member: Any) -> dict[str, Any]:
+    found: dict[str, Any] = member.examples()[0].model_dump(mode="json", exclude_none=True)
+    return found
+
+
+@pytest.mark.parametrize("n_owners", [1, 3])
+@pytest.mark.parametrize("part", OUT_OF_RANGE.values(), ids=OUT_OF_RANGE)
+def test_it_is_refused_beside_whatever_else(part: dict[str, Any], n_owners: int) -> None:
+    others = [
+        *({"privacy": {"observer": written(each)}} for each in members(Observer)),
+        *({"algorithm": written(each)} for each in members(Algorithm)),
+        *({"protocol": written(each)} for each in members(Protocol)),
+    ]
+    assert len(others) > 15
+    for other in others:
+        with pytest.raises(SpecError):
+            parse(Scenario, scenario(n_owners, other, part))
