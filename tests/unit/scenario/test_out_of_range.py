@@ -1,4 +1,4 @@
-"""What is of other owners than there are: a fault that names it, whatever else is asked of it."""
+"""Owners that there are not, named by any part: a fault says so, whatever stands beside it."""
 
 from itertools import product
 from typing import Any
