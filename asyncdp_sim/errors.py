@@ -137,9 +137,18 @@ class ResultError(InputError):
 
 
 EXHAUSTED = frozenset(
-    {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
+    {
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EFBIG,
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.ENOMEM,
+        errno.EAGAIN,
+    }
 )
-"""What the system says where disk, memory, processes or open files have run out."""
+"""What the system says where disk, memory, processes or open files have run out, or a file is as
+large as it may become (``ulimit -f``)."""
 
 _NO_ROOM = ("failed to map segment", "can't start new thread")
 """What the loader of libraries and Python say of that in errors without a number."""

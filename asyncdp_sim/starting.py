@@ -1,9 +1,17 @@
 """Starts of programs, which read many modules before they can hear anything themselves."""
 
+import codecs
 import gc
+import io
+import os
+import re
 import signal
+import sys
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from asyncdp_sim.errors import Fault, InputError
 
 
 @contextmanager
@@ -22,3 +30,61 @@ def loading() -> Iterator[None]:
         gc.freeze()
         gc.enable()
         signal.signal(signal.SIGINT, hearing)
+
+
+def ready_streams() -> None:
+    """Make standard output and error take whatever is printed.
+
+    A stream that is closed takes it and keeps nothing. A letter that a stream's encoding lacks, as
+    Windows' has no ψ, is spelled.
+    """
+    codecs.register_error("spelled", _spelled)
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(number, True)
+    os.close(number)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8")
+    sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="spelled")
+
+
+def require_working_directory() -> None:
+    """Ask that the directory is there in which the program was started.
+
+    Raises
+    ------
+    InputError
+        If it was deleted meanwhile: no file can be named from there.
+    """
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        allowed = "allowed is one that exists: change to it first (cd)"
+        fault = Fault("", "a working directory that was deleted", allowed)
+        raise InputError([fault], "asyncdp") from None
+
+
+def _spelled(error: UnicodeError) -> tuple[str, int]:
+    """Return what stands for letters that cannot be encoded, and where the text goes on."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(_plain, error.object[error.start : error.end])), error.end
+
+
+def _plain(letter: str) -> str:
+    """Return a letter in ASCII."""
+    greek = re.fullmatch("GREEK (SMALL|CAPITAL) LETTER (.+)", unicodedata.name(letter, ""))
+    if greek is not None:
+        name = {"LAMDA": "LAMBDA"}.get(greek[2], greek[2])
+        return name.lower() if greek[1] == "SMALL" else name.capitalize()
+    alike = unicodedata.normalize("NFKD", _MARKS.get(letter, letter)).encode("ascii", "ignore")
+    return alike.decode() or letter.encode("ascii", "backslashreplace").decode()
+
+
+_MARKS = {
+    "−": "-", "–": "-", "⁻": "-", "±": "+/-", "×": "x", "·": "*", "≥": ">=", "≤": "<=", "≠": "!=",
+    "≈": "~", "∞": "infinity", "√": "sqrt ", "‖": "||", "∈": "in", "→": "->", "←": "<-",
+    "½": "1/2", "¼": "1/4", "⅓": "1/3", "²": "^2", "³": "^3", "∇": "grad ", "∂": "d", "̄": "",
+}  # fmt: skip
+"""Signs in the package's words that are no letters, and how they are typed."""

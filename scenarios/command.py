@@ -21,6 +21,7 @@ from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.result import require_free
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.starting import ready_streams, require_working_directory
 from asyncdp_sim.sweeps import sweep
 from scenarios.catalogue import catalogue, entry
 from scenarios.published import ELSEWHERE, FINAL_PSI
@@ -45,12 +46,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--no-cache", action="store_true", help="draw synthetic records anew, and keep none"
     )
+    ready_streams()
     asked = parser.parse_args(arguments)
     if asked.no_cache:
         os.environ["ASYNCDP_CACHE"] = ""
     if asked.workers < 1:
         parser.error(f"--workers: given {asked.workers}; allowed is a whole number ≥ 1")
     try:
+        require_working_directory()
         if asked.name == "verify":
             from scenarios.verifying import verified  # all figures' claims: no other command's
 

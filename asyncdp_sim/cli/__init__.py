@@ -19,10 +19,15 @@ from asyncdp_sim.cli.interruption import heard
 from asyncdp_sim.cli.options import positive_count
 from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted, as_typed, show
 from asyncdp_sim.errors import InputError, InvariantError, ReplayError, gave_way
+from asyncdp_sim.starting import ready_streams, require_working_directory
 from asyncdp_sim.threads import TO_START, require_address_space
 
 INTERRUPTED = 130
 """What typer returns for Ctrl-C, and the exit code for that; 143 and 129 are other signals'."""
+
+READER_GONE = 141
+"""The exit code where nobody reads any more what is printed, as in ``asyncdp list | head -1``: what
+a shell says of SIGPIPE."""
 
 OBJECTS_UNSEEN = 50_000
 """Between two looks for garbage; a start makes 200,000 objects that stay, and with Python's 700 it
@@ -160,6 +165,7 @@ def main() -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looked for in all that's there
     gc.set_threshold(OBJECTS_UNSEEN)
     gc.freeze()  # what is imported stays: looked at once more, at the end, it would cost a tenth
+    ready_streams()
     with heard() as interruption:
         code = _ended()
         sys.exit(interruption.code if code == INTERRUPTED else code)
@@ -169,7 +175,10 @@ def _ended() -> int | None:
     """Run the command line, say how it ended where it was not done, and return the exit code."""
     try:
         require_address_space(TO_START)
+        require_working_directory()
         code: int | None = _group()(standalone_mode=False)
+    except SystemExit:  # typer's, of a reader that has gone
+        return READER_GONE
     except Interrupted as error:
         return _said(error.lines(), INTERRUPTED)
     except KeyboardInterrupt:

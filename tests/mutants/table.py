@@ -1150,6 +1150,27 @@ MUTANTS = (
         ("tests/unit/data/test_encodings.py",),
     ),
     Mutant(
+        "asyncdp_sim/starting.py",
+        'stream.reconfigure(errors="spelled")',
+        "stream.reconfigure()",
+        "a letter that a stream lacks ends the program",
+        ("tests/cli/test_streams.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/errors.py",
+        "        errno.EFBIG,\n",
+        "",
+        "a file that may become no larger is no fault of the machine",
+        ("tests/cli/test_streams.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/starting.py",
+        "    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:",
+        "    while (number := os.open(os.devnull, os.O_RDWR)) < 1:",
+        "a closed standard output is the next file that is opened",
+        ("tests/cli/test_streams.py",),
+    ),
+    Mutant(
         "asyncdp_sim/cli/interruption.py",
         "        signal.signal(number, signal.SIG_IGN)\n",
         "",
