@@ -33,7 +33,7 @@ def conflicts(n_owners: int, parts: Any) -> list[Fault]:
     if parts.protocol.own_network and len(own) > 0:
         return list(own)
     found = _saturated(parts) + _without_pause(n_owners, parts)
-    found += _airtime(parts) + _offline(n_owners, parts)
+    found += _airtime(n_owners, parts) + _offline(n_owners, parts)
     found += unresolved(n_owners, parts)
     found += own + _withholding(parts)
     if parts.clock.superposed:
@@ -117,11 +117,11 @@ def _withholding(parts: Any) -> list[Fault]:
     return found
 
 
-def _airtime(parts: Any) -> list[Fault]:
+def _airtime(n_owners: int, parts: Any) -> list[Fault]:
     """Refuse a channel that answers are too long for."""
     if parts.channel.contended is None:
         return []
-    found = parts.channel.faults_of_airtime(answer_airtime(parts))
+    found = parts.channel.faults_of_airtime(answer_airtime(n_owners, parts))
     return [fault.under("channel") for fault in found]
 
 

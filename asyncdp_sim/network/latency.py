@@ -85,18 +85,34 @@ def acknowledged(laws: Law | tuple[Law, ...]) -> bool:
     return any(not law.instant for law in per_owner(laws, 1))
 
 
-def answer_airtime(parts: Any) -> float:
-    """Return the airtime of an answer (time units); 0 where answers share no channel.
+def query_bytes(n_owners: int, parts: Any) -> int:
+    """Return the bytes of a query: p numbers, or all N + 1 models.
 
     Parameters
     ----------
+    n_owners : int
+        N.
     parts : Network or Scenario
     """
+    numbers = parts.query_numbers or parts.numbers
+    besides = 0 if parts.aggregation is None else parts.aggregation.with_query(n_owners)
+    size: int = parts.payload.size(numbers * (n_owners + 1 if parts.protocol.sends_copies else 1))
+    return size + besides
+
+
+def answer_bytes(n_owners: int, parts: Any) -> int:
+    """Return the bytes of an answer: its numbers and a header, and what opens the next sum."""
+    sums, numbers = parts.aggregation, parts.answer_numbers
+    if sums is None:
+        return int(parts.payload.size(numbers))
+    masked = numbers * sums.number_bytes + sums.with_answer(n_owners)
+    return int(parts.payload.header_bytes + masked)
+
+
+def answer_airtime(n_owners: int, parts: Any) -> float:
+    """Return the airtime of an answer (time units); 0 where answers share no channel."""
     shared = parts.channel.contended
-    if shared is None:
-        return 0.0
-    numbers = getattr(parts, "answer_numbers", parts.numbers)
-    return float(shared.answer_airtime(parts.payload.size(numbers)))
+    return 0.0 if shared is None else float(shared.answer_airtime(answer_bytes(n_owners, parts)))
 
 
 def least_times(n_owners: int, parts: Any) -> list[float]:
@@ -110,10 +126,18 @@ def mean_times(n_owners: int, parts: Any) -> list[float]:
 
 
 def _exchange_times(n_owners: int, parts: Any, of: Callable[[Law], float]) -> list[float]:
-    """Return for each owner the airtime of an answer and what laws of its stages say, summed."""
-    airtime = answer_airtime(parts)
-    stages = (parts.latency.query, parts.compute, parts.latency.answer)
-    alike = not any(isinstance(stage, tuple) for stage in stages)
-    each = zip(*(laws_of(stage, 1 if alike else n_owners) for stage in stages), strict=True)
-    times = [airtime + sum(map(of, laws)) for laws in each]
-    return times * n_owners if alike else times
+    """Return for each owner what laws of its stages say, and bytes, distance and airtime take."""
+    airtime, rates = answer_airtime(n_owners, parts), parts.latency.rate_bytes
+    stages = (parts.latency.query, parts.computing, parts.latency.answer)
+    several = any(isinstance(each, tuple) for each in (*stages, rates))
+    count = n_owners if several or parts.topology is not None else 1
+    moved = query_bytes(n_owners, parts)
+    moved += 0 if parts.channel.contended is not None else answer_bytes(n_owners, parts)
+    lines = (0.0,) * count if rates is None else (moved / each for each in per_owner(rates, count))
+    far = (0.0,) * count if parts.topology is None else parts.topology.distances(count)
+    laws = zip(*(laws_of(stage, count) for stage in stages), strict=True)
+    times = [
+        airtime + line + 2 * distance + sum(map(of, each))
+        for line, distance, each in zip(lines, far, laws, strict=True)
+    ]
+    return times if count == n_owners else times * n_owners

@@ -16,7 +16,7 @@ from asyncdp_sim.network.compatibility import conflicts
 from asyncdp_sim.network.contents import BY_CONTENT
 from asyncdp_sim.network.delivery.aggregation import Aggregation
 from asyncdp_sim.network.facts import Facts
-from asyncdp_sim.network.latency import Latency, Laws, Payload, laws_of
+from asyncdp_sim.network.latency import Latency, Laws, Payload, answer_bytes, laws_of, query_bytes
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Protocol, Request
 from asyncdp_sim.network.topology import Topology
@@ -116,21 +116,24 @@ class Network(Remembering):
         return self.clock.superposed
 
     @property
+    def answer_numbers(self) -> int:
+        """Numbers in an answer."""
+        return self.numbers
+
+    @property
+    def computing(self) -> Laws:
+        """How long an answer takes to be computed."""
+        return self.compute
+
+    @property
     def answer_bytes(self) -> int:
         """Bytes of an answer: its numbers and a header, and what opens the next sum."""
-        sums = self.aggregation
-        if sums is None:
-            return self.payload.size(self.numbers)
-        masked = self.numbers * sums.number_bytes + sums.with_answer(self.n_owners)
-        return self.payload.header_bytes + masked
+        return answer_bytes(self.n_owners, self)
 
     @property
     def query_bytes(self) -> int:
         """Bytes of a query: p numbers, or all N + 1 models."""
-        copies = self.protocol.sends_copies
-        numbers = self.numbers if self.query_numbers is None else self.query_numbers
-        besides = 0 if self.aggregation is None else self.aggregation.with_query(self.n_owners)
-        return self.payload.size(numbers * (self.n_owners + 1 if copies else 1)) + besides
+        return query_bytes(self.n_owners, self)
 
     @property
     def opening_bytes(self) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from numpy import int64
 
 from asyncdp_sim.data.tables import held_out
 from asyncdp_sim.learning.acceptance import HonestAnswers, Lengths
+from asyncdp_sim.network.delivery.aggregation import Aggregation
 from asyncdp_sim.network.latency import Laws
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.spec import Network
@@ -91,14 +92,24 @@ class ScenarioFacts(DeclaredFields):
             "numbers": self.answer_numbers if self._sizes_matter else 1,
             "query_numbers": self.numbers if self._sizes_matter and unlike else None,
             "owner_numbers": self.owners.numbers,
-            "aggregation": self.privacy.listener.aggregation(self.owners.count),
-            "compute": self._computing,
+            "aggregation": self.aggregation,
+            "compute": self.computing,
             "protocol": self.protocol,
             "occupation": self.energy is not None,
         }
 
     @property
-    def _computing(self) -> Laws:
+    def aggregation(self) -> Aggregation | None:
+        """How answers are summed before anybody reads them, where they are."""
+        return self.privacy.listener.aggregation(self.owners.count)
+
+    @property
+    def query_numbers(self) -> int:
+        """Numbers in a query: p."""
+        return self.numbers
+
+    @property
+    def computing(self) -> Laws:
         """How long an answer takes: as long as its gradients, one after another."""
         count = self.algorithm.gradients_per_answer
         if count == 1:

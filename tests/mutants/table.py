@@ -61,6 +61,13 @@ MUTANTS = (
         ("tests/unit/privacy/test_chosen_from.py",),
     ),
     Mutant(
+        "asyncdp_sim/network/latency.py",
+        "airtime + line + 2 * distance + sum(map(of, each))",
+        "airtime + 2 * distance + sum(map(of, each))",
+        "bytes take no time where nobody waits so long for an answer",
+        ("tests/unit/scenario/test_hopeless.py",),
+    ),
+    Mutant(
         "asyncdp_sim/scenario/conflicts.py",
         "if len(out_of_range(scenario.privacy, n_owners)) == 0:",
         "if True:",

@@ -14,13 +14,13 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.facts import Facts
-from asyncdp_sim.network.latency import answer_airtime
+from asyncdp_sim.network.latency import answer_airtime, least_times
 from asyncdp_sim.network.laws import Exponential, Law, NoTime
 from asyncdp_sim.network.learner import BroadcastQuery as Query
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.answers_to_all import answered
-from asyncdp_sim.network.protocols.kind import ProtocolKind
+from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
 from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.prediction import Prediction
@@ -149,9 +149,10 @@ class Broadcast(ProtocolKind):
 
     @override
     def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
-        airtime = answer_airtime(parts)
+        airtime = answer_airtime(n_owners, parts)
         if self.interval >= airtime:
-            return []
+            least = min(least_times(n_owners, parts)) + self.delay.least
+            return hopeless("protocol.interval", self.interval, least) if self.newest_only else []
         allowed = f"allowed is a number ≥ the airtime {airtime:g}"
         return [Fault("protocol.interval", f"{self.interval:g}", allowed)]
 

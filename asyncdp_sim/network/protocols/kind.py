@@ -342,8 +342,8 @@ def lossy(channel: Channel, n_owners: int) -> list[tuple[str, float]]:
 
 
 def hopeless(key: str, patience: float | None, least: float) -> list[Fault]:
-    """Return a fault where nobody waits as long as an answer takes at least."""
-    if patience is None or least <= patience:
+    """Return a fault where nobody waits as long as an answer takes at least, but for rounding."""
+    if patience is None or least <= patience * (1 + 1e-12):
         return []
     allowed = f"an answer takes at least {least:g}, so no update can ever happen"
     return [Fault(key, f"{patience:g}", allowed)]

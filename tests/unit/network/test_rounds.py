@@ -239,6 +239,14 @@ def test_theory_predicts_throughput_or_says_why_not(
     [
         ({"clock": PoissonClock(population="superposed")}, r"protocol\.kind: given 'rounds'; sup"),
         ({"protocol": Rounds(deadline=0.4), "compute": Constant(value=0.5)}, "at least 0.5, so no"),
+        (
+            {"protocol": Rounds(deadline=0.4), "latency": Latency(rate_bytes=40.0)},
+            r"protocol\.deadline: given 0.4; an answer takes at least 2.4, so no",
+        ),
+        (
+            {"protocol": Rounds(deadline=0.4), "topology": Star(latency=0.3)},
+            r"protocol\.deadline: given 0.4; an answer takes at least 0.6, so no",
+        ),
         ({"answers_per_update": 1}, r"answers_per_update: given 1; allowed is nothing"),
         ({"protocol": Push()}, r"answers_per_update: given nothing; allowed is a number"),
     ],

@@ -59,7 +59,8 @@ def scenario(n_owners: int, *parts: dict[str, Any]) -> dict[str, Any]:
     }
     for part in parts:
         for key, value in part.items():
-            raw[key] = {**raw[key], **value} if isinstance(raw.get(key), dict) else value
+            whole = "kind" in value or key not in raw
+            raw[key] = value if whole else {**raw[key], **value}
     return raw
 
 
