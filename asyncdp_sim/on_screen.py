@@ -12,6 +12,7 @@ from asyncdp_sim.privacy.accountants.attacker import words as attacker_words
 from asyncdp_sim.privacy.label import Label, composition, epsilon_words, label, record_unit
 from asyncdp_sim.privacy.manifest_facts import (
     claims,
+    is_at_least,
     observer_words,
     of_summary,
     reasons,
@@ -129,9 +130,8 @@ def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if against is not None:
         yield "ε is against", against
     yield from (("because", why) for why in reasons(manifest))
-    power, advantage = (of_summary(manifest, f"attacker_{e}") for e in ("power", "advantage"))
-    if power is not None and advantage is not None:
-        yield "an attacker", attacker_words(power, advantage)
+    if "attacker_power" in manifest["summary"] and stated_delta(manifest) is not None:
+        yield "an attacker", _attacker(manifest)
     if alone is not None:
         each, together = alone.split("; ")
         yield "that is", each
@@ -144,6 +144,15 @@ def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         "not for release",
         "yes: private records were read" if read else "no: synthetic records",
     )
+
+
+def _attacker(manifest: Mapping[str, Any]) -> str:
+    """Return the bound on an attacker, or why there is none."""
+    power, advantage = (of_summary(manifest, f"attacker_{e}") for e in ("power", "advantage"))
+    if advantage == 1 or (advantage is not None and not is_at_least(manifest)):
+        return attacker_words(power, advantage)
+    because = "the sensitivity bound is declared, not enforced"
+    return f"no upper bound holds, because {because if is_at_least(manifest) else _OUTSIDE}"
 
 
 def _epsilon(said: Label) -> str:
@@ -217,6 +226,8 @@ def _scores(figures: Mapping[str, Any], unit: str | None) -> Iterator[tuple[str,
         )
 
 
+_OUTSIDE = "the claim rests on code from outside, which no proof covers"
+"""Why no upper bound holds, where the bound on gradients is enforced."""
 _WHERE_THERE_IS_ANY = {
     "requests refused": "refusal_rate",
     "answers collided": "collision_rate",

@@ -20,6 +20,10 @@ from asyncdp_sim.trace.occupation import State
 
 _NO_ROWS = "the owner has no held-out rows"
 _OWN_ROWS = "the owner's held-out rows"
+_UNBOUNDED = (
+    "answers carry no noise, or no upper bound holds: the sensitivity bound is declared, or the "
+    "mechanism is from outside"
+)
 
 AT = {
     State.sending: "it was sending a message",
@@ -68,14 +72,14 @@ OWNERS = Table(
             "Largest true-positive rate, at 1 % false positives, of whoever tells by all answers "
             "released which of two records the owner holds; 1 where its records are public",
             domain=SHARE,
-            null="answers carry no noise: records may be told for sure",
+            null=_UNBOUNDED,
         ),
         Column(
             "attacker_advantage",
             "Largest difference of an attacker's true- and false-positive rates, by all answers "
             "released; 1 where the owner's records are public",
             domain=SHARE,
-            null="answers carry no noise: records may be told for sure",
+            null=_UNBOUNDED,
         ),
         Column(
             "answers_released",
@@ -161,7 +165,8 @@ OWNERS = Table(
 
 SPENDING = Table(
     "spending",
-    "One row per owner and ε, where answers are composed by an accountant: the least δ, at most",
+    "One row per owner and ε, where answers are composed by an accountant and the sensitivity "
+    "bound is enforced: the least δ, at most",
     (
         OWNER,
         Column(

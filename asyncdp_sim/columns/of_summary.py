@@ -136,6 +136,10 @@ _LEARNING = (
     Column("psi_split.reason", "Why parts are null", "none", TEXT, "none is"),
 )
 
+_UNBOUNDED = (
+    "nothing is hidden, or no upper bound holds: the sensitivity bound is declared, or the "
+    "mechanism is from outside"
+)
 _PRIVACY = (
     Column(
         "max_spent_ratio",
@@ -176,13 +180,13 @@ _PRIVACY = (
         "an owner may release which of two records it holds; by epsilon_true where the run is not "
         "private as claimed",
         domain=SHARE,
-        null="nothing is hidden",
+        null=_UNBOUNDED,
     ),
     Column(
         "attacker_advantage",
         "Largest difference of such an attacker's true- and false-positive rates",
         domain=SHARE,
-        null="nothing is hidden",
+        null=_UNBOUNDED,
     ),
     Column(
         "bound_exceeded",

@@ -5,6 +5,7 @@ from math import inf, isfinite
 from asyncdp_sim.opened import Result
 from asyncdp_sim.privacy.manifest_facts import (
     epsilons,
+    is_at_least,
     n_replicates,
     stated_delta,
     stream,
@@ -23,7 +24,8 @@ def together(first: Result, second: Result) -> str:
         return "the same records: no finite ε holds for both together, as for one of them alone"
     one = " + ".join(map(number, costs))
     counts = [n_replicates(each) for each in pair]
-    cost = f"ε = {one} = {number(sum(costs))} for a replicate of each"
+    least = "at least" if any(map(is_at_least, pair)) else "at most"
+    cost = f"{least} ε = {one} = {number(sum(costs))} for a replicate of each"
     if max(counts) > 1:
         total = sum(count * value for count, value in zip(counts, costs, strict=True))
         cost += f", {number(total)} for all"
@@ -32,9 +34,9 @@ def together(first: Result, second: Result) -> str:
     if stream(pair[0]) == stream(pair[1]) and all(min(epsilons(each)) < inf for each in pair):
         return (
             "the same records and the same noise (one seed): together not private, whatever each "
-            f"is; with noise of their own, publishing both would cost the sum, at most {cost}"
+            f"is; with noise of their own, publishing both would cost the sum, {cost}"
         )
-    return f"the same records: publishing both costs the sum, at most {cost}"
+    return f"the same records: publishing both costs the sum, {cost}"
 
 
 def same_records(first: Result, second: Result) -> bool:

@@ -58,6 +58,9 @@ class Guarantee:
         over all records a declared bound may be exceeded by any factor.
     unseen : int or None
         Answered queries at which a declared bound was not looked at; None where it is enforced.
+    times : float
+        How many times as much as is charged every owner's answers cost, where a bound is enforced;
+        ∞ where they may tell anything.
     """
 
     private: bool | None
@@ -67,6 +70,12 @@ class Guarantee:
     because: tuple[Reason, ...]
     at_least: bool = False
     unseen: int | None = None
+    times: float = 1.0
+
+    @property
+    def is_upper(self) -> bool:
+        """Whether ε is at most ``epsilon_true``, whatever the records are."""
+        return not self.at_least and self.private is not None
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -173,7 +182,9 @@ def guarantee(
     ]
     true = accountant.together(accountant.answers, privacy.overlap, factors)
     true = true if observed is None else observed
-    if len(endless) > 0 or privacy.noise == "scalar-as-published":
+    if len(endless) > len(public) or privacy.noise == "scalar-as-published":
+        factor = inf
+    if np.isinf(factor) or len(public) > 0:
         true = inf
     notes = [*breaks, *_unvouched(privacy, broken=len(breaks) > 0)]
     if look is not None:
@@ -183,7 +194,8 @@ def guarantee(
     shown = unseen in (None, 0) and privacy.mechanism.vouched
     private = False if len(breaks) > 0 else True if shown else None
     exceeded, at_least = _exceeded(look, xi), look is not None
-    return Guarantee(private, true, accountant.delta, exceeded, tuple(notes), at_least, unseen)
+    found = (private, true, accountant.delta, exceeded, tuple(notes), at_least, unseen, factor)
+    return Guarantee(*found)
 
 
 def foreseen(

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import InvariantError
-from asyncdp_sim.privacy.accountants.attacker import Attacker, of_gaussian
+from asyncdp_sim.privacy.accountants.attacker import Attacker, of_gaussian, of_pure
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.observers import Listener, TranscriptObserver
 from asyncdp_sim.trace import Trace
@@ -66,13 +66,21 @@ class Ledger:
             charged = np.where(np.array(public) > 0, np.inf, charged)
         return cls(accountant, released, charged, learned.zcdp, learned.median)
 
-    @property
-    def attacker(self) -> Attacker:
-        """What an attacker may do with what it hears, (R, N); anything where ε is infinite."""
-        found = self.accountant.attacker(self.released)
+    def attacker(self, times: float) -> Attacker:
+        """Return what an attacker may do with what it hears, (R, N).
+
+        Parameters
+        ----------
+        times : float
+            How many times as much as is charged answers cost; ∞ where they may tell anything.
+        """
+        bare = np.isinf(self.spent) | np.isinf(times)
         if self.zcdp is not None:  # of what the observer hears, not of all that was released
             found = of_gaussian(np.sqrt(2 * self.zcdp))
-        bare = np.isinf(self.spent)
+        elif times == 1:
+            found = self.accountant.attacker(self.released)
+        else:
+            found = of_pure(np.where(bare, np.inf, self.spent) * times, self.accountant.delta)
         power, advantage = (np.where(bare, 1.0, each) for each in (found.power, found.advantage))
         return Attacker(power, advantage)
 

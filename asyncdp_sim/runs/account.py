@@ -87,6 +87,7 @@ def _distinct(models: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 def owner_columns(
     problem: Problem,
     ledger: Ledger,
+    judged: Guarantee,
     traces: Sequence[Trace],
     numbers: Sequence[int],
     participants: Participants,
@@ -103,7 +104,9 @@ def owner_columns(
     hidden = problem.xi is not None
     epsilon = problem.accountant.epsilon if hidden else np.full(n_owners, np.nan)
     zcdp = {} if ledger.zcdp is None else {"zcdp_spent": ledger.zcdp.ravel()}
-    median, attacker = ledger.median, ledger.attacker
+    median, attacker = ledger.median, ledger.attacker(judged.times)
+    bare = np.isinf(judged.times) | np.isinf(ledger.spent.ravel())
+    bounded = hidden & (judged.is_upper | bare)
     collided = np.concatenate([trace.ended(ExchangeOutcome.collided) for trace in traces])
     lost = np.concatenate([trace.ended(ExchangeOutcome.lost) for trace in traces])
     withheld = {}
@@ -116,11 +119,11 @@ def owner_columns(
         **({} if len(names) == 0 else {"name": arrow_texts(names * replicates)}),
         "records": np.tile(problem.task.objective.records, replicates),
         "epsilon": np.tile(epsilon, replicates),
-        "epsilon_spent": _where(ledger.spent.ravel(), hidden=hidden),
+        "epsilon_spent": np.where(hidden, ledger.spent.ravel(), np.nan),
         **zcdp,
         **({} if median is None else {"epsilon_median": median.ravel()}),
-        "attacker_power": _where(attacker.power.ravel(), hidden=hidden),
-        "attacker_advantage": _where(attacker.advantage.ravel(), hidden=hidden),
+        "attacker_power": np.where(bounded, attacker.power.ravel(), np.nan),
+        "attacker_advantage": np.where(bounded, attacker.advantage.ravel(), np.nan),
         "answers_released": ledger.released.ravel().astype(np.int32),
         "updates": np.concatenate(used).astype(np.int32),
         "attempts": tables["attempts"].astype(np.int32),
@@ -147,18 +150,14 @@ def energy_columns(scenario: Scenario, traces: Sequence[Trace]) -> Columns:
     }
 
 
-def _where(values: npt.NDArray[np.float64], *, hidden: bool) -> npt.NDArray[np.float64]:
-    """Return values where anything is hidden, NaN else."""
-    return values if hidden else np.full(values.size, np.nan)
-
-
 def attacked(accountant: Accountant, judged: Guarantee) -> dict[str, float | None]:
     """Return what an attacker may do with all that the observer hears of one owner, at most.
 
     By the answers' own trade-off curve; where they are not as private as claimed, by the true ε
-    at δ. Of Gaussian answers that ε tells the curve.
+    at δ. Of Gaussian answers that ε tells the curve. Where ε is only the least that it may be,
+    there is no such bound.
     """
-    if judged.delta is None:
+    if judged.delta is None or not (judged.is_upper or np.isinf(judged.epsilon_true)):
         return {"attacker_power": None, "attacker_advantage": None}
     if accountant.multiplier is not None:
         every = of_gaussian(np.array([mu_of(judged.epsilon_true, judged.delta)]))

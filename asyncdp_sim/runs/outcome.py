@@ -11,7 +11,7 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.measures import NetworkSummary
 from asyncdp_sim.measures.energy_figures import energy_figures
 from asyncdp_sim.notices import Notice
-from asyncdp_sim.privacy import Ledger
+from asyncdp_sim.privacy import Guarantee, Ledger
 from asyncdp_sim.provenance import fingerprints
 from asyncdp_sim.runs.account import judge, ledger_of, summary
 from asyncdp_sim.runs.honest import honest_summary, learn_alone
@@ -41,6 +41,8 @@ class RunResult:
     learned : Learned
     ledger : Ledger
         What owners spent.
+    judged : Guarantee
+        What is guaranteed of it.
     summary : dict
         The manifest's ``summary``.
     notices : tuple of Notice
@@ -58,6 +60,7 @@ class RunResult:
     traces: tuple[Trace, ...]
     learned: Learned
     ledger: Ledger
+    judged: Guarantee
     summary: dict[str, Any]
     notices: tuple[Notice, ...]
     alone: npt.NDArray[np.float64] | None = None
@@ -150,7 +153,7 @@ class Ready:
             spent = energy_figures(traces, scenario.energy, scenario.network)
             found |= spent | {"intervals": found["intervals"] | spent["intervals"]}
         return RunResult(
-            scenario, dataset, problem, tuple(numbers), tuple(traces), learned, ledger,
+            scenario, dataset, problem, tuple(numbers), tuple(traces), learned, ledger, judged,
             summary=found,
             notices=warnings(scenario, dataset, problem, traces, learned, judged),
             alone=self.alone,

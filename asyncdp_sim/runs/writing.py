@@ -82,7 +82,8 @@ def _fill(writer: Writer, outcome: RunResult, said: dict[str, Any], updates: boo
     if updates:
         writer.table("updates.parquet", who.numbered(update_columns(traces, numbers)))
     writer.table("curve.parquet", {name: curve[name] for name in curve.dtype.names or ()})
-    owners = owner_columns(outcome.problem, outcome.ledger, traces, numbers, who)
+    charged = (outcome.ledger, outcome.judged)
+    owners = owner_columns(outcome.problem, *charged, traces, numbers, who)
     owners |= energy_columns(outcome.scenario, traces)
     owners |= owner_figures(outcome.problem, outcome.learned.models, outcome.alone)
     writer.table("owners.parquet", who.numbered(owners))
@@ -90,7 +91,7 @@ def _fill(writer: Writer, outcome: RunResult, said: dict[str, Any], updates: boo
     optimum = outcome.problem.task.objective.optimum
     writer.table("optimum.parquet", optimum_columns(optimum))
     spending = spending_columns(outcome.problem.accountant, traces)
-    if spending is not None:
+    if spending is not None and outcome.judged.is_upper:
         writer.table("spending.parquet", who.numbered(spending))
     if outcome.alone is not None:
         writer.table("alone.parquet", who.numbered(alone_columns(outcome.alone)))

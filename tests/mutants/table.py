@@ -75,6 +75,27 @@ MUTANTS = (
         ("tests/unit/scenario/test_out_of_range.py",),
     ),
     Mutant(
+        "asyncdp_sim/privacy/guarantee.py",
+        "return not self.at_least and self.private is not None",
+        "return self.private is not None",
+        "a bound on attackers is printed beside the least that ε may be",
+        ("tests/unit/privacy/test_attacker.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/runs/account.py",
+        "ledger.attacker(judged.times)",
+        "ledger.attacker(1.0)",
+        "owners' attackers have a bound by what is charged, where answers cost more",
+        ("tests/unit/privacy/test_attacker.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/comparisons/together.py",
+        "any(map(is_at_least, pair))",
+        "all(costs) == 0",
+        "what two results cost together has an upper bound, where that of each is a lower one",
+        ("tests/unit/privacy/test_attacker.py",),
+    ),
+    Mutant(
         "asyncdp_sim/trace/invariants.py",
         "later = at[1:] >= at[:-1]",
         "later = at[1:] > at[:-1]",

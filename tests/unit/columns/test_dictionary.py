@@ -45,7 +45,9 @@ RUNS: dict[str, dict[str, Any]] = {
                "privacy__sensitivity": CLIP},
     "one replicate": {"run__replicates": 1, "run__split": True},
     "gaussian": {"privacy__mechanism": "gaussian", "privacy__delta": 1e-6, "privacy__overlap": 2},
-    "pld": {"privacy__accountant": "pld", "privacy__delta": 1e-6},
+    "pld": {
+        "privacy__accountant": "pld", "privacy__delta": 1e-6, "privacy__sensitivity": CLIP,
+    },
     "csma": {"channel": CSMA, "protocol": {"kind": "push"}},
     "rounds": {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "collab-1", "rho": 1.0}},
     "bare": {"privacy": {"mechanism": "none"}, "availability": {"kind": "bernoulli",

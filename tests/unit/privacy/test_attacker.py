@@ -1,15 +1,18 @@
 """ε in words: trade-off curves of answers, and tests that reach them and never cross them."""
 
 from dataclasses import replace
-from math import exp, inf
+from math import exp, inf, sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
 from asyncdp_sim.audits import audit
+from asyncdp_sim.comparisons.together import together as both
 from asyncdp_sim.on_screen import figures
+from asyncdp_sim.opened.result import Result
 from asyncdp_sim.privacy import Gaussian, Pure
 from asyncdp_sim.privacy.accountants.attacker import of_gaussian, of_losses, of_pure, words
 from asyncdp_sim.privacy.accountants.by_losses import ByLosses
@@ -17,7 +20,8 @@ from asyncdp_sim.privacy.accountants.charges import charge_of
 from asyncdp_sim.privacy.accountants.losses import together
 from asyncdp_sim.privacy.accountants.pairs import GaussianPair, GenericPair, LaplacePair
 from asyncdp_sim.privacy.attack import Claim
-from asyncdp_sim.runs import run, write
+from asyncdp_sim.runs import RunResult, run, write
+from asyncdp_sim.runs.account import owner_columns
 from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import load
 from tests.reproducibility.runs import scenario
@@ -27,6 +31,12 @@ PAGE = Path(__file__).parents[3] / "docs" / "privacy" / "accountants.md"
 DELTA = 1e-6
 F = 0.01
 CLIP = {"privacy__sensitivity": {"kind": "clip", "bound": 1.0}, "privacy__epsilon": 1.0}
+
+
+def owners(outcome: RunResult) -> dict[str, Any]:
+    """Return the table of owners that is written."""
+    charged = (outcome.problem, outcome.ledger, outcome.judged)
+    return owner_columns(*charged, outcome.traces, outcome.numbers, outcome.participants)
 
 
 def test_randomised_response_reaches_what_pure_epsilon_allows() -> None:
@@ -109,16 +119,51 @@ def test_a_composed_claim_leaves_an_attacker_less_than_the_same_pure_one() -> No
 
 
 def test_what_is_not_private_as_claimed_is_told_by_its_true_epsilon() -> None:
-    loose = {"privacy__sensitivity": {"kind": "declared", "bound": 1e-3}}
-    found = run(scenario(**loose))
+    told = {"privacy__sensitivity": CLIP["privacy__sensitivity"] | {"norm": "l2-as-published"}}
+    found = run(scenario(**CLIP | told))
+    most = of_pure(np.array(sqrt(3.0)))
     assert found.summary["private"] is False
-    assert found.summary["attacker_power"] == 1
-    assert found.summary["attacker_advantage"] == 1
-    said = dict(figures(manifest(found)))
+    assert found.summary["attacker_power"] == pytest.approx(float(most.power))
+    assert owners(found)["attacker_power"] == pytest.approx(
+        of_pure(sqrt(3.0) * owners(found)["epsilon_spent"]).power
+    )
+    same = run(scenario(**CLIP, privacy__noise="scalar-as-published"))
+    assert same.summary["attacker_advantage"] == 1
+    assert set(owners(same)["attacker_power"]) == {1.0}
+    said = dict(figures(manifest(same)))
     assert said["an attacker"] == "may tell for sure which of two records an owner holds"
     bare = run(scenario(privacy={"mechanism": "none"}))
     assert bare.summary["attacker_power"] is None
     assert "an attacker" not in dict(figures(manifest(bare)))
+
+
+@pytest.mark.parametrize("bound", [1e-3, 1e3], ids=["exceeded", "kept"])
+@pytest.mark.parametrize(
+    "noise",
+    [{}, {"mechanism": "gaussian", "delta": DELTA}, {"accountant": "pld", "delta": DELTA}],
+    ids=["laplace", "gaussian", "composed"],
+)
+def test_no_upper_bound_stands_beside_a_lower_one(
+    noise: dict[str, object], bound: float, tmp_path: Path
+) -> None:
+    """One record with a gradient as long as one likes is told for sure, whatever the noise is."""
+    told = {f"privacy__{name}": value for name, value in noise.items()}
+    found = run(scenario(**told, privacy__sensitivity={"kind": "declared", "bound": bound}))
+    assert found.summary["epsilon_at_least"] is True
+    assert found.summary["bound_exceeded"] is (bound < 1)
+    for name in ("attacker_power", "attacker_advantage"):
+        assert found.summary[name] is None
+        assert np.isnan(owners(found)[name]).all()
+    assert dict(figures(manifest(found)))["an attacker"] == (
+        "no upper bound holds, because the sensitivity bound is declared, not enforced"
+    )
+    write(found, tmp_path / "out")
+    assert not (tmp_path / "out" / "spending.parquet").exists()
+    opened = Result.read(tmp_path / "out")
+    assert "would cost the sum, at least ε =" in both(opened, opened)
+    older = manifest(found)
+    older["summary"] |= {"attacker_power": 0.5, "attacker_advantage": 0.5}
+    assert dict(figures(older))["an attacker"].startswith("no upper bound")
 
 
 def test_the_screen_says_what_an_attacker_can_do() -> None:
@@ -133,7 +178,7 @@ def test_the_screen_says_what_an_attacker_can_do() -> None:
 def test_owners_curves_are_written_where_answers_are_composed(tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
-    made = run(scenario(privacy__delta=1e-6, privacy__accountant="pld"))
+    made = run(scenario(**CLIP, privacy__delta=1e-6, privacy__accountant="pld"))
     write(made, tmp_path / "out")
     table = pq.read_table(tmp_path / "out" / "spending.parquet").to_pandas()
     owners = pq.read_table(tmp_path / "out" / "owners.parquet").to_pandas()
