@@ -13,6 +13,7 @@ from asyncdp_sim.privacy.label import Label, composition, epsilon_words, label, 
 from asyncdp_sim.privacy.manifest_facts import (
     claims,
     is_at_least,
+    n_sharers,
     observer_words,
     of_summary,
     reasons,
@@ -150,7 +151,7 @@ def _attacker(manifest: Mapping[str, Any]) -> str:
     """Return the bound on an attacker, or why there is none."""
     power, advantage = (of_summary(manifest, f"attacker_{e}") for e in ("power", "advantage"))
     if advantage == 1 or (advantage is not None and not is_at_least(manifest)):
-        return attacker_words(power, advantage)
+        return attacker_words(power, advantage, n_sharers(manifest))
     because = "the sensitivity bound is declared, not enforced"
     return f"no upper bound holds, because {because if is_at_least(manifest) else _OUTSIDE}"
 

@@ -105,9 +105,9 @@ class Check:
         finding = self.finding
         allowed = self.claim.most_true(finding.falsely)
         return (
-            f"{self.what} of owner {self.owner}: whoever cries at that event is right in ≥ "
-            f"{finding.rightly:.3g} and false in ≤ {finding.falsely:.3g}; at most {allowed:.3g} "
-            "may be right then"
+            f"{self.what} of owner {self.owner}: by that event, one record of this owner is "
+            f"detected in ≥ {finding.rightly:.3g} with false alarms in ≤ {finding.falsely:.3g}; "
+            f"the claim allows ≤ {allowed:.3g}"
         )
 
     def _event(self) -> str:

@@ -69,15 +69,16 @@ OWNERS = Table(
         ),
         Column(
             "attacker_power",
-            "Largest true-positive rate, at 1 % false positives, of whoever tells by all answers "
-            "released which of two records the owner holds; 1 where its records are public",
+            "Largest true-positive rate, at 1 % false positives, of an attacker on one record that "
+            "the owner holds, and with privacy.overlap > 1 the others that spent most, by all "
+            "answers released; 1 where its records are public",
             domain=SHARE,
             null=_UNBOUNDED,
         ),
         Column(
             "attacker_advantage",
-            "Largest difference of an attacker's true- and false-positive rates, by all answers "
-            "released; 1 where the owner's records are public",
+            "Largest difference of such an attacker's true- and false-positive rates; 1 where the "
+            "owner's records are public",
             domain=SHARE,
             null=_UNBOUNDED,
         ),

@@ -176,9 +176,9 @@ _PRIVACY = (
     ),
     Column(
         "attacker_power",
-        "Largest true-positive rate, at 1 % false positives, of whoever tells by all answers that "
-        "an owner may release which of two records it holds; by epsilon_true where the run is not "
-        "private as claimed",
+        "Largest true-positive rate, at 1 % false positives, of an attacker on one record that "
+        "privacy.overlap owners hold (one, if absent), by all answers that they may release; by "
+        "epsilon_true where the run is not private as claimed",
         domain=SHARE,
         null=_UNBOUNDED,
     ),

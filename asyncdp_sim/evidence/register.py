@@ -48,6 +48,7 @@ NOT_OF_A_KIND = {
     "reasons": "reasons for no prediction",
     "sentences": "doubts of forecasts",
     "simpy": "SimPy's own tests, on the kernel",
+    "shared_record": "attackers on a record of several owners, beside what is printed of them",
     "spread": "all scores together",
 }
 """Files of ``tests/verification`` by name, and what they are about instead."""

@@ -66,23 +66,28 @@ class Ledger:
             charged = np.where(np.array(public) > 0, np.inf, charged)
         return cls(accountant, released, charged, learned.zcdp, learned.median)
 
-    def attacker(self, times: float) -> Attacker:
+    def attacker(self, owners: int, times: float) -> Attacker:
         """Return what an attacker may do with what it hears, (R, N).
+
+        The record is one that the owner holds, and κ − 1 others: those that spent the most.
 
         Parameters
         ----------
+        owners : int
+            κ, owners that hold the record.
         times : float
             How many times as much as is charged answers cost; ∞ where they may tell anything.
         """
         bare = np.isinf(self.spent) | np.isinf(times)
         if self.zcdp is not None:  # of what the observer hears, not of all that was released
-            found = of_gaussian(np.sqrt(2 * self.zcdp))
-        elif times == 1:
+            return of_gaussian(np.sqrt(2 * _shared(np.where(bare, np.inf, self.zcdp), owners)))
+        if owners == 1 and times == 1:
             found = self.accountant.attacker(self.released)
-        else:
-            found = of_pure(np.where(bare, np.inf, self.spent) * times, self.accountant.delta)
-        power, advantage = (np.where(bare, 1.0, each) for each in (found.power, found.advantage))
-        return Attacker(power, advantage)
+            power, advantage = (np.where(bare, 1.0, e) for e in (found.power, found.advantage))
+            return Attacker(power, advantage)
+        with np.errstate(invalid="ignore"):  # 0 · ∞
+            cost = np.where(bare, np.inf, self.spent * times)
+        return of_pure(_shared(cost, owners), self.accountant.delta)
 
     def ratio(self) -> float | None:
         """Return the largest share of a budget that was spent; None where none is finite."""
@@ -96,6 +101,13 @@ class Ledger:
         if np.isinf(self.spent).any():
             return np.inf
         return max(self.accountant.together(released, owners) for released in self.released)
+
+
+def _shared(cost: Array, owners: int) -> Array:
+    """Return what κ owners spend on a record, of whom each is one and the others spent the most."""
+    dearest = np.sort(cost, axis=-1)[..., ::-1]
+    others = dearest[..., : owners - 1].sum(axis=-1, keepdims=True)
+    return np.asarray(others + np.minimum(cost, dearest[..., owners - 1 : owners]))
 
 
 def _require_within(budget: Array, charged: Array) -> None:

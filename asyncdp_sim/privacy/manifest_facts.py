@@ -155,6 +155,11 @@ def n_copies(manifest: Manifest) -> int:
     return OwnLearner.model_validate(given).parts(int(manifest["scenario"]["owners"]["count"]))
 
 
+def n_sharers(manifest: Manifest) -> int:
+    """Return κ, the owners that may hold one record."""
+    return int(manifest["scenario"]["privacy"].get("overlap", 1))
+
+
 def stream(manifest: Manifest) -> tuple[Any, Any]:
     """Return what decides the noise that is drawn: the seed, and whose copy it is."""
     scenario = manifest["scenario"]

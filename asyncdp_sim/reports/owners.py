@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.privacy.manifest_facts import n_sharers
 from asyncdp_sim.reports.key_numbers import shown
 
 MOST = 200
@@ -36,12 +37,16 @@ class OwnerRow:
 
 @dataclass(frozen=True)
 class OwnersTable:
-    """The owners that are listed, how many there are, and whether names and energy are told."""
+    """The owners that are listed, how many there are, and whether names and energy are told.
+
+    ``holders`` says who holds the record that an attacker detects.
+    """
 
     rows: tuple[OwnerRow, ...]
     count: int
     named: bool
     powered: bool
+    holders: str
 
     @property
     def first(self) -> tuple[OwnerRow, ...]:
@@ -89,7 +94,9 @@ def owners(result: Result) -> OwnersTable:
         for at in map(int, order)
     )
     told = any(row.name not in ("", str(row.number)) for row in rows)
-    return OwnersTable(rows, len(share), told, powered)
+    others = n_sharers(result.manifest) - 1
+    holders = f"and {others} other{'s' * (others > 1)} hold" if others > 0 else "holds"
+    return OwnersTable(rows, len(share), told, powered, f"the owner {holders}")
 
 
 def _powers(result: Result, count: int) -> npt.NDArray[np.float64]:

@@ -88,6 +88,7 @@ def owner_columns(
     problem: Problem,
     ledger: Ledger,
     judged: Guarantee,
+    sharers: int,
     traces: Sequence[Trace],
     numbers: Sequence[int],
     participants: Participants,
@@ -95,7 +96,7 @@ def owner_columns(
     """Return ``owners``: one row per replicate and owner; NaN where a value is absent.
 
     Names are whole, as the table or the scenario has them; a column of them is there where owners
-    have names.
+    have names. ``sharers`` is κ, owners that may hold one record.
     """
     n_owners, names = problem.task.objective.n_owners, participants.names
     tables = np.concatenate([trace.owners for trace in traces])
@@ -104,7 +105,7 @@ def owner_columns(
     hidden = problem.xi is not None
     epsilon = problem.accountant.epsilon if hidden else np.full(n_owners, np.nan)
     zcdp = {} if ledger.zcdp is None else {"zcdp_spent": ledger.zcdp.ravel()}
-    median, attacker = ledger.median, ledger.attacker(judged.times)
+    median, attacker = ledger.median, ledger.attacker(sharers, judged.times)
     bare = np.isinf(judged.times) | np.isinf(ledger.spent.ravel())
     bounded = hidden & (judged.is_upper | bare)
     collided = np.concatenate([trace.ended(ExchangeOutcome.collided) for trace in traces])
@@ -150,18 +151,18 @@ def energy_columns(scenario: Scenario, traces: Sequence[Trace]) -> Columns:
     }
 
 
-def attacked(accountant: Accountant, judged: Guarantee) -> dict[str, float | None]:
-    """Return what an attacker may do with all that the observer hears of one owner, at most.
+def attacked(accountant: Accountant, judged: Guarantee, owners: int) -> dict[str, float | None]:
+    """Return what an attacker may do with all that the observer hears of one record, at most.
 
-    By the answers' own trade-off curve; where they are not as private as claimed, by the true ε
-    at δ. Of Gaussian answers that ε tells the curve. Where ε is only the least that it may be,
-    there is no such bound.
+    κ = ``owners`` hold the record. Of one owner's, by the answers' own trade-off curve; else, or
+    where they are not as private as claimed, by the true ε at δ. Of Gaussian answers that ε tells
+    the curve. Where ε is only the least that it may be, there is no such bound.
     """
     if judged.delta is None or not (judged.is_upper or np.isinf(judged.epsilon_true)):
         return {"attacker_power": None, "attacker_advantage": None}
     if accountant.multiplier is not None:
         every = of_gaussian(np.array([mu_of(judged.epsilon_true, judged.delta)]))
-    elif judged.private is False:
+    elif judged.private is False or owners > 1:
         every = of_pure(np.array([judged.epsilon_true]), judged.delta)
     else:
         every = accountant.attacker(accountant.answers)
@@ -190,7 +191,7 @@ def summary(
         "epsilon_true": judged.epsilon_true,
         "epsilon_at_least": judged.at_least,
         "delta": judged.delta,
-        **attacked(ledger.accountant, judged),
+        **attacked(ledger.accountant, judged, kappa),
         "bound_exceeded": judged.bound_exceeded,
         "queries_unseen": judged.unseen,
         "timing_accounted": scenario.timing_unaccounted is None,

@@ -82,7 +82,7 @@ def _fill(writer: Writer, outcome: RunResult, said: dict[str, Any], updates: boo
     if updates:
         writer.table("updates.parquet", who.numbered(update_columns(traces, numbers)))
     writer.table("curve.parquet", {name: curve[name] for name in curve.dtype.names or ()})
-    charged = (outcome.ledger, outcome.judged)
+    charged = (outcome.ledger, outcome.judged, outcome.scenario.privacy.overlap)
     owners = owner_columns(outcome.problem, *charged, traces, numbers, who)
     owners |= energy_columns(outcome.scenario, traces)
     owners |= owner_figures(outcome.problem, outcome.learned.models, outcome.alone)

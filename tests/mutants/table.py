@@ -83,10 +83,24 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/runs/account.py",
-        "ledger.attacker(judged.times)",
-        "ledger.attacker(1.0)",
+        "ledger.attacker(sharers, judged.times)",
+        "ledger.attacker(sharers, 1.0)",
         "owners' attackers have a bound by what is charged, where answers cost more",
         ("tests/unit/privacy/test_attacker.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/privacy/ledger.py",
+        "return np.asarray(others + np.minimum(",
+        "return np.asarray(np.minimum(",
+        "attackers on a record of several owners are bounded by what one of them spent",
+        ("tests/verification/test_shared_record.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/runs/account.py",
+        "elif judged.private is False or owners > 1:",
+        "elif judged.private is False:",
+        "the summary's attacker sees one owner's answers, whoever holds the record",
+        ("tests/verification/test_shared_record.py",),
     ),
     Mutant(
         "asyncdp_sim/comparisons/together.py",

@@ -102,13 +102,14 @@ def of_losses(
     return power, min(losses.delta(0.0), float(pure.advantage))
 
 
-def words(power: float, advantage: float) -> str:
-    """Return both in a sentence."""
+def words(power: float, advantage: float, owners: int) -> str:
+    """Return both in a sentence; ``owners`` hold the record."""
+    who = "one owner holds" if owners == 1 else f"{owners} owners hold"
     if advantage >= 1:
-        return "may tell for sure which of two records an owner holds"
+        return f"can be certain which of two records {who}"
     return (
-        f"that cries falsely in {_percent(FALSE_POSITIVES)} of cases cries rightly in at most "
-        f"{_percent(power)}; its advantage is at most {advantage:.3g}"
+        f"with {_percent(FALSE_POSITIVES)} false alarms, detects a given record that {who} at most "
+        f"{_percent(power)} of the time; advantage at most {advantage:.3g}"
     )
 
 

@@ -35,7 +35,7 @@ CLIP = {"privacy__sensitivity": {"kind": "clip", "bound": 1.0}, "privacy__epsilo
 
 def owners(outcome: RunResult) -> dict[str, Any]:
     """Return the table of owners that is written."""
-    charged = (outcome.problem, outcome.ledger, outcome.judged)
+    charged = (outcome.problem, outcome.ledger, outcome.judged, 1)
     return owner_columns(*charged, outcome.traces, outcome.numbers, outcome.participants)
 
 
@@ -131,7 +131,7 @@ def test_what_is_not_private_as_claimed_is_told_by_its_true_epsilon() -> None:
     assert same.summary["attacker_advantage"] == 1
     assert set(owners(same)["attacker_power"]) == {1.0}
     said = dict(figures(manifest(same)))
-    assert said["an attacker"] == "may tell for sure which of two records an owner holds"
+    assert said["an attacker"] == "can be certain which of two records one owner holds"
     bare = run(scenario(privacy={"mechanism": "none"}))
     assert bare.summary["attacker_power"] is None
     assert "an attacker" not in dict(figures(manifest(bare)))
@@ -168,10 +168,10 @@ def test_no_upper_bound_stands_beside_a_lower_one(
 
 def test_the_screen_says_what_an_attacker_can_do() -> None:
     said = dict(figures(manifest(run(scenario(**CLIP)))))
-    assert said["an attacker"] == words(exp(1) * F, (exp(1) - 1) / (exp(1) + 1))
+    assert said["an attacker"] == words(exp(1) * F, (exp(1) - 1) / (exp(1) + 1), 1)
     assert said["an attacker"] == (
-        "that cries falsely in 1 % of cases cries rightly in at most 2.72 %; "
-        "its advantage is at most 0.462"
+        "with 1 % false alarms, detects a given record that one owner holds at most 2.72 % of the "
+        "time; advantage at most 0.462"
     )
 
 
@@ -211,10 +211,10 @@ def test_what_an_audit_measures_is_beside_the_curve_and_never_across_it(
     assert answer.finding.rightly > answer.finding.falsely  # it tells something
     less = replace(answer.claim, epsilon=answer.claim.epsilon / 3)
     assert answer.finding.rightly > less.most_true(answer.finding.falsely)  # and would be across
-    [said] = [line for line in found.lines() if line.startswith("one answer") and "cries" in line]
-    assert said.endswith(
-        f"at most {answer.claim.most_true(answer.finding.falsely):.3g} may be right then"
-    )
+    [said] = [
+        line for line in found.lines() if line.startswith("one answer") and "detected" in line
+    ]
+    assert said.endswith(f"the claim allows ≤ {answer.claim.most_true(answer.finding.falsely):.3g}")
 
 
 def test_a_claims_curve() -> None:
