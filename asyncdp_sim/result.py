@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
@@ -15,6 +15,7 @@ from asyncdp_sim.columns import (
     alone_columns,
     arrow_table,
     event_groups,
+    is_exact,
     model_columns,
     optimum_columns,
     summary_column,
@@ -170,7 +171,7 @@ class Writer:
 
     def table(self, name: str, columns: Columns, metadata: Mapping[str, str] | None = None) -> None:
         """Write a Parquet table of NumPy or Arrow columns, with the label or other metadata."""
-        said = self._said_of(name) if metadata is None else metadata
+        said = self._said_of(name, columns) if metadata is None else metadata
         self._put(name, columns, said)
         self.columns[name.removesuffix(".parquet")] = tuple(columns)
 
@@ -187,19 +188,21 @@ class Writer:
                 self.columns[table] = tuple(columns)
                 yield columns
 
-        self._put(name, noted(), self._said_of(name))
+        self._put(name, noted(), self._said_of(name, ()))
 
     def _put(self, name: str, content: Content, said: Mapping[str, str] | None = None) -> None:
         """Write a file, which is not there for anybody before the whole directory is."""
         self._files.append(self._partial / name)
         write_into(self._partial, name, content, said, self._room, on_disk=False)
 
-    def _said_of(self, name: str) -> Mapping[str, str] | None:
+    def _said_of(self, name: str, columns: Iterable[str]) -> Mapping[str, str] | None:
         """Return the metadata of a table: what the label says of it."""
         if self._label is None:
             return None
-        of_network = name in OF_NETWORK
-        return self._label.metadata_of_network() if of_network else self._label.metadata()
+        if name in OF_NETWORK:
+            return self._label.metadata_of_network()
+        exact = any(map(is_exact, columns))
+        return self._label.metadata_of_exact() if exact else self._label.metadata()
 
     def stream(self, name: str, fill: Callable[[TextIO], None]) -> None:
         """Write a text file piece by piece."""

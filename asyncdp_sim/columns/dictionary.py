@@ -34,6 +34,16 @@ def summary() -> Mapping[str, Column]:
     return found
 
 
+def is_exact(name: str) -> bool:
+    """Return whether a column is computed from the owners' records without noise: no ε covers it.
+
+    ψ, losses and scores on held-out rows, and optima; the private models are ``theta_L``.
+    """
+    return name in ("theta", "fitness", "relative_fitness") or name.startswith(
+        ("psi_", "held_out_")
+    )
+
+
 def column(table: str, name: str) -> Column | None:
     """Return the entry of a table's column; None where it has none of this name.
 

@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import inf, isclose, isfinite
 from typing import Any
 
@@ -30,6 +30,7 @@ from asyncdp_sim.words import MOST_NUMBERS, number, numbers
 
 LONGEST = 100  # characters of a reason
 LISTED = 3  # reasons
+EXACT = "Exact: computed from the owners' records without noise, so that no ε covers this file."
 _SAME = 1e-5  # relative difference below which an ε is not another one
 
 
@@ -74,6 +75,12 @@ class Label:
             for name, value in self.values().items()
         }
         return {f"asyncdp.{name}": value for name, value in said.items()}
+
+    def metadata_of_exact(self) -> dict[str, str]:
+        """Return what a table says that was computed from the owners' records without noise."""
+        text = f"{EXACT} Its run: {self.text}"
+        exact = replace(self, text=text, private=False, epsilon_true=inf, delta=None)
+        return replace(exact, epsilon_at_least=False).metadata()
 
     def metadata_of_network(self) -> dict[str, str]:
         """Return what a table of order and times says, which no choice of learning may change."""

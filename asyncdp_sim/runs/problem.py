@@ -250,6 +250,9 @@ def _sample(scenario: Scenario, records: Records) -> Sampling | None:
     return None if batch is None else Sample(records, batch)
 
 
+_PRIVATE = "NOT FOR RELEASE: the lines below are exact counts of private rows, which no ε covers"
+
+
 def table_lines(scenario: Scenario) -> list[str]:
     """Return what a table is to its scenario, in words; none where no file is read.
 
@@ -268,7 +271,9 @@ def table_lines(scenario: Scenario) -> list[str]:
             found += [fault.under(place) for fault in error.faults if fault not in found]
         else:
             sizes = f"{extent(dataset.records)} records of an owner"
-            told = told or [f"table: {each}" for each in (sizes, *dataset.notes)]
+            head = [_PRIVATE] if dataset.real and len(dataset.notes) > 0 else []
+            notes = (f"table: {each}" for each in dataset.notes)
+            told = told or [f"table: {sizes}", *head, *notes]
     if len(found) > 0:
         raise DataError(dict.fromkeys(found))
     return told

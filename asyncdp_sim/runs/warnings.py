@@ -192,7 +192,8 @@ class PrivateRecordsRead(Notice):
     """Private records of a real file were read: what is made of them is not for release."""
 
     text: ClassVar[str] = (
-        "private records were read: fitness, optimum and curves are not for release"
+        "private records were read: fitness, optimum, curves and counts of cells are not for "
+        "release"
     )
 
 

@@ -66,7 +66,7 @@ def close(
     for name in dict.fromkeys(itertools.chain(*summaries)):
         columns[name] = summary_column(name, [summary.get(name) for summary in summaries])
     together = None if len(manifests) == 0 else label(list(manifests.values()))
-    into.put("cells.parquet", columns, {} if together is None else together.metadata())
+    into.put("cells.parquet", columns, {} if together is None else together.metadata_of_exact())
     warnings = gathered([None if each is None else each["notices"] for each in known])
     reasons = {cells[number].name: why for number, why in failed.items()}
     content = {

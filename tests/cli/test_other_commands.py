@@ -74,10 +74,15 @@ def test_check_opens_the_table_and_says_what_a_run_would(command: Command, here:
     assert absent.code == 2
     assert "rates.csv'; there is no such file" in absent.err
     rows = [f"{j % 7},{j % 5},{j % 3}" for j in range(99)]
+    rows[3] = ",3,1"  # a private row
     (here / "rates.csv").write_text("\n".join(["a,b,rate", *rows]), encoding="utf-8")
     said = command.done("check", "table.toml")
     assert "table data" in said.out
     assert "table: Public rows: the last 10 of rates.csv." in said.out
+    above, heading, counts = said.out.partition("NOT FOR RELEASE: ")
+    assert counts.startswith("the lines below are exact counts of private rows")
+    assert "a: 1 missing values became" in counts
+    assert "missing" not in above
 
 
 def test_check_says_what_is_not_private(command: Command, here: Path) -> None:

@@ -103,6 +103,27 @@ MUTANTS = (
         ("tests/verification/test_shared_record.py",),
     ),
     Mutant(
+        "asyncdp_sim/runs/table_check.py",
+        "head = [_PRIVATE] if dataset.real and len(dataset.notes) > 0 else []",
+        "head = list[str]()",
+        "check counts private cells and does not say so",
+        ("tests/cli/test_other_commands.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/columns/dictionary.py",
+        '("psi_", "held_out_")',
+        '("psi_",)',
+        "losses on held-out rows are in files that are private, as their run is",
+        ("tests/unit/runs/test_labels_follow.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/columns/dictionary.py",
+        'return name in ("theta", "fitness"',
+        'return name in ("fitness"',
+        "the optimum is as private as the models",
+        ("tests/unit/runs/test_labels_follow.py",),
+    ),
+    Mutant(
         "asyncdp_sim/comparisons/together.py",
         "any(map(is_at_least, pair))",
         "all(costs) == 0",

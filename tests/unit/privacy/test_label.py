@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from asyncdp_sim.privacy.label import label, named_guarantee, record_unit
+from asyncdp_sim.privacy.label import EXACT, label, named_guarantee, record_unit
 from asyncdp_sim.privacy.manifest_facts import reasons, timing_reasons
 from tests.together import together
 
@@ -165,6 +165,16 @@ def test_one_that_is_not_private_makes_all_that_is_shown_with_it_so() -> None:
         "asyncdp.not_for_release": "false",
         "asyncdp.epsilon_at_least": "false",
     }
+
+
+def test_a_table_of_exact_values_says_that_no_epsilon_covers_it() -> None:
+    found = label([made({}, not_for_release=True)])
+    assert found.private is True
+    said = found.metadata_of_exact()
+    assert said["asyncdp.label"] == f"{EXACT} Its run: {found.text}"
+    assert "NOT FOR RELEASE" in said["asyncdp.label"]
+    assert (said["asyncdp.private"], said["asyncdp.epsilon_true"]) == ("false", "inf")
+    assert (said["asyncdp.delta"], said["asyncdp.not_for_release"]) == ("none", "true")
 
 
 def test_tables_of_order_and_times_say_what_is_accounted() -> None:

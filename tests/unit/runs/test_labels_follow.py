@@ -66,9 +66,35 @@ def test_every_table_of_a_result_says_that_it_is_not_private(file: Path, tmp_pat
     tables = sorted((tmp_path / "result").glob("*.parquet"))
     assert len(tables) == 7
     for table in tables:
-        network = table.name in ("events.parquet", "updates.parquet")
-        said = expected.metadata_of_network() if network else expected.metadata()
+        if table.name in ("events.parquet", "updates.parquet"):
+            said = expected.metadata_of_network()
+        else:
+            released = table.name == "models.parquet"
+            said = expected.metadata() if released else expected.metadata_of_exact()
         assert said_by(table) == said, table.name
+
+
+@pytest.mark.parametrize(
+    ("settings", "owners"),
+    [
+        (("run.alone=false",), {"owners": "true"}),
+        (("run.alone=false", "data.held_out=0.25"), {"owners": "false"}),
+        ((), {"owners": "false", "alone": "false"}),
+    ],
+    ids=["neither", "held out", "alone"],
+)
+def test_a_files_metadata_speaks_of_that_file(
+    file: Path, tmp_path: Path, settings: tuple[str, ...], owners: dict[str, str]
+) -> None:
+    """Of a private run models alone are released: ψ, optima and losses are the simulator's."""
+    private = 'privacy.sensitivity={kind="clip",bound=1.0}'
+    write(run(load(file, [private, *settings])[0]), tmp_path / "result")
+    found = {
+        table.stem: said_by(table)["asyncdp.private"]
+        for table in (tmp_path / "result").glob("*.parquet")
+        if table.name != "updates.parquet"
+    }
+    assert found == {"models": "true", "curve": "false", "optimum": "false"} | owners
 
 
 def test_every_table_of_a_sweep_has_its_label(file: Path, tmp_path: Path) -> None:
@@ -77,11 +103,10 @@ def test_every_table_of_a_sweep_has_its_label(file: Path, tmp_path: Path) -> Non
     manifests = [read_manifest(cell) for cell in cells]
     for cell, manifest in zip(cells, manifests, strict=True):
         assert said_by(tmp_path / "sweep" / cell.name / "curve.parquet") == (
-            label([manifest]).metadata()
+            label([manifest]).metadata_of_exact()
         )
     of_all = said_by(tmp_path / "sweep" / "cells.parquet")
-    assert of_all == label(manifests).metadata()
-    assert of_all["asyncdp.delta"] == "1e-05"
+    assert of_all == label(manifests).metadata_of_exact()
     for shared in (tmp_path / "sweep" / "traces").rglob("*.parquet"):
         assert said_by(shared) == label(manifests).metadata_of_network()
 
