@@ -12,7 +12,7 @@ import numpy.typing as npt
 from asyncdp_sim.figures.kit.line_labels import end_labels
 from asyncdp_sim.figures.kit.log_axis import log_axis
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.privacy_label import label, row_labels
 from asyncdp_sim.figures.kit.source import not_a_result
 from asyncdp_sim.figures.kit.style import BLUE, THEORY, VERMILION, canvas, plain_numbers, style
 from asyncdp_sim.figures.runs.convergence import CurveLine
@@ -97,6 +97,7 @@ def by_size(
         "psi_alone": np.tile(alone, len(lines)),
         "psi_final_mean": np.repeat(means, len(alone)),
         "gains": gains.astype(int).ravel(),
+        **row_labels([[line.result] for line in lines], [len(alone)] * len(lines)),
     }
     if len(expected) > 0:
         table["psi_final_expected"] = np.repeat(np.array(expected, dtype=float), len(alone))

@@ -14,8 +14,8 @@ from asyncdp_sim.figures.kit.lines import key
 from asyncdp_sim.figures.kit.numbers import number, numbers
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Cell, Sweep, not_a_result
+from asyncdp_sim.figures.kit.privacy_label import label, row_labels
+from asyncdp_sim.figures.kit.source import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.figures.kit.style import BLUE, THEORY, sheet, style
 from asyncdp_sim.figures.sweeps.psi_surface import PSI, draw_mesh, draw_surface, log10, measured_key
 from asyncdp_sim.figures.sweeps.sweep_figure import Table, estimates
@@ -44,6 +44,8 @@ class Case:
         Owner 1's, ascending.
     psi : array (X, Y, 3)
         Mean over replicates and the ends of its 95 % interval.
+    results : sequence of Result
+        Of which ψ is, in the same order.
     """
 
     number: str
@@ -54,6 +56,7 @@ class Case:
     n1: Array
     epsilon1: Array
     psi: Array
+    results: Sequence[Result]
 
     @property
     def mean(self) -> Array:
@@ -84,9 +87,10 @@ def cases(sweep: Sweep) -> tuple[Case, ...]:
     told: list[Case] = []
     for m, size in zip(records, ("small", "large"), strict=True):
         for r, manner in zip(epsilon, ("reluctant", "eager"), strict=True):
-            psi = [[mean_psi_at_end(found[n, m, e, r].result) for e in epsilon1] for n in n1]
+            results = [found[n, m, e, r].result for n in n1 for e in epsilon1]
+            psi = np.array(list(map(mean_psi_at_end, results))).reshape(len(n1), len(epsilon1), 3)
             others = sweep.cells[0].result.n_owners - 1
-            swept = (np.array(n1), np.array(epsilon1), np.array(psi))
+            swept = (np.array(n1), np.array(epsilon1), psi, results)
             told.append(Case(NUMBERS[len(told)], f"{size}, {manner}", others, m, r, *swept))
     return tuple(told)
 
@@ -187,5 +191,6 @@ def _table(found: Sequence[Case], constant: float) -> Table:
         table |= {"records_others": np.repeat(case.records, n.size)}
         table |= {"epsilon_others": np.repeat(case.epsilon, n.size)}
         table |= estimates("psi_final_mean", case.psi.reshape(-1, 3))
+        table |= row_labels([[result] for result in case.results], [1] * n.size)
         tables.append(table | {"law": constant * case.law.ravel()})
     return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}

@@ -1,7 +1,7 @@
 """The privacy label of results: made from manifests, the same words wherever results go."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from math import inf, isclose, isfinite
 from typing import Any
@@ -54,6 +54,8 @@ class Label:
         Whether private records of a real file were read.
     epsilon_at_least : bool
         Whether ε may be larger for records that are in no table: a bound was declared.
+    mixed : tuple of str
+        Which of these values differ among the results that it is of.
     """
 
     text: str
@@ -63,10 +65,11 @@ class Label:
     timing_accounted: bool
     not_for_release: bool
     epsilon_at_least: bool = False
+    mixed: tuple[str, ...] = ()
 
     def values(self) -> dict[str, Any]:
         """Return all but the text, by name: columns that a table can carry."""
-        return {each.name: getattr(self, each.name) for each in fields(self)[1:]}
+        return {name: getattr(self, name) for name in COLUMNS}
 
     def metadata(self) -> dict[str, str]:
         """Return all of it as texts, under the keys of a Parquet file's metadata."""
@@ -85,6 +88,10 @@ class Label:
     def metadata_of_network(self) -> dict[str, str]:
         """Return what a table of order and times says, which no choice of learning may change."""
         return network_metadata(timing_accounted=self.timing_accounted)
+
+
+COLUMNS = tuple(each.name for each in fields(Label)[1:-1])
+"""The values of a label, as tables have them: all but its text."""
 
 
 def network_metadata(*, timing_accounted: bool) -> dict[str, str]:
@@ -122,7 +129,7 @@ def label(manifests: Sequence[Manifest]) -> Label:
     if untimed:
         why = list(dict.fromkeys(reason for each in untimed for reason in timing_reasons(each)))
         said.append(f"TIMING NOT ACCOUNTED: {_cut(why)}.")
-    unreleasable = any(of_summary(each, "not_for_release") is not False for each in manifests)
+    unreleasable = any(map(_is_unreleasable, manifests))
     if unreleasable:
         said.append("NOT FOR RELEASE: private records were read.")
     deltas = [delta for each in manifests if (delta := stated_delta(each)) is not None]
@@ -134,7 +141,26 @@ def label(manifests: Sequence[Manifest]) -> Label:
         delta=max(deltas) if deltas else None,
         timing_accounted=all(map(is_timed, manifests)),
         not_for_release=unreleasable,
+        mixed=tuple(
+            name for name, value in _OF_EACH.items() if len(set(map(value, manifests))) > 1
+        ),
     )
+
+
+def _is_unreleasable(manifest: Manifest) -> bool:
+    """Return whether private records were read, or may have been."""
+    return of_summary(manifest, "not_for_release") is not False
+
+
+_OF_EACH: dict[str, Callable[[Manifest], object]] = {
+    "private": is_private,
+    "epsilon_true": true_epsilon,
+    "delta": stated_delta,
+    "timing_accounted": is_timed,
+    "not_for_release": _is_unreleasable,
+    "epsilon_at_least": is_at_least,
+}
+"""The values of one result, which a label of several need not say of each of them."""
 
 
 def _verdict(claiming: Sequence[Manifest], manifests: Sequence[Manifest]) -> str:

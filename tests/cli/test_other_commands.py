@@ -79,7 +79,7 @@ def test_check_opens_the_table_and_says_what_a_run_would(command: Command, here:
     said = command.done("check", "table.toml")
     assert "table data" in said.out
     assert "table: Public rows: the last 10 of rates.csv." in said.out
-    above, heading, counts = said.out.partition("NOT FOR RELEASE: ")
+    above, _, counts = said.out.partition("NOT FOR RELEASE: ")
     assert counts.startswith("the lines below are exact counts of private rows")
     assert "a: 1 missing values became" in counts
     assert "missing" not in above

@@ -124,6 +124,20 @@ MUTANTS = (
         ("tests/unit/runs/test_labels_follow.py",),
     ),
     Mutant(
+        "asyncdp_sim/figures/kit/picture.py",
+        "self.label.values() | dict.fromkeys(self.label.mixed)",
+        "self.label.values()",
+        "every row of a figure has the largest ε of all that it shows",
+        ("tests/unit/figures/test_own_labels.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/figures/sweeps/sweep_figure.py",
+        "return table | row_labels([[each] for each in self.results], [1] * len(self.at))",
+        "return table",
+        "rows of a sweep's figures do not say what their cell's label is",
+        ("tests/unit/figures/test_own_labels.py",),
+    ),
+    Mutant(
         "asyncdp_sim/comparisons/together.py",
         "any(map(is_at_least, pair))",
         "all(costs) == 0",

@@ -36,6 +36,9 @@ class Picture:
         What is shown; the run's settings follow in :mod:`asyncdp_sim.figures.kit.captions`.
     label : Label
         Of the runs shown.
+    exact : bool
+        Whether the numbers are computed from the owners' records without noise, as ψ and losses
+        are, so that no ε covers them whatever the runs' models are.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Picture:
     table: Mapping[str, npt.NDArray[Any]]
     caption: str
     label: Label
+    exact: bool = True
 
     def __post_init__(self) -> None:
         """Write the label on the figure."""
@@ -65,10 +69,20 @@ class Picture:
         return said
 
     def labelled(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the table with the label's columns, but for those that it has row by row."""
+        """Return the table with the label's columns, but for those that it has row by row.
+
+        What differs among the runs shown is left out where the table has no column of it.
+        ``private`` is of this table, ``models_private`` and the rest of the models behind it.
+        """
         rows = len(next(iter(self.table.values()), ()))
-        said = {name: np.full(rows, value) for name, value in self.label.values().items()}
-        return {**self.table, **{key: each for key, each in said.items() if key not in self.table}}
+        values = self.label.values() | dict.fromkeys(self.label.mixed)
+        label = {name: np.full(rows, value) for name, value in values.items()}
+        own = {name: self.table[name] for name in label if name in self.table}
+        table = {name: each for name, each in self.table.items() if name not in label}
+        if not self.exact:
+            return table | label | own
+        models = {"models_private": (label | own)["private"]}
+        return table | label | own | models | {"private": np.full(rows, False)}
 
 
 def save(picture: Picture, folder: Path) -> Path:

@@ -2,13 +2,16 @@
 
 import textwrap
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.kit.style import VERMILION
 from asyncdp_sim.privacy import label as labels
-from asyncdp_sim.privacy.label import Label
+from asyncdp_sim.privacy.label import COLUMNS, Label
 
 POINTS = 7.0
 
@@ -16,6 +19,20 @@ POINTS = 7.0
 def label(results: Sequence[Result]) -> Label:
     """Return the label of a figure that shows these results (at least one)."""
     return labels.label([result.manifest for result in results])
+
+
+def row_labels(
+    shown: Sequence[Sequence[Result]], rows: Sequence[int]
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the label's columns of a table: of so many ``rows`` each the label of some results.
+
+    Nothing where a row shows none.
+    """
+    said = [label(some) if len(some) > 0 else None for some in shown]
+    return {
+        name: np.repeat(np.array([getattr(each, name, None) for each in said], dtype=object), rows)
+        for name in COLUMNS
+    }
 
 
 def named_guarantee(results: Sequence[Result]) -> str:
@@ -35,4 +52,4 @@ def put(figure: Figure, said: Label, of: str = "") -> None:
     )
 
 
-__all__ = ["Label", "label", "named_guarantee", "put"]
+__all__ = ["Label", "label", "named_guarantee", "put", "row_labels"]

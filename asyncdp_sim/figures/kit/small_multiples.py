@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from asyncdp_sim.figures.kit.lines import legend
 from asyncdp_sim.figures.kit.numbers import wrapped
 from asyncdp_sim.figures.kit.picture import Picture, Table
-from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.privacy_label import label, row_labels
 from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.kit.style import canvas, sheet, style
 
@@ -75,7 +75,11 @@ def panelled(
         keys = _keys(several)
         if keys:
             legend(figure, keys, 4, right=len(shown) == 1)
-    table = _stacked([rows for rows, _ in drawn], [each.name for each in shown])
+    tables = [
+        rows | row_labels([each.results], [len(next(iter(rows.values())))])
+        for (rows, _), each in zip(drawn, shown, strict=True)
+    ]
+    table = _stacked(tables, [each.name for each in shown])
     told = [said for _, said in drawn]
     named = [
         f"{each.name}: {said}" if each.name else said
@@ -87,7 +91,7 @@ def panelled(
     results = [result for each in shown for result in each.results]
     if len(results) > len(shown):
         caption += " Cells that differ in what is learned alone share a network."
-    return Picture(name, figure, table, caption, label(results))
+    return Picture(name, figure, table, caption, label(results), exact=False)
 
 
 def remark(axes: Axes, text: str, *, below: bool = False) -> None:

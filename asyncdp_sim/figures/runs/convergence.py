@@ -16,7 +16,7 @@ from asyncdp_sim.figures.kit.lines import key, legend, scale
 from asyncdp_sim.figures.kit.log_axis import log_axis
 from asyncdp_sim.figures.kit.numbers import columns, number, numbers, wrapped
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.privacy_label import label, row_labels
 from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.kit.style import (
     BLUE,
@@ -171,7 +171,7 @@ def quartile_rows(
     for name, some in found.items():
         values = np.concatenate([each for _, each in some], axis=1)
         table |= dict(zip((f"{name}_q25", f"{name}_median", f"{name}_q75"), values, strict=True))
-    return table
+    return table | row_labels([[line.result] for line in lines], list(map(len, grids)))
 
 
 def _drawn(

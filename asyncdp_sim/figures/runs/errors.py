@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.privacy_label import label, row_labels
 from asyncdp_sim.figures.kit.style import (
     MARKERS,
     THEORY,
@@ -64,6 +64,7 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
         f"{name}_optimum": np.tile(best, len(lines)),
         f"{name}_alone": np.tile(alone, len(lines)),
         name: np.concatenate(private),
+        **row_labels([[result] for result in results], [len(owners)] * len(lines)),
     }
     better = "above" if score.more_is_better else "below"
     caption = (

@@ -85,7 +85,7 @@ def over_time(found: dict[str, Any]) -> Picture:
         "between which values 90 % of runs end."
     )
     table = {"time": times, "expected_psi": curve}
-    return Picture("forecast-over-time", figure, table, caption, _label(found))
+    return Picture("forecast-over-time", figure, table, caption, _label(found), exact=False)
 
 
 def owners(found: dict[str, Any]) -> Picture:
@@ -125,7 +125,7 @@ def owners(found: dict[str, Any]) -> Picture:
         "profits": gains,
         "epsilon_needed": needed,
     }
-    return Picture("forecast-owners", figure, table, caption, _label(found))
+    return Picture("forecast-owners", figure, table, caption, _label(found), exact=False)
 
 
 def _label(found: dict[str, Any]) -> Label:

@@ -12,7 +12,7 @@ from asyncdp_sim.figures.kit.lines import key
 from asyncdp_sim.figures.kit.log_axis import log_axis
 from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.privacy_label import label, row_labels
 from asyncdp_sim.figures.kit.source import owner_table
 from asyncdp_sim.figures.kit.style import (
     FEW_OWNERS,
@@ -62,6 +62,7 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
         "records": np.tile(results[0].of_owners("records").mean(axis=0), len(lines)),
         "psi_alone": np.tile(alone, len(lines)),
         "psi_final_mean": np.repeat(means, n_owners),
+        **row_labels([[result] for result in results], [n_owners] * len(lines)),
     }
     with style():
         figure, shown = panels((1.0, 1.0) if both else (1.0,), height=5.2 if both else 3.4)

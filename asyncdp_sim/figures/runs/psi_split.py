@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from asyncdp_sim.figures.kit.lines import scale
 from asyncdp_sim.figures.kit.numbers import known, wrapped
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.privacy_label import label, row_labels
 from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.kit.style import BAND, BLUE, OKABE_ITO, panels, style
 from asyncdp_sim.figures.runs.convergence import CurveLine
@@ -72,6 +72,7 @@ def stacked(lines: Sequence[CurveLine]) -> Picture:
     }
     table |= {name: values[name] for name in PARTS}
     table |= {f"{name}_se": values for name, values in errors.items()}
+    table |= row_labels([[result] for result in results], [1] * len(lines))
     return Picture("parts", figure, table, _caption(results), label(results))
 
 

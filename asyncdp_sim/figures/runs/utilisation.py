@@ -122,7 +122,7 @@ def drawn(result: Result, found: OverTime) -> Picture:
         lower.set_xlim(0, found.edges[-1] / TICKS_PER_UNIT)
         legend(figure, _key(found.replicates, upper, lower), 3, right=True)
     said = _caption(found.replicates, what if by_chance else None, laws)
-    return Picture("utilisation", figure, _table(found), said, label([result]))
+    return Picture("utilisation", figure, _table(found), said, label([result]), exact=False)
 
 
 def covered(intervals: Sequence[tuple[int, int]], edges: Array) -> Array:

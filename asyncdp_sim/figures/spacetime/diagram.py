@@ -102,7 +102,7 @@ def diagram(
         figure.legend(handles=scene.legend(), loc="outside upper left", ncols=5)
     tell = _caption if learner else _caption_of_meetings
     caption = tell(result, chosen, (first, last), shown)
-    return Picture(name, figure, as_table(found), caption, label([result]))
+    return Picture(name, figure, as_table(found), caption, label([result]), exact=False)
 
 
 def as_table(found: Sequence[DrawnMark]) -> dict[str, npt.NDArray[Any]]:

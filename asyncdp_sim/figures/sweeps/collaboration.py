@@ -12,7 +12,7 @@ from matplotlib.ticker import PercentFormatter
 from asyncdp_sim.figures.kit.lines import key, legend, looks, number_ticks, scale
 from asyncdp_sim.figures.kit.numbers import number, wrapped
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
-from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.privacy_label import row_labels
 from asyncdp_sim.figures.kit.source import Result, Sweep, owner_table
 from asyncdp_sim.figures.kit.style import panels as stacked_panels
 from asyncdp_sim.figures.sweeps.guarantees import PrivacySeries, series_of
@@ -101,13 +101,13 @@ def _rows(series: PrivacySeries) -> Table:
             joint, own = (_mean(result, f"held_out_{name}") for name in ("loss", "alone"))
             held = (own > joint).astype(float)
         said = {"line": series.name, "epsilon": epsilon, "psi_final_mean": mean}
-        said |= label([result]).values()
         rows.append(
             {name: np.full(result.n_owners, value) for name, value in said.items()}
             | owner_table(result.participants)
             | {"records": _mean(result, "records")}
             | {"psi_alone": alone, "profits_psi": (alone > mean).astype(int)}
             | {"profits_held_out": held}
+            | row_labels([[result]], [result.n_owners])
         )
     return {name: np.concatenate([each[name] for each in rows]) for name in rows[0]}
 

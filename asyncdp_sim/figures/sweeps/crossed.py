@@ -120,7 +120,8 @@ def _rows(each: Marked) -> Table:
     table |= {name: np.repeat([said], len(each.at)) for name, said in
               ((panel, each.panel), (marker, each.name))}  # fmt: skip
     numbers = each.rows(marker, "place", **{PSI: psi_at_end})
-    return table | {name: numbers[name] for name in (PSI, f"{PSI}_low", f"{PSI}_high")}
+    del numbers[marker], numbers["place"]
+    return table | numbers
 
 
 def _caption(found: Sequence[Marked], rows: Sequence[Table]) -> str:

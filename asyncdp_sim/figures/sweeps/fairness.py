@@ -13,6 +13,7 @@ from matplotlib.ticker import PercentFormatter
 from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, scale
 from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.outcomes import psi_of_replicates
+from asyncdp_sim.figures.kit.privacy_label import row_labels
 from asyncdp_sim.figures.kit.source import Result, Sweep, owner_table
 from asyncdp_sim.figures.kit.style import FEW_OWNERS, THEORY, TILT, plain_text
 from asyncdp_sim.figures.kit.style import panels as stacked_panels
@@ -173,6 +174,7 @@ def _rows(each: SeedSeries) -> Table:
         "relative_loss": each.relative.mean(axis=0),
         "relative_loss_se": _error(each.relative),
         "seeds": np.repeat(len(each.relative), n_owners),
+        **row_labels([each.results], [n_owners]),
     }
 
 

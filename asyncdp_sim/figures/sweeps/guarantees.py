@@ -17,7 +17,7 @@ from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, psi_of_replicates
 from asyncdp_sim.figures.kit.privacy_label import label, named_guarantee
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from asyncdp_sim.figures.kit.style import BAND, canvas
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, as_columns
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
 from asyncdp_sim.privacy.manifest_facts import gradient_norm
 
 EPSILON = "privacy.epsilon"
@@ -103,7 +103,7 @@ def _rows(each: PrivacySeries) -> Table:
     table |= dict(zip(("psi_final_q25", "psi_final_q75"), np.array(quartiles).T, strict=True))
     table["projected"] = np.array([result.projected for result in each.results])
     table["noise_bound"] = np.array([_xi(result) for result in each.results])
-    return table | as_columns([label([result]).values() for result in each.results])
+    return table
 
 
 def _caption(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> str:

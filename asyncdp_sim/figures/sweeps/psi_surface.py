@@ -16,6 +16,7 @@ from asyncdp_sim.figures.kit.lines import key
 from asyncdp_sim.figures.kit.numbers import MOST_NUMBERS, number, numbers
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.privacy_label import row_labels
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep, not_a_result, symbol
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, sheet
 from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table, estimates
@@ -268,6 +269,8 @@ def _rows(found: Grid, x: str, y: str, references: Sequence[Reference]) -> Table
     table |= estimates("psi_final_mean", found.psi.reshape(-1, 3))
     places = [found.cells.get(place) for place in np.ndindex(found.inside.shape)]
     table["projected"] = np.array([np.nan if cell is None else projected(cell) for cell in places])
+    shown = [[] if cell is None else [cell.result] for cell in places]
+    table |= row_labels(shown, [1] * len(shown))
     return table | {each.column: found.of(each).ravel() for each in references}
 
 

@@ -1,6 +1,6 @@
 """Figures of sweeps as specifications: what is selected, its rows, the panels, the caption."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, Self, TypeVar
 
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from asyncdp_sim.figures.kit.lines import reaches_zero
 from asyncdp_sim.figures.kit.outcomes import Estimate
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.privacy_label import label, row_labels
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.figures.kit.style import style
 
@@ -75,11 +75,11 @@ class Series:
         return cls(name, tuple(x for x, _ in placed), tuple(cell for _, cell in placed), **more)
 
     def rows(self, named: str, x: str, **columns: Callable[[Result], Estimate]) -> Table:
-        """Return its name, its numbers, and estimates with the ends of their intervals."""
+        """Return its name, its numbers, estimates with the ends of their intervals, and labels."""
         table: Table = {named: np.repeat([self.name], len(self.at)), x: np.array(self.at)}
         for what, estimate in columns.items():
             table |= estimates(what, map(estimate, self.results))
-        return table
+        return table | row_labels([[each] for each in self.results], [1] * len(self.at))
 
 
 @dataclass(frozen=True)
@@ -131,11 +131,6 @@ class SweepFigure(Generic[S]):
         if reaches_zero(figure):
             caption += " Arrows at the frame: intervals that reach 0, which no such axis shows."
         return Picture(self.name, figure, table, caption, said)
-
-
-def as_columns(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """Return rows of one set of names as columns."""
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
 def estimates(what: str, found: Iterable[Estimate] | Array) -> Table:

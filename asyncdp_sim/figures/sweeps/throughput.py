@@ -13,7 +13,7 @@ from asyncdp_sim.figures.kit.lines import key, legend, strokes
 from asyncdp_sim.figures.kit.numbers import ACROSS, as_float, wrapped
 from asyncdp_sim.figures.kit.outcomes import of_summary
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.privacy_label import label, row_labels
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.figures.kit.style import MARKERS, THEORY, canvas, colours, style
 from asyncdp_sim.figures.sweeps.sweep_figure import Table, ends, estimates
@@ -88,14 +88,16 @@ def against_load(sweep: Sweep) -> Picture:
             name = _named(law)
             look: dict[str, Any] = {"color": shade, "linewidth": 1.2, "label": name}
             keys[-1] += axes.plot(offered[kept], delivered[kept], dashes, **look)
-            tables.append(_rows(name.replace("$", ""), kind, offered[kept], delivered[kept]))
+            curve = _rows(name.replace("$", ""), kind, offered[kept], delivered[kept])
+            tables.append(curve | row_labels([[]], [int(kept.sum())]))
 
         shades = colours(len(found))
         for name, shade, marker in zip(found, shades, MARKERS * 4, strict=False):
             kind = _kind(found[name][0])
             keys.append([_draw(axes, points[name], shade, marker, name)])
             series = _rows("measured", kind, points[name][LOAD], points[name][DELIVERED])
-            tables.append(series | points[name])
+            shown = [[result] for result in results[name]]
+            tables.append(series | points[name] | row_labels(shown, [1] * len(shown)))
             for law, dashes in curves[name]:
                 if law not in common:
                     draw_law(law, kind, dashes, shade)
@@ -112,8 +114,8 @@ def against_load(sweep: Sweep) -> Picture:
         legend(figure, _in_columns(keys, across), across)
     table = {name: np.concatenate([rows[name] for rows in tables]) for name in tables[0]}
     said = _caption(sweep, sum(map(len, found.values())))
-    shown = [result for some in results.values() for result in some]
-    return Picture("throughput", figure, table, said, label(shown))
+    every = [result for some in results.values() for result in some]
+    return Picture("throughput", figure, table, said, label(every), exact=False)
 
 
 def _shares_a_channel(summary: Mapping[str, Any]) -> bool:

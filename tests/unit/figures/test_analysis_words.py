@@ -28,12 +28,16 @@ def test_its_numbers_carry_the_label_too() -> None:
     picture = Picture("some", Figure(), {"x": np.array([1, 2])}, "", SAID)
     rows = list(csv.DictReader(io.StringIO(as_csv(picture.labelled()))))
     same = {"private": "False", "epsilon_true": "inf", "delta": "", "timing_accounted": "True"}
-    same |= {"not_for_release": "True", "epsilon_at_least": "False"}
+    same |= {"not_for_release": "True", "epsilon_at_least": "False", "models_private": "False"}
     assert rows == [{"x": x} | same for x in ("1", "2")]
     own = {"private": np.array([True, False])}
     labelled = Picture("some", Figure(), own, "", SAID).labelled()
-    assert list(labelled["private"]) == [True, False]  # row by row where the table says it so
+    assert list(labelled["models_private"]) == [True, False]  # row by row where the table says so
+    assert list(labelled["private"]) == [False, False]  # no ε covers exact values
     assert list(labelled["epsilon_true"]) == [np.inf, np.inf]
+    times = Picture("some", Figure(), own, "", SAID, exact=False).labelled()
+    assert list(times["private"]) == [True, False]
+    assert "models_private" not in times
 
 
 def test_names_are_spread_and_keep_their_order() -> None:

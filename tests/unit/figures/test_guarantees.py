@@ -68,7 +68,7 @@ def test_its_numbers_are_means_and_each_row_has_its_own_label(tmp_path: Path) ->
     table = FIGURE.picture(swept(tmp_path / "sweep")).labelled()
     assert list(table["line"]) == ["pure"] * 2 + ["weaker"] * 2 + ["hoped"] * 2
     np.testing.assert_allclose(table["psi_final_mean"], 3.0 * np.arange(1, 7))
-    np.testing.assert_array_equal(table["private"], [True] * 4 + [False] * 2)
+    np.testing.assert_array_equal(table["models_private"], [True] * 4 + [False] * 2)
     np.testing.assert_array_equal(table["epsilon_true"], [1, 4, 1, 4, 9, 36])
     np.testing.assert_array_equal(table["delta"], [0, 0, 1e-6, 1e-6, 0, 0])
     np.testing.assert_array_equal(table["projected"], [0.5] + [0.0] * 5)
