@@ -157,7 +157,8 @@ def _attacker(manifest: Mapping[str, Any]) -> str:
 
 
 def _epsilon(said: Label) -> str:
-    least = said.epsilon_at_least and isfinite(said.epsilon_true)
+    true = said.epsilon_true
+    least = said.epsilon_at_least and true is not None and isfinite(true)
     return f"{'≥ ' if least else ''}{figure(said.epsilon_true)}"
 
 

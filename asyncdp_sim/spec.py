@@ -4,7 +4,7 @@ A specification is parsed once, at the door, into a frozen pydantic model. Whate
 reported in our words (see :mod:`asyncdp_sim.faults`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, get_args, get_origin
 
@@ -146,6 +146,8 @@ class Member(Spec):
     """
 
     called: ClassVar[str] = ""
+    needed_fields: ClassVar[tuple[str, ...]] = ()
+    """Fields, or properties in their place, that every member of the family has."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -206,7 +208,24 @@ def open_traits(member: type[Member]) -> list[str]:
         if not name.startswith("__")
         and getattr(getattr(member, name, None), "__isabstractmethod__", False)
     ]
-    return sorted(traits) + abstract
+    lacking = [
+        name
+        for name in member.needed_fields
+        if name not in member.model_fields and not hasattr(member, name)
+    ]
+    return sorted(traits) + abstract + lacking
+
+
+def outsiders(spec: Spec, at: str) -> Iterator[str]:
+    """Yield the key path and kind of every member of a specification that is from outside."""
+    if isinstance(spec, Member) and spec.outside:
+        yield f"{at}.kind = {spec.model_dump().get('kind', spec.called)}"
+    for name in type(spec).model_fields:
+        value = getattr(spec, name)
+        inner = value.values() if isinstance(value, dict) else (value,)
+        for each in inner:
+            if isinstance(each, Spec):
+                yield from outsiders(each, f"{at}.{name}")
 
 
 def members(family: Any) -> tuple[type[Kind], ...]:

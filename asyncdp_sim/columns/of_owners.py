@@ -22,7 +22,7 @@ _NO_ROWS = "the owner has no held-out rows"
 _OWN_ROWS = "the owner's held-out rows"
 _UNBOUNDED = (
     "answers carry no noise, or no upper bound holds: the sensitivity bound is declared, or the "
-    "mechanism is from outside"
+    "claim rests on code from outside"
 )
 
 AT = {

@@ -136,9 +136,9 @@ _LEARNING = (
     Column("psi_split.reason", "Why parts are null", "none", TEXT, "none is"),
 )
 
+_RESTS = "the claim rests on code from outside"
 _UNBOUNDED = (
-    "nothing is hidden, or no upper bound holds: the sensitivity bound is declared, or the "
-    "mechanism is from outside"
+    f"nothing is hidden, or no upper bound holds: the sensitivity bound is declared, or {_RESTS}"
 )
 _PRIVACY = (
     Column(
@@ -156,12 +156,13 @@ _PRIVACY = (
         "private",
         "Whether every owner's answers, and when they come, are private as the scenario claims",
         domain=YES,
-        null="it is not shown: queries were not looked at, or nobody vouches for the mechanism",
+        null=f"it is not shown: queries were not looked at, or {_RESTS}",
     ),
     Column(
         "epsilon_true",
         "Largest ε over records that the noise really gives; ∞ where there is none",
         domain=SIZE + OR_INFINITE,
+        null=f"it is not shown: {_RESTS}",
     ),
     Column(
         "epsilon_at_least",

@@ -6,6 +6,7 @@ from asyncdp_sim.opened import Result
 from asyncdp_sim.privacy.manifest_facts import (
     epsilons,
     is_at_least,
+    is_epsilon_shown,
     n_replicates,
     stated_delta,
     stream,
@@ -20,6 +21,8 @@ def together(first: Result, second: Result) -> str:
         return "the two results read different records, as far as their manifests say"
     pair = (first.manifest, second.manifest)
     costs = [true_epsilon(each) for each in pair]
+    if not all(map(is_epsilon_shown, pair)):
+        return "the same records: what both cost together is not shown, as for one of them alone"
     if not all(map(isfinite, costs)):
         return "the same records: no finite ε holds for both together, as for one of them alone"
     one = " + ".join(map(number, costs))

@@ -73,6 +73,11 @@ class GaussianData(DataKind):
 
     @property
     @override
+    def synthetic(self) -> bool:
+        return True
+
+    @property
+    @override
     def holds_out(self) -> bool:
         return self.held_out > 0
 

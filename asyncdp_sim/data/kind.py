@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Self
+from typing import ClassVar, Self
 
 from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
@@ -13,6 +13,8 @@ from asyncdp_sim.streams import Scope, Streams
 
 class DataKind(Kind):
     """A source of the owners' records."""
+
+    needed_fields: ClassVar[tuple[str, ...]] = ("features", "held_out")
 
     @property
     def file(self) -> str | None:
@@ -25,9 +27,9 @@ class DataKind(Kind):
         return PLAIN
 
     @property
+    @abstractmethod
     def synthetic(self) -> bool:
-        """Whether records are drawn, and none is read."""
-        return self.file is None
+        """Whether records are drawn, and no private one is read."""
 
     @property
     @abstractmethod

@@ -11,6 +11,7 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.network.compatibility import superposable
 from asyncdp_sim.network.resolution import NOTICED, meeting
 from asyncdp_sim.privacy.manifest_facts import UNTIMED
+from asyncdp_sim.privacy.reasons import NotVouchedFor
 from asyncdp_sim.runs.warnings import TicksMeet
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict
@@ -48,7 +49,8 @@ def _owners(scenario: Scenario) -> Iterator[str]:
     else:
         held = f"{min(records)} to {max(records)} records"
     path = scenario.data.file
-    yield f"owners: {n_owners}, {held}, {scenario.data.kind} data, {path or 'synthetic'}"
+    source = path or ("synthetic" if scenario.data.synthetic else scenario.data.origin)
+    yield f"owners: {n_owners}, {held}, {scenario.data.kind} data, {source}"
     if scenario.owners.numbers is not None:
         who = scenario.participants(scenario.names_read()).labels
         more = f", and {len(who) - _FEW} more" if len(who) > _FEW else ""
@@ -167,6 +169,8 @@ def _conduct(scenario: Scenario) -> Iterator[str]:
     if scenario.timing_unaccounted is not None:
         yield f"not private, no finite ε: {UNTIMED}{scenario.timing_unaccounted}"
     yield from (f"not private, no finite ε: {why}" for why in scenario.unsound)
+    if scenario.privacy.hides and len(scenario.outside_parts) > 0:
+        yield f"not shown to be private: {NotVouchedFor(', '.join(scenario.outside_parts)).words()}"
 
 
 def _sweep(scenario: Scenario) -> Iterator[str]:

@@ -98,14 +98,16 @@ def population(
         If a real table has no twin, or a data file is not what the scenario says.
     """
     path = scenario.data.file
+    drawn = path is None and scenario.data.synthetic
     words = "synthetic records"
-    if path is not None and private:
+    if private and not drawn:
         words = "the owners' private records"
-    elif path is not None:
+    elif not drawn:
         data = scenario.data.twin()
         if data is None:
+            given = ("data.kind", scenario.data.kind) if path is None else ("data.path", path)
             allowed = f"a forecast of {scenario.data.kind} data without public rows needs --private"
-            raise DataError([Fault("data.path", repr(path), allowed)])
+            raise DataError([Fault(given[0], repr(given[1]), allowed)])
         scenario = scenario.model_copy(update={"data": data})
         words = data.twin_words
     with one_thread():
@@ -116,7 +118,7 @@ def population(
     if objective is not None and alike:
         objective, judge = pooled(objective), None
     said = f"the same second moments for all owners, of {words}" if alike else words
-    seen = private and path is not None
+    seen = private and not drawn
     runs = QuickRuns.of(scenario)
     return Population(scenario, dataset, problem, objective, judge, alike, seen, said, runs)
 

@@ -43,9 +43,11 @@ class Guarantee:
     ----------
     private : bool or None
         Whether every owner's answers, and when they come, are (ε_i, δ)-differentially private as
-        the scenario claims; None where that is not shown, since queries were not looked at.
-    epsilon_true : float
-        The largest ε over records that the noise really gives; ∞ where there is none.
+        the scenario claims; None where that is not shown, since queries were not looked at, or the
+        claim rests on code from outside.
+    epsilon_true : float or None
+        The largest ε over records that the noise really gives; ∞ where there is none, None where
+        code from outside has a say in it.
     delta : float or None
         δ at which ε is stated, 0 of pure mechanisms; None where nothing is hidden.
     bound_exceeded : bool or None
@@ -64,7 +66,7 @@ class Guarantee:
     """
 
     private: bool | None
-    epsilon_true: float
+    epsilon_true: float | None
     delta: float | None
     bound_exceeded: bool | None
     because: tuple[Reason, ...]
@@ -75,7 +77,7 @@ class Guarantee:
     @property
     def is_upper(self) -> bool:
         """Whether ε is at most ``epsilon_true``, whatever the records are."""
-        return not self.at_least and self.private is not None
+        return not self.at_least and self.epsilon_true is not None
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -117,6 +119,7 @@ def guarantee(
     chosen: bool = False,
     owners: Sequence[int] | None = None,
     observed: float | None = None,
+    outside: Sequence[str] = (),
 ) -> Guarantee:
     """Judge a run's privacy.
 
@@ -153,6 +156,8 @@ def guarantee(
         What owners are called, where that is not 1…N.
     observed : float, optional
         ε against an observer that does not hear everything; absent, against one that does.
+    outside : sequence of str
+        The parts from outside that the claim rests on.
 
     Raises
     ------
@@ -180,18 +185,18 @@ def guarantee(
         *_unhidden(accountant, called),
         *endless,
     ]
-    true = accountant.together(accountant.answers, privacy.overlap, factors)
-    true = true if observed is None else observed
+    true: float | None = accountant.together(accountant.answers, privacy.overlap, factors)
+    true = None if len(outside) > 0 else true if observed is None else observed
     if len(endless) > len(public) or privacy.noise == "scalar-as-published":
         factor = inf
     if np.isinf(factor) or len(public) > 0:
         true = inf
-    notes = [*breaks, *_unvouched(privacy, broken=len(breaks) > 0)]
+    notes = [*breaks, *_unvouched(outside, broken=len(breaks) > 0)]
     if look is not None:
         notes += _resting(look, xi, broken=len(breaks) > 0)
     notes += _large_delta(accountant.delta, int(records.max()))
     unseen = None if look is None else look.unseen
-    shown = unseen in (None, 0) and privacy.mechanism.vouched
+    shown = unseen in (None, 0) and len(outside) == 0
     private = False if len(breaks) > 0 else True if shown else None
     exceeded, at_least = _exceeded(look, xi), look is not None
     found = (private, true, accountant.delta, exceeded, tuple(notes), at_least, unseen, factor)
@@ -205,6 +210,7 @@ def foreseen(
     *,
     timing: str | None,
     unsound: Sequence[str],
+    outside: Sequence[str] = (),
 ) -> bool | None:
     """Return whether runs of these settings are private as claimed, unless records say otherwise.
 
@@ -218,17 +224,19 @@ def foreseen(
         What timing tells of records that nobody pays for.
     unsound : sequence of str
         Why private records have a say in what everybody sees.
+    outside : sequence of str
+        The parts from outside that the claim rests on.
 
     Returns
     -------
     bool or None
-        None where the claim rests on a declared bound, or on what a mechanism says of itself.
+        None where the claim rests on a declared bound, or on code from outside.
     """
     moved = timing is not None or len(unsound) > 0
     exposed = bool(np.isinf(privacy.asked(n_owners)).any())
     if moved or exposed or len(_published(privacy, n_features)[0]) > 0:
         return False
-    return None if privacy.on_trust or not privacy.mechanism.vouched else True
+    return None if privacy.on_trust or len(outside) > 0 else True
 
 
 def _excess(look: Look | None, xi: float, n_owners: int) -> Array:
@@ -269,9 +277,9 @@ def _silent(
     return [AddsNothing(privacy.mechanism.kind, owners)]
 
 
-def _unvouched(privacy: Privacy, *, broken: bool) -> list[Reason]:
-    """Return that nobody but the mechanism says what it costs, where that is so."""
-    return [] if broken or privacy.mechanism.vouched else [NotVouchedFor(privacy.mechanism.kind)]
+def _unvouched(outside: Sequence[str], *, broken: bool) -> list[Reason]:
+    """Return that a claim which is not broken rests on code from outside, where it does."""
+    return [] if broken or len(outside) == 0 else [NotVouchedFor(", ".join(outside))]
 
 
 def _large_delta(delta: float, largest: int) -> list[Reason]:

@@ -13,6 +13,7 @@ from asyncdp_sim.privacy.manifest_facts import (
     declared_bound,
     epsilons,
     is_at_least,
+    is_epsilon_shown,
     is_private,
     is_timed,
     n_copies,
@@ -44,8 +45,9 @@ class Label:
         All of it, in sentences.
     private : bool or None
         Whether every one is private as it claims; None where that is not shown.
-    epsilon_true : float
-        The largest ε that the noise really gives; ∞ where there is none.
+    epsilon_true : float or None
+        The largest ε that the noise really gives; ∞ where there is none, None where it is not
+        shown.
     delta : float, optional
         The largest δ at which an ε is stated, 0 of pure guarantees; None where nothing is hidden.
     timing_accounted : bool
@@ -60,7 +62,7 @@ class Label:
 
     text: str
     private: bool | None
-    epsilon_true: float
+    epsilon_true: float | None
     delta: float | None
     timing_accounted: bool
     not_for_release: bool
@@ -136,7 +138,7 @@ def label(manifests: Sequence[Manifest]) -> Label:
     return Label(
         text=" ".join(said),
         private=_all_private(manifests),
-        epsilon_true=max(true_epsilon(each) for each in manifests),
+        epsilon_true=_largest(manifests),
         epsilon_at_least=any(map(is_at_least, manifests)),
         delta=max(deltas) if deltas else None,
         timing_accounted=all(map(is_timed, manifests)),
@@ -147,6 +149,13 @@ def label(manifests: Sequence[Manifest]) -> Label:
     )
 
 
+def _largest(manifests: Sequence[Manifest]) -> float | None:
+    """Return the largest true ε; None where a finite one is not shown."""
+    each = [true_epsilon(one) if is_epsilon_shown(one) else None for one in manifests]
+    known = [one for one in each if one is not None]
+    return None if len(known) < len(each) and inf not in known else max(known)
+
+
 def _is_unreleasable(manifest: Manifest) -> bool:
     """Return whether private records were read, or may have been."""
     return of_summary(manifest, "not_for_release") is not False
@@ -154,7 +163,7 @@ def _is_unreleasable(manifest: Manifest) -> bool:
 
 _OF_EACH: dict[str, Callable[[Manifest], object]] = {
     "private": is_private,
-    "epsilon_true": true_epsilon,
+    "epsilon_true": lambda manifest: _largest([manifest]),
     "delta": stated_delta,
     "timing_accounted": is_timed,
     "not_for_release": _is_unreleasable,
@@ -188,8 +197,10 @@ def named_guarantee(manifests: Sequence[Manifest]) -> str:
         return "no privacy claimed"
     states = {is_private(each) for each in manifests}
     if states != {True}:
-        low, high = (number(end(map(true_epsilon, manifests))) for end in (min, max))
         kept = "NOT PRIVATE as claimed" if False in states else "NOT SHOWN to be private"
+        if not all(map(is_epsilon_shown, manifests)):
+            return kept
+        low, high = (number(end(map(true_epsilon, manifests))) for end in (min, max))
         true = "ε ≥" if any(map(is_at_least, manifests)) else "true ε ="
         return f"{kept}, {true} {low if low == high else f'{low} to {high}'}"
     deltas = sorted({stated_delta(each) or 0.0 for each in manifests})
@@ -233,6 +244,8 @@ def composition(manifests: Sequence[Manifest]) -> str | None:
 def epsilon_words(manifest: Manifest) -> str:
     """Return ε as the noise gives it: the true one, or the least it may be of a declared bound."""
     value = true_epsilon(manifest)
+    if not is_epsilon_shown(manifest):
+        return "ε not shown"
     if value == inf:
         return "no finite ε"
     return f"{'ε ≥' if is_at_least(manifest) else 'true ε'} {value:.4g}"
@@ -297,6 +310,7 @@ def _true_epsilons(manifests: Sequence[Manifest]) -> list[str]:
     records that the tables have, and over all records there is none.
     """
     said = []
+    manifests = [each for each in manifests if is_epsilon_shown(each)]
     enforced = [each for each in manifests if not is_at_least(each)]
     pairs = [(claimed_epsilon(each), true_epsilon(each)) for each in enforced]
     if not all(isclose(claim, given, rel_tol=_SAME) for claim, given in pairs):

@@ -85,7 +85,7 @@ def is_private(manifest: Manifest) -> bool | None:
         return False
     if is_at_least(manifest) and unseen != 0:  # older manifests do not say where was looked
         return None
-    if said is None and len(_after(UNSHOWN, manifest)) > 0:  # nobody vouches for the mechanism
+    if said is None and len(_after(UNSHOWN, manifest)) > 0:  # it rests on code from outside
         return None
     return said is True
 
@@ -120,6 +120,16 @@ def true_epsilon(manifest: Manifest) -> float:
     """Return the ε that the noise gives; ∞ where nothing is known, or timing is not accounted."""
     found = as_float(of_summary(manifest, "epsilon_true"))
     return inf if found is None or not is_timed(manifest) else found
+
+
+def is_epsilon_shown(manifest: Manifest) -> bool:
+    """Return whether a true ε is known, or that there is none; else code from outside decides it.
+
+    A manifest that says nothing of it is taken for the worse.
+    """
+    summary = manifest["summary"]
+    unsaid = "epsilon_true" in summary and summary["epsilon_true"] is None
+    return not unsaid or summary.get("private") is True or not is_timed(manifest)
 
 
 def _mechanism(manifest: Manifest) -> type[MechanismKind] | None:

@@ -72,12 +72,12 @@ class AddsNothing(Reason):
 
 @dataclass(frozen=True)
 class NotVouchedFor(Reason):
-    """A mechanism of which nothing is known but what it says of itself."""
+    """Code from outside, of which nothing is known but what it says of itself."""
 
-    mechanism: str
+    parts: str
     text: ClassVar[str] = (
-        "mechanism {mechanism} is not vouched for: ε is what it says of itself, and an audit shows "
-        "how large it is at least"
+        "the claim rests on code from outside: no proof covers {parts}, and an audit can show only "
+        "how large ε is at least"
     )
 
 

@@ -48,6 +48,7 @@ def judge(
         chosen=scenario.chosen_privately,
         owners=scenario.owners.participants,
         observed=None if scenario.privacy.listener.by_count else float(ledger.spent.max()),
+        outside=scenario.outside_parts,
     )
 
 
@@ -158,12 +159,13 @@ def attacked(accountant: Accountant, judged: Guarantee, owners: int) -> dict[str
     where they are not as private as claimed, by the true ε at δ. Of Gaussian answers that ε tells
     the curve. Where ε is only the least that it may be, there is no such bound.
     """
-    if judged.delta is None or not (judged.is_upper or np.isinf(judged.epsilon_true)):
+    true, delta = judged.epsilon_true, judged.delta
+    if delta is None or true is None or not (judged.is_upper or np.isinf(true)):
         return {"attacker_power": None, "attacker_advantage": None}
     if accountant.multiplier is not None:
-        every = of_gaussian(np.array([mu_of(judged.epsilon_true, judged.delta)]))
+        every = of_gaussian(np.array([mu_of(true, delta)]))
     elif judged.private is False or owners > 1:
-        every = of_pure(np.array([judged.epsilon_true]), judged.delta)
+        every = of_pure(np.array([true]), delta)
     else:
         every = accountant.attacker(accountant.answers)
     power, advantage = float(every.power.max()), float(every.advantage.max())

@@ -9,8 +9,15 @@ import numpy as np
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.learning.algorithms import Array, Asks, Gradients, Setting, Steps
+from asyncdp_sim.errors import DataError, Fault, SpecError
+from asyncdp_sim.learning.algorithms import (
+    AlgorithmKind,
+    Array,
+    Asks,
+    Gradients,
+    Setting,
+    Steps,
+)
 from asyncdp_sim.learning.live import Target
 from asyncdp_sim.learning.objectives import Objective, Records
 from asyncdp_sim.learning.reply import PoissonSample, Reply, Sample, Sampling
@@ -128,7 +135,10 @@ def build_dataset(scenario: Scenario, swap: Swap | None = None) -> Dataset:
         If a data file is not what the scenario says.
     """
     how = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
-    return scenario.part(scenario.data.build(*how, swap))
+    made = scenario.data.build(*how, swap)
+    if not (made.real or scenario.data.synthetic):  # data from outside, which say what they read
+        made = replace(made, real=True)
+    return scenario.part(made)
 
 
 def prepare(
@@ -158,7 +168,7 @@ def prepare(
     allotment = privacy.allotment(objective.n_owners)
     noise = scenario.noise_for(objective.records)
     steps = scenario.algorithm.steps(_setting(scenario, objective, noise))
-    gradients = _answered(steps, objective, records, privacy.clip_bound)
+    gradients = _answered(scenario.algorithm, steps, objective, records, privacy.clip_bound)
     task = Task(
         objective=posed.judge,
         steps=steps,
@@ -185,14 +195,27 @@ def exact_answers(scenario: Scenario, dataset: Dataset, steps: Steps) -> Gradien
     """
     model, privacy = scenario.model, scenario.privacy
     rows, clip = prepared(scenario, dataset).trained_on, privacy.clip_bound
-    return _answered(steps, model.objective(*rows), model.records(*rows, clip, privacy.norm), clip)
+    told = model.objective(*rows), model.records(*rows, clip, privacy.norm), clip
+    return _answered(scenario.algorithm, steps, *told)
 
 
 def _answered(
-    steps: Steps, objective: Objective, records: Records, clip: float | None
-) -> Gradients:
-    """Return what owners answer with: second moments do, where nothing is clipped."""
-    return steps.answered_with(objective if clip is None else records)
+    algorithm: AlgorithmKind, steps: Steps, objective: Objective, records: Records,
+    clip: float | None,
+) -> Gradients:  # fmt: skip
+    """Return what owners answer with: second moments do, where nothing is clipped.
+
+    Raises
+    ------
+    SpecError
+        If an algorithm that is given noisy answers alone makes something else of gradients.
+    """
+    exact = objective if clip is None else records
+    if not algorithm.outside or algorithm.handles_gradients:
+        return steps.answered_with(exact)
+    if type(steps).answered_with is not Steps.answered_with or steps.local is not None:
+        raise SpecError([algorithm.undeclared("what owners answer with")])
+    return exact
 
 
 def _setting(scenario: Scenario, objective: Objective, noise: AnswerNoise) -> Setting:

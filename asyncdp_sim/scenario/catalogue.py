@@ -81,6 +81,7 @@ def _promise(scenario: Scenario) -> str:
         scenario.data.features,
         timing=scenario.timing_unaccounted,
         unsound=scenario.unsound,
+        outside=scenario.outside_parts,
     )
     return {True: _PRIVATE, None: _ON_TRUST, False: _BROKEN}[kept]
 

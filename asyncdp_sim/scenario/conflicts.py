@@ -26,6 +26,7 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     found += _asked_faults(scenario) + _alone_faults(scenario)
     found += scenario.model.start_faults(algorithm.starts_at)
     found += algorithm.faults(scenario.protocol)
+    found += algorithm.reaches_for_gradients(scenario.numbers)
     if len(out_of_range(scenario.privacy, n_owners)) == 0:
         found += algorithm.misfits(scenario) + scenario.privacy.listener.misfits(scenario)
     found += [] if scenario.adversary is None else scenario.adversary.faults(n_owners)

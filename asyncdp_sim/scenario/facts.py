@@ -17,7 +17,7 @@ from asyncdp_sim.privacy.budget import MOST_ANSWERS
 from asyncdp_sim.privacy.mechanisms import AnswerNoise
 from asyncdp_sim.privacy.reasons import CHOSEN
 from asyncdp_sim.scenario.declared import DeclaredFields
-from asyncdp_sim.spec import Kind, per_owner
+from asyncdp_sim.spec import Kind, outsiders, per_owner
 
 
 class ScenarioFacts(DeclaredFields):
@@ -59,6 +59,20 @@ class ScenarioFacts(DeclaredFields):
         """Why private records have a say in what everybody sees, whatever the noise is."""
         reasons = (self.data.unsound, CHOSEN if self.chosen_privately else None)
         return tuple(why for why in reasons if why is not None)
+
+    @property
+    def outside_parts(self) -> tuple[str, ...]:
+        """The parts from outside that what is claimed of privacy rests on.
+
+        Of an algorithm that is given noisy answers alone it does not, unless the observer sees
+        less than these: what that is then follows from what the algorithm says of itself.
+        """
+        found = [each for name in _CLAIMED for each in outsiders(getattr(self, name), name)]
+        algorithm, listener = self.algorithm, self.privacy.listener
+        sees_all = listener.by_count and not listener.sees_sums
+        if algorithm.outside and (algorithm.handles_gradients or not sees_all):
+            found.append(f"algorithm.kind = {algorithm.kind}")
+        return tuple(found)
 
     @cached_property
     def network(self) -> Network:
@@ -205,6 +219,10 @@ class ScenarioFacts(DeclaredFields):
     def trained_on(self) -> tuple[int, ...] | None:
         """Records per owner that are not held out; None where the data decide."""
         return self.records and held_out.trained_on(self.data.held_out, self.records)
+
+
+_CLAIMED = ("data", "model", "privacy")
+"""Parts whose members a claim of privacy rests on; others are not given records."""
 
 
 def _same(one: object, other: object) -> bool:

@@ -266,10 +266,11 @@ def test_a_mechanism_that_nobody_vouches_for_is_not_shown_to_be_private() -> Non
     given = by(Unproven(), 2)
     problem = ready(given)
     found = guarantee(
-        given.privacy, problem.accountant, 1.0, SIZE, None, (0, 0), RECORDS, noise=problem.noise
-    )
-    assert found.private is None
-    assert "not vouched for" in found.reasons[0]
+        given.privacy, problem.accountant, 1.0, SIZE, None, (0, 0), RECORDS, noise=problem.noise,
+        outside=given.outside_parts,
+    )  # fmt: skip
+    assert (found.private, found.epsilon_true, found.is_upper) == (None, None, False)
+    assert "the claim rests on code from outside" in found.reasons[0]
 
 
 def test_without_a_textbook_a_mechanism_is_held_to_what_it_says() -> None:
@@ -295,7 +296,7 @@ def test_labels_name_the_noise(name: Any) -> None:
     known = name != OUTSIDE
     if not known:
         manifest["summary"]["private"] = None
-        manifest["warnings"] = ["not shown: mechanism own is not vouched for: so it says itself"]
+        manifest["warnings"] = ["not shown: the claim rests on code from outside"]
     called = "staircase" if known else "python:own.py:Own"
     claim = f"ε = 1 per owner over the run, pure with {called} noise"
     found = label([manifest])

@@ -62,6 +62,11 @@ class TableFields(DataKind):
         return self.path
 
     @property
+    @override
+    def synthetic(self) -> bool:
+        return self.file is None
+
+    @property
     def public_file(self) -> str | None:
         """The file whose last rows are public, if any."""
         return self.path

@@ -33,6 +33,11 @@ class AlgorithmKind(Kind):
     """The field that says how long steps are, which advice may choose."""
     xi: ClassVar[float | None] = None
     """Ξ of an answer that is no gradient; None is for the model and the sensitivity to say."""
+    handles_gradients: ClassVar[bool] = False
+    """Of one from outside: it makes something of gradients before noise hides them.
+
+    Then no proof covers its answers. Else it is given noisy answers alone.
+    """
 
     kind: str
 
@@ -140,6 +145,30 @@ class AlgorithmKind(Kind):
             "privacy.sampling in its place"
         )
         return [*found, Fault("algorithm.batch", str(self.sample), allowed)]
+
+    def undeclared(self, what: str) -> Fault:
+        """Return the fault of one from outside that decides ``what``, and does not declare it."""
+        allowed = (
+            f"it decides {what}: allowed from outside with handles_gradients = True, and its label "
+            "then reads “not shown”"
+        )
+        return Fault("algorithm.kind", repr(self.kind), allowed)
+
+    def reaches_for_gradients(self, numbers: int) -> list[Fault]:
+        """Return what one from outside decides of answers with ``numbers`` before noise is added.
+
+        What it decides in its steps is looked for where these are made.
+        """
+        if not self.outside or self.handles_gradients:
+            return []
+        decided = {
+            "the sensitivity of answers (xi)": self.xi is not None,
+            "how many numbers an answer has": self.numbers_of_answer(numbers) != numbers,
+            "how many gradients an answer is made of": self.gradients_per_answer != 1,
+            "that answers are drawn once": self.answers_once,
+            "over which records answers are": self.sample is not None,
+        }
+        return [self.undeclared(what) for what, does in decided.items() if does]
 
     def answers_more_than_once(self, scenario: Any) -> list[Fault]:
         """Return a fault where a budget is divided among more answers than an owner's only one."""

@@ -95,11 +95,6 @@ class MechanismKind(Kind):
     noise_name: ClassVar[str]
     """The noise in the words of labels and captions."""
 
-    @property
-    def vouched(self) -> bool:
-        """Whether a proof and the suite stand behind it; else its claim is not shown."""
-        return not self.outside
-
     @abstractmethod
     def part(self, epsilon: float, parts: int, delta: float) -> float:
         """Return ε of which so many make ``epsilon`` together."""

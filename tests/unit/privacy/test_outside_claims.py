@@ -1,0 +1,251 @@
+"""Labels of scenarios with code from outside: what could break a claim makes it "not shown"."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pytest
+from typing_extensions import override
+
+from asyncdp_sim.data.gaussian import GaussianData
+from asyncdp_sim.data.kind import DataKind
+from asyncdp_sim.describe import describe
+from asyncdp_sim.errors import DataError, SpecError
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.played_release import play
+from asyncdp_sim.learning.algorithms import FedAsync, FedBuff
+from asyncdp_sim.learning.algorithms.steps import Wrapped
+from asyncdp_sim.learning.objectives import Ridge
+from asyncdp_sim.network.clocks import PoissonClock
+from asyncdp_sim.on_screen import figures
+from asyncdp_sim.privacy.accountants.kind import LossDistributions
+from asyncdp_sim.privacy.budget import Horizon
+from asyncdp_sim.privacy.label import label, named_guarantee
+from asyncdp_sim.privacy.mechanisms import LaplaceMechanism
+from asyncdp_sim.privacy.observers import AggregateObserver, TranscriptObserver
+from asyncdp_sim.privacy.sensitivity import Declared
+from asyncdp_sim.runs import run
+from asyncdp_sim.runs.writing import manifest
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.streams import Scope, Streams
+from tests.reproducibility.runs import scenario
+
+CLIP = {"kind": "clip", "bound": 1.0}
+STEP = {"step": 0.01, "mixing": 1.0}
+
+
+class Signs(Wrapped):
+    """Owners answer with signs: one record moves a coordinate by 2, whatever the bound says."""
+
+    @override
+    def answered_with(self, gradients: Any) -> Any:
+        return SignsOf(gradients)
+
+
+class SignsOf:
+    def __init__(self, gradients: Any) -> None:
+        self.gradients = gradients
+
+    def gradient(self, owners: Any, points: Any) -> Any:
+        return np.sign(self.gradients.gradient(owners, points))
+
+
+class Plain(FedAsync):
+    """Is given noisy answers alone."""
+
+    kind: Literal["plain"] = "plain"
+
+
+class Undeclared(FedAsync):
+    kind: Literal["undeclared"] = "undeclared"
+
+    @override
+    def steps(self, setting: Any) -> Any:
+        return Signs(super().steps(setting))
+
+
+class Sign(Undeclared):
+    kind: Literal["sign"] = "sign"
+    handles_gradients: ClassVar[bool] = True
+
+
+class Short(FedAsync):
+    """Says how far a record moves an answer."""
+
+    kind: Literal["short"] = "short"
+    xi: ClassVar[float | None] = 1e-3
+
+
+class Once(FedAsync):
+    kind: Literal["once"] = "once"
+    answers_once: ClassVar[bool] = True
+
+
+class Sums(FedBuff):
+    kind: Literal["sums"] = "sums"
+
+
+class Lying(Declared):
+    """Says that it bounds every record, and bounds none."""
+
+    kind: Literal["lying"] = "lying"
+    enforced = True
+
+
+class OwnLaplace(LaplaceMechanism):
+    kind: Literal["own-laplace"] = "own-laplace"
+
+
+class OwnHorizon(Horizon):
+    kind: Literal["own-horizon"] = "own-horizon"
+
+
+class OwnAccountant(LossDistributions):
+    kind: Literal["own-accountant"] = "own-accountant"
+
+
+class OwnObserver(TranscriptObserver):
+    kind: Literal["own-observer"] = "own-observer"
+
+
+class OwnRidge(Ridge):
+    kind: Literal["own-ridge"] = "own-ridge"
+
+
+class OwnClock(PoissonClock):
+    kind: Literal["own-clock"] = "own-clock"
+
+
+class Drawn(GaussianData):
+    kind: Literal["drawn"] = "drawn"
+
+
+class Read(GaussianData):
+    """Reads private rows, from wherever it has them, and has no file to name."""
+
+    kind: Literal["read"] = "read"
+
+    @property
+    @override
+    def synthetic(self) -> bool:
+        return False
+
+
+def clipped(**parts: Any) -> Scenario:
+    """Return a scenario that is private as claimed, with other parts."""
+    base = scenario(privacy__sensitivity=CLIP, algorithm={"kind": "fedasync", **STEP})
+    return base.replace(**parts)
+
+
+RESTS: dict[str, Mapping[str, Any]] = {
+    "algorithm.kind = sign": {"algorithm": Sign(**STEP)},
+    "privacy.sensitivity.kind = lying": {"privacy": {"sensitivity": Lying(bound=1.0)}},
+    "privacy.mechanism.kind = own-laplace": {"privacy": {"mechanism": OwnLaplace()}},
+    "privacy.budget.kind = own-horizon": {"privacy": {"budget": OwnHorizon()}},
+    "privacy.accountant.kind = own-accountant": {
+        "privacy": {"accountant": OwnAccountant(), "delta": 1e-6}
+    },
+    "privacy.observer.kind = own-observer": {"privacy": {"observer": OwnObserver()}},
+    "model.kind = own-ridge": {"model": OwnRidge(regularisation=0.1, theta_max=2.0)},
+    "data.kind = drawn": {"data": Drawn(features=3)},
+    "data.kind = read": {"data": Read(features=3)},
+}
+
+
+@pytest.mark.parametrize("part", RESTS)
+def test_a_claim_that_rests_on_code_from_outside_is_not_shown(part: str) -> None:
+    asked = clipped(**RESTS[part])
+    found = run(asked)
+    names = ("private", "epsilon_true", "attacker_power", "attacker_advantage")
+    assert [found.summary[name] for name in names] == [None] * 4
+    said = manifest(found)
+    told = label([said])
+    assert (told.private, told.epsilon_true) == (None, None)
+    assert told.text.startswith("NOT SHOWN to be private as claimed")
+    assert part in " ".join(found.warnings)
+    assert named_guarantee([said]) == "NOT SHOWN to be private"
+    rows = dict(figures(said))
+    assert rows["private as claimed"].startswith("not shown (ε not shown")
+    assert rows["an attacker"].startswith("no upper bound holds, because the claim rests on code")
+    assert any(line.startswith("not shown to be private") and part in line
+               for line in describe(asked))  # fmt: skip
+
+
+@pytest.mark.parametrize("parts", [{"algorithm": Plain(**STEP)}, {"clock": OwnClock()}])
+def test_what_is_given_no_records_leaves_a_claim_as_it_is(parts: Mapping[str, Any]) -> None:
+    found = run(clipped(**parts))
+    assert (found.summary["private"], found.summary["epsilon_true"]) == (True, 5.0)
+    same = clipped()
+    if "algorithm" in parts:
+        assert np.array_equal(run(same).learned.models, found.learned.models)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "what"),
+    [
+        (Undeclared(**STEP), "what owners answer with"),
+        (Short(**STEP), "the sensitivity of answers"),
+        (Once(**STEP), "that answers are drawn once"),
+        (Plain(**STEP, local_steps=2), "how many gradients an answer is made of"),
+    ],
+)
+def test_an_algorithm_that_does_not_declare_it_decides_nothing_before_noise(
+    algorithm: FedAsync, what: str
+) -> None:
+    with pytest.raises(SpecError, match=f"it decides {what}.*handles_gradients = True") as refused:
+        run(clipped(algorithm=algorithm))
+    assert len(refused.value.faults) == 1
+
+
+def test_what_an_observer_does_not_see_is_not_for_an_algorithm_from_outside_to_say() -> None:
+    privacy = {
+        "mechanism": "gaussian", "delta": 1e-6, "budget": {"kind": "per-owner-cap", "answers": 5},
+        "observer": AggregateObserver(),
+    }  # fmt: skip
+    steps = {"buffer": 3, "step": 0.01, "server_step": 1.0, "weighting": "constant"}
+    ours, theirs = (
+        clipped(privacy=privacy, protocol={"kind": "push"}, algorithm=kind(**steps))
+        for kind in (FedBuff, Sums)
+    )
+    assert ours.outside_parts == ()
+    assert theirs.outside_parts == ("algorithm.kind = sums",)
+
+
+def test_data_that_are_not_synthetic_are_private_whether_they_name_a_file_or_not() -> None:
+    asked = clipped(data=Read(features=3))
+    assert run(asked).summary["not_for_release"] is True
+    for use in (forecast, lambda scenario: play(scenario, 1.0)):
+        with pytest.raises(DataError, match="read data without public rows needs --private"):
+            use(asked)
+    assert forecast(asked, private=True).not_for_release
+    drawn = clipped(data=Drawn(features=3))
+    assert run(drawn).summary["not_for_release"] is False
+    assert not forecast(drawn).not_for_release
+
+
+@pytest.mark.parametrize("lacking", ["synthetic", "held_out", "features", "build"])
+def test_data_of_ones_own_that_leave_something_open_fail_when_they_are_defined(
+    lacking: str,
+) -> None:
+    def build(
+        self: Any, n_owners: int, records: Any, streams: Streams | Scope, swap: Any = None
+    ) -> Any:
+        raise NotImplementedError
+
+    whole = {
+        "synthetic": property(lambda _: True),
+        "origin": property(lambda _: "drawn"),
+        "held_out": 0.0,
+        "features": 2,
+        "build": build,
+        "kind": "some",
+    }
+    annotations = {"kind": Literal["some"], "held_out": float, "features": int}
+
+    def define(names: Mapping[str, Any]) -> type:
+        told = {name: each for name, each in annotations.items() if name in names}
+        return type("Some", (DataKind,), {**names, "__annotations__": told, "__module__": __name__})
+
+    define(whole)
+    with pytest.raises(TypeError, match=f"Some leaves open: {lacking}"):
+        define({name: each for name, each in whole.items() if name != lacking})
