@@ -76,8 +76,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/privacy/guarantee.py",
-        "return not self.at_least and self.private is not None",
-        "return self.private is not None",
+        "return not self.at_least and self.epsilon_true is not None",
+        "return self.epsilon_true is not None",
         "a bound on attackers is printed beside the least that ε may be",
         ("tests/unit/privacy/test_attacker.py",),
     ),

@@ -21,6 +21,7 @@ class OwnersOnly:
         self.updates["owner"] = np.asarray(owners) + 1
         self.updates["k"] = np.arange(1, len(owners) + 1)
         self.n_updates, self.answers_per_update = len(owners), 1
+        self.n_owners = int(max(owners, default=0)) + 1
 
 
 def uniform_traces(generator, replicates, n_owners, updates):

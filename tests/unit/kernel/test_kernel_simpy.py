@@ -1,4 +1,4 @@
-"""What SimPy's users do with an environment works on the kernel, among activities too."""
+"""The kernel as an environment of SimPy: its users' calls work, among activities too."""
 
 from collections.abc import Generator
 from typing import Any

@@ -202,8 +202,7 @@ def test_what_is_wrong_is_told() -> None:
     with pytest.raises(TypeError) as caught:
         simulate(network(Ideal()), replicate(), processes=[impatient])
     assert str(caught.value) == (
-        "given a delay of 0.5; allowed is a whole number of ticks: "
-        "to_ticks(0.5) is 0.5 time units"
+        "given a delay of 0.5; allowed is a whole number of ticks: to_ticks(0.5) is 0.5 time units"
     )
     with pytest.raises(ValueError, match="owners share no channel"):
         simulate(network(Ideal()), replicate(), processes=[always])
