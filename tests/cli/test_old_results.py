@@ -52,7 +52,8 @@ def test_it_is_read_from_python(result: Path) -> None:
 def test_its_numbers_are_made_again_whatever_loop_made_it(command: Command, result: Path) -> None:
     """To last digits: its manifest does not name the BLAS kernel yet.
 
-    Labels of exact tables have changed since: they speak of the file, and no more of the run.
+    Labels of exact tables have changed since: they speak of the file, and no more of the run. And
+    beside an ε that is a lower bound no attacker's power is printed any more.
     """
     assert ad.open(result).manifest["loop"] == result.name
     assert command("replay", result).code == 3
@@ -64,6 +65,7 @@ def test_its_numbers_are_made_again_whatever_loop_made_it(command: Command, resu
     wrong = [
         str(each)
         for each in numbers
-        if not each.place.startswith("asyncdp.") and each.distance > 1e-9 * each.largest
+        if not each.place.startswith(("asyncdp.", "attacker_power"))
+        and each.distance > 1e-9 * each.largest
     ]
     assert wrong == []
