@@ -1,7 +1,6 @@
-"""Starts of programs, which read many modules before they can hear anything themselves."""
+"""Starts of programs: Ctrl-C while their modules are imported."""
 
 import codecs
-import gc
 import io
 import os
 import re
@@ -16,20 +15,14 @@ from asyncdp_sim.errors import Fault, InputError
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """While what a program needs is read, let Ctrl-C end it as the system does: silently.
-
-    All of that stays till the end: it is not searched for what may go, neither now nor later.
-    """
-    hearing = signal.getsignal(signal.SIGINT)
-    if hearing is signal.default_int_handler:  # else somebody wants it to be ignored
+    """While a program imports its modules, let Ctrl-C end it as the system does: silently."""
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is signal.default_int_handler:  # else Ctrl-C is to be ignored
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
-        gc.enable()
-        signal.signal(signal.SIGINT, hearing)
+        signal.signal(signal.SIGINT, handler)
 
 
 def ready_streams() -> None:

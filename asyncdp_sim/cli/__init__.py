@@ -3,7 +3,6 @@
 A command is imported when it is called: ``asyncdp --help`` needs names and lines alone.
 """
 
-import gc
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,10 +27,6 @@ INTERRUPTED = 130
 READER_GONE = 141
 """The exit code where nobody reads any more what is printed, as in ``asyncdp list | head -1``: what
 a shell says of SIGPIPE."""
-
-OBJECTS_UNSEEN = 50_000
-"""Between two looks for garbage; a start makes 200,000 objects that stay, and with Python's 700 it
-spends a tenth of its time looking at them."""
 
 USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 """Raised for wrong arguments; typer names only this subclass of it."""
@@ -163,8 +158,6 @@ def main() -> None:
     Exit codes: 0 done, 2 wrong input, 3 a check failed, 4 the machine gave way, 130 interrupted.
     """
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looked for in all that's there
-    gc.set_threshold(OBJECTS_UNSEEN)
-    gc.freeze()  # what is imported stays: looked at once more, at the end, it would cost a tenth
     ready_streams()
     with heard() as interruption:
         code = _ended()

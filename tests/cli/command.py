@@ -1,6 +1,5 @@
 """Runs the command line as a user does: in this process, or as a program."""
 
-import gc
 import subprocess
 import sys
 import time
@@ -34,21 +33,14 @@ class Command:
     def __init__(self, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]) -> None:
         self._patch = patch
         self._capture = capture
-        self._run = 0
 
     def __call__(self, *arguments: object) -> Said:
         self._patch.setattr(sys, "argv", ["asyncdp", *map(str, arguments)])
         self._capture.readouterr()
         began = time.process_time()
-        thresholds = gc.get_threshold()
         with pytest.raises(SystemExit) as end:
             cli.main()
         seconds = time.process_time() - began
-        gc.unfreeze()  # a process that runs thousands of commands would keep the waste of each
-        gc.set_threshold(*thresholds)
-        self._run += 1
-        if self._run % 50 == 0:
-            gc.collect()
         captured = self._capture.readouterr()
         assert end.value.code is None or isinstance(end.value.code, int)
         return Said(end.value.code or 0, captured.out, captured.err, seconds)
