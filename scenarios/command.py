@@ -12,7 +12,6 @@ import sys
 import time
 from pathlib import Path
 
-from asyncdp_sim.drawing import artists
 from asyncdp_sim.errors import InputError
 from asyncdp_sim.on_screen import notes, result_lines
 from asyncdp_sim.progress.line import drawn
@@ -23,6 +22,7 @@ from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.starting import ready_streams, require_working_directory
 from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.threads import one_thread
 from scenarios.catalogue import catalogue, entry
 from scenarios.published import ELSEWHERE, FINAL_PSI
 from scenarios.studies import study
@@ -81,13 +81,14 @@ def produce(scenario: Scenario, directory: Path, workers: int) -> None:
 
     A finished result of the very same scenario is not computed again, only drawn.
     """
-    with artists(workers, study.__module__) as hands:
-        made(scenario, directory, workers)
-        say(*result_lines(directory), *(f"note: {note}" for note in notes(directory)))
-        published, why = FINAL_PSI.get(scenario.id), ELSEWHERE.get(scenario.id, "")
-        studying = hands.pool.submit(study, scenario.id, directory)
-        drawing = hands.draw(directory, published=published, why=why)
-        studied, unstudied = studying.result()
+    made(scenario, directory, workers)
+    say(*result_lines(directory), *(f"note: {note}" for note in notes(directory)))
+    from asyncdp_sim.figures.draw import draw_all  # imports matplotlib: only once there is a result
+
+    published, why = FINAL_PSI.get(scenario.id), ELSEWHERE.get(scenario.id, "")
+    with one_thread():
+        drawing = draw_all(directory, published=published, why=why)
+        studied, unstudied = study(scenario.id, directory)
     pictures = [*drawing.pictures, *studied]
     say(
         f"result in {directory}",

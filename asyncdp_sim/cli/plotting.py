@@ -1,7 +1,6 @@
 """``asyncdp plot``: figures of results."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,6 @@ from asyncdp_sim.cli.screen import keeping, note
 from asyncdp_sim.on_disk import is_dir
 
 if TYPE_CHECKING:
-    from asyncdp_sim.drawing import DrawnFiles
     from asyncdp_sim.figures.draw import Drawing
 
 STUDIES = {
@@ -65,19 +63,7 @@ def draw(place: Path) -> None:
     tell(place, draw_named(place), studied)
 
 
-@contextmanager
-def drawing(*, asked: bool, workers: int) -> Iterator[Callable[[Path], None]]:
-    """Give what draws the result of the work inside, where that is asked for."""
-    if not asked:
-        yield lambda place: None  # noqa: ARG005
-        return
-    from asyncdp_sim.drawing import artists
-
-    with artists(workers) as ready:
-        yield lambda place: tell(place, ready.draw(place), _studied(place))
-
-
-def tell(place: Path, drawing: "Drawing | DrawnFiles", studied: Sequence[str]) -> None:
+def tell(place: Path, drawing: "Drawing", studied: Sequence[str]) -> None:
     """Print the paths of figures, and what was not drawn."""
     typer.echo("\n".join(map(str, drawing.pictures)))
     for said in drawing.notes:

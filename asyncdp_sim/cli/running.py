@@ -21,7 +21,7 @@ from asyncdp_sim.cli.options import (
     who,
     whole_number,
 )
-from asyncdp_sim.cli.plotting import drawing
+from asyncdp_sim.cli.plotting import draw
 from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, next_steps, of_a_result, show, show_result
 from asyncdp_sim.errors import blaming
 from asyncdp_sim.on_disk import is_file
@@ -64,14 +64,14 @@ def run_command(
     scenario = scenario.base()
     with blaming(file):
         directory = default_directory(scenario) if out is None else out
-    hands = drawing(asked=plotting, workers=workers)
-    with keeping(lambda: _kept(directory)), hands as draw:
+    with keeping(lambda: _kept(directory)):
         with blaming(file), drawn() as progress:
             done = finished(scenario, directory, events=events)
             if not done:
                 write(run(scenario, workers=workers, events=events, progress=progress), directory)
         show_result(directory, said, done=done)
-        draw(directory)
+        if plotting:
+            draw(directory)
     further = [] if plotting else [("to see it", ["plot", directory])]
     if swept:
         further.append(("to run its sweep", ["sweep", file, *as_options(settings)]))

@@ -17,7 +17,7 @@ from asyncdp_sim.cli.options import (
     load_scenario,
     who,
 )
-from asyncdp_sim.cli.plotting import drawing
+from asyncdp_sim.cli.plotting import draw
 from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, next_steps, of_a_result, show, show_result
 from asyncdp_sim.errors import blaming
 from asyncdp_sim.on_disk import is_dir, is_file
@@ -85,7 +85,7 @@ def sweep_command(
         come = status(scenario, place)
         return f"{come.done} of {come.cells} cells are kept in {place}"
 
-    with keeping(kept), drawing(asked=plotting, workers=workers) as draw:
+    with keeping(kept):
         with blaming(file), drawn() as progress:
 
             def told(doing: str, done: float, total: float | None) -> None:
@@ -104,7 +104,8 @@ def sweep_command(
             )
         if found.done > 0:
             show_result(place, said, done=not ran)
-            draw(place)
+            if plotting:
+                draw(place)
     if found.done > 0:
         further = [] if plotting else [("to see it", ["plot", place])]
         next_steps(*further, *of_a_result(place))

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.figures.kit import captions
@@ -12,8 +11,6 @@ from asyncdp_sim.figures.kit.picture import save, write
 from asyncdp_sim.figures.kit.planned import Shown
 from asyncdp_sim.figures.kit.source import Result, Sweep, open_directory
 from asyncdp_sim.figures.plan import first, plan
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -30,23 +27,6 @@ class Drawing:
 
     pictures: tuple[Path, ...]
     notes: tuple[str, ...]
-
-
-class Share(NamedTuple):
-    """Every m-th picture of a directory, drawn.
-
-    Attributes
-    ----------
-    paths : list of Path
-    sections : list of str
-        What the page of captions says of each.
-    notes : list of str
-        As of :class:`Drawing`, whatever the share.
-    """
-
-    paths: list[Path]
-    sections: list[str]
-    notes: list[str]
 
 
 def draw(directory: Path, *, published: Mapping[Any, float] | None = None) -> list[Path]:
@@ -79,57 +59,12 @@ def draw_all(
     ResultError
         If the directory is neither, or cannot be written to.
     """
-    one = draw_share(directory, (0, 1), published=published, why=why, folder=folder)
-    return together(directory, [one], folder=folder)
-
-
-def draw_share(
-    directory: Path,
-    share: tuple[int, int],
-    *,
-    published: Mapping[Any, float] | None = None,
-    why: str = "",
-    folder: Path | None = None,
-) -> Share:
-    """Draw every m-th picture of a directory from the i-th on, where others draw the rest.
-
-    Parameters
-    ----------
-    directory : Path
-    share : (int, int)
-        (i, m), i from 0 on.
-    published, why, folder
-        As of :func:`draw_all`, as are errors.
-    """
     planned, notes = plan(open_directory(directory), published=published, why=why)
-    start, step = share
-    numbers = range(1, 1 + len(planned))[start::step]
-    drawn = [each.shown() for each in planned[start::step]]
-    sections = [captions.section(k, *each) for k, each in zip(numbers, drawn, strict=True)]
+    drawn = [each.shown() for each in planned]
     folder = _figures(directory) if folder is None else folder
-    return Share([save(picture, folder) for picture, _ in drawn], sections, notes)
-
-
-def together(directory: Path, shares: Sequence[Share], *, folder: Path | None = None) -> Drawing:
-    """Return the drawing that shares make, once their captions are on one page.
-
-    Raises
-    ------
-    ResultError
-        If the page cannot be written.
-    """
-    paths = _in_turn([share.paths for share in shares])
-    sections = _in_turn([share.sections for share in shares])
-    notes = shares[0].notes
-    page = (_figures(directory) if folder is None else folder) / "captions.md"
-    write(page, captions.bound(sections, notes).encode())
+    paths = [save(picture, folder) for picture, _ in drawn]
+    write(folder / "captions.md", captions.page(drawn, notes).encode())
     return Drawing(tuple(paths), tuple(notes))
-
-
-def _in_turn(shares: Sequence[Sequence[T]]) -> list[T]:
-    """Return what was dealt out in turn, in its order."""
-    rounds = zip_longest(*shares, fillvalue=None)
-    return [each for some in rounds for each in some if each is not None]
 
 
 def add(directory: Path, entries: Sequence[Shown], study: str) -> list[Path]:

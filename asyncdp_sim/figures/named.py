@@ -5,6 +5,7 @@ from pathlib import Path
 from asyncdp_sim.figures.draw import Drawing, draw_all
 from asyncdp_sim.figures.kit.picture import save
 from asyncdp_sim.figures.runs import forecast
+from asyncdp_sim.on_disk import is_dir
 
 
 def draw_named(path: Path) -> Drawing:
@@ -15,7 +16,9 @@ def draw_named(path: Path) -> Drawing:
     ResultError
         If it is none of them, or nothing can be written.
     """
-    return Drawing(tuple(draw_forecast(path)), ()) if path.suffix == ".json" else draw_all(path)
+    if path.suffix == ".json" and not is_dir(path):
+        return Drawing(tuple(draw_forecast(path)), ())
+    return draw_all(path)
 
 
 def draw_forecast(file: Path) -> list[Path]:

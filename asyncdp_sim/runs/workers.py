@@ -50,7 +50,7 @@ class Carrying(Executor):
 
 
 @contextmanager
-def executor(workers: int, context: BaseContext | None = None) -> Iterator[Executor]:
+def executor(workers: int) -> Iterator[Executor]:
     """Give an executor of this many processes (1: this one), which end with this one.
 
     Each computes with one BLAS thread: more would get in each other's way, and sums that are split
@@ -59,8 +59,6 @@ def executor(workers: int, context: BaseContext | None = None) -> Iterator[Execu
     Parameters
     ----------
     workers : int
-    context : BaseContext, optional
-        How processes are started; afresh by default.
 
     Raises
     ------
@@ -74,8 +72,7 @@ def executor(workers: int, context: BaseContext | None = None) -> Iterator[Execu
         return
     before = set(multiprocessing.active_children())
     share = max(1, cores() // workers)
-    context = get_context("spawn") if context is None else context
-    pool = ProcessPoolExecutor(workers, context, begin, (share,))
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), begin, (share,))
     try:
         yield Carrying(pool)
     except BrokenProcessPool:

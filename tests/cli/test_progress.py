@@ -192,7 +192,7 @@ def test_figures_in_words():
         (["run", "small.toml"], "asyncdp_sim.runs.run", "nothing is kept"),
         (
             ["run", "small.toml", "--out", "r", "--plot"],
-            "asyncdp_sim.drawing.Artists.draw",
+            "asyncdp_sim.figures.named.draw_all",
             "the result is kept in r",
         ),
         (

@@ -48,12 +48,7 @@ def section(number: int, picture: Picture, results: Sequence[Result]) -> str:
 
 def page(entries: Sequence[Shown], notes: Sequence[str]) -> str:
     """Return ``captions.md``: every figure with its caption and numbers, and what is not drawn."""
-    return bound([section(number, *each) for number, each in enumerate(entries, start=1)], notes)
-
-
-def bound(sections: Sequence[str], notes: Sequence[str]) -> str:
-    """Return ``captions.md`` of these sections."""
-    parts = ["# Figures", *sections]
+    parts = ["# Figures", *(section(number, *each) for number, each in enumerate(entries, start=1))]
     if len(notes) > 0:
         parts.append("## Not drawn")
         parts.append("\n".join(f"- {note}" for note in notes))

@@ -11,7 +11,7 @@ Shown = tuple[Picture, Sequence[Result]]
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """A picture that is drawn when it is asked for: who draws a share draws no more than that.
+    """A picture that is drawn when it is asked for.
 
     Attributes
     ----------

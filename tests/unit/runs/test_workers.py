@@ -100,13 +100,14 @@ def test_files_are_waited_for_one_by_one_where_no_thread_starts(
 
 READS = """
 import os, signal, sys
-from asyncdp_sim.runs.workers import executor, server_of
+from concurrent.futures import ProcessPoolExecutor
+from asyncdp_sim.runs.workers import server_of
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # behind & it would be ignored
     context = server_of("read_slowly")
     os.killpg(0, 2) if "early" in sys.argv else None
-    with executor(2, context) as pool:
+    with ProcessPoolExecutor(2, context) as pool:
         print(pool.submit(abs, -7).result(), flush=True)
 """
 
