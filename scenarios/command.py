@@ -6,7 +6,6 @@ beyond`` does so with what others have published since.
 """
 
 import argparse
-import os
 import shlex
 import sys
 import time
@@ -43,13 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--set", action="append", default=[], metavar="PATH=VALUE", help="as for asyncdp run"
     )
-    parser.add_argument(
-        "--no-cache", action="store_true", help="draw synthetic records anew, and keep none"
-    )
     ready_streams()
     asked = parser.parse_args(arguments)
-    if asked.no_cache:
-        os.environ["ASYNCDP_CACHE"] = ""
     if asked.workers < 1:
         parser.error(f"--workers: given {asked.workers}; allowed is a whole number ≥ 1")
     try:

@@ -1,17 +1,13 @@
 """Use of this machine by tests: memory that stays, and one thread for linear algebra.
 
 What collection leaves in memory stays to the end: garbage collections need not go over it. They
-are rare besides, as hypothesis, once in use, times each of them. No test sees what the user of
-this machine keeps from one run to the next. Tests
-run in as many processes as there are processors; threads of OpenBLAS besides, in these and in the
-programs that they start, wait for each other longer than they work.
+are rare besides, as hypothesis, once in use, times each of them. Tests run in as many processes as
+there are processors; threads of OpenBLAS besides, in these and in the programs that they start,
+wait for each other longer than they work.
 """
 
 import gc
 import os
-from collections.abc import Iterator
-
-import pytest
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read where numpy is imported
 gc.disable()  # while modules are read and tests collected: all of that stays
@@ -21,10 +17,3 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(50_000, 10, 10)
     gc.enable()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def records_kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ASYNCDP_CACHE", str(tmp_path_factory.mktemp("records")))
-        yield

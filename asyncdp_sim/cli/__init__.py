@@ -32,6 +32,10 @@ USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 """Raised for wrong arguments; typer names only this subclass of it."""
 
 
+GONE = {"--no-cache": "--no-cache is gone: no records are kept between commands; leave it out"}
+"""Options of earlier versions, and what a command that is given one prints."""
+
+
 class Command(NamedTuple):
     """A command's module, and the words that its docstring begins with."""
 
@@ -179,7 +183,8 @@ def _ended() -> int | None:
     except InputError as error:
         return _said(error.lines(), 2)
     except USAGE_ERROR as error:
-        return _said([" ".join(f"asyncdp: {error.format_message()}".split())], 2)
+        said = GONE.get(getattr(error, "option_name", ""), error.format_message())
+        return _said([" ".join(f"asyncdp: {said}".split())], 2)
     except ReplayError as error:
         return _said([str(error)], 3)
     except InvariantError as error:

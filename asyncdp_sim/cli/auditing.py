@@ -7,7 +7,6 @@ import typer
 from asyncdp_sim.cli.options import (
     AllowCode,
     File,
-    NoCache,
     Settings,
     Workers,
     attack_count,
@@ -51,7 +50,6 @@ def audit_command(
     workers: Workers = 1,
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
-    no_cache: NoCache = False,  # noqa: ARG001
 ) -> None:
     """Attack a scenario's privacy, for lower bounds on its ε."""
     require_address_space(TO_RUN)  # before SciPy is there

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from asyncdp_sim.cli.options import AllowCode, NoCache, Settings, load_scenario
+from asyncdp_sim.cli.options import AllowCode, Settings, load_scenario
 from asyncdp_sim.cli.screen import note_all, show
 from asyncdp_sim.errors import InputError, blaming
 
@@ -24,7 +24,6 @@ def check_command(
     ],
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
-    no_cache: NoCache = False,  # noqa: ARG001
 ) -> None:
     """Validate scenarios, and say in words what they mean.
 

@@ -9,7 +9,6 @@ import typer
 from asyncdp_sim.cli.options import (
     AllowCode,
     File,
-    NoCache,
     Only,
     Settings,
     Without,
@@ -98,7 +97,6 @@ def forecast_command(
     without: Without = [],  # noqa: B006
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
-    no_cache: NoCache = False,  # noqa: ARG001
 ) -> None:
     """Say how good, how soon, and who profits, without training.
 

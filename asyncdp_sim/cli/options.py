@@ -1,6 +1,5 @@
 """Options and arguments that several commands take, and their reading."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -131,23 +130,6 @@ Workers = Annotated[
 AllowCode = Annotated[
     bool,
     typer.Option("--allow-code", help="Execute code that the scenario names (python:FILE:CLASS)."),
-]
-
-
-def _keep_nothing(given: bool) -> None:
-    """Let this process, and those that it starts, keep no records and look for none."""
-    if given:
-        os.environ["ASYNCDP_CACHE"] = ""
-
-
-NoCache = Annotated[
-    bool,
-    typer.Option(
-        "--no-cache",
-        callback=_keep_nothing,
-        expose_value=False,
-        help="Draw synthetic records anew, and keep none for the next run.",
-    ),
 ]
 Plot = Annotated[bool, typer.Option("--plot", help="Draw its figures into DIR/figures.")]
 Settings = Annotated[

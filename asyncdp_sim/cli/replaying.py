@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from asyncdp_sim.cli.options import AllowCode, NoCache, Workers
+from asyncdp_sim.cli.options import AllowCode, Workers
 from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, note, note_all, show
 from asyncdp_sim.progress.line import drawn
 from asyncdp_sim.threads import TO_RUN, require_address_space
@@ -26,7 +26,6 @@ def replay_command(
         typer.Option("--set", help="Where a file lies now: data.path=…", metavar="PATH=VALUE"),
     ] = [],  # noqa: B006
     allow_code: AllowCode = False,
-    no_cache: NoCache = False,  # noqa: ARG001
     diff: Annotated[
         bool,
         typer.Option("--diff", help="Compare two as they are: the first event or number apart."),

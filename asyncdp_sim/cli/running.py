@@ -8,7 +8,6 @@ import typer
 from asyncdp_sim.cli.options import (
     AllowCode,
     File,
-    NoCache,
     Only,
     Out,
     Plot,
@@ -43,7 +42,6 @@ def run_command(
     without: Without = [],  # noqa: B006
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
-    no_cache: NoCache = False,  # noqa: ARG001
     events: Annotated[bool, typer.Option("--events", help="Keep every event.")] = False,
     plotting: Plot = False,
 ) -> None:

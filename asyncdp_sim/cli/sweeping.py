@@ -7,7 +7,6 @@ import typer
 
 from asyncdp_sim.cli.options import (
     AllowCode,
-    NoCache,
     Only,
     Place,
     Plot,
@@ -55,7 +54,6 @@ def sweep_command(
     without: Without = [],  # noqa: B006
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
-    no_cache: NoCache = False,  # noqa: ARG001
     plotting: Plot = False,
 ) -> None:
     """Run every cell of a sweep, or those that are left.

@@ -9,7 +9,6 @@ import typer
 from asyncdp_sim.cli.options import (
     AllowCode,
     File,
-    NoCache,
     Settings,
     charset_name,
     load_scenario,
@@ -141,7 +140,6 @@ def play_release_command(
     ] = False,
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
-    no_cache: NoCache = False,  # noqa: ARG001
 ) -> None:
     """Play a release of second moments on synthetic records.
 

@@ -179,6 +179,9 @@ def test_wrong_commands_and_options(command: Command, here: Path) -> None:
     refused(command("run"), "asyncdp: Missing argument 'NAME|FILE'.")
     said = command("run", "good.toml", "--sede", "3")
     refused(said, "asyncdp: No such option: --sede (Possible options: --seed, --set)")
+    said = command("run", "good.toml", "--no-cache")
+    gone = "--no-cache is gone: no records are kept between commands; leave it out"
+    refused(said, f"asyncdp: {gone}")
     said = command("run", "good.toml", "--set")
     refused(said, "asyncdp: Option '--set' requires an argument.")
     assert names(here) == ["good.toml", "sweep.toml"]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Dataset, Encoded, OnDemand
-from asyncdp_sim.data.kept import drawn_once
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.file_rows import FileRows
 from asyncdp_sim.data.tables.named_columns import raw_values
@@ -86,10 +85,7 @@ class DeclaredData(TableRecipe):
     ) -> Dataset:
         self._require_owners(n_owners, records)
         if self.path is None:
-            asked = (n_owners, records, streams)
-            if swap is not None:
-                return self._drawn(*asked, swap)
-            return drawn_once(self, self.features, *asked, partial(self._drawn, *asked))
+            return self._drawn(n_owners, records, streams, swap)
         frame, encode, notes = self._read(self.path)
         places = FileRows.of(self.path, frame)
         frame.index = range(len(frame))
