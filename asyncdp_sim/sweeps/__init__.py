@@ -1,7 +1,7 @@
 """Many scenarios: the grid of a ``[sweep]``, cell by cell, each network simulated once."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, as_completed, wait
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,10 +17,9 @@ from asyncdp_sim.runs.workers import executor
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps.batch import (
     Ended,
-    Work,
     keep_traces,
     known_traces,
-    learn_each,
+    learn,
     records,
     simulate_some,
 )
@@ -36,10 +35,6 @@ from asyncdp_sim.sweeps.standing import (
 from asyncdp_sim.sweeps.status import Status, errors, status
 from asyncdp_sim.sweeps.summary_table import close
 
-BRIEF = 0.2
-"""Seconds of work that is done so soon that more is sent at a time: each costs some ms to send."""
-MOST_SENT = 8
-"""Cells that are sent at a time for being brief, since the next ones may not be."""
 CELLS = "running cells"
 """What is told of a sweep; it is cells that are counted, and parts of them."""
 
@@ -202,31 +197,17 @@ def _ended(
     inside: Callable[[int], Progress | None] | None,
 ) -> Iterator[Ended]:
     """Yield cells as they end, with some work in reserve, so that no worker waits."""
-    waiting: set[Future[Work]] = set()
-    batches = _batches(pool, workers, into, todo)
-    together, least = 1, 1 if workers == 1 else 2 * workers
-    while True:
-        piece = _piece(batches, together)
-        if len(piece) > 0:
-            told = () if inside is None else (inside(len(piece[0])),)  # stays in a process
-            waiting.add(pool.submit(learn_each, into, piece, *told))
-        while len(waiting) >= (least if len(piece) > 0 else 1):
+    waiting: set[Future[list[Ended]]] = set()
+    reserve = 1 if workers == 1 else 2 * workers
+    for cells in _batches(pool, workers, into, todo):
+        told = () if inside is None else (inside(len(cells)),)  # stays in this process
+        waiting.add(pool.submit(learn, into, cells, *told))
+        if len(waiting) == reserve:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for each in map(Future.result, done):
-                if inside is None:  # there is somebody else to send work to
-                    brief = each.seconds < BRIEF
-                    together = min(2 * together, MOST_SENT) if brief else max(together // 2, 1)
-                yield from each.ended
-        if len(piece) == 0:
-            return
-
-
-def _piece(batches: Iterator[list[Cell]], cells: int) -> list[list[Cell]]:
-    """Return the next batches, of so many cells or more in all; none at the end."""
-    piece: list[list[Cell]] = []
-    while sum(map(len, piece)) < cells and len(batch := next(batches, [])) > 0:
-        piece.append(batch)
-    return piece
+            for each in done:
+                yield from each.result()
+    for each in as_completed(waiting):
+        yield from each.result()
 
 
 def _batches(

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from time import perf_counter
 from traceback import extract_tb
 
 from asyncdp_sim.data import Dataset, DataSpec
@@ -42,14 +41,6 @@ class Ended:
     on_input: bool = False
 
 
-@dataclass(frozen=True)
-class Work:
-    """A piece of work that is done: the cells that have ended, and how long it took (seconds)."""
-
-    ended: list[Ended]
-    seconds: float
-
-
 def simulate_some(network: Network, seed: int, numbers: Sequence[int]) -> list[Trace]:
     """Simulate some replicates of a network."""
     streams = Streams(seed)
@@ -66,15 +57,6 @@ def keep_traces(folder: Folder, cell: Cell, traces: Sequence[Trace], *, whole: b
     except ResultError:
         if cell.network not in folder.entries("traces"):  # else another worker was quicker
             raise
-
-
-def learn_each(
-    folder: Folder, batches: Sequence[Sequence[Cell]], progress: Progress | None = None
-) -> Work:
-    """Learn batches of cells one after another, each as :func:`learn` does."""
-    began = perf_counter()
-    ended = [each for cells in batches for each in learn(folder, cells, progress)]
-    return Work(ended, perf_counter() - began)
 
 
 def learn(folder: Folder, cells: Sequence[Cell], progress: Progress | None = None) -> list[Ended]:
