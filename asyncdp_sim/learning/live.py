@@ -93,8 +93,7 @@ class LiveLearning:
         self._asked: dict[int, tuple[Array, int]] = {}
         self._watch = watch
         self._formed: dict[int, Array] = {}
-        if reply.allotment is None:  # nobody asks for numbers of answers
-            self.release = _uncounted  # type: ignore[method-assign]
+        self._numbered = reply.allotment is not None  # else the noise of all answers is alike
         self._released: dict[int, int] = {}
         self._numbers: dict[int, int] = {}
         self._updates = 0
@@ -134,6 +133,8 @@ class LiveLearning:
 
     def release(self, owner: int, message: int) -> None:
         """Count the answer to this query among those that its owner releases."""
+        if not self._numbered:
+            return
         self._numbers[message] = self._released.get(owner, 0)
         self._released[owner] = self._numbers[message] + 1
 
@@ -202,10 +203,6 @@ class LiveLearning:
             final=self._state.central.copy(),
             clipped=self._state.clipped.copy(),
         )
-
-
-def _uncounted(owner: int, message: int) -> None:
-    """Count nothing: of noise that is the same for all of an owner's answers."""
 
 
 def _no_others(turn: Turn) -> None:

@@ -250,19 +250,19 @@ class EventRecorder(Recorder):
     def __init__(self, n_owners: int, kernel: Kernel) -> None:
         super().__init__(n_owners, kernel)
         self._events = bytearray()
-        pack, keep = _packer(EVENTS).pack, self._events.extend
+        self._pack_event = _packer(EVENTS).pack
 
-        def event(
-            kind: EventKind,
-            owner: int,
-            message: int = 0,
-            attempt: int = 0,
-            detail: Detail = NO_DETAIL,
-        ) -> None:
-            """Note an event at the current tick."""
-            keep(pack(kernel.tick, kind, owner, message, attempt, detail))
-
-        self.event = event  # type: ignore[method-assign]  # a closure costs half a method's call
+    @override
+    def event(
+        self,
+        kind: EventKind,
+        owner: int,
+        message: int = 0,
+        attempt: int = 0,
+        detail: Detail = NO_DETAIL,
+    ) -> None:
+        """Note an event at the current tick."""
+        self._events += self._pack_event(self._kernel.tick, kind, owner, message, attempt, detail)
 
     @override
     def event_table(self) -> npt.NDArray[np.void]:

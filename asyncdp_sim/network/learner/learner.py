@@ -93,7 +93,6 @@ class Learner(Exchanges):
         self.sums: Sums | None = None
         if aggregation is not None:
             self.sums = Sums(self, aggregation, self._per_update)
-            self.apply = self.sums.gather  # type: ignore[method-assign]  # others are not asked
         self.reached = False
         self.presence_changes = 0
         self.stalled = False
@@ -183,7 +182,14 @@ class Learner(Exchanges):
         return False
 
     def apply(self, exchange: Exchange) -> None:
-        """Take the answer that has arrived; the last of B makes one more update."""
+        """Take the answer that has arrived: now, or when the sum that it is in is opened."""
+        if self.sums is None:
+            self.apply_now(exchange)
+        else:
+            self.sums.gather(exchange)
+
+    def apply_now(self, exchange: Exchange) -> None:
+        """Use an answer; the last of B makes one more update."""
         owner, message = exchange.owner, exchange.message
         if self.keeps_events:
             self.event(ANSWER_DELIVERED, owner, message, exchange.transmissions)

@@ -136,9 +136,9 @@ class LiveLearner(Learner):
         return True
 
     @override
-    def apply(self, exchange: Exchange) -> None:
+    def apply_now(self, exchange: Exchange) -> None:
         self._learning.apply(exchange.owner, exchange.message, exchange.peer)
-        super().apply(exchange)
+        super().apply_now(exchange)
 
     @override
     def update(self, owner: int = 0, message: int = 0) -> None:

@@ -69,7 +69,7 @@ class Sums:
             yield kernel.tick + wait, Priority.ANSWER_END
         for exchange in opened:
             learner.masked.remove(exchange)
-            type(learner).apply(learner, exchange)
+            learner.apply_now(exchange)
         if self._opens is not None:
             self._opens.fire(kernel.tick, Priority.QUERY_ARRIVES)
             self._opens = None
