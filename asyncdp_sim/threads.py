@@ -1,9 +1,7 @@
 """Threads: one of linear algebra, so that no number of cores changes bits."""
 
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -13,19 +11,22 @@ from asyncdp_sim.errors import MachineError
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-LIMIT = "OMP_NUM_THREADS"
-"""The variable by which others, too, are told how many threads may compute."""
-
 TO_START, TO_RUN = 192 << 20, 640 << 20
 """Bytes of addresses, measured, that NumPy alone reserves, and that SciPy and Arrow do besides.
 With less OpenBLAS asks again and again for ever, ends the program, or interrupts it."""
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Compute with one BLAS thread inside, so that bits do not depend on the number of cores."""
-    with _libraries(len(sys.modules)).limit(limits=1, user_api="blas"):
-        yield
+def one_thread() -> AbstractContextManager[object]:
+    """Compute with one BLAS thread from now on, or, in a ``with`` statement, inside of it.
+
+    So bits do not depend on the number of cores. SciPy's BLAS is loaded first: it would come with
+    threads of its own.
+    """
+    import_module("scipy.special")
+    limits: AbstractContextManager[object] = _libraries(len(sys.modules)).limit(
+        limits=1, user_api="blas"
+    )
+    return limits
 
 
 @lru_cache(maxsize=1)
@@ -37,21 +38,6 @@ def _libraries(modules: int) -> "ThreadpoolController":  # noqa: ARG001
     from threadpoolctl import ThreadpoolController  # the command line starts without it
 
     return ThreadpoolController()
-
-
-def cores() -> int:
-    """Return how many threads may compute here: what ``OMP_NUM_THREADS`` says, or one a core."""
-    said = os.environ.get(LIMIT, "").strip()
-    if said.isdecimal() and int(said) > 0:
-        return int(said)
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))  # fewer than the machine has where others were told so
-    return os.cpu_count() or 1
-
-
-def limit_cores(most: int) -> None:
-    """Let no more threads than this compute in this process, and in those that it starts."""
-    os.environ[LIMIT] = str(most)
 
 
 def require_address_space(least: int) -> None:
@@ -80,11 +66,4 @@ def require_address_space(least: int) -> None:
             import_module("scipy.special")
 
 
-__all__ = [
-    "TO_RUN",
-    "TO_START",
-    "cores",
-    "limit_cores",
-    "one_thread",
-    "require_address_space",
-]
+__all__ = ["TO_RUN", "TO_START", "one_thread", "require_address_space"]

@@ -3,7 +3,6 @@
 A command is imported when it is called: ``asyncdp --help`` needs names and lines alone.
 """
 
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -148,9 +147,12 @@ def _options(
     ] = None,
 ) -> None:
     """Simulate asynchronous networks that learn under differential privacy."""
-    for name, limit in (("ASYNCDP_MOST_ROWS", most_rows), ("ASYNCDP_MOST_BYTES", most_bytes)):
-        if limit is not None:  # worker processes have it from here
-            os.environ[name] = str(limit)
+    if most_rows is not None or most_bytes is not None:
+        from asyncdp_sim.data.tables.limits import BYTES, ROWS, raised
+
+        given = {ROWS: most_rows, BYTES: most_bytes}
+        limits = {name: limit for name, limit in given.items() if limit is not None}
+        context.with_resource(raised(limits))
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise USAGE_ERROR("say which command")
@@ -161,7 +163,6 @@ def main() -> None:
 
     Exit codes: 0 done, 2 wrong input, 3 a check failed, 4 the machine gave way, 130 interrupted.
     """
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looked for in all that's there
     ready_streams()
     with heard() as interruption:
         code = _ended()

@@ -42,7 +42,7 @@ class Crew:
     def __init__(self, order: Order, tell: Callable[[int], None]) -> None:
         self._tell = tell
         # A server that has read the package forks each process: quick, and without threads.
-        self._context: Any = server_of(__name__)
+        self._context: Any = server_of(__name__, "scipy.special")
         self._pipe, theirs = self._context.Pipe()
         self._packed = outside.packed(order)
         self.learner = self._started(_learn, theirs)
@@ -129,7 +129,7 @@ def crew(order: Order, tell: Callable[[int], None] = lambda updates: None) -> It
 
 
 def _learn(packed: bytes, pipe: Connection) -> None:
-    begin(1)
+    begin({})
     order = pickle.loads(packed)
     try:
         pipe.send(run_here(_held(pipe, order)))
@@ -156,7 +156,7 @@ def _told(peer: LearnerPeer, pipe: Connection) -> None:
 
 
 def _own(packed: bytes, owner: int, port: int) -> None:
-    begin(1)
+    begin({})
     order = pickle.loads(packed)
     run_here(_owned(order, owner, port))
 

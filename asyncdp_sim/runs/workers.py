@@ -4,7 +4,7 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -15,11 +15,10 @@ from multiprocessing.process import BaseProcess
 from threading import Thread
 from typing import Any, ParamSpec, TypeVar
 
-from threadpoolctl import threadpool_limits
-
 from asyncdp_sim import outside
+from asyncdp_sim.data.tables.limits import RAISED
 from asyncdp_sim.errors import MachineError
-from asyncdp_sim.threads import TO_RUN, cores, limit_cores, one_thread, require_address_space
+from asyncdp_sim.threads import TO_RUN, one_thread, require_address_space
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -54,7 +53,7 @@ def executor(workers: int) -> Iterator[Executor]:
     """Give an executor of this many processes (1: this one), which end with this one.
 
     Each computes with one BLAS thread: more would get in each other's way, and sums that are split
-    over another number of threads have other bits. The cores are shared out among the processes.
+    over another number of threads have other bits.
 
     Parameters
     ----------
@@ -71,8 +70,7 @@ def executor(workers: int) -> Iterator[Executor]:
             yield InProcess()
         return
     before = set(multiprocessing.active_children())
-    share = max(1, cores() // workers)
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), begin, (share,))
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), begin, (RAISED.get({}),))
     try:
         yield Carrying(pool)
     except BrokenProcessPool:
@@ -134,11 +132,11 @@ def _tell(on_done: Callable[[int], None], place: int, _: Future[Any]) -> None:
     on_done(place)
 
 
-def begin(share: int) -> None:
-    """Set up a worker: its share of the cores, no ear for Ctrl-C, no life after its parent's."""
+def begin(limits: Mapping[str, int]) -> None:
+    """Set up a worker: no ear for Ctrl-C, no life after its parent's, and limits on tables."""
     require_address_space(TO_RUN)
-    limit_cores(share)
-    threadpool_limits(1, "blas")
+    RAISED.set(limits)
+    one_thread()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:

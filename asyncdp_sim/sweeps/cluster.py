@@ -1,18 +1,15 @@
 """Workers of a Dask cluster, started by ``dask scheduler`` and ``dask worker``."""
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager
-from functools import lru_cache, partial
+from functools import partial
 from typing import ParamSpec, TypeVar
-
-from threadpoolctl import threadpool_limits
 
 from asyncdp_sim.errors import Fault, MachineError, SpecError
 from asyncdp_sim.provenance import sources, versions
 from asyncdp_sim.runs.workers import Carrying
-from asyncdp_sim.threads import limit_cores
+from asyncdp_sim.threads import one_thread
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -123,18 +120,8 @@ def _on_a_worker(
     **kwargs: P.kwargs,
 ) -> T:
     _require_same(address, made_with(), wanted)
-    _one_thread(len(sys.modules))
+    one_thread()  # for good: a worker may have several threads of its own
     return fn(*args, **kwargs)
-
-
-@lru_cache(maxsize=1)
-def _one_thread(modules: int) -> None:  # noqa: ARG001
-    """Compute with one thread, for good: a worker may have several threads of its own.
-
-    Looking for libraries takes milliseconds, and only an import brings new ones.
-    """
-    limit_cores(1)
-    threadpool_limits(1, "blas")
 
 
 def _require_same(

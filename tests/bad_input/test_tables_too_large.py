@@ -14,6 +14,7 @@ import pytest
 from asyncdp_sim.data.tables import limits
 from asyncdp_sim.data.tables.read import read_table
 from asyncdp_sim.errors import DataError, InputError
+from asyncdp_sim.runs.workers import processes
 from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE
 
@@ -119,7 +120,7 @@ def test_options_raise_the_limits(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(limits.ROWS, "1")  # put back after the test, whatever options do
+    monkeypatch.setenv(limits.ROWS, "1")
     monkeypatch.setenv(limits.BYTES, "1")
     (tmp_path / "t.toml").write_text(ON_A_TABLE.replace("rates", "t"), encoding="utf-8")
     rows = "".join(f"{1 + row % 7},{20 + row % 9},{row % 5}\n" for row in range(40))
@@ -130,6 +131,15 @@ def test_options_raise_the_limits(
         assert len(said.lines) == 1
     command.done("--most-rows", "40", "--most-bytes", "9999", "check", "t.toml")
     assert command("--most-rows", "0", "check", "t.toml").code == 2
+    assert limits.most(limits.ROWS) == 1
+
+
+def test_workers_have_the_limits_of_the_command() -> None:
+    with limits.raised({limits.ROWS: 5}), processes(2) as mapped:
+        assert mapped(limits.most, [limits.ROWS, limits.BYTES]) == [
+            5,
+            limits.DEFAULTS[limits.BYTES],
+        ]
 
 
 @pytest.mark.long

@@ -1459,10 +1459,10 @@ MUTANTS = (
         ("tests/verification/test_gossip_graph.py",),
     ),
     Mutant(
-        "asyncdp_sim/sweeps/cluster.py",
-        "    _one_thread(len(sys.modules))\n",
-        "    _one_thread(0)\n",
-        "libraries that a worker loads later compute with as many threads as they like",
-        ("tests/unit/sweeps/test_cluster.py",),
+        "asyncdp_sim/threads.py",
+        "_libraries(len(sys.modules)).limit(",
+        "_libraries(0).limit(",
+        "libraries that are loaded later compute with as many threads as they like",
+        ("tests/unit/test_threads.py",),
     ),
 )

@@ -1,38 +1,40 @@
-"""The number of threads that may compute, here and in workers."""
+"""One thread of linear algebra, in this process and in workers."""
 
-import os
 import sys
 
 import pytest
+from threadpoolctl import ThreadpoolController, threadpool_info
 
 from asyncdp_sim.runs.workers import processes
-from asyncdp_sim.threads import LIMIT, cores
+from asyncdp_sim.threads import one_thread
 
 
-@pytest.fixture(autouse=True)
-def four(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if the machine had four cores."""
-    monkeypatch.setenv(LIMIT, "4")
+def test_a_worker_computes_with_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In NumPy's BLAS and in SciPy's, whenever its work first needs them."""
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    with processes(2) as mapped:
+        assert mapped(_blas_threads, [0]) == [{1}]
 
 
-def test_threads_are_as_many_as_one_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert cores() == 4
-    monkeypatch.setenv(LIMIT, "1")
-    assert cores() == 1
-    for nothing in ("", "0", "many"):
-        monkeypatch.setenv(LIMIT, nothing)
-        found = cores()
-        assert 1 <= found <= (os.cpu_count() or 1)
-        if sys.platform == "linux":
-            assert found == len(os.sched_getaffinity(0))
+def _blas_threads(_: int) -> set[int]:
+    import scipy.linalg  # noqa: F401
+
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
 
 
-def test_workers_share_the_cores() -> None:
-    """Four of them among two processes; one each among five."""
-    for workers, share in [(2, 2), (5, 1)]:
-        with processes(workers) as mapped:
-            assert mapped(_cores, [0]) == [share]
+def test_libraries_are_looked_for_again_after_an_import(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was loaded meanwhile has threads of its own."""
+    made = []
 
+    class Counted(ThreadpoolController):
+        def __init__(self) -> None:
+            made.append(self)
+            super().__init__()
 
-def _cores(_: int) -> int:
-    return cores()
+    with one_thread():
+        pass
+    monkeypatch.setattr("threadpoolctl.ThreadpoolController", Counted)
+    for loaded in (0, 1):
+        with one_thread():
+            assert len(made) == loaded
+        monkeypatch.setitem(sys.modules, "another_library", sys)

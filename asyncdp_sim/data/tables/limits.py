@@ -1,12 +1,15 @@
 """Limits on what is read of a table: a small file may unpack to more than a machine has.
 
 Both limits are settings of the machine, not of a scenario: no result depends on them. They are
-raised by the environment, as ``asyncdp --most-rows N --most-bytes N run …`` does.
+raised by ``asyncdp --most-rows N --most-bytes N run …``, or by the environment.
 """
 
 import gzip
 import io
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +22,22 @@ LONGEST_LINE = 2**24
 """Bytes of a line at most: what has none that ends is no table, such as zeros."""
 _OPTIONS = {ROWS: "--most-rows", BYTES: "--most-bytes"}
 _UNITS = {ROWS: "rows", BYTES: "bytes"}
+RAISED: ContextVar[Mapping[str, int]] = ContextVar("raised")
+"""Limits by name that count in place of the environment's; workers are given those of a command."""
 
 
 class TooMuch(ValueError):  # noqa: N818
     """A file has more than is read."""
+
+
+@contextmanager
+def raised(limits: Mapping[str, int]) -> Iterator[None]:
+    """Read tables up to these limits inside, and in the worker processes that are started there."""
+    before = RAISED.set(limits)
+    try:
+        yield
+    finally:
+        RAISED.reset(before)
 
 
 def most(name: str) -> int:
@@ -33,6 +48,9 @@ def most(name: str) -> int:
     InputError
         If the environment says something else than a whole number ≥ 1.
     """
+    limits = RAISED.get({})
+    if name in limits:
+        return limits[name]
     given = os.environ.get(name, str(DEFAULTS[name]))
     if not given.isdecimal() or int(given) < 1:
         raise InputError([Fault(name, repr(given), "allowed is a whole number ≥ 1")])
