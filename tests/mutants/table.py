@@ -771,6 +771,13 @@ MUTANTS = (
         "without noise has noise",
         ("tests/unit/forecasts/test_simulated.py",),
     ),
+    Mutant(
+        "asyncdp_sim/forecasts/exact/simulated_orders.py",
+        "last = self.owners[full, updates - 1 :].ravel()",
+        "last = self.owners[full, updates - 1]",
+        "a network in which no update is ever made has a last one",
+        ("tests/unit/forecasts/test_no_update_is_ever_made.py",),
+    ),
     # run
     Mutant(
         "asyncdp_sim/runs/warnings.py",

@@ -63,10 +63,10 @@ class Orders:
         updates : int
             T.
         """
-        ends = np.sum(self.owners >= 0, axis=1)
-        last = self.owners[np.arange(len(ends)), np.maximum(ends - 1, 0)]
         spent = self.released >= allowed
-        spent[np.arange(len(ends)), last] &= ends < updates
+        full = np.flatnonzero(np.sum(self.owners >= 0, axis=1) == updates)
+        last = self.owners[full, updates - 1 :].ravel()
+        spent[full, last] = False
         return np.asarray(spent.any(axis=1))
 
 
