@@ -59,7 +59,11 @@ def forecast_command(
         typer.Option("--invite", help="Whom to invite, by runs, and what each adds."),
     ] = False,
     tuning: Annotated[
-        bool, typer.Option("--tune", help="The best ρ and T, or whom to ask, by runs.")
+        bool,
+        typer.Option(
+            "--tune",
+            help="Recommend ρ, T and the cap on answers; with dispatch, which owners to ask.",
+        ),
     ] = False,
     scheduling: Annotated[
         bool,

@@ -17,6 +17,8 @@ Moments = Literal["common", "own"] | None
 """Whose second moments; None is each owner's own where no private record is read, else common."""
 RELEASE = "uses private data, not for release"
 """Stands wherever a forecast was made from private records."""
+CHOSEN = "The settings of this scenario were chosen from private records."
+"""Stands in the description of a scenario that advice has written from private records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +66,10 @@ class Population:
 
 def choosing(scenario: Scenario, known: Population) -> Scenario:
     """Return a scenario that says so where its settings were chosen from private records."""
-    return scenario.replace(chosen_from="private rows") if known.private else scenario
+    if not known.private:
+        return scenario
+    description = f"{scenario.description.rstrip()}\n{CHOSEN}\n".lstrip()
+    return scenario.replace(chosen_from="private rows", description=description)
 
 
 def population(

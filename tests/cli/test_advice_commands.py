@@ -144,7 +144,7 @@ def test_advice(command: Command) -> None:
     tuned = command.done("forecast", "exact.toml", "--tune").out.splitlines()
     assert tuned[0].startswith("best      ρ = ")
     assert " ± " in tuned[0]
-    assert "(by moments " in tuned[0]
+    assert "by exact moments of these owners, ψ " in tuned[4]
 
 
 @pytest.mark.long

@@ -778,6 +778,48 @@ MUTANTS = (
         "a network in which no update is ever made has a last one",
         ("tests/unit/forecasts/test_no_update_is_ever_made.py",),
     ),
+    Mutant(
+        "asyncdp_sim/forecasts/advice/tune.py",
+        "self.allowed(at.rho, at.updates, _times(at.answers, factor)),",
+        "at,",
+        "the cap on answers is left as it was",
+        ("tests/unit/forecasts/test_design.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/forecasts/advice/tune.py",
+        "while (other := choices.changed(best, by)[which]) not in tried:",
+        "if (other := choices.changed(best, by)[which]) and tried <= {best}:",
+        "one change is tried, however well it pays",
+        ("tests/unit/forecasts/test_design.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/forecasts/advice/tune.py",
+        "while tried[bolder] <= (1 + PAYS) * tried[best] and",
+        "while tried[bolder] < tried[best] and",
+        "where steps are so short that nothing is learned, they stay so",
+        ("tests/unit/forecasts/test_design.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/forecasts/population.py",
+        'return scenario.replace(chosen_from="private rows", description=description)',
+        "return scenario.replace(description=description)",
+        "the label of settings chosen from private records says nothing of it",
+        ("tests/unit/forecasts/test_design.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/forecasts/exact/one_on_one.py",
+        "if not np.isfinite(reach) or not np.isfinite(last) or last < -ROUNDING:",
+        "if not np.isfinite(reach) or not np.isfinite(last):",
+        "an exact ψ may be −10¹⁹⁰",
+        ("tests/unit/forecasts/test_design.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/forecasts/handing_out/search.py",
+        "while best in edges:",
+        "while best is None:",
+        "steps are sought among those that are tried first alone",
+        ("tests/verification/test_handing_out.py",),
+    ),
     # run
     Mutant(
         "asyncdp_sim/runs/warnings.py",

@@ -48,7 +48,7 @@ def scenario(seed, owners=(2, 6)):
 
 def tuned(asked):
     """Return the best and the given choice, each with how to simulate it anew."""
-    found = tune(asked, lengths=(10, 40))
+    found = tune(asked)
     play = partial(ends, dataset=build_dataset(asked))
     best, given = found.best.simulated, found.given.simulated
     return (best, partial(play, found.scenario)), (given, partial(play, asked))

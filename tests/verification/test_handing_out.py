@@ -72,6 +72,20 @@ def test_owners_that_are_alike_have_one_chance():
     assert (chosen.run.updates, chosen.algorithm.step, chosen.protocol.tasks) == (50, 0.2, 3)
 
 
+@pytest.mark.parametrize("step", [0.3 / 12, 1.8])
+def test_steps_are_sought_beyond_those_that_are_tried_first(monkeypatch, step):
+    monkeypatch.setattr(searching, "ORDERS", 8)
+
+    def time(given):
+        known = population(
+            scene(algorithm={**RAW["algorithm"], "step": given}), "own", private=False
+        )
+        search = searching.HandingOut(known, TARGET, alike(known.scenario, known.objective))
+        return search.soonest(4, (0.25,) * 4).time
+
+    assert time(step) == pytest.approx(time(0.3), rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("parts", "said"),
     [

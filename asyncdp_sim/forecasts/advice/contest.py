@@ -142,13 +142,23 @@ def affordable(scenario: Scenario, dataset: Dataset, updates: float, most: int =
 
     An answer reads p numbers of each of its owner's records where gradients are clipped, else p².
     """
+    return max(2, min(most, max(FEWEST, int(LIGHT / (updates * _work(scenario, dataset))))))
+
+
+def longest(scenario: Scenario, dataset: Dataset) -> int:
+    """Return the largest T of which :data:`FEWEST` runs are light work."""
+    return int(LIGHT / (FEWEST * _work(scenario, dataset)))
+
+
+def _work(scenario: Scenario, dataset: Dataset) -> float:
+    """Return the numbers that an update reads, and what it takes besides as if it read more."""
     p = float(scenario.data.features)
     rows = p
     bound = scenario.privacy.sensitivity
     clipped = bound is not None and bound.clip_bound is not None
     if clipped or scenario.sampled:
         rows = float(np.mean([len(targets) for targets in dataset.targets]))
-    return max(2, min(most, max(FEWEST, int(LIGHT / (updates * (STIR + p * rows))))))
+    return STIR + p * rows
 
 
 def ends(
@@ -167,4 +177,4 @@ def ends(
     return final_psi(found.curve)
 
 
-__all__ = ["Play", "Played", "affordable", "afresh", "ends", "winner"]
+__all__ = ["Play", "Played", "affordable", "afresh", "ends", "longest", "winner"]

@@ -1,7 +1,10 @@
-"""The best step and the best length of a run: sought by moments, settled by simulated runs."""
+"""The best step, length and cap on answers of a run: each is changed until no change pays."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
+from math import ceil, inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -9,44 +12,124 @@ import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.forecasts.advice.contest import (
+    CHOOSING,
     REPLICATES,
-    SHARE,
     Played,
     affordable,
     afresh,
     ends,
-    winner,
+    longest,
 )
-from asyncdp_sim.forecasts.advice.invitations.costs import unlike
-from asyncdp_sim.forecasts.advice.step_and_length import Search, StepAndLength, cost_of, with_choice
-from asyncdp_sim.forecasts.advice.words import ESTIMATED, compared, following, gained, source
-from asyncdp_sim.forecasts.exact.clipping import clipped_course
-from asyncdp_sim.forecasts.population import choosing, population
+from asyncdp_sim.forecasts.advice.words import gained, source
+from asyncdp_sim.forecasts.exact.assumptions import broken
+from asyncdp_sim.forecasts.exact.choose import exact
+from asyncdp_sim.forecasts.exact.one_on_one import Recursions
+from asyncdp_sim.forecasts.population import Population, choosing, population
 from asyncdp_sim.progress import Progress, beginning
+from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.formulas.arguments import count
 
 Array = npt.NDArray[np.float64]
-FEW = 5
-"""Lengths, the best by moments, of which steps are simulated,"""
-AROUND = (1.0, 0.5, 0.71, 1.41)
-"""over their best ρ by moments, from which the best may be away where gradients are clipped."""
-NEXT = 2
-"""How many of the next best are simulated afresh, too."""
-EXACT = "exact for these owners; those tried, as if all owners had equally many records"
+CHANGES = ((4.0, 10), (2.0, 20), (1.4, 40), (1.2, 100), (1.08, 100))
+"""Factors by which ρ, T and K are changed, the largest first, and simulated runs with each."""
+PAYS = 0.01
+"""A change pays that lowers the mean ψ by more than this share."""
+AT_ONCE = 4
+"""Choices of which all runs together are light work."""
+SMALLEST = 1e-30
+"""ρ below which no step is sought that converges; none is sought above 1 over it."""
+MOMENTS = 3e7
+"""N² p² T up to which exact moments take less time than runs."""
+
+
+@dataclass(frozen=True)
+class StepLengthCap:
+    """A choice of ρ, T and K.
+
+    Attributes
+    ----------
+    rho : float
+    updates : int
+        T.
+    answers : int
+        K, answers that share each budget.
+    """
+
+    rho: float
+    updates: int
+    answers: int
+
+    def __str__(self) -> str:
+        """Return the choice."""
+        return f"ρ = {self.rho:.4g}, T = {self.updates}, K = {self.answers}"
+
+    def into(self, scenario: Scenario) -> Scenario:
+        """Return the scenario with this choice."""
+        privacy = scenario.privacy
+        budget = privacy.budget.sized(self.answers)
+        changed: dict[str, Any] = {
+            "algorithm": scenario.algorithm.with_step(self.rho),
+            "run": scenario.run.model_copy(update={"updates": self.updates}),
+        }
+        if budget is not privacy.budget:
+            changed["privacy"] = privacy.model_copy(update={"budget": budget})
+        return scenario.model_copy(update=changed)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Choices of ρ, T and K that a scenario may have.
+
+    Attributes
+    ----------
+    owners : int
+        N.
+    capped : bool
+        Whether K is a choice; else it is T.
+    longest : int
+        The largest T.
+    """
+
+    owners: int
+    capped: bool
+    longest: int
+
+    def allowed(self, rho: float, updates: int, answers: int) -> StepLengthCap:
+        """Return the nearest choice with which all T updates can be made."""
+        length = min(max(updates, 1), self.longest)
+        least = ceil(length / self.owners) if self.capped else length
+        return StepLengthCap(rho, length, min(max(answers, least), length))
+
+    def changed(
+        self, at: StepLengthCap, factor: float
+    ) -> tuple[StepLengthCap, StepLengthCap, StepLengthCap]:
+        """Return a choice with another ρ, with another T (ρ and K in proportion), and another K."""
+        length = min(_times(at.updates, factor), self.longest)
+        ratio = length / at.updates
+        return (
+            replace(at, rho=factor * at.rho),
+            self.allowed(ratio * at.rho, length, round(ratio * at.answers)),
+            self.allowed(at.rho, at.updates, _times(at.answers, factor)),
+        )
+
+
+def _times(number: int, factor: float) -> int:
+    """Return a whole number about so many times as large, and another one."""
+    found = round(factor * number)
+    return max(found, number + 1) if factor > 1 else min(found, number - 1)
 
 
 @dataclass(frozen=True, eq=False)
 class SimulatedChoice:
-    """A choice with what it came to in simulated runs, all of them those of the other choices."""
+    """A choice with what it came to in simulated runs, all of them those of the other choice."""
 
-    setting: StepAndLength
+    setting: StepLengthCap
     simulated: Played
 
     def __str__(self) -> str:
-        """Return both, and what moments say."""
-        return f"{self.setting}: {self.simulated} ({self.setting.by_moments})"
+        """Return both."""
+        return f"{self.setting}: {self.simulated}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,21 +139,17 @@ class Design:
     Attributes
     ----------
     given, best : SimulatedChoice
-        One and the same where no better choice was found.
-    others : tuple of SimulatedChoice
-        The next best.
-    tried : tuple of StepAndLength
-        The best ρ of each T by moments, with all owners taken to have n/N records.
-    choices : int
-        Choices that were compared by simulated runs.
+        One and the same where no better choice was found. No run had a part in the choosing.
+    exactly : float or None
+        E ψ of the best choice, where it was sought by exact moments.
+    tried : int
+        Choices that were compared.
+    at_limit : bool
+        Whether the best T is the largest that is tried.
     scenario : Scenario
         With the best choice in it.
-    basis : str
-        What moments are worth here.
     moments : str
         Of what data.
-    doubts : tuple of str
-        What the search takes for granted.
     not_for_release : bool
         Whether private records were read: a choice made from them is a release, too.
     unchecked : bool
@@ -79,13 +158,11 @@ class Design:
 
     given: SimulatedChoice
     best: SimulatedChoice
-    others: tuple[SimulatedChoice, ...]
-    tried: tuple[StepAndLength, ...]
-    choices: int
+    exactly: float | None
+    tried: int
+    at_limit: bool
     scenario: Scenario
-    basis: str
     moments: str
-    doubts: tuple[str, ...]
     not_for_release: bool
     unchecked: bool
 
@@ -108,15 +185,23 @@ class Design:
                 "gain      none: no better choice was found",
             ]
         else:
-            told = [f"best      {self.best}", f"given     {self.given}"]
-            told.append(f"gain      {gained(self.gain, 'as given', 'of the best')}")
+            told = [
+                f"best      {self.best}",
+                f"given     {self.given}",
+                f"gain      {gained(self.gain, 'as given', 'of the best')}",
+            ]
+        by = "other simulated runs"
+        if self.exactly is not None:
+            by = f"exact moments of these owners, ψ {self.exactly:.4g} of the best"
+        runs = len(self.best.simulated.final)
+        limit = "limit     T is the longest that is tried: a longer run may be better"
         return [
             *told,
-            *following([(each, each.simulated) for each in self.others], self.best.simulated),
-            f"runs      {compared(self.best.simulated, self.choices, 'choices of ρ and T')}",
-            f"moments   {self.basis}",
-            *(f"tried     {each}: {each.by_moments}" for each in self.tried),
-            *(f"assumed   in the search: {doubt}" for doubt in self.doubts),
+            f"runs      {runs} of each choice, with the same networks and noise; ± is the longer "
+            "half of a 95 % interval",
+            f"search    {self.tried} choices of ρ, T and K compared by {by}; it ends where no "
+            f"change of one by {CHANGES[-1][0]:g} times lowers ψ by {PAYS:.0%}",
+            *([limit] if self.at_limit else []),
             *source(
                 self.moments,
                 private=self.not_for_release,
@@ -130,28 +215,23 @@ def tune(
     scenario: Scenario,
     *,
     private: bool = False,
-    lengths: tuple[int, ...] | None = None,
     replicates: int = REPLICATES,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Design:
-    """Find the ρ and T of least expected ψ, of asynchronous gossip.
+    """Find the ρ, T and K of least expected ψ, of asynchronous gossip.
 
-    For each T the best of a scan of ρ by moments of owners alike and of one size
-    (:mod:`~asyncdp_sim.theory.moments.clipped` where gradients are clipped). Of the best T, steps
-    around that ρ are compared by simulated runs, the scenario's own choice among them; the best
-    few, and the scenario's own, are then simulated afresh. Under a horizon noise grows with T;
-    under a cap K is made to fit T and N
-    (:func:`~asyncdp_sim.forecasts.advice.coalition_cost.enough_answers`). Everything else stays.
+    From the scenario's own choice on, each is changed by smaller and smaller factors as long as
+    that pays, however far. K, where a cap names it, is at least T/N: all T updates can be made. The
+    cost is E ψ by exact moments where they apply whatever ρ and T are; else the mean ψ of
+    simulated runs, the same networks and noise for all choices. Everything else stays.
 
     Parameters
     ----------
     scenario : Scenario
         Its sweep, if any, is left out.
     private : bool
-        Whether a real table's private records may be read; if not, runs are on its twin.
-    lengths : tuple of int, optional
-        T to try.
+        Whether a real table's private records may be read; if not, all is on its twin.
     replicates : int
         Runs of a choice at most, ≥ 2; fewer where they would take long.
     workers : int
@@ -162,58 +242,117 @@ def tune(
     Raises
     ------
     SpecError
-        If moments of one truth for all owners are not those of the scenario (clipped gradients
-        are let pass), or if learning diverges whatever ρ is.
+        If the algorithm is another, or learning diverges whatever ρ is.
     DataError
         As :func:`~asyncdp_sim.forecasts.forecast`.
     """
     asked = scenario.base()
     known = population(asked, "own", private=private)
-    doubts, own = unlike(known), known.scenario
-    given = own.algorithm.one_on_one
-    if given is None:
-        said = "the best step and T are sought for async-gossip alone"
+    own = known.scenario
+    algorithm, capped = own.algorithm.one_on_one, not own.privacy.budget.follows_updates
+    if algorithm is None:
+        said = "the best step, T and K are sought for async-gossip alone"
         raise SpecError([Fault("algorithm.kind", repr(own.algorithm.kind), said)])
-    beginning(progress, "trying steps and lengths by moments")
-    search = Search(known, clipped_course(known))
-    tried = search.lengths() if lengths is None else [
-        search.best_rho(count("lengths", length)) for length in lengths
-    ]  # fmt: skip
-    near = sorted((each for each in tried if each.moments is not None), key=cost_of)[:FEW]
-    if len(near) == 0:
-        why = "no step with which learning converges was found"
-        raise SpecError([Fault("algorithm.rho", "any of those tried", why)])
-    answers = max(own.network.answers_allowed)
-    settings = [StepAndLength(given.rho, own.run.updates, answers, None)]
-    settings += [replace(each, rho=factor * each.rho) for factor in AROUND for each in near]
-    scenes = [own, *(with_choice(own, each) for each in settings[1:])]
-    light = partial(affordable, own, known.dataset, most=replicates)
+    beginning(progress, "trying steps, lengths and caps")
+    choices = Choices(own.owners.count, capped, longest(own, known.dataset))
+    given = StepLengthCap(algorithm.rho, own.run.updates, max(own.network.answers_allowed))
+    by_moments = not capped and len(broken(known)) == 0 and _size(known) <= MOMENTS
     with processes(workers) as mapped:
-        pool: dict[str, Any] = {"dataset": known.dataset, "workers": workers, "run_map": mapped}
-        plays = [partial(ends, scene, **pool) for scene in scenes]
-        most = light(SHARE * sum(each.updates for each in settings))
-        order = winner(plays, most, progress)
-        shown = order[: 1 + NEXT] + [0] * (0 not in order[: 1 + NEXT])
-        runs = light(sum(settings[at].updates for at in shown))
-        figures = afresh([plays[at] for at in shown], runs, progress)
-        found = dict(zip(shown, figures, strict=True))
-    weighed = {
-        at: SimulatedChoice(
-            replace(settings[at], moments=search.moments(settings[at], scenes[at])), figure
-        )
-        for at, figure in found.items()
-    }
-    best = weighed[order[0]]
+
+        def play(setting: StepLengthCap, numbers: Sequence[int]) -> Array:
+            how: Any = {"dataset": known.dataset, "workers": workers, "run_map": mapped}
+            return ends(setting.into(own), numbers, **how)
+
+        def cost(setting: StepLengthCap, runs: int) -> float:
+            if by_moments:
+                return _exactly(known, setting)
+            return float(play(setting, range(CHOOSING, CHOOSING + runs)).mean())
+
+        def runs_of(updates: int, most: int) -> int:
+            return affordable(own, known.dataset, updates, min(most, replicates))
+
+        best, tried = _least(cost, given, choices, runs_of)
+        shown = [best] if best == given else [best, given]
+        runs = runs_of(sum(each.updates for each in shown), replicates)
+        played = afresh([partial(play, each) for each in shown], runs, progress)
+    found = [SimulatedChoice(*each) for each in zip(shown, played, strict=True)]
     return Design(
-        given=weighed[0],
-        best=best,
-        others=tuple(weighed[at] for at in shown[1:] if at != 0),
-        tried=tuple(tried),
-        choices=len(settings),
-        scenario=choosing(asked if order[0] == 0 else with_choice(asked, best.setting), known),
-        basis=EXACT if search.clipped is None else ESTIMATED,
+        given=found[-1],
+        best=found[0],
+        exactly=_exactly(known, best) if by_moments else None,
+        tried=tried,
+        at_limit=best.updates == choices.longest,
+        scenario=choosing(asked if best == given else best.into(asked), known),
         moments=known.words,
-        doubts=doubts,
         not_for_release=known.private,
         unchecked=own.data != asked.data,
     )
+
+
+def _least(
+    cost: Callable[[StepLengthCap, int], float],
+    given: StepLengthCap,
+    choices: Choices,
+    runs_of: Callable[[int, int], int],
+) -> tuple[StepLengthCap, int]:
+    """Return the best choice that is found from the given one on, and how many were compared."""
+    start = choices.allowed(given.rho, given.updates, given.answers)
+    runs = runs_of(AT_ONCE * start.updates, CHANGES[0][1])
+    best, seen = _first(lambda setting: cost(setting, runs), start)
+    for factor, most in CHANGES:
+        runs = runs_of(AT_ONCE * best.updates, most)
+        tried, least, pays = {best}, cost(best, runs), True
+        while pays:
+            pays = False
+            for which, by in product(range(3), (1 / factor, factor)):
+                while (other := choices.changed(best, by)[which]) not in tried:
+                    tried.add(other)
+                    found = cost(other, runs)
+                    if not _pays(found, least):
+                        break
+                    best, least, pays = other, found, True
+        seen |= tried
+    seen.add(given)
+    as_good = not _pays(least, cost(given, runs))
+    return (given if as_good else best), len(seen)
+
+
+def _first(
+    cost: Callable[[StepLengthCap], float], start: StepLengthCap
+) -> tuple[StepLengthCap, set[StepLengthCap]]:
+    """Return a choice that differs in ρ and is about the best of those, and what was tried.
+
+    Where learning diverges ρ is lowered until it does not. Then it is raised as long as that does
+    not make the model worse: where steps are so short that nothing is learned, no change pays.
+    """
+    tried = {start: cost(start)}
+    while not isfinite(tried[start]):
+        start = replace(start, rho=start.rho / CHANGES[0][0])
+        if start.rho < SMALLEST:
+            why = "no step with which learning converges was found"
+            raise SpecError([Fault("algorithm.rho", "any of those tried", why)])
+        tried[start] = cost(start)
+    best = bolder = start
+    while tried[bolder] <= (1 + PAYS) * tried[best] and bolder.rho < 1 / SMALLEST:
+        best = min(best, bolder, key=tried.__getitem__)
+        bolder = replace(bolder, rho=CHANGES[0][0] * bolder.rho)
+        tried[bolder] = cost(bolder)
+    return best, set(tried)
+
+
+def _pays(found: float, before: float) -> bool:
+    return found < (1 - PAYS) * before
+
+
+def _exactly(known: Population, setting: StepLengthCap) -> float:
+    """Return E ψ of a choice by exact moments; infinite where it has none."""
+    scenario = setting.into(known.scenario)
+    here = replace(known, scenario=scenario, problem=prepare(scenario, known.dataset))
+    found = exact(here, Recursions())
+    return inf if isinstance(found, tuple) else float(found.psi[-1])
+
+
+def _size(known: Population) -> float:
+    """Return N² p² T."""
+    scenario = known.scenario
+    return (scenario.owners.count * scenario.data.features) ** 2 * float(scenario.run.updates)

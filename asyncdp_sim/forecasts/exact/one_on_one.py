@@ -15,6 +15,8 @@ from asyncdp_sim.theory.moments.gossip_map import GossipMap, gossip_map_of
 from asyncdp_sim.theory.moments.per_update import Initial, Moments, Shape, moments
 
 Array = npt.NDArray[np.float64]
+ROUNDING = 1e-6
+"""ψ is never below 0: what is further below has lost its digits to a learning that diverges."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +50,8 @@ class ExpectedMoments:
 
     def refuted(self, theta_max: float | None) -> str:
         """Return why these moments are not those of learning in Θ; empty where they are."""
-        reach = self.reach()
-        if not np.isfinite(reach) or not np.isfinite(self.psi[-1]):
+        reach, last = self.reach(), float(self.psi[-1])
+        if not np.isfinite(reach) or not np.isfinite(last) or last < -ROUNDING:
             return "the learning diverges"
         acts = theta_max is not None and reach > theta_max
         return "the projection onto Θ may act" if acts else ""

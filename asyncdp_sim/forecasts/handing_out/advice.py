@@ -182,7 +182,8 @@ def _sought(search: HandingOut) -> tuple[int, list[Handing]]:
 
     found: dict[tuple[int, tuple[float, ...]], Handing | None] = {}
     start, groups = np.zeros(len(search.groups) - 1), len(search.groups)
-    for tasks in ladder(search.known.scenario.owners.count):
+    several = ladder(search.known.scenario.owners.count)
+    for tasks in several:  # which grows while the most are the best
 
         def cost(logs: Array, tasks: int = tasks) -> float:
             chances = search.chances(np.append(logs, 0.0))
@@ -191,11 +192,14 @@ def _sought(search: HandingOut) -> tuple[int, list[Handing]]:
 
         if groups == 1:
             cost(start)
-            continue
-        simplex = start + np.vstack([np.zeros(groups - 1), 0.7 * np.eye(groups - 1)])
-        how = {"maxfev": EACH * (groups - 1), "initial_simplex": simplex, "xatol": 0.05}
-        least = minimize(cost, start, method="Nelder-Mead", options=how)
-        start = np.asarray(least.x) if least.fun < NEVER else start
+        else:
+            simplex = start + np.vstack([np.zeros(groups - 1), 0.7 * np.eye(groups - 1)])
+            how = {"maxfev": EACH * (groups - 1), "initial_simplex": simplex, "xatol": 0.05}
+            least = minimize(cost, start, method="Nelder-Mead", options=how)
+            start = np.asarray(least.x) if least.fun < NEVER else start
+        best = min(filter(None, found.values()), key=_time, default=None)
+        if tasks == several[-1] and best is not None and best.tasks == tasks:
+            several.append(2 * tasks)
     return len(found), sorted(filter(None, found.values()), key=_time)[:FEW]
 
 

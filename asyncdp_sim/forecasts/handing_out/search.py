@@ -4,7 +4,7 @@ Expected ψ is exact given who answers when, and averaged, as times are, over th
 networks for all choices.
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, log, sqrt
 from typing import Any
@@ -29,7 +29,7 @@ LENGTHS = 12
 SHORTEST = 16
 """from so many times less on."""
 COARSE, FINE = np.geomspace(0.35, 1.4, 5), np.geomspace(0.35, 1.4, 13)
-"""Steps that are tried, over the scenario's; and of the choices that are left."""
+"""Steps that are tried first, over the scenario's; and of the choices that are left."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class HandingOut:
         longest: int,
         count: int,
         seed: int,
-        factors: Array,
+        steps: Array,
     ) -> Handing | None:
         given = self.known.scenario
         scene = handed_out(given, tasks, chances, given.algorithm.step_length, longest)
@@ -114,15 +114,24 @@ class HandingOut:
         found = orders(network, count, seed)
         lengths = _lengths(longest)
         variance = np.stack([self._variance(scene, int(k)) for k in lengths])
-        reached = [
-            self._reached(scene, chances, factor, found, lengths, variance) for factor in factors
-        ]
-        tried = [
-            Handing(tasks, chances, factor * given.algorithm.step_length, *each)
-            for factor, each in zip(factors.tolist(), reached, strict=True)
-            if each is not None
-        ]
-        return min(tried, key=_time, default=None)
+        tried = dict[float, Handing]()
+
+        def best_of(more: Sequence[float]) -> float | None:
+            for factor in more:
+                reached = self._reached(scene, chances, factor, found, lengths, variance)
+                if reached is not None:
+                    step = factor * given.algorithm.step_length
+                    tried[factor] = Handing(tasks, chances, step, *reached)
+            return min(tried, key=lambda factor: tried[factor].time, default=None)
+
+        least, second, *_, most = steps.tolist()
+        edges = {least: least / second, most: second / least}
+        best = best_of(steps.tolist())
+        while best in edges:
+            ratio = edges.pop(best)
+            edges[ratio * best] = ratio
+            best = best_of([ratio * best])
+        return None if best is None else tried[best]
 
     def _variance(self, scene: Scenario, updates: int) -> Array:
         """Return the variance of owners' noise where a run has so many updates, (N,)."""
@@ -179,10 +188,6 @@ class HandingOut:
         )
 
 
-def _time(handing: Handing) -> float:
-    return handing.time
-
-
 def _objective(known: Population) -> Quadratic:
     if known.objective is None:
         raise TypeError(f"no second moments of model {known.scenario.model.kind}")
@@ -229,10 +234,10 @@ def alike(scenario: Scenario, objective: Quadratic) -> tuple[tuple[int, ...], ..
     return tuple(tuple(i for i, own in enumerate(same) if own == kind) for kind in kinds)
 
 
-def ladder(n_owners: int) -> Iterator[int]:
-    """Yield m that are tried first: powers of two to N, and N and 2N."""
+def ladder(n_owners: int) -> list[int]:
+    """Return m that are tried first: powers of two to N, and N and 2N."""
     tried = {2**power for power in range(n_owners.bit_length())} | {n_owners, 2 * n_owners}
-    yield from sorted(tried)
+    return sorted(tried)
 
 
 __all__ = ["Handing", "HandingOut", "alike", "handed_out", "ladder"]

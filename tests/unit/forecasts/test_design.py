@@ -5,45 +5,79 @@ import pytest
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.advice import tune as module
+from asyncdp_sim.forecasts.advice.coalition_cost import enough_answers
 from asyncdp_sim.forecasts.advice.contest import CHOOSING, Played, ends
-from asyncdp_sim.forecasts.advice.tune import tune
+from asyncdp_sim.forecasts.advice.tune import StepLengthCap, tune
+from asyncdp_sim.forecasts.population import CHOSEN, choosing, population
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario, load
 from tests.unit.forecasts.banks import banks
 
 EQUAL = (2000, 2000, 2000)
-FEW = {"lengths": (20, 60), "replicates": 4}
 CLIPPED = {"sensitivity": {"kind": "clip", "bound": 1.0}}
 """Half of all record gradients are longer at the optimum."""
+CAPPED = CLIPPED | {"budget": {"kind": "per-owner-cap", "answers": 45}}
 
 
-def scenario(**changes):
-    raw = banks(EQUAL, (2.0, 2.0, 2.0), 60, 3.0)
+def scenario(records=EQUAL, **changes):
+    raw = banks(records, (2.0, 2.0, 2.0), 60, 3.0)
     for part, values in changes.items():
         raw[part] |= values
     return Scenario.model_validate(raw)
 
 
-def test_moments_beside_a_choice_are_what_a_forecast_of_its_scenario_says():
-    found = tune(scenario(), **FEW)
-    for shown, told in ((found.best, found.scenario), (found.given, scenario())):
-        exact = forecast(told, moments="own")
-        assert exact.doubts == ()
-        assert shown.setting.moments == pytest.approx(exact.psi, rel=1e-9)
-        assert told.algorithm.rho == shown.setting.rho
-        assert told.run.updates == shown.setting.updates
+def exactly(setting, asked):
+    return module._exactly(population(asked, "own", private=False), setting)
+
+
+@pytest.mark.parametrize("records", [EQUAL, (6000, 500, 150)], ids=["equal sizes", "unequal sizes"])
+@pytest.mark.parametrize(("rho", "updates"), [(3.0, 60), (1e-4, 4), (1e4, 300)])
+def test_no_step_and_length_nearby_are_better(records, rho, updates):
+    asked = scenario(records, algorithm={"rho": rho}, run={"updates": updates})
+    found = tune(asked, replicates=2)
+    best, psi = found.best.setting, forecast(found.scenario, moments="own").psi
+    assert found.exactly == pytest.approx(psi, rel=1e-9)
+    for step in (0.3, 0.8, 1.0, 1.25, 3.0):
+        for length in (0.4, 0.8, 1.0, 1.25, 2.5):
+            longer = max(1, round(length * best.updates))
+            assert exactly(StepLengthCap(step * best.rho, longer, longer), asked) > 0.98 * psi
+
+
+def test_of_unequal_owners_it_is_better_than_as_if_they_were_of_one_size():
+    unequal, equal = scenario((6000, 500, 150)), scenario((2217, 2217, 2216))
+    found, other = (tune(each, replicates=2).best.setting for each in (unequal, equal))
+    assert exactly(found, unequal) < 0.8 * exactly(other, unequal)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("privacy", [{}, CLIPPED])
+@pytest.mark.parametrize("answers", [4, 45, 300])
+def test_the_cap_is_tuned_too_and_bears_all_updates(answers):
+    budget = {"kind": "per-owner-cap", "answers": answers}
+    asked = scenario(privacy=CAPPED | {"budget": budget})
+    found = tune(asked)
+    best = found.best.setting
+    assert found.exactly is None
+    assert best.updates / 3 <= best.answers < enough_answers(3, best.updates)
+    dataset, numbers = build_dataset(asked), range(5001, 5201)
+    summary = run(best.into(asked), numbers=range(1, 5)).summary
+    assert summary["updates"] == 4 * best.updates
+    psi = ends(best.into(asked), numbers, dataset=dataset).mean()
+    for factor in (1.3, enough_answers(3, best.updates) / best.answers):
+        looser = StepLengthCap(best.rho, best.updates, round(factor * best.answers))
+        assert ends(looser.into(asked), numbers, dataset=dataset).mean() > psi
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("privacy", [{}, CAPPED], ids=["by moments", "by runs"])
 def test_the_headline_is_what_a_run_of_the_scenario_gives(privacy):
     asked = scenario(privacy=privacy)
-    found = tune(asked, **FEW | {"replicates": 12})
+    found = tune(asked, replicates=60)
     for shown, told in ((found.best, found.scenario), (found.given, asked)):
-        runs = len(shown.simulated.final)
-        summary = run(told, numbers=range(1, runs + 1)).summary["psi_final"]
-        assert shown.simulated.psi == pytest.approx(summary["mean"], rel=1e-12)
+        played = shown.simulated
+        summary = run(told, numbers=range(1, len(played.final) + 1)).summary["psi_final"]
+        assert played.psi == pytest.approx(summary["mean"], rel=1e-12)
     ratio, half = found.gain
     assert ratio == pytest.approx(found.given.simulated.psi / found.best.simulated.psi)
     assert ratio - half > 2
@@ -53,9 +87,9 @@ def test_the_headline_is_what_a_run_of_the_scenario_gives(privacy):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("privacy", [{}, CLIPPED])
+@pytest.mark.parametrize("privacy", [{}, CAPPED], ids=["by moments", "by runs"])
 def test_the_headline_agrees_with_an_independent_simulation(privacy):
-    found = tune(scenario(privacy=privacy), lengths=(40,), replicates=32)
+    found = tune(scenario(privacy=privacy))
     again = ends(found.scenario, range(5001, 5151), dataset=build_dataset(found.scenario))
     independent = Played(again)
     apart = abs(found.best.simulated.psi - independent.psi)
@@ -63,86 +97,43 @@ def test_the_headline_agrees_with_an_independent_simulation(privacy):
     assert found.best.simulated.half_width < 0.4 * independent.psi
 
 
-def test_moments_that_take_clipping_as_inactive_would_promise_half():
-    asked = scenario(privacy=CLIPPED)
-    found = tune(asked, lengths=(60,), replicates=8)
-    loose = found.scenario.model_copy(update={"privacy": scenario().privacy})
-    bound = {"kind": "declared", "bound": 1.0}
-    privacy = scenario(privacy={"sensitivity": bound}).privacy
-    loose = loose.model_copy(update={"privacy": privacy})
-    assert forecast(loose, moments="own").psi < 0.7 * found.best.simulated.psi
-    assert found.best.setting.moments == pytest.approx(found.best.simulated.psi, rel=0.2)
-
-
-@pytest.mark.long
-def test_choices_near_by_are_no_better():
-    found = tune(scenario(), lengths=(30, 60, 120), replicates=20)
-    here = found.best.setting
-    for factor in (0.6, 1.6):
-        near = scenario(algorithm={"rho": factor * here.rho}, run={"updates": here.updates})
-        assert forecast(near, moments="own").psi > here.moments
-
-
-def test_without_noise_a_longer_run_is_better():
-    quiet = tune(scenario(privacy={"mechanism": "none"}), lengths=(10, 40, 160), replicates=4)
-    assert quiet.best.setting.updates == 160
-    assert np.all(np.diff([each.moments for each in quiet.tried]) < 0)
-
-
-def test_under_a_cap_answers_fit_the_length():
-    capped = scenario(privacy={"budget": {"kind": "per-owner-cap", "answers": 45}})
-    found = tune(capped, **FEW)
-    assert [each.answers for each in found.tried] == [15, 33]
-    assert found.given.setting.answers == 45
-    assert found.given.setting.moments > found.best.setting.moments
+def test_without_noise_the_longest_run_that_is_tried_is_the_best(monkeypatch):
+    monkeypatch.setattr(module, "longest", lambda *_: 400)
+    quiet = tune(scenario(privacy={"mechanism": "none"}), replicates=2)
+    assert quiet.best.setting.updates == 400
+    assert "limit     T is the longest that is tried: a longer run may be better" in quiet.lines()
 
 
 def test_a_choice_that_cannot_be_bettered_is_kept_and_the_advice_says_so():
-    better = tune(scenario(), lengths=(60,), replicates=20)
-    best = better.best.setting
-    own = scenario(algorithm={"rho": best.rho}, run={"updates": 60})
-    found = tune(own, lengths=(3,), replicates=20)
+    best = tune(scenario(), replicates=2).best.setting
+    own = best.into(scenario())
+    found = tune(own, replicates=20)
     assert found.best is found.given
     assert found.scenario == own
-    assert found.lines()[0].startswith(
-        f"best      as given, ρ = {best.rho:.4g}, T = 60, K = 60: ψ "
-    )
+    assert found.lines()[0].startswith(f"best      as given, {best}: ψ ")
     assert found.lines()[1] == "gain      none: no better choice was found"
 
 
-def test_a_gain_that_runs_do_not_show_is_said_to_be_none():
-    better = tune(scenario(), lengths=(60,), replicates=20)
-    near = scenario(algorithm={"rho": 1.02 * better.best.setting.rho})
-    told = [line for line in tune(near, lengths=(60,), replicates=10).lines() if "gain" in line]
-    assert told[0].endswith("not shown to pay") or "no better choice" in told[0]
-
-
-def test_what_has_no_moments_is_refused():
-    with pytest.raises(SpecError, match="lengths"):
-        tune(scenario(), lengths=(0,))
+def test_what_has_no_such_steps_or_diverges_whatever_they_are_is_refused(monkeypatch):
     raw = banks()
     raw["algorithm"] = {"kind": "fedasync", "step": 0.1, "mixing": 0.5}
-    with pytest.raises(SpecError, match="no exact moments"):
+    with pytest.raises(SpecError, match="sought for async-gossip alone"):
         tune(Scenario.model_validate(raw))
+    monkeypatch.setattr(module, "_exactly", lambda *_: np.inf)
+    with pytest.raises(SpecError, match="no step with which learning converges"):
+        tune(scenario())
 
 
-def test_a_given_choice_without_exact_moments_is_simulated_all_the_same():
-    capped = scenario(privacy={"budget": {"kind": "per-owner-cap", "answers": 21}})
-    found = tune(capped, **FEW)
-    assert found.given.setting.moments is None
-    assert str(found.given).endswith("(by moments not known)")
-    assert found.given.simulated.psi > found.best.simulated.psi
-
-
-def test_the_published_choice_on_lending_is_beaten_twofold():
+@pytest.mark.long
+def test_the_published_choice_on_lending_is_beaten_tenfold():
     root = Path(__file__).parents[3] / "scenarios" / "catalogue"
     settings = ["owners.records=10000", "run.record_every=1000"]
     published = load(root / "lending-convergence.toml", settings)[0].base()
-    found = tune(published, lengths=(17,), replicates=12)
+    found = tune(published, replicates=60)
     assert published.privacy.epsilon == 1.0
     assert found.given.setting.rho == 3000.0
     ratio, half = found.gain
-    assert ratio - half > 2
+    assert ratio - half > 10
 
 
 def test_runs_that_chose_are_none_of_those_reported(monkeypatch):
@@ -152,35 +143,38 @@ def test_runs_that_chose_are_none_of_those_reported(monkeypatch):
         asked.extend((number >= CHOOSING, number) for number in numbers)
         return ends(scenario, numbers, **how)
 
-    monkeypatch.setattr("asyncdp_sim.forecasts.advice.tune.ends", seen)
-    tune(scenario(), **FEW)
+    monkeypatch.setattr(module, "ends", seen)
+    tune(scenario(privacy=CAPPED), replicates=4)
     chose = {number for early, number in asked if early}
     told = {number for early, number in asked if not early}
     assert told == set(range(1, 5))
     assert chose == set(range(CHOOSING, CHOOSING + 4))
 
 
+def test_settings_of_private_records_are_said_to_be():
+    known = population(scenario(), "own", private=False)
+    asked = scenario().replace(description="Of three banks.")
+    assert choosing(asked, known) == asked
+    object.__setattr__(known, "private", True)
+    told = choosing(asked, known)
+    assert told.chosen_from == "private rows"
+    assert told.description == f"Of three banks.\n{CHOSEN}\n"
+    assert choosing(scenario().replace(description=""), known).description == f"{CHOSEN}\n"
+
+
 def test_every_sentence_of_the_advice():
-    told = tune(scenario(privacy=CLIPPED), lengths=(20, 40), replicates=2).lines("banks.toml")
+    found = tune(scenario(privacy=CAPPED), replicates=2)
+    told = found.lines("banks.toml")
     heads = [line[:10].rstrip() for line in told]
-    assert heads == [
-        *("best", "given", "gain", "next best", "next best", "runs", "moments"),
-        *("tried", "tried", "assumed", "data"),
-    ]
-    assert told[5] == (
-        "runs      2 of each choice with a ± (longer half of a 95 % interval), networks and noise "
-        "being the same for all; other runs chose the best of 9 choices of ρ and T"
+    assert heads == ["best", "given", "gain", "runs", "search", "data"]
+    assert told[3] == (
+        "runs      2 of each choice, with the same networks and noise; ± is the longer half of a "
+        "95 % interval"
     )
-    assert told[6] == (
-        "moments   estimates, no promise: as if all owners had equally many records, and clipped "
-        "gradients were linear around where the model is"
+    assert told[4] == (
+        f"search    {found.tried} choices of ρ, T and K compared by other simulated runs; it ends "
+        "where no change of one by 1.08 times lowers ψ by 1%"
     )
-    assert told[-2:] == [
-        "assumed   in the search: records are spread over owners as if by chance: one truth for "
-        "all of them",
-        "data      synthetic records",
-    ]
-    exact = tune(scenario(), lengths=(20, 60), replicates=4).lines()
-    assert "moments   exact for these owners; those tried, as if all owners had equally many " in (
-        "\n".join(exact)
-    )
+    assert told[5] == "data      synthetic records"
+    exact = "\n".join(tune(scenario(), replicates=2).lines())
+    assert "choices of ρ, T and K compared by exact moments of these owners, ψ 0.0" in exact
