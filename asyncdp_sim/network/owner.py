@@ -8,13 +8,10 @@ from asyncdp_sim.network.delivery.policy import LostMessages
 from asyncdp_sim.network.delivery.processor import Processor
 from asyncdp_sim.network.delivery.timeout import Patience
 from asyncdp_sim.network.learner import ATTEMPTS, BroadcastQuery, Learner
-from asyncdp_sim.trace import Detail, EventKind, Exchange
+from asyncdp_sim.trace import Exchange
+from asyncdp_sim.trace.vocabulary import BUSY, CLOCK_DROPPED, CLOCK_TICK, OFFLINE
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
-CLOCK_DROPPED = EventKind.clock_dropped
-CLOCK_TICK = EventKind.clock_tick
-BUSY = Detail.busy
-OFFLINE = Detail.offline
 AT_TICK = Priority.CLOCK_TICK
 
 Durations = Iterator[int] | None

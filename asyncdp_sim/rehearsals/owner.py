@@ -18,8 +18,6 @@ from asyncdp_sim.trace import ExchangeOutcome
 
 NULL_SECONDS = 0.002
 """What an owner sleeps in an exchange that measures what the machine takes besides."""
-ABANDONED = ExchangeOutcome.abandoned
-LOST = ExchangeOutcome.lost
 
 
 class OwnerPeer:
@@ -190,7 +188,7 @@ class OwnerPeer:
         if self._me.query is not None:
             await job.takes(next(self._me.query), self._pace)
         if not self._hears(job):
-            await self._fail(job, ABANDONED)
+            await self._fail(job, ExchangeOutcome.abandoned)
         elif self._protocol.acts_on_ticks:
             await self._answer(job)
         else:
@@ -217,13 +215,13 @@ class OwnerPeer:
                 await self._pace.until(back, unless=self._verdicts.get(job.message))
                 job.at = back
             if back is None or self._is_over(job):
-                await self._fail(job, ABANDONED)
+                await self._fail(job, ExchangeOutcome.abandoned)
             else:
                 await self._answer(job)
 
     async def _answer(self, job: Job) -> None:
         """Compute and send until the answer has arrived, or nothing is left to try."""
-        outcome = ABANDONED
+        outcome = ExchangeOutcome.abandoned
         for tries in range(1, self._policy.attempts + 1):
             if self._me.compute is not None and job.transmissions == 0:
                 await job.takes(next(self._me.compute), self._pace)
@@ -234,7 +232,7 @@ class OwnerPeer:
                 self._send("answer", job.answer, took=job.at - job.began, **job.account())
                 self._verdicts.pop(job.message, None)
                 return
-            outcome = LOST
+            outcome = ExchangeOutcome.lost
             fresh = self._policy.fresh
             dry = fresh and self._reserved >= self._releases.left
             if tries == self._policy.attempts or dry or self._is_over(job):
@@ -245,7 +243,7 @@ class OwnerPeer:
                 break
             job = job.again(verdict.said["message"], self._pace.look(), fresh=fresh)
             self._reserved += fresh
-            outcome = ABANDONED if fresh else LOST
+            outcome = ExchangeOutcome.abandoned if fresh else ExchangeOutcome.lost
         await self._fail(job, outcome)
 
     async def _transmit(self, job: Job) -> None:

@@ -18,16 +18,15 @@ from asyncdp_sim.trace.vocabulary import (
     EVENTS,
     EXCHANGES,
     OWNERS,
+    UNRELEASED,
     Detail,
     Ending,
     EventKind,
     ExchangeOutcome,
 )
 
-NO_DETAIL = Detail.none
 _MANY = 2**20
 """Requests that were turned away at once, beyond which they are counted."""
-UNRELEASED = ExchangeOutcome.unreleased
 
 _CODES = {"int64": "q", "int32": "i", "int16": "h", "int8": "b", "float64": "d"}
 
@@ -131,7 +130,7 @@ class Recorder:
         owner: int,
         message: int = 0,
         attempt: int = 0,
-        detail: Detail = NO_DETAIL,
+        detail: Detail = Detail.none,
     ) -> None:
         """Note an event; this recorder keeps the tables only."""
 
@@ -259,7 +258,7 @@ class EventRecorder(Recorder):
         owner: int,
         message: int = 0,
         attempt: int = 0,
-        detail: Detail = NO_DETAIL,
+        detail: Detail = Detail.none,
     ) -> None:
         """Note an event at the current tick."""
         self._events += self._pack_event(self._kernel.tick, kind, owner, message, attempt, detail)

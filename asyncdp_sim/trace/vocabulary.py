@@ -121,6 +121,25 @@ class Ending(Enum):
     stalled = "owners kept trying and no answer was released for too long"
 
 
+# Members that the network names at every event: looking one up in its enumeration takes 0.3 µs in
+# Python 3.11, a tenth of the event.
+CLOCK_TICK = EventKind.clock_tick
+CLOCK_DROPPED = EventKind.clock_dropped
+REQUEST_SENT = EventKind.request_sent
+REQUEST_REFUSED = EventKind.request_refused
+QUERY_SENT = EventKind.query_sent
+QUERY_RECEIVED = EventKind.query_received
+ANSWER_RELEASED = EventKind.answer_released
+ANSWER_DELIVERED = EventKind.answer_delivered
+UPDATE_APPLIED = EventKind.update_applied
+BUSY = Detail.busy
+OFFLINE = Detail.offline
+UNRELEASED = ExchangeOutcome.unreleased
+IN_FLIGHT = ExchangeOutcome.in_flight
+APPLIED = ExchangeOutcome.applied
+DISCARDED = ExchangeOutcome.discarded
+ABANDONED = ExchangeOutcome.abandoned
+
 RELEASED = (
     ExchangeOutcome.in_flight,
     ExchangeOutcome.applied,

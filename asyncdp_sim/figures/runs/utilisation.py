@@ -29,7 +29,6 @@ FEW = 3  # of so many replicates the range is drawn
 DRAWN = ("bernoulli", "diurnal")
 """Availability that is drawn anew at each tick or query."""
 LONG_RUN = {"utilisation": "the utilisation", "mean_online": "being online"}
-BROADCAST = EventKind.broadcast_sent
 MEAN_KEY, BAND_KEY = "mean", "band"
 TICKS = (EventKind.clock_tick, EventKind.clock_dropped)
 DEAF = (EventKind.clock_dropped, EventKind.query_lost)
@@ -155,7 +154,7 @@ def _online(
     deaf = (table["detail"] == Detail.offline) & np.isin(table["kind"], DEAF)
     unheard, sent, ticks = (
         np.histogram(table["tick"][rows], edges)[0].astype(float)
-        for rows in (deaf, table["kind"] == BROADCAST, np.isin(table["kind"], TICKS))
+        for rows in (deaf, table["kind"] == EventKind.broadcast_sent, np.isin(table["kind"], TICKS))
     )
     chances = sent * result.n_owners if _broadcasts(result) else ticks
     return chances - unheard, chances

@@ -11,35 +11,13 @@ from asyncdp_sim.network.delivery.timeout import Patience
 from asyncdp_sim.network.learner import BroadcastQuery, Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome
+from asyncdp_sim.trace.vocabulary import ABANDONED, APPLIED, DISCARDED, OFFLINE, QUERY_RECEIVED
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
-ABANDONED = ExchangeOutcome.abandoned
-ACKNOWLEDGEMENT_LOST = EventKind.acknowledgement_lost
-ANSWER_COLLIDED = EventKind.answer_collided
-ANSWER_DISCARDED = EventKind.answer_discarded
 ANSWER_END = Priority.ANSWER_END
-ANSWER_LOST = EventKind.answer_lost
-ANSWER_RESENT = EventKind.answer_resent
-APPLIED = ExchangeOutcome.applied
-CHANNEL_BUSY = Detail.channel_busy
-COLLIDED = Fate.collided
-COLLIDED_OUTCOME = ExchangeOutcome.collided
-COLLISION = Detail.collision
-DISCARDED = ExchangeOutcome.discarded
-DUPLICATE = Detail.duplicate
 GRADIENT_READY = Priority.GRADIENT_READY
-KEPT = Fate.kept
-LATE = Detail.late
-LOST = ExchangeOutcome.lost
-NOISE = Detail.noise
-OFFLINE = Detail.offline
 QUERY_ARRIVES = Priority.QUERY_ARRIVES
-QUERY_LOST = EventKind.query_lost
-QUERY_RECEIVED = EventKind.query_received
-RETRY = EventKind.retry
-SUPERSEDED = Detail.superseded
 TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
-WITHHELD = ExchangeOutcome.withheld
 
 
 class Link:
@@ -85,12 +63,12 @@ class Link:
         if self._port is not None and airtime is not None:
             deferred = partial(self._deferred, message, 0)
             fate = yield from self._port.transmit(airtime, lambda: True, deferred)
-        if fate is KEPT:
-            learner.miss(owner.number, message, CHANNEL_BUSY)
-        elif fate is COLLIDED:
-            learner.miss(owner.number, message, COLLISION)
+        if fate is Fate.kept:
+            learner.miss(owner.number, message, Detail.channel_busy)
+        elif fate is Fate.collided:
+            learner.miss(owner.number, message, Detail.collision)
         elif _lost(self.losses.request):
-            learner.miss(owner.number, message, NOISE)
+            learner.miss(owner.number, message, Detail.noise)
         else:
             return True
         return False
@@ -111,9 +89,9 @@ class Link:
         number, event = self._owner.number, self._learner.event
         lost = self.losses.query
         if lost is not None and next(lost):
-            event(QUERY_LOST, number, message, detail=NOISE)
+            event(EventKind.query_lost, number, message, detail=Detail.noise)
         elif self._vanishes and self._owner.offline_reasons > 0:
-            event(QUERY_LOST, number, message, detail=OFFLINE)
+            event(EventKind.query_lost, number, message, detail=OFFLINE)
         else:
             if travelled:
                 event(QUERY_RECEIVED, number, message)
@@ -131,7 +109,7 @@ class Link:
                 else:
                     yield from owner.processor.work(next(owner.compute))
             if policy.withholds and tries == 1 and self._keeps(exchange):
-                self._give_up(exchange, patience, WITHHELD)
+                self._give_up(exchange, patience, ExchangeOutcome.withheld)
                 return
             came: ExchangeOutcome | None = None
             if self._port is not None:
@@ -139,7 +117,7 @@ class Link:
             elif self._begun(exchange):
                 if owner.answer is not None:  # without a channel, this is the sending
                     yield kernel.tick + next(owner.answer), ANSWER_END
-                came = self._arrive(exchange) if self._survives(exchange) else LOST
+                came = self._arrive(exchange) if self._survives(exchange) else ExchangeOutcome.lost
             if came is APPLIED or came is DISCARDED:
                 self._settle(exchange, patience)
                 if came is APPLIED and self._acknowledges:
@@ -178,14 +156,14 @@ class Link:
         deferred = partial(self._deferred, exchange.message, exchange.transmissions + 1)
         begun = partial(self._begun, exchange)
         fate = yield from port.transmit(self.policy.answer_ticks or 1, begun, deferred)
-        if fate is KEPT:
+        if fate is Fate.kept:
             return None
-        if fate is COLLIDED:
+        if fate is Fate.collided:
             said = (owner.number, exchange.message, exchange.transmissions)
-            learner.event(ANSWER_COLLIDED, *said)
-            return COLLIDED_OUTCOME
+            learner.event(EventKind.answer_collided, *said)
+            return ExchangeOutcome.collided
         if not self._survives(exchange):
-            return LOST
+            return ExchangeOutcome.lost
         if owner.answer is not None:
             yield learner.kernel.tick + next(owner.answer), ANSWER_END
         return self._arrive(exchange)
@@ -195,8 +173,8 @@ class Link:
         lost = self.losses.answer
         if lost is None or not next(lost):
             return True
-        said = (exchange.owner, exchange.message, exchange.transmissions, NOISE)
-        self._learner.event(ANSWER_LOST, *said)
+        said = (exchange.owner, exchange.message, exchange.transmissions, Detail.noise)
+        self._learner.event(EventKind.answer_lost, *said)
         return False
 
     def _begun(self, exchange: Exchange) -> bool:
@@ -209,19 +187,19 @@ class Link:
         else:
             exchange.transmissions += 1
             sent = (exchange.owner, exchange.message, exchange.transmissions)
-            self._learner.event(ANSWER_RESENT, *sent)
+            self._learner.event(EventKind.answer_resent, *sent)
         return True
 
     def _arrive(self, exchange: Exchange) -> ExchangeOutcome:
         """Hand an answer to the learner, which uses it or turns it away."""
         learner = self._learner
         if exchange.outcome is APPLIED or exchange.outcome is DISCARDED:  # as part of a sum
-            said = (exchange.owner, exchange.message, exchange.transmissions, DUPLICATE)
-            learner.event(ANSWER_DISCARDED, *said)
+            said = (exchange.owner, exchange.message, exchange.transmissions, Detail.duplicate)
+            learner.event(EventKind.answer_discarded, *said)
         elif exchange.ended is not None:
-            learner.discard(exchange, exchange.transmissions, LATE)
+            learner.discard(exchange, exchange.transmissions, Detail.late)
         elif learner.newest is not None and self._superseded(exchange, learner.newest):
-            learner.discard(exchange, exchange.transmissions, SUPERSEDED)
+            learner.discard(exchange, exchange.transmissions, Detail.superseded)
         else:
             learner.apply(exchange)
         return exchange.outcome
@@ -241,7 +219,7 @@ class Link:
                 if not _lost(self.losses.acknowledgement):
                     return
                 number, message = owner.number, exchange.message
-                learner.event(ACKNOWLEDGEMENT_LOST, number, message)
+                learner.event(EventKind.acknowledgement_lost, number, message)
             if tries == self.policy.attempts:
                 return
             if self._backoff is not None:
@@ -253,7 +231,7 @@ class Link:
             elif self._begun(exchange):
                 if owner.answer is not None:
                     yield learner.kernel.tick + next(owner.answer), ANSWER_END
-                came = self._arrive(exchange) if self._survives(exchange) else LOST
+                came = self._arrive(exchange) if self._survives(exchange) else ExchangeOutcome.lost
             if came is None:
                 return
             arrived = came is APPLIED
@@ -288,8 +266,8 @@ class Link:
             self._learner.lock.release()
 
     def _deferred(self, message: int, attempt: int) -> None:
-        said = (self._owner.number, message, attempt, CHANNEL_BUSY)
-        self._learner.event(RETRY, *said)
+        said = (self._owner.number, message, attempt, Detail.channel_busy)
+        self._learner.event(EventKind.retry, *said)
 
 
 def _lost(losses: Iterator[bool] | None) -> bool:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from asyncdp_sim.kernel import Kernel, Priority, Signal
 from asyncdp_sim.network.learner.absences import Absences
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome, Recorder
+from asyncdp_sim.trace.vocabulary import UNRELEASED
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
 QUERY_ARRIVES = Priority.QUERY_ARRIVES
 TURN = Priority.TURN
-UNRELEASED = ExchangeOutcome.unreleased
 
 
 @dataclass(frozen=True)

@@ -14,17 +14,17 @@ from asyncdp_sim.network.delivery.aggregation import Aggregation
 from asyncdp_sim.network.learner.exchanges import Exchanges
 from asyncdp_sim.network.learner.lock import Lock
 from asyncdp_sim.network.learner.sums import Sums
-from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, ExchangeOutcome, Recorder
-
-# Bound once: looking a member up in its enumeration costs as much as a function call.
-ANSWER_DELIVERED = EventKind.answer_delivered
-ANSWER_RELEASED = EventKind.answer_released
-APPLIED = ExchangeOutcome.applied
-IN_FLIGHT = ExchangeOutcome.in_flight
-QUERY_SENT = EventKind.query_sent
-REQUEST_REFUSED = EventKind.request_refused
-REQUEST_SENT = EventKind.request_sent
-UPDATE_APPLIED = EventKind.update_applied
+from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, Recorder
+from asyncdp_sim.trace.vocabulary import (
+    ANSWER_DELIVERED,
+    ANSWER_RELEASED,
+    APPLIED,
+    IN_FLIGHT,
+    QUERY_SENT,
+    REQUEST_REFUSED,
+    REQUEST_SENT,
+    UPDATE_APPLIED,
+)
 
 ATTEMPTS = 10**5
 """Attempts in a row without a released answer after which a run has stalled."""

@@ -12,8 +12,6 @@ from asyncdp_sim.network.learner.exchanges import BroadcastQuery
 from asyncdp_sim.network.learner.learner import Learner
 from asyncdp_sim.trace import EventKind, Exchange, ExchangeOutcome, Recorder
 
-ANSWER_WITHHELD = EventKind.answer_withheld
-
 
 class Learning(Protocol):
     """Trains a model live, inside the simulation."""
@@ -132,7 +130,7 @@ class LiveLearner(Learner):
     def withholds(self, exchange: Exchange) -> bool:
         if not self._learning.withholds(exchange.owner, exchange.message):
             return False
-        self.event(ANSWER_WITHHELD, exchange.owner, exchange.message)
+        self.event(EventKind.answer_withheld, exchange.owner, exchange.message)
         return True
 
     @override

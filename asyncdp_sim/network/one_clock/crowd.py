@@ -17,14 +17,10 @@ from asyncdp_sim.network.one_clock.crowd_clock import CrowdClock, Owners
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.trace import Detail, EventKind
+from asyncdp_sim.trace.vocabulary import BUSY, CLOCK_DROPPED, CLOCK_TICK, OFFLINE
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
 AT_TICK = Priority.CLOCK_TICK
-CLOCK_DROPPED = EventKind.clock_dropped
-CLOCK_TICK = EventKind.clock_tick
-BUSY = Detail.busy
-OFFLINE = Detail.offline
 
 
 class Crowd:

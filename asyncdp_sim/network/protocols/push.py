@@ -19,13 +19,12 @@ from asyncdp_sim.network.protocols.kind import Array, ProtocolKind
 from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.prediction import Prediction
-from asyncdp_sim.trace import EventKind
+from asyncdp_sim.trace.vocabulary import QUERY_RECEIVED
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
 ANSWER_END = Priority.ANSWER_END
 GRADIENT_READY = Priority.GRADIENT_READY
 QUERY_ARRIVES = Priority.QUERY_ARRIVES
-QUERY_RECEIVED = EventKind.query_received
 
 
 class Push(ProtocolKind):

@@ -25,16 +25,14 @@ from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.trace import Detail, EventKind
+from asyncdp_sim.trace.vocabulary import BUSY, QUERY_RECEIVED
 from asyncdp_sim.units import to_ticks
 
 # Bound once: looking a member up in its enumeration costs as much as a function call.
 ANSWER_END = Priority.ANSWER_END
-BUSY = Detail.busy
 GRADIENT_READY = Priority.GRADIENT_READY
 QUERY_ARRIVES = Priority.QUERY_ARRIVES
-QUERY_RECEIVED = EventKind.query_received
 REQUEST_ARRIVES = Priority.REQUEST_ARRIVES
-RETRY = EventKind.retry
 TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
 
 
@@ -284,7 +282,7 @@ class Request(ProtocolKind):
             owner.busy = False
             learner.finish()
         else:
-            learner.event(RETRY, owner.number, message, detail=detail)
+            learner.event(EventKind.retry, owner.number, message, detail=detail)
             learner.kernel.start(self._again(owner, learner))
 
     def _again(self, owner: Owner, learner: Learner) -> Activity:

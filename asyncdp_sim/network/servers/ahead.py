@@ -8,13 +8,8 @@ answers to it may arrive while the learner still counts fewer updates.
 from collections.abc import Iterator
 
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.trace import EventKind, Exchange, ExchangeOutcome
-
-# Bound once: looking a member up in its enumeration costs as much as a function call.
-ANSWER_DELIVERED = EventKind.answer_delivered
-QUERY_SENT = EventKind.query_sent
-SERVER_STEPPED = EventKind.server_stepped
-APPLIED = ExchangeOutcome.applied
+from asyncdp_sim.trace import EventKind, Exchange
+from asyncdp_sim.trace.vocabulary import ANSWER_DELIVERED, APPLIED, QUERY_SENT
 
 
 class Ahead:
@@ -64,7 +59,7 @@ class Ahead:
 
     def step(self, server: int) -> None:
         """Note that a server (from 1) makes its next step."""
-        self._learner.event(SERVER_STEPPED, 0, 0, server)
+        self._learner.event(EventKind.server_stepped, 0, 0, server)
         self._learner.server_step(server)
 
     def update(self) -> None:
