@@ -67,6 +67,16 @@ class Priority(IntEnum):
     """A clock ticks last: it sees the state that all else at this tick has left."""
 
 
+# Those that the network names at every event: looking one up in its enumeration takes 0.3 µs in
+# Python 3.11, a tenth of the event.
+ANSWER_END = Priority.ANSWER_END
+GRADIENT_READY = Priority.GRADIENT_READY
+QUERY_ARRIVES = Priority.QUERY_ARRIVES
+REQUEST_ARRIVES = Priority.REQUEST_ARRIVES
+TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
+AT_TICK = Priority.CLOCK_TICK
+
+
 class Moment(Event):
     """An event that happens at a given tick with a given priority."""
 

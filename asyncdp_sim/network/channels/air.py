@@ -5,11 +5,15 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Protocol
 
-from asyncdp_sim.kernel import Kernel, Moment, OfEvents, Priority, Signal, Waiting
-
-# Bound once: looking a member up in its enumeration costs as much as a function call.
-ANSWER_END = Priority.ANSWER_END
-TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
+from asyncdp_sim.kernel import (
+    ANSWER_END,
+    TRANSMISSION_BEGINS,
+    Kernel,
+    Moment,
+    OfEvents,
+    Signal,
+    Waiting,
+)
 
 
 class Fate(Enum):

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS, faults_of
-from asyncdp_sim.kernel import Kernel, Priority, Waiting
+from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
 from asyncdp_sim.network.channels.air import Air, Fate, Port
 from asyncdp_sim.network.channels.backoff import Backoff
 from asyncdp_sim.network.channels.contended import UNKNOWN, Deferring
@@ -23,7 +23,6 @@ from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.units import to_ticks
 
-TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
 Persistence = Annotated[
     Annotated[float, Field(gt=0, le=1), Tag(TAGS[0])]
     | Annotated[Literal["non-persistent"], Tag(TAGS[2])],

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 from typing_extensions import override
 
-from asyncdp_sim.kernel import Activity, Kernel, Priority, Signal, Waiting
+from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Activity, Kernel, Signal, Waiting
 from asyncdp_sim.network.channels.air import Air, Fate, Port
 from asyncdp_sim.network.channels.contended import Contended
 from asyncdp_sim.network.channels.load import Load
@@ -19,7 +19,6 @@ from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.units import to_ticks
 
-TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
 LARGEST = 600
 """States of the chain that is solved at most."""
 SURE = 1e-9

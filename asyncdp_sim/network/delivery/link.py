@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 from functools import partial
 
-from asyncdp_sim.kernel import Activity, Priority, Waiting
+from asyncdp_sim.kernel import (
+    ANSWER_END,
+    GRADIENT_READY,
+    QUERY_ARRIVES,
+    TRANSMISSION_BEGINS,
+    Activity,
+    Waiting,
+)
 from asyncdp_sim.network.channels.air import Fate, Port
 from asyncdp_sim.network.channels.backoff import Backoff
 from asyncdp_sim.network.delivery.policy import DeliveryPolicy, LostMessages
@@ -12,12 +19,6 @@ from asyncdp_sim.network.learner import BroadcastQuery, Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome
 from asyncdp_sim.trace.vocabulary import ABANDONED, APPLIED, DISCARDED, OFFLINE, QUERY_RECEIVED
-
-# Bound once: looking a member up in its enumeration costs as much as a function call.
-ANSWER_END = Priority.ANSWER_END
-GRADIENT_READY = Priority.GRADIENT_READY
-QUERY_ARRIVES = Priority.QUERY_ARRIVES
-TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
 
 
 class Link:

@@ -8,10 +8,6 @@ from asyncdp_sim.network.learner.absences import Absences
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome, Recorder
 from asyncdp_sim.trace.vocabulary import UNRELEASED
 
-# Bound once: looking a member up in its enumeration costs as much as a function call.
-QUERY_ARRIVES = Priority.QUERY_ARRIVES
-TURN = Priority.TURN
-
 
 @dataclass(frozen=True)
 class BroadcastQuery:
@@ -115,7 +111,7 @@ class Exchanges:
             self.event(EventKind.timeout, exchange.owner, exchange.message)
             self.expire(exchange)
             told.callbacks += self.absences.dropped(exchange.owner)
-        told.fire(self.kernel.tick, QUERY_ARRIVES)
+        told.fire(self.kernel.tick, Priority.QUERY_ARRIVES)
         self.rest()
 
     def discard(self, exchange: Exchange, attempt: int, detail: Detail) -> None:
@@ -147,7 +143,7 @@ class Exchanges:
     def rest(self) -> None:
         """Tell whoever waits that no exchange is open."""
         if self.idle is not None:
-            self.idle.fire(self.kernel.tick, TURN)
+            self.idle.fire(self.kernel.tick, Priority.TURN)
             self.idle = None
 
     def unfinished(self) -> list[Exchange]:

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from asyncdp_sim.kernel import Activity, Priority, Signal
+from asyncdp_sim.kernel import AT_TICK, Activity, Signal
 from asyncdp_sim.network.build import Builder
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.one_clock.crowd_clock import CrowdClock, Owners
@@ -18,9 +18,6 @@ from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace.vocabulary import BUSY, CLOCK_DROPPED, CLOCK_TICK, OFFLINE
-
-# Bound once: looking a member up in its enumeration costs as much as a function call.
-AT_TICK = Priority.CLOCK_TICK
 
 
 class Crowd:

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.kernel import Activity, Priority
+from asyncdp_sim.kernel import ANSWER_END, GRADIENT_READY, QUERY_ARRIVES, Activity
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
@@ -20,11 +20,6 @@ from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.trace.vocabulary import QUERY_RECEIVED
-
-# Bound once: looking a member up in its enumeration costs as much as a function call.
-ANSWER_END = Priority.ANSWER_END
-GRADIENT_READY = Priority.GRADIENT_READY
-QUERY_ARRIVES = Priority.QUERY_ARRIVES
 
 
 class Push(ProtocolKind):

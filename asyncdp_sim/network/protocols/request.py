@@ -12,7 +12,15 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.kernel import NOTHING, Activity, Priority
+from asyncdp_sim.kernel import (
+    ANSWER_END,
+    GRADIENT_READY,
+    NOTHING,
+    QUERY_ARRIVES,
+    REQUEST_ARRIVES,
+    TRANSMISSION_BEGINS,
+    Activity,
+)
 from asyncdp_sim.network.delivery.policy import DeliveryPolicy
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import least_times
@@ -27,13 +35,6 @@ from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.trace import Detail, EventKind
 from asyncdp_sim.trace.vocabulary import BUSY, QUERY_RECEIVED
 from asyncdp_sim.units import to_ticks
-
-# Bound once: looking a member up in its enumeration costs as much as a function call.
-ANSWER_END = Priority.ANSWER_END
-GRADIENT_READY = Priority.GRADIENT_READY
-QUERY_ARRIVES = Priority.QUERY_ARRIVES
-REQUEST_ARRIVES = Priority.REQUEST_ARRIVES
-TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
 
 
 class Request(ProtocolKind):

@@ -6,17 +6,20 @@ from enum import Enum
 from functools import partial
 from typing import Literal
 
-from asyncdp_sim.kernel import Activity, Kernel, Moment, Priority
+from asyncdp_sim.kernel import (
+    ANSWER_END,
+    GRADIENT_READY,
+    QUERY_ARRIVES,
+    Activity,
+    Kernel,
+    Moment,
+    Priority,
+)
 from asyncdp_sim.network.graphs.of_servers import Neighbours
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
 from asyncdp_sim.network.servers.ahead import Ahead
 from asyncdp_sim.trace import Exchange
-
-ANSWER_END = Priority.ANSWER_END
-GRADIENT_READY = Priority.GRADIENT_READY
-QUERY_ARRIVES = Priority.QUERY_ARRIVES
-TURN = Priority.TURN
 
 Read = Literal["minimum-wait", "client-averaged", "basic"]
 
@@ -157,7 +160,7 @@ class Server:
         answers = self._answers[self._steps + 1]
         if self._stage is Stage.gathering and answers == len(self.clients):
             self._stage = Stage.stepping
-            Moment(self._kernel, self._kernel.tick, TURN).callbacks.append(self._step)
+            Moment(self._kernel, self._kernel.tick, Priority.TURN).callbacks.append(self._step)
 
     def _step(self, _: object) -> None:
         self._steps += 1

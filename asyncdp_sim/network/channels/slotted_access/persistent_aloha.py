@@ -10,7 +10,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.kernel import Kernel, Priority, Waiting
+from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
 from asyncdp_sim.network.channels.air import Air, Fate, Port
 from asyncdp_sim.network.channels.contended import Contended
 from asyncdp_sim.network.channels.load import Load
@@ -28,7 +28,6 @@ from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.units import to_ticks
 
-TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
 SURE = 1e-9
 FORGOTTEN = 1000
 """Slots in which a run is taken to have met all of a chain's states by their long-run shares."""

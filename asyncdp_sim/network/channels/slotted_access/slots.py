@@ -3,11 +3,9 @@
 from collections.abc import Callable
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.kernel import Priority, Waiting
+from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Waiting
 from asyncdp_sim.network.channels.air import Air, Fate, Port
 from asyncdp_sim.units import to_ticks
-
-TRANSMISSION_BEGINS = Priority.TRANSMISSION_BEGINS
 
 
 def too_long(slot: float, airtime: float) -> list[Fault]:
