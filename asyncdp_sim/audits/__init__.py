@@ -193,9 +193,19 @@ def audit(
     )
     seen = [audit_models(scenario, doubt)] if models else []
     seen += audit_views(scenario, doubt) if meetings else []
-    checks = (answer, *(each.check for each in attacked), *seen)
+    checks = (answer, *(each.check for each in attacked), *(check for check, _ in seen))
     words = "; ".join(pair.words for pair in pairs)
+    facts = (*facts, *(fact for _, fact in seen), *_of_itself(scenario))
     return Audit(checks, words, confidence, privacy.overlap, facts)
+
+
+def _of_itself(scenario: Scenario) -> list[Fact]:
+    """Return that claims have no second way, where nobody but the mechanism knows of any."""
+    mechanism = scenario.privacy.mechanism
+    if mechanism.composition != "own":
+        return []
+    said = f"claims are what mechanism {mechanism.kind} says of its answers, without a second way"
+    return [Fact(said, False)]
 
 
 def audit_one_run(

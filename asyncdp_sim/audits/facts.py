@@ -102,6 +102,15 @@ def ledger_holds(short: Short, called: Sequence[int]) -> Fact:
     return Fact(said, short.amount > 0)
 
 
+def stated_anew(whose: str, stated: float, anew: float | None) -> Fact:
+    """Judge an ε that was stated of an observer beside the same, worked out by a second way."""
+    if anew is None:
+        said = f"{whose}: ε = {stated:.4g} stated; a second way to work it out takes too long here"
+        return Fact(said, False)
+    said = f"{whose}: ε = {stated:.4g} stated, {anew:.4g} worked out by a second way"
+    return Fact(said, stated < anew * (1 - Owed.slack))
+
+
 def own_noise(without: int) -> Fact:
     """Judge how many answers, of all runs, have the noise of another one, or none.
 

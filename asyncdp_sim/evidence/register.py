@@ -46,6 +46,7 @@ NOT_OF_A_KIND = {
     "one_run": "audits in one run: what guesses of coins show, whatever the mechanism",
     "own_table": "forecasts from public rows beside runs, on two real tables",
     "reasons": "reasons for no prediction",
+    "second_ways": "what audits work out anew, beside what observers state",
     "sentences": "doubts of forecasts",
     "simpy": "SimPy's own tests, on the kernel",
     "shared_record": "attackers on a record of several owners, beside what is printed of them",

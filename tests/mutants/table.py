@@ -187,6 +187,27 @@ MUTANTS = (
         ("tests/unit/privacy/test_outside_claims.py",),
     ),
     Mutant(
+        "asyncdp_sim/audits/facts.py",
+        "return Fact(said, stated < anew * (1 - Owed.slack))",
+        "return Fact(said, False)",
+        "an audit takes an observer's word",
+        ("tests/verification/test_second_ways.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/privacy/observers/descent.py",
+        "np.asarray(present @ np.square(multiplier)),",
+        "np.full(len(numbers), np.square(multiplier).sum()),",
+        "noise in a round is counted of owners that are absent",
+        ("tests/verification/test_second_ways.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/audits/observers/claims.py",
+        "if hears and listener in pool and speaker not in pool:",
+        "if listener in pool and speaker not in pool:",
+        "an audit counts messages that were lost",
+        ("tests/verification/test_second_ways.py",),
+    ),
+    Mutant(
         "asyncdp_sim/comparisons/together.py",
         "any(map(is_at_least, pair))",
         "all(costs) == 0",

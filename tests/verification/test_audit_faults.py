@@ -5,7 +5,7 @@ answers their noise, the ledger, replay. The audit is given nothing else than th
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import gaussian as gaussian_mechanism
 from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism
 from asyncdp_sim.privacy.mechanisms.staircase import StaircaseMechanism
-from asyncdp_sim.privacy.observers import NodeObserver, aggregate
+from asyncdp_sim.privacy.observers import NodeObserver, aggregate, model
 from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.scenario import load
 from asyncdp_sim.trace import ExchangeOutcome, Trace
@@ -55,6 +55,8 @@ COMPOSING = (
     "run.updates=30",
 )
 VIEWS = SCENE.with_name("six-averaging.toml")
+MODELS = SCENE.with_name("last-model.toml")
+ANEW = "worked out by a second way"
 UNEVEN = ('privacy.budget={kind="scheduled",answers=2,growth=0.25}',)
 CPU_SECONDS = 60
 MANY, FEW = (200_000, 10), (100, 100)
@@ -284,6 +286,17 @@ def colluders_forgotten(patch: Patch) -> None:
     patch.setattr(NodeObserver, "squared", squared)
 
 
+def noise_of_absent_owners(patch: Patch) -> None:
+    """The noise in a round's sum is counted of all owners, whoever answered."""
+    right = model.in_rounds
+
+    def in_rounds(trace: Trace, weights: Any, multiplier: Any) -> Any:
+        found = right(trace, weights, multiplier)
+        return replace(found, noise=np.full_like(found.noise, np.square(multiplier).sum()))
+
+    patch.setattr(model, "in_rounds", in_rounds)
+
+
 def coordinates_apart(patch: Patch) -> None:
     """Staircase noise is drawn for each coordinate as if that were the only one."""
     right = StaircaseMechanism.noise
@@ -421,7 +434,16 @@ FAULTS = {
         scene=SUMMED,
     ),
     "colluders forgotten": Planted(
-        colluders_forgotten, ("the view that",), (100, 10), 8.0, 8.0, scene=VIEWS
+        colluders_forgotten, ("the view that", ANEW), (100, 10), 8.0, 8.0, scene=VIEWS
+    ),
+    "noise counted of owners that are absent": Planted(
+        noise_of_absent_owners,
+        ("the last model of owner", ANEW),
+        (100, 10),
+        2.0,
+        2.0,
+        settings=('availability={kind="bernoulli",probability=0.5}', "privacy.observer.sees=all"),
+        scene=MODELS,
     ),
     "staircase noise of independent coordinates": Planted(
         coordinates_apart,
@@ -452,6 +474,7 @@ ASKED_FOR = (
     "count threshold ignored",
     "losses rounded down",
     "colluders forgotten",
+    "noise counted of owners that are absent",
     "staircase noise of independent coordinates",
 )
 """Faults of observers, samples and accountants."""
@@ -546,6 +569,7 @@ def test_views_themselves_are_not_refuted() -> None:
     assert not found.exceeded, found.lines()
     view = found.checks[-1]
     assert view.what.startswith("the view that owner ")
+    assert any(f"{ANEW}: not exceeded" in line for line in found.lines())
     assert view.finding.epsilon > 0.7 * view.claim.epsilon  # it does look
 
 

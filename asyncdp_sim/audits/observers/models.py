@@ -1,15 +1,20 @@
 """Central models attacked: the last one of many runs on each of two neighbouring datasets."""
 
 from dataclasses import replace
+from math import sqrt
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.audits.check import Check
+from asyncdp_sim.audits.check import Check, Fact
+from asyncdp_sim.audits.claims import owed
+from asyncdp_sim.audits.facts import stated_anew
+from asyncdp_sim.audits.observers.claims import of_models
 from asyncdp_sim.audits.worst import replaced
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
+from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of
 from asyncdp_sim.privacy.attack import Claim, attack, most_shown
 from asyncdp_sim.runs.problem import Task, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
@@ -27,8 +32,8 @@ _TOGETHER = 2000
 """Runs that are replayed at once."""
 
 
-def audit_models(scenario: Scenario, doubt: float) -> Check:
-    """Attack what an observer claims that sees models.
+def audit_models(scenario: Scenario, doubt: float) -> tuple[Check, Fact]:
+    """Attack what an observer claims that sees models, and work that out anew.
 
     All records but one are nothing (x = 0), which steps forget the least; that one is long, with a
     large target or the opposite one. All runs have one network, which tells nothing of records, so
@@ -43,10 +48,11 @@ def audit_models(scenario: Scenario, doubt: float) -> Check:
     """
     streams = Streams(scenario.run.seed)
     trace = simulate(scenario.network, streams.within("audit", "models", "network"))
-    accountant = scenario.accountant
-    learned = scenario.privacy.listener.listening(scenario).learned(accountant, [trace])
-    owner = int(np.argmax(learned.most[0]))
-    claim = Claim(float(learned.most[0, owner]), scenario.privacy.delta or 0.0, gaussian=True)
+    delta = scenario.privacy.delta or 0.0
+    squared = of_models(scenario, trace, owed(scenario))
+    anew = np.array([epsilon_of(sqrt(mu), delta) for mu in squared])
+    owner = int(np.argmax(anew))
+    claim = Claim(float(anew[owner]), delta, gaussian=True)
     tasks = opposite(scenario, owner)
     one, other = (
         _ends(task.without_noise(), trace, Streams(scenario.run.seed), (0,), 1) for task in tasks
@@ -56,8 +62,13 @@ def audit_models(scenario: Scenario, doubt: float) -> Check:
         _ends(task, trace, streams, (1, side), count) @ apart for side, task in enumerate(tasks)
     )
     shown = attack({"last model": (first, second)}, claim, doubt)
-    called = scenario.owners.participants[owner]
-    return Check("the last model", called, claim, shown, count, most_shown(claim, count, doubt))
+    called = scenario.owners.participants
+    most = most_shown(claim, count, doubt)
+    check = Check("the last model", called[owner], claim, shown, count, most)
+    stated = scenario.privacy.listener.listening(scenario).learned(scenario.accountant, [trace])
+    worst = int(np.argmax(anew - stated.most[0]))
+    whose = f"the last model of owner {called[worst]}"
+    return check, stated_anew(whose, float(stated.most[0, worst]), float(anew[worst]))
 
 
 def opposite(scenario: Scenario, owner: int) -> tuple[Task, Task]:

@@ -1,17 +1,22 @@
 """Nodes' views attacked: what one hears in many runs, with those that collude with it."""
 
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.audits.check import Check
+from asyncdp_sim.audits.check import Check, Fact
+from asyncdp_sim.audits.claims import owed
+from asyncdp_sim.audits.facts import stated_anew
+from asyncdp_sim.audits.observers.claims import of_view
 from asyncdp_sim.audits.observers.models import opposite
 from asyncdp_sim.learning.algorithms import AveragingSteps, Turn, Wrapped
 from asyncdp_sim.learning.algorithms.averaging import AveragingState
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
+from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of
 from asyncdp_sim.privacy.attack import Claim, attack, most_shown
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
@@ -79,8 +84,10 @@ class _View:
     gain: float
 
 
-def audit_views(scenario: Scenario, doubt: float) -> list[Check]:
-    """Attack what is claimed of a node and an owner; nothing where nobody heard anything.
+def audit_views(scenario: Scenario, doubt: float) -> list[tuple[Check, Fact]]:
+    """Attack what is claimed of a node and an owner, and work that out anew.
+
+    Nothing where nobody heard anything.
 
     One record of the owner is long, with a large target or the opposite one, and all others are
     nothing. Some runs tell of a few pairs how the numbers that the node hears, and all that
@@ -104,9 +111,11 @@ def audit_views(scenario: Scenario, doubt: float) -> list[Check]:
     found = [_view(scenario, pair, squared, trace, streams) for pair in pairs[:_PAIRS].tolist()]
     if len(found) == 0:
         return []
-    view, delta = max(found, key=lambda each: each.gain), scenario.accountant.delta
-    told = gaussian_epsilons(squared[view.owner, view.node], delta)
-    claim = Claim(float(told), delta, gaussian=True)
+    view, delta = max(found, key=lambda each: each.gain), scenario.privacy.delta or 0.0
+    stated = float(gaussian_epsilons(squared[view.owner, view.node], delta))
+    anew = of_view(trace, owed(scenario), view.pool, view.owner + 1)
+    again = None if anew is None else epsilon_of(sqrt(anew), delta)
+    claim = Claim(stated if again is None else again, delta, gaussian=True)
     count = int(np.clip(_NUMBERS // max(1, scenario.answer_numbers * trace.n_updates), *_RUNS))
     first, second = (
         _heard(task, view.pool, trace, _scopes(streams, f"tried {side}", count)) @ view.test
@@ -115,8 +124,9 @@ def audit_views(scenario: Scenario, doubt: float) -> list[Check]:
     shown = attack({"view": (first, second)}, claim, doubt)
     names = (*scenario.owners.participants, 0)
     whose = f"owner {names[view.node]}" if names[view.node] > 0 else "the learner"
-    most = most_shown(claim, count, doubt)
-    return [Check(f"the view that {whose} has", names[view.owner], claim, shown, count, most)]
+    what, most = f"the view that {whose} has", most_shown(claim, count, doubt)
+    check = Check(what, names[view.owner], claim, shown, count, most)
+    return [(check, stated_anew(f"{what} of owner {names[view.owner]}", stated, again))]
 
 
 def _view(
