@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 from uuid import uuid4
 
 from asyncdp_sim.columns import (
@@ -203,12 +203,6 @@ class Writer:
             return self._label.metadata_of_network()
         exact = any(map(is_exact, columns))
         return self._label.metadata_of_exact() if exact else self._label.metadata()
-
-    def stream(self, name: str, fill: Callable[[TextIO], None]) -> None:
-        """Write a text file piece by piece."""
-        self._files.append(self._partial / name)
-        with self._files[-1].open("w", encoding="utf-8", newline="\n") as file:
-            fill(file)
 
     def scenario(self, scenario: Scenario) -> None:
         """Write ``scenario.toml``, with a data path that loads from where the file will lie."""

@@ -12,7 +12,6 @@ README = "README.md"
 _FILES = {
     "manifest.json": "what made this, its summary and its warnings",
     "scenario.toml": "the scenario, which loads again",
-    "timeline.json": "the first replicate, for viewers of the Trace Event Format",
 }
 Names = Mapping[str, Iterable[str]]
 

@@ -4,7 +4,7 @@ What is watched changes nothing of what is learned.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,6 @@ from asyncdp_sim.learning.objectives.largest_together import (
     by_owner,
     largest_of_all,
     largest_of_each,
-    largest_of_groups,
-    pays,
 )
 from asyncdp_sim.trace import RELEASED, ExchangeOutcome, Trace
 
@@ -85,11 +83,6 @@ class Reads:
         """Return those with first ≤ k < stop."""
         return self._some(slice(*np.searchsorted(self.ks, (first, stop)).tolist()))
 
-    def among(self, some: slice) -> "Reads":
-        """Return those of some replicates, counted from the first of them."""
-        chosen = self._some((self.rows >= some.start) & (self.rows < some.stop))
-        return replace(chosen, rows=chosen.rows - some.start)
-
     def _some(self, some: Any) -> "Reads":
         return Reads(*(getattr(self, field.name)[some] for field in fields(self)))
 
@@ -139,22 +132,6 @@ class Watch:
         for owner, own in by_owner(owners):
             self._seen[owner].look(points[own])
 
-    @staticmethod
-    def look_together(watches: Iterable["Watch"]) -> None:
-        """Let those at the very same records look together, where little waits and that is quicker.
-
-        Parameters
-        ----------
-        watches : iterable of Watch
-        """
-        of: dict[int, list[Watch]] = {}
-        for watch in watches:
-            if len(watch._waiting) > 0:
-                of.setdefault(id(watch.records), []).append(watch)
-        for some in of.values():
-            if len(some) > 1 and sum(watch._numbers for watch in some) <= NUMBERS:
-                _look_at_once(some)
-
     def asked(self) -> tuple[Indices, Array]:
         """Return the queries that wait: whose they are, and where."""
         owners, points = zip(*self._waiting, strict=True)
@@ -167,21 +144,6 @@ class Watch:
         if largest is not None:
             for seen, value in zip(self._seen, largest.tolist(), strict=True):
                 seen.largest = value
-
-
-def _look_at_once(watches: Sequence[Watch]) -> None:
-    """Let watches at the very same records look at what waits, where that pays."""
-    records, asked = watches[0].records, [watch.asked() for watch in watches]
-    owners = np.concatenate([each for each, _ in asked])
-    if not pays(records, owners):
-        return
-    points = np.concatenate([each for _, each in asked])
-    whose = np.repeat(np.arange(len(watches)), [len(each) for each, _ in asked])
-    least = np.stack([watch.largest() for watch in watches])
-    found = largest_of_groups(records, owners, points, whose, least)
-    if found is not None:
-        for watch, known in zip(watches, found, strict=True):
-            watch.looked(known)
 
 
 def longest(records: Records, points: Array, least: Array) -> Array:

@@ -174,7 +174,6 @@ def _replay_block(
     advance: Advance | None = None,
 ) -> list[Learned]:
     watches = [watch_of(task) for task in tasks]
-    watching = [watch for watch in watches if watch is not None]
     cells = [
         CellTask(task.steps, task.reply, task.record_every, watch)
         for task, watch in zip(tasks, watches, strict=True)
@@ -187,7 +186,6 @@ def _replay_block(
         tasks[0].asks,
         advance,
     ):
-        Watch.look_together(watching)
         found[place] = judged(tasks[place], path, traces, numbers, watches[place])
     return [found[place] for place in range(len(tasks))]
 

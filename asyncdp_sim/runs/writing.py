@@ -35,10 +35,6 @@ from asyncdp_sim.runs.recorded.traces import write_traces
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.prediction import Prediction
-from asyncdp_sim.trace.timeline import write_timeline
-
-SHOWN = 2**17
-"""Events of the first replicate in its timeline: viewers open files of some ten megabytes."""
 
 
 def write(outcome: RunResult, directory: Path, *, updates: bool = True) -> None:
@@ -98,16 +94,11 @@ def _fill(writer: Writer, outcome: RunResult, said: dict[str, Any], updates: boo
     if all(trace.events is not None for trace in traces):
         groups = event_groups(traces, numbers)
         writer.row_groups("events.parquet", map(who.numbered, groups))
-        timeline = partial(
-            write_timeline, traces=traces[:1], numbers=numbers[:1], owners=who.numbers, most=SHOWN
-        )
-        writer.stream("timeline.json", timeline)
     if outcome.measured is not None:  # no simulation makes it again
         writer.room("traces", partial(write_traces, traces, metadata={}, owners=who, whole=True))
     writer.scenario(outcome.scenario)
     writer.json("manifest.json", said)
-    others = ["manifest.json", "scenario.toml", *(["timeline.json"] if said["events"] else [])]
-    writer.text(README, readme(said, writer.columns, others))
+    writer.text(README, readme(said, writer.columns, ["manifest.json", "scenario.toml"]))
 
 
 def manifest(outcome: RunResult) -> dict[str, Any]:

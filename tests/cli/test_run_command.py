@@ -126,7 +126,7 @@ def test_result_has_exactly_the_files_and_columns_of_the_contract(
     fixed = {"README.md", "manifest.json", "scenario.toml"}
     tables = {f"{name}.parquet" for name in TABLES}
     assert set(os.listdir("bare")) == fixed | tables - {"events.parquet"}
-    assert set(os.listdir("whole")) == fixed | tables | {"timeline.json"}
+    assert set(os.listdir("whole")) == fixed | tables
     for name in tables - {"events.parquet"}:
         assert (here / "bare" / name).read_bytes() == (here / "whole" / name).read_bytes()
 

@@ -229,13 +229,6 @@ MUTANTS = (
         ("tests/unit/trace",),
     ),
     Mutant(
-        "asyncdp_sim/trace/timeline.py",
-        "TICKS_PER_MICROSECOND = 1000",
-        "TICKS_PER_MICROSECOND = 1",
-        "ticks are written where the viewer reads microseconds",
-        ("tests/unit/timeline",),
-    ),
-    Mutant(
         "asyncdp_sim/network/protocols/desk.py",
         "        if self._handing_out:",
         "        if False:",
@@ -1245,20 +1238,6 @@ MUTANTS = (
         "if spreads.size > 0 and far.size > 0 and not",
         "if spreads.size < 0 and not",
         "a bound is believed where the sum that it rests on has overflowed",
-        ("tests/verification/test_declared_bound.py",),
-    ),
-    Mutant(
-        "asyncdp_sim/learning/watch.py",
-        "of.setdefault(id(watch.records), [])",
-        "of.setdefault(0, [])",
-        "cells look together at records of one of them",
-        ("tests/verification/test_declared_bound.py",),
-    ),
-    Mutant(
-        "asyncdp_sim/learning/objectives/largest_together.py",
-        "_raise(mine, of[which], records, owner, rows, which, some)",
-        "pass",
-        "of cells looked at together only the record with the largest bound is measured",
         ("tests/verification/test_declared_bound.py",),
     ),
     Mutant(

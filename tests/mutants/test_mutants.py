@@ -10,7 +10,7 @@ from tests.mutants.table import MUTANTS
 
 PACKAGES = (
     "kernel", "streams", "trace", "network", "learning", "privacy", "data", "theory", "forecasts",
-    "measures", "runs", "sweeps", "scenario", "on_screen", "describe", "timeline", "figures",
+    "measures", "runs", "sweeps", "scenario", "on_screen", "describe", "figures",
 )  # fmt: skip
 
 

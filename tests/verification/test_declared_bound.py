@@ -22,14 +22,11 @@ from asyncdp_sim.learning.objectives import (
     LinearRecords,
     LogisticLoss,
     Model,
-    largest_together,
 )
 from asyncdp_sim.learning.objectives.largest import largest
 from asyncdp_sim.learning.objectives.largest_together import (
     largest_of_all,
     largest_of_each,
-    largest_of_groups,
-    pays,
 )
 from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
 from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
@@ -404,74 +401,6 @@ def test_all_owners_at_all_points_have_the_bits_of_each_alone(model: str) -> Non
 
 
 @pytest.mark.parametrize("model", [*LOSSES, "mlp"])
-def test_cells_that_are_looked_at_together_have_the_bits_of_each_alone(
-    model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever each asked, and whoever is asked to look first; not where it does not pay."""
-    records, points = of_four(model)
-    rng, least = np.random.default_rng(5), np.array([[0.0, 0.5, 1e9, 0.0]] * 3)
-    owners, groups = rng.integers(0, 4, len(points)), rng.integers(0, 3, len(points))
-    points[groups == 2] *= 1e300  # a model that has diverged
-    assert not pays(records, owners)
-    monkeypatch.setattr(largest_together, "WORTH", 0)
-    assert pays(records, owners)
-    found = largest_of_groups(records, owners, points, groups, least)
-    assert found is not None
-    for group, owner in product(range(3), range(4)):
-        mine = points[(owners == owner) & (groups == group)]
-        assert found[group, owner] == largest(records, owner, mine, least[group, owner])
-    assert largest_of_groups(records, owners, points * np.inf, groups, least) is None
-    none = owners[:0], points[:0], groups[:0]
-    assert np.array_equal(largest_of_groups(records, *none, least), least)
-    assert not pays(records, none[0])
-    monkeypatch.setattr(largest_together, "PAIRS", 3)
-    assert not pays(records, owners)
-
-
-@pytest.mark.parametrize("wrong", [0.0, np.inf])
-def test_watches_look_together_at_the_same_records(
-    wrong: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And meet what each does alone; one by one where a point is no number, or much waits."""
-    monkeypatch.setattr(largest_together, "WORTH", 0)
-    (records, points), rng = of_four("ridge"), np.random.default_rng(6)
-    other = replace(records, features=[2 * x for x in records.features])
-    owners, groups = rng.integers(0, 4, len(points)), rng.integers(0, 4, len(points))
-    points[groups == 1] += wrong
-    for much in (False, True):
-        together, alone = (
-            [Watch(other if number == 3 else records) for number in range(4)] for _ in range(2)
-        )
-        for number, watches in enumerate(zip(together, alone, strict=True)):
-            some = groups == number
-            for each in watches:
-                each.take(owners[some][:5], points[some][:5])
-                each.take(owners[some][5:], points[some][5:])
-                each.take(owners[:0], points[:0])
-        if much:
-            monkeypatch.setattr(watch, "NUMBERS", 10)
-        Watch.look_together(together)
-        looked = [not np.array_equal(each.largest(), np.zeros(4)) for each in together]
-        assert looked == [not much and wrong == 0.0] * 3 + [False]  # nobody is beside the last
-        for number in (2, 0, 3, 1):
-            one, beside = alone[number].met(), together[number].met()
-            assert one.queries == beside.queries == np.count_nonzero(groups == number)
-            assert one.largest.tolist() == beside.largest.tolist()
-
-
-def test_watches_of_which_nothing_is_asked_look_at_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(largest_together, "WORTH", 0)
-    records, points = of_four("ridge")
-    idle = [Watch(records) for _ in range(2)]
-    for each in idle:
-        each.take(np.zeros(0, dtype=int), points[:0])
-    Watch.look_together(idle)
-    assert [each.met().queries for each in idle] == [0, 0]
-
-
-@pytest.mark.parametrize("model", [*LOSSES, "mlp"])
 def test_bounds_hold_where_sums_overflow_in_one_order_alone(model: str) -> None:
     """|θᵀx| about the largest number: parts of a sum are infinite, or no numbers, by the order."""
     for seed in range(60):
@@ -485,9 +414,6 @@ def test_bounds_hold_where_sums_overflow_in_one_order_alone(model: str) -> None:
             every = records.lengths_at(0, rows, far[places])
         expected = np.where(np.isnan(every), np.inf, every).max()
         assert largest_of_all(records, far, np.zeros(1)) == [expected]
-        assert largest_of_groups(
-            records, 0 * places[:8], far, 0 * places[:8], np.zeros((1, 1))
-        ) == [[expected]]
 
 
 def test_a_pair_by_itself_is_the_norm_of_a_difference_quotient() -> None:
@@ -644,8 +570,8 @@ def test_queries_that_nobody_looked_at_are_counted_and_never_a_yes(tmp_path: Pat
     assert told.startswith("NOT SHOWN to be private as claimed (ε = 20 ")
     assert f"{answered} of {answered} answered queries were not looked at" in told
     assert "Private as claimed" not in told
-    cells = pq.read_schema(tmp_path / "r" / "curve.parquet").metadata
-    assert cells[b"asyncdp.private"] == b"none"
+    models = pq.read_schema(tmp_path / "r" / "models.parquet").metadata
+    assert models[b"asyncdp.private"] == b"none"
 
 
 def test_a_bound_that_held_where_it_was_looked_at_says_whose_epsilon_it_is() -> None:

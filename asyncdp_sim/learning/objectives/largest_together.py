@@ -1,4 +1,4 @@
-"""The largest record gradients of several owners, or of several cells, found together.
+"""The largest record gradients of several owners, found together.
 
 To the bit what each alone has. Few pairs of records and points are all measured, as one by one most
 of the time would go elsewhere; of more, those that the largest bounds leave open.
@@ -75,49 +75,6 @@ def largest_of_all(records: Bounded, points: Array, least: Array) -> Array | Non
     return best
 
 
-def pays(records: Bounded, owners: Indices) -> bool:
-    """Return whether points of these owners (from 0) are better looked at by groups together.
-
-    Not where an owner has so few that bounds take longer than measuring, nor so many that there is
-    no room for all bounds.
-    """
-    pairs = _counts(records) * np.bincount(owners, minlength=len(records.targets))
-    return bool(pairs.sum() > WORTH * np.count_nonzero(pairs) and pairs.max() <= PAIRS)
-
-
-def largest_of_groups(
-    records: Bounded, owners: Indices, points: Array, groups: Indices, least: Array
-) -> Array | None:
-    """Return the largest ‖∇ℓ‖ of every owner at its own points of each group.
-
-    Parameters
-    ----------
-    records : Bounded
-    owners, groups : array of int (q,)
-        Whose points they are, and of which group, from 0.
-    points : array (q, p)
-    least : array (G, N)
-        Returned where no gradient is larger.
-
-    Returns
-    -------
-    array (G, N) or None
-        None where a point is not finite.
-    """
-    if not np.isfinite(points).all():
-        return None
-    best, counts = least.copy(), _counts(records)
-    for owner, own in by_owner(owners):
-        if counts[owner] == 0:
-            continue
-        some, of, mine = points[own], groups[own], best[:, owner]
-        tops = bounds(records, owner, slice(None), some, 0.0)
-        _raise(mine, of, records, owner, tops.argmax(axis=0), np.arange(len(some)), some)
-        rows, which = np.nonzero(tops > mine[of])
-        _raise(mine, of[which], records, owner, rows, which, some)
-    return best
-
-
 def by_owner(owners: Indices) -> Iterator[tuple[int, Indices]]:
     """Yield every owner that is among owners (from 0), and at which places, in their order."""
     order = np.argsort(owners, kind="stable")
@@ -149,5 +106,3 @@ def _counts(records: Bounded) -> Indices:
 AT_HAND = 2**14
 """Numbers of points that few records are measured at together: larger arrays would be new memory
 from the system each time, which takes longer than the measuring."""
-WORTH = 1500
-"""Records times points, on average over the owners that were asked, above which bounds pay."""

@@ -1,7 +1,4 @@
-"""Updates of several answers: measures, predictions, digests and the timeline."""
-
-import io
-import json
+"""Updates of several answers: measures, predictions, digests and spans."""
 
 import numpy as np
 import pytest
@@ -18,7 +15,6 @@ from asyncdp_sim.theory.predict.update_order import gap_law
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.spans import EXCHANGE, LOCK, spans
-from asyncdp_sim.trace.timeline import write_timeline
 
 
 def network(protocol: Protocol, per_update: int, updates: int = 30) -> Network:
@@ -136,15 +132,6 @@ def test_a_served_exchange_ends_as_its_answer_arrives() -> None:
         kinds = [span.ending for span in sorted(own, key=lambda span: span.end)]
         update, arrival = EventKind.update_applied, EventKind.answer_delivered
         assert kinds == [arrival, arrival, arrival, update] * 30
-    text = io.StringIO()
-    write_timeline(text, [found], [1])
-    numbered = [e["args"]["k"] for e in json.loads(text.getvalue())["traceEvents"] if _k(e)]
-    assert numbered == list(range(1, 31))
-
-
-def _k(event: dict[str, object]) -> bool:
-    said = event.get("args")
-    return isinstance(said, dict) and "k" in said
 
 
 def test_a_spent_run_leaves_a_part_of_a_buffer() -> None:

@@ -14,7 +14,6 @@ from asyncdp_sim.network.protocols import Broadcast, Gossip, Protocol, Push, Req
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Ending, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.spans import COMPUTING, EXCHANGE, LOCK, spans
-from asyncdp_sim.trace.timeline import trace_events
 from tests.ordering.scene import Scripted
 
 
@@ -138,5 +137,4 @@ def test_what_is_drawn_of_a_withheld_answer(protocol: Protocol) -> None:
             assert own[name].end == event["tick"]
         assert own[COMPUTING].end > own[COMPUTING].start
         assert "answer" not in own
-    instants = [e for e in trace_events(trace, 1)["traceEvents"] if e["name"] == "answer withheld"]
-    assert len(instants) == len(silent) > 3
+    assert len(silent) > 3
