@@ -66,6 +66,7 @@ class Answers:
             lambda source, count: reply.noise.rows(source, count, size),
             reply.noise.width(size),
         )
+        self._in_noise = self._places if reply.allotment is None else self._numbered
         self._exact: Exact = self._exact_over_all
         if reply.sample is not None:
             self._exact = self._exact_over(reply.sample, replicates)
@@ -77,6 +78,10 @@ class Answers:
     def _places(self, turn: Turn) -> Indices:
         """Return where the owners of a turn stand in the reply."""
         return turn.owners if self._rows_of is None else self._rows_of.places(turn)
+
+    def _numbered(self, turn: Turn) -> Indices:
+        """Return where the answers of a turn stand in noise that differs from answer to answer."""
+        return self._reply.places(self._places(turn), turn.numbers)
 
     def _stream_rows(self, turn: Turn) -> Indices | None:
         """Return the streams that a turn draws from, by their numbers; None is all of them."""
@@ -98,7 +103,7 @@ class Answers:
     def noisy(self, turn: Turn, points: Array) -> Array:
         """Return owners' noisy gradients, shape (r, size)."""
         exact, rows = self._exact(turn, points), self._noise.following(self._stream_rows(turn))
-        return self._reply.hidden(self._places(turn), turn.numbers, exact, rows)
+        return self._reply.noise.hide(self._in_noise(turn), exact, rows)
 
     def unused(self, turn: Turn, points: Array, source: np.random.Generator) -> Array:
         """Return noisy gradients of answers that went on air, and no update was made of, (r, size).
@@ -112,7 +117,7 @@ class Answers:
         else:
             exact = sample.gradient(owners, points, source.random((len(owners), sample.size)))
         rows = self._reply.noise.rows(source, len(owners), exact.shape[1])
-        return self._reply.hidden(owners, turn.numbers, exact, rows)
+        return self._reply.noise.hide(self._in_noise(turn), exact, rows)
 
     def _exact_over_all(self, turn: Turn, points: Array) -> Array:
         return self._reply.gradients.gradient(self._places(turn), points)

@@ -586,7 +586,7 @@ MUTANTS = (
         ("tests/unit/learning",),
     ),
     Mutant(
-        "asyncdp_sim/learning/algorithms/rows.py",
+        "asyncdp_sim/learning/algorithms/steps.py",
         "return np.array([[base**each] for each in exponent.ravel().tolist()])",
         "return np.asarray(base**exponent)",
         "powers of several cells are worked out as an array, which rounds otherwise",

@@ -15,8 +15,15 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
-from asyncdp_sim.learning.algorithms.rows import of_owners, of_rows
-from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Steps, Turn
+from asyncdp_sim.learning.algorithms.steps import (
+    Array,
+    Indices,
+    Setting,
+    Steps,
+    Turn,
+    of_owners,
+    of_rows,
+)
 from asyncdp_sim.spec import Positive, about
 from asyncdp_sim.streams import Scope
 

@@ -13,13 +13,14 @@ from typing_extensions import override
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.local_steps import LocalCount, LocalSteps
 from asyncdp_sim.learning.algorithms.moments import Evening, Initial
-from asyncdp_sim.learning.algorithms.rows import of_owners, of_rows
 from asyncdp_sim.learning.algorithms.steps import (
     Array,
     Indices,
     Setting,
     Steps,
     Turn,
+    of_owners,
+    of_rows,
     project,
 )
 from asyncdp_sim.spec import NonNegative, Positive, about

@@ -11,8 +11,15 @@ from typing_extensions import override
 from asyncdp_sim.learning.algorithms.central import CentralState, start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.moments import Initial
-from asyncdp_sim.learning.algorithms.rows import of_owners, power
-from asyncdp_sim.learning.algorithms.steps import Array, Setting, Steps, Turn, project
+from asyncdp_sim.learning.algorithms.steps import (
+    Array,
+    Setting,
+    Steps,
+    Turn,
+    of_owners,
+    power,
+    project,
+)
 from asyncdp_sim.spec import Positive, about
 from asyncdp_sim.streams import Scope
 

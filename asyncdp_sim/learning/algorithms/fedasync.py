@@ -9,8 +9,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.learning.algorithms.central import CentralKind, CentralState, CentralSteps
-from asyncdp_sim.learning.algorithms.rows import of_owners, of_rows
-from asyncdp_sim.learning.algorithms.steps import Array, Setting, Turn
+from asyncdp_sim.learning.algorithms.steps import Array, Setting, Turn, of_owners, of_rows
 from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope
 

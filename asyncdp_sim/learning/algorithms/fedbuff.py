@@ -13,8 +13,7 @@ from asyncdp_sim.learning.algorithms.central import (
     CentralSteps,
 )
 from asyncdp_sim.learning.algorithms.moments import OneCentral
-from asyncdp_sim.learning.algorithms.rows import of_owners, of_rows
-from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Turn
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, Turn, of_owners, of_rows
 from asyncdp_sim.spec import Count, Positive, about
 from asyncdp_sim.streams import Scope
 

@@ -10,8 +10,7 @@ from typing_extensions import override
 from asyncdp_sim.learning.algorithms.central import start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.moments import Initial
-from asyncdp_sim.learning.algorithms.rows import of_owners
-from asyncdp_sim.learning.algorithms.steps import Array, Indices, Steps, Turn, project
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, Steps, Turn, of_owners, project
 from asyncdp_sim.streams import Scope
 
 

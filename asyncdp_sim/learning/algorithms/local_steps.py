@@ -9,8 +9,7 @@ from pydantic import Field
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import show
-from asyncdp_sim.learning.algorithms.rows import of_owners, of_rows
-from asyncdp_sim.learning.algorithms.steps import Array, Turn, project
+from asyncdp_sim.learning.algorithms.steps import Array, Turn, of_owners, of_rows, project
 from asyncdp_sim.spec import about, per_owner
 
 MOST = 10_000

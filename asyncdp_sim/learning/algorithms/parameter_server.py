@@ -14,8 +14,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.learning.algorithms.gathered import GatheredKind, GatheredState, GatheredSteps
 from asyncdp_sim.learning.algorithms.local_steps import LocalCount, LocalSteps
 from asyncdp_sim.learning.algorithms.moments import MENDED, Initial, Schedule, StepsInRounds
-from asyncdp_sim.learning.algorithms.rows import power
-from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting
+from asyncdp_sim.learning.algorithms.steps import Array, Indices, Setting, power
 from asyncdp_sim.spec import Count, Positive, about
 
 

@@ -1,32 +1,10 @@
-"""Rows of a fold: every replicate of a cell, and of the further cells that learn with it.
-
-An algorithm's number may differ from row to row. It is then a column (R, 1), and a table of owners
-is one (R, N); with one cell they are a float and an array (N,).
-"""
+"""Rows of a fold: every replicate of a cell, and of the further cells that learn with it."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms.steps import Array, Indices, Turn
-
-
-def of_rows(number: float | Array, rows: Indices) -> float | Array:
-    """Return an algorithm's number in these rows: itself, or a column (r, 1)."""
-    return number[rows] if isinstance(number, np.ndarray) else number
-
-
-def of_owners(table: Array, turn: Turn) -> Array:
-    """Return the owners' numbers in the rows of a turn, shape (r, 1)."""
-    found = table[turn.owners] if table.ndim == 1 else table[turn.replicates, turn.owners]
-    return np.asarray(found[:, None])
-
-
-def power(base: float, exponent: float | Array) -> float | Array:
-    """Return base^exponent, by scalars alone: powers of arrays round otherwise."""
-    if isinstance(exponent, np.ndarray):
-        return np.array([[base**each] for each in exponent.ravel().tolist()])
-    return float(base**exponent)
+from asyncdp_sim.learning.algorithms.steps import Indices, Turn
 
 
 @dataclass(frozen=True)

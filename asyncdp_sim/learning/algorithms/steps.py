@@ -138,6 +138,28 @@ class Turn:
         object.__setattr__(self, "replicates", rows)
 
 
+def of_rows(number: float | Array, rows: Indices) -> float | Array:
+    """Return an algorithm's number in these rows: itself, or a column (r, 1).
+
+    A number may differ from row to row, where cells of a sweep learn together. It is then a column
+    (R, 1), and a table of owners is one (R, N); with one cell they are a float and an array (N,).
+    """
+    return number[rows] if isinstance(number, np.ndarray) else number
+
+
+def of_owners(table: Array, turn: Turn) -> Array:
+    """Return the owners' numbers in the rows of a turn, shape (r, 1)."""
+    found = table[turn.owners] if table.ndim == 1 else table[turn.replicates, turn.owners]
+    return np.asarray(found[:, None])
+
+
+def power(base: float, exponent: float | Array) -> float | Array:
+    """Return base^exponent, by scalars alone: powers of arrays round otherwise."""
+    if isinstance(exponent, np.ndarray):
+        return np.array([[base**each] for each in exponent.ravel().tolist()])
+    return float(base**exponent)
+
+
 class Steps(ABC):
     """An algorithm with its numbers filled in; the state belongs to the caller.
 
@@ -146,7 +168,7 @@ class Steps(ABC):
     """
 
     by_row: ClassVar[tuple[str, ...]] = ()
-    """Fields, of a dataclass, that may be another number in each row: see :mod:`.rows`."""
+    """Fields, of a dataclass, that may be another number in each row: see :func:`of_rows`."""
     n_features: int
     """p, the coordinates of a model."""
     answers_per_update: int | None

@@ -1,8 +1,8 @@
 """Cells of a sweep as further rows of one fold: their numbers by row, and their owners' replies.
 
 A number that all cells have alike stays a number. One that differs becomes a column, with a row for
-each replicate of each cell (:mod:`~asyncdp_sim.learning.algorithms.rows`). A row is thus computed
-with the very operations of its cell alone.
+each replicate of each cell (:func:`~asyncdp_sim.learning.algorithms.steps.of_rows`). A row is thus
+computed with the very operations of its cell alone.
 """
 
 from collections.abc import Callable, Hashable, Sequence

@@ -28,8 +28,16 @@ from asyncdp_sim.learning.algorithms.polar.consensus import (
 from asyncdp_sim.learning.algorithms.polar.neighbours import averaged, gridded
 from asyncdp_sim.learning.algorithms.polar.perturbation import draw_additive, draw_weights
 from asyncdp_sim.learning.algorithms.polar.state import Iteration, PolarState
-from asyncdp_sim.learning.algorithms.rows import of_owners, of_rows, power
-from asyncdp_sim.learning.algorithms.steps import Array, Indices, Steps, Turn, project
+from asyncdp_sim.learning.algorithms.steps import (
+    Array,
+    Indices,
+    Steps,
+    Turn,
+    of_owners,
+    of_rows,
+    power,
+    project,
+)
 from asyncdp_sim.network.graphs.of_servers import Neighbours
 from asyncdp_sim.streams import Scope
 

@@ -16,7 +16,6 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.learning.algorithms.central import CentralState
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
-from asyncdp_sim.learning.algorithms.rows import of_owners, of_rows
 from asyncdp_sim.learning.algorithms.statistics.second_moments import (
     Statistics,
     Units,
@@ -29,6 +28,8 @@ from asyncdp_sim.learning.algorithms.steps import (
     Setting,
     Steps,
     Turn,
+    of_owners,
+    of_rows,
     project,
 )
 from asyncdp_sim.learning.objectives import Quadratic
