@@ -58,6 +58,7 @@ class Answers:
     ) -> None:
         self._reply = reply
         self._rows_of = rows_of
+        self._places = _owners_of if rows_of is None else rows_of.places
         self._local = local
         self._sent: Exact = self.noisy if local is None else _in_steps(self, local)
         self._changes = reply.changes
@@ -74,10 +75,6 @@ class Answers:
     def rows(self, sources: Sequence[np.random.Generator], draw: Draw, width: int) -> DrawnRows:
         """Return what gives the rows that answers are drawn by, here one after another."""
         return _Rows(sources, draw, width, 1 if self._rows_of is None else self._rows_of.cells)
-
-    def _places(self, turn: Turn) -> Indices:
-        """Return where the owners of a turn stand in the reply."""
-        return turn.owners if self._rows_of is None else self._rows_of.places(turn)
 
     def _numbered(self, turn: Turn) -> Indices:
         """Return where the answers of a turn stand in noise that differs from answer to answer."""
@@ -132,6 +129,11 @@ class Answers:
             return sample.gradient(self._places(turn), points, drawn)
 
         return exact
+
+
+def _owners_of(turn: Turn) -> Indices:
+    """Return where the owners of one cell stand in its reply."""
+    return turn.owners
 
 
 def _in_steps(answers: Answers, local: LocalSteps) -> Exact:

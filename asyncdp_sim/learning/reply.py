@@ -176,10 +176,6 @@ class Reply:
             found.append(self.acceptance.accept)
         return tuple(found)
 
-    def hidden(self, owners: Indices, numbers: Indices | None, exact: Array, rows: Array) -> Array:
-        """Return noisy answers, shape (r, size); ``exact`` may be used up."""
-        return self.noise.hide(self.places(owners, numbers), exact, rows)
-
     def places(self, owners: Indices, numbers: Indices | None) -> Indices:
         """Return where answers stand in what the noise has a number of: owners, or answers.
 

@@ -110,7 +110,7 @@ def lost_and_used_alike(patch: Patch) -> None:
     def unused(self: Answers, turn: Any, points: Any, source: Any) -> Any:  # noqa: ARG001
         exact = self._reply.gradients.gradient(turn.owners, points)
         rows = self._noise._kept[: len(turn.owners), 0]
-        return self._reply.hidden(turn.owners, turn.numbers, exact, rows)
+        return self._reply.noise.hide(self._in_noise(turn), exact, rows)
 
     patch.setattr(Answers, "unused", unused)
 

@@ -40,8 +40,6 @@ class CellRows:
 
     def places(self, turn: Turn) -> Indices:
         """Return cN + i for owner i, from 0, in a row of cell c, shape (r,)."""
-        if self.cells == 1:
-            return turn.owners
         return turn.replicates // self.replicates * self.owners + turn.owners
 
     def _tiled(self, values: Indices | None) -> Indices | None:
