@@ -44,6 +44,13 @@ def extent(values: Iterable[float]) -> str:
     return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
 
 
+def duration(seconds: float) -> str:
+    """Return about how long something takes."""
+    if seconds < 100:
+        return f"about {seconds:.0f} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 6000 else f"about {seconds / 3600:.1f} h"
+
+
 def ranges(counts: Sequence[int]) -> str:
     """Return ascending whole numbers, three or more in a row as a range."""
     rows = groupby(enumerate(counts), key=lambda pair: pair[1] - pair[0])

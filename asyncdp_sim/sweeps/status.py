@@ -13,7 +13,7 @@ from asyncdp_sim.on_disk import from_json
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps.folder import FAILED, Folder
 from asyncdp_sim.sweeps.standing import own_scenario, require_same_scenario
-from asyncdp_sim.words import ranges
+from asyncdp_sim.words import duration, ranges
 
 LATELY = 100
 """Cells whose pace tells how long the rest takes."""
@@ -53,7 +53,7 @@ class Status:
 
     def lines(self) -> list[str]:
         """Return all of it in words."""
-        took = "not known yet" if self.seconds_left is None else _duration(self.seconds_left)
+        took = "not known yet" if self.seconds_left is None else duration(self.seconds_left)
         told = [
             f"cells      {self.cells}",
             f"done       {self.done}",
@@ -127,9 +127,3 @@ def _pace(came: Sequence[float]) -> float | None:
         return None
     others = (sum(gaps) - max(gaps)) / max(1, len(gaps) - 1)
     return others if max(gaps) > PAUSE * others > 0 else fmean(gaps)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"about {seconds:.0f} s"
-    return f"about {seconds / 60:.0f} min" if seconds < 6000 else f"about {seconds / 3600:.1f} h"
