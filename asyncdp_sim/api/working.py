@@ -174,7 +174,8 @@ def simulate(scenario: Scenario | Path | str, *, replicate: int = 1, events: boo
     Raises
     ------
     SpecError
-        If when owners answer, or when the run ends, depends on what is learned.
+        If when owners answer, or when the run ends, depends on what is learned, or this machine has
+        too little memory.
 
     Examples
     --------
@@ -184,6 +185,7 @@ def simulate(scenario: Scenario | Path | str, *, replicate: int = 1, events: boo
     """
     from asyncdp_sim.network import simulate as of_network
     from asyncdp_sim.streams import Streams
+    from asyncdp_sim.theory.predict.size import require_room
 
     base = as_scenario(scenario).base()
     if base.timing_unaccounted is not None:
@@ -191,6 +193,7 @@ def simulate(scenario: Scenario | Path | str, *, replicate: int = 1, events: boo
         raise SpecError([Fault("run.learning", base.timing_unaccounted, allowed)])
     if replicate < 1:
         raise SpecError([Fault("replicate", str(replicate), "allowed is a whole number ≥ 1")])
+    require_room(base.replace(run={"replicates": 1}), events=events)
     streams = Streams(base.run.seed).within("replicate", replicate)
     return Trace(of_network(base.network, streams, events=events), base, replicate)
 

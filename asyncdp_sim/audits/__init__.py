@@ -23,6 +23,7 @@ from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
+from asyncdp_sim.theory.predict.size import require_room
 from asyncdp_sim.words import html_table
 
 
@@ -247,9 +248,10 @@ def _claiming(scenario: Scenario) -> Scenario:
     Raises
     ------
     SpecError
-        If it claims no finite ε.
+        If it claims no finite ε, or this machine has too little memory for it.
     """
     scenario = scenario.base()
+    require_room(scenario)
     privacy, allowed = scenario.privacy, "allowed is a scenario that claims a finite ε: nothing is"
     if not privacy.hides:
         given = repr(privacy.mechanism.kind)

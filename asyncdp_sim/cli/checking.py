@@ -30,18 +30,20 @@ def check_command(
     Tables are opened and looked at too, and theory says what it predicts.
     """
     from asyncdp_sim.describe import describe
+    from asyncdp_sim.theory.predict.size import require_room, size_notes
 
     faulty = []
     for file in files:
         try:
             with blaming(file):
                 scenario, said = load_scenario(file, settings, allow_code)
+                require_room(scenario.base())
                 lines = [*describe(scenario), *_of_tables(scenario)]
         except InputError as error:
             faulty += error.lines()
         else:
             show([f"{file}: valid", *(f"  {line}" for line in lines)])
-            note_all(said)
+            note_all([*said, *size_notes(scenario.base())])
     if len(faulty) > 0:
         show(faulty, err=True)
         raise typer.Exit(2)

@@ -21,7 +21,15 @@ from asyncdp_sim.cli.options import (
     whole_number,
 )
 from asyncdp_sim.cli.plotting import draw
-from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, next_steps, of_a_result, show, show_result
+from asyncdp_sim.cli.screen import (
+    NOTHING_KEPT,
+    keeping,
+    next_steps,
+    note_all,
+    of_a_result,
+    show,
+    show_result,
+)
 from asyncdp_sim.errors import blaming
 from asyncdp_sim.on_disk import is_file
 from asyncdp_sim.progress.line import drawn
@@ -51,6 +59,7 @@ def run_command(
     """
     from asyncdp_sim.provenance import default_directory
     from asyncdp_sim.runs import finished, run, write
+    from asyncdp_sim.theory.predict.size import size_notes
 
     extra = [f"run.seed={seed}"] * (seed is not None)
     extra += [f"run.replicates={replicates}"] * (replicates is not None)
@@ -66,6 +75,7 @@ def run_command(
         with blaming(file), drawn() as progress:
             done = finished(scenario, directory, events=events)
             if not done:
+                note_all(size_notes(scenario, events=events))
                 write(run(scenario, workers=workers, events=events, progress=progress), directory)
         show_result(directory, said, done=done)
         if plotting:

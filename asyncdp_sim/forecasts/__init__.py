@@ -17,6 +17,7 @@ from asyncdp_sim.forecasts.simulated import Simulated, simulated
 from asyncdp_sim.progress import Progress
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict
+from asyncdp_sim.theory.predict.size import require_room
 from asyncdp_sim.theory.prediction import Prediction
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -165,10 +166,13 @@ def forecast(
 
     Raises
     ------
+    SpecError
+        If this machine has too little memory for a run.
     DataError
         If a real table has no twin and may not be read, or a data file is not what the scenario
         says.
     """
+    require_room(scenario.base())
     if known is None:
         known = population(scenario.base(), moments, private=private)
     found = moment_forecast(known, heterogeneity)

@@ -18,6 +18,7 @@ from asyncdp_sim.runs.replicates import learn_all, live_all, simulate_all
 from asyncdp_sim.runs.workers import Map, processes
 from asyncdp_sim.runs.writing import build, manifest, write
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.theory.predict.size import require_room
 from asyncdp_sim.threads import one_thread
 from asyncdp_sim.trace import Trace
 
@@ -57,10 +58,13 @@ def run(
 
     Raises
     ------
+    SpecError
+        If this machine has too little memory for it.
     DataError
         If a data file is not what the scenario says, or an optimum is not found.
     """
     scenario = scenario.base()
+    require_room(scenario, events=events)
     seed = scenario.run.seed
     chosen = tuple(numbers) if numbers is not None else all_numbers(scenario)
     with (

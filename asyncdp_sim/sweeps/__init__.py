@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, as_completed, wait
 from contextlib import contextmanager
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from asyncdp_sim.sweeps.standing import (
 )
 from asyncdp_sim.sweeps.status import Status, errors, status
 from asyncdp_sim.sweeps.summary_table import close
+from asyncdp_sim.theory.predict.size import require_room
 
 CELLS = "running cells"
 """What is told of a sweep; it is cells that are counted, and parts of them."""
@@ -82,7 +84,8 @@ def sweep(
     Raises
     ------
     SpecError
-        If the scenario has no sweep, or the cluster is not there.
+        If the scenario has no sweep, the cluster is not there, or a cell is too large for this
+        machine's memory.
     ResultError
         If the directory holds something else, or what other versions have made, or cannot be
         written.
@@ -94,6 +97,10 @@ def sweep(
     cells = grid(scenario)
     said = placeless(scenario)  # reads every data file once, before anything is written
     into = Folder(place if address is None else place.absolute())  # workers start elsewhere
+    if address is None:
+        there = into.entries()
+        for alike in networks([cell for cell in cells if cell.name not in there]):
+            require_room(max(alike, key=attrgetter("size")).scenario)
     with _at_work(workers, address) as (pool, count):
         if not into.begun:
             into.begin(scenario)

@@ -523,6 +523,20 @@ MUTANTS = (
         ("tests/conformance/test_references.py",),
     ),
     Mutant(
+        "asyncdp_sim/theory/predict/size.py",
+        "updates = min(float(run.updates), sum(network.answers_allowed) / per_update)",
+        "updates = float(run.updates)",
+        "a run that budgets end is refused for its T",
+        ("tests/unit/theory/test_size.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/runs/__init__.py",
+        "    require_room(scenario, events=events)\n",
+        "",
+        "a run that cannot fit into memory begins",
+        ("tests/unit/theory/test_size.py",),
+    ),
+    Mutant(
         "asyncdp_sim/runs/differences.py",
         "(*CIRCUMSTANCES, EVIDENCE)",
         "CIRCUMSTANCES",

@@ -1,0 +1,159 @@
+"""Sizes of runs, told beforehand: what cannot fit is refused at every door, and nothing else."""
+
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import asyncdp_sim as ad
+from asyncdp_sim.audits import audit
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.runs import run
+from asyncdp_sim.scenario import Scenario, parse
+from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.theory.predict import size
+from tests.cli.command import Command
+from tests.unit.scenario.test_hopeless import constant
+from tests.unit.scenario.test_out_of_range import scenario as written
+
+ENDLESS = {"run": {"updates": 2**31 - 1, "record_every": 2**31 - 1}}
+"""540 GB and more: of one replicate."""
+
+
+def read(*parts: dict[str, Any]) -> Scenario:
+    return parse(Scenario, written(3, *parts))
+
+
+def updates(count: int, **more: Any) -> dict[str, Any]:
+    return {"run": {"updates": count, "replicates": 2, **more}}
+
+
+ROUNDS = {"algorithm": {"kind": "collab-2", "step": 0.1}, "protocol": {"kind": "rounds"}}
+LOSSY = {"channel": {"kind": "ideal", "loss": 0.2}, "compute": constant(0.1)}
+MEASURED: dict[str, tuple[Scenario, bool]] = {
+    "at once": (read(updates(600)), False),
+    "lossy": (read(updates(500, record_every=100), LOSSY), False),
+    "large models": (read(updates(300), {"data": {"features": 60}}), False),
+    "events": (read(updates(300), LOSSY), True),
+    "rounds": (read(updates(150), ROUNDS), False),
+}
+
+
+@pytest.mark.parametrize(("scenario", "events"), MEASURED.values(), ids=MEASURED)
+def test_memory_grows_as_it_is_told(scenario: Scenario, events: bool) -> None:
+    """Twice as long a run, so that what every run takes drops out."""
+    longer = scenario.model_copy(
+        update={"run": scenario.run.model_copy(update={"updates": 2 * scenario.run.updates})}
+    )
+    peaks = []
+    run(scenario, events=events)  # what is imported, or found once, is there from now on
+    for each in (scenario, longer):
+        tracemalloc.start()
+        run(each, events=events)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    told = [size.size(each, events=events).growing for each in (scenario, longer)]
+    assert 1 / 3 < (peaks[1] - peaks[0]) / (told[1] - told[0]) < 3
+
+
+def refused(error: SpecError, key: str = "run.updates") -> str:
+    [fault] = error.faults
+    assert fault.key == key
+    assert fault.allowed.startswith("allowed is what fits into the ")
+    return fault.given
+
+
+DOORS = {
+    "run": run,
+    "forecast": forecast,
+    "simulate": ad.simulate,
+    "audit": lambda scenario: audit(scenario, answers=100, runs=4, confidence=0.9),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_what_cannot_fit_is_refused_at_every_door(
+    door: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(size, "machine_memory", lambda: 2.1e8)
+    with pytest.raises(SpecError) as error:
+        DOORS[door](read({"run": {"updates": 50_000}}))
+    assert refused(error.value).startswith("50000 in 1 replicates, which takes about ")
+
+
+def test_a_cell_that_cannot_fit_is_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(size, "machine_memory", lambda: 2.1e8)
+    swept = read({"sweep": {"run.updates": [5, 50_000]}})
+    with pytest.raises(SpecError) as error:
+        sweep(swept, tmp_path / "out")
+    refused(error.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_check_refuses_it_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    endless = ("--set", "run.updates=2147483647", "--set", "run.replicates=9")
+    said = Command(monkeypatch, capsys)("check", "vary-availability", *endless)
+    assert said.code == 2
+    [line] = said.lines
+    assert "run.updates: given 2147483647 in 9 replicates, which takes about " in line
+
+
+def test_events_and_owners_and_rows_take_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(size, "machine_memory", lambda: 2.5e8)
+    scenario = read({"run": {"updates": 10**5}})
+    size.require_room(scenario)
+    with pytest.raises(SpecError, match="and keep no events"):
+        size.require_room(scenario, events=True)
+    with pytest.raises(SpecError) as error:
+        size.require_room(parse(Scenario, written(20_000)))
+    assert refused(error.value, "owners.count").startswith("20000, which takes about ")
+    crowd = {"clock": {"kind": "poisson", "rate": 1.0, "population": "superposed"}}
+    size.require_room(parse(Scenario, written(20_000, crowd)))
+
+
+ENDED: dict[str, dict[str, Any]] = {
+    "budgets": {"privacy": {"budget": {"kind": "per-owner-cap", "answers": 9}}},
+    "until": {"run": {"until": 50.0}},
+    "a target": {"run": {"target": 0.1, "learning": "live"}},
+    "owners that leave": {
+        "availability": {"kind": "churn", "join": constant(1.0), "lifetime": constant(9.0)}
+    },
+    "a script": {"clock": {"kind": "scripted", "times": [[1.0], [2.0], [3.0]]}},
+}
+
+
+@pytest.mark.parametrize("part", ENDED.values(), ids=ENDED)
+def test_what_ends_earlier_is_not_refused(
+    part: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(size, "machine_memory", lambda: 3.0e8)
+    size.require_room(read(ENDLESS, part))
+
+
+def test_what_takes_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(size, "machine_memory", lambda: 64 * 2.0**30)
+    assert size.size_notes(read({"run": {"updates": 10**6}})) == []
+    assert size.size_notes(read({"run": {"updates": 4 * 10**7}})) == [
+        "a run takes about 25 min of one processor, and 12.6 GiB; of fewer run.updates or "
+        "run.replicates it takes less"
+    ]
+    rare = {"availability": {"kind": "bernoulli", "probability": 1e-6}}
+    [said] = size.size_notes(read({"run": {"updates": 1000}}, rare))
+    assert said.startswith("a run takes about 17 min")
+    monkeypatch.setattr(size, "machine_memory", lambda: 12 * 2.0**30)
+    [said] = size.size_notes(read({"run": {"updates": 2 * 10**7}}))
+    assert "6.41 GiB" in said
+
+
+def test_the_page_says_the_constants() -> None:
+    page = " ".join(Path("docs/semantics.md").read_text(encoding="utf-8").split())
+    assert f"{size.ANSWER} B · A + {size.EVENT} B · E + ({size.POINT} + {size.NUMBER} p) B" in page
+    assert f"{size.OF_ANSWER * 1e6:g} µs · A + {size.OF_TICK * 1e6:g} µs for each other" in page
+    assert f"{size.OF_EVENT * 1e6:g} µs · E) + {size.OF_UPDATE * 1e6:g} µs · U" in page
+    assert f"{size.OWNER // 1000} kB · N ({size.OF_CROWD / 1000:g} kB where" in page
