@@ -1,4 +1,7 @@
-"""Connections that are cut, strangers, and second lives: the run goes on, within budgets."""
+"""Connections that are cut, strangers, and second lives: the run goes on, within budgets.
+
+Whatever the machine is busy with: time passes only where it is slept.
+"""
 
 import asyncio
 from pathlib import Path
@@ -13,8 +16,9 @@ from asyncdp_sim.rehearsals.owner import OwnerPeer
 from asyncdp_sim.rehearsals.releases import OwnersReleases
 from asyncdp_sim.rehearsals.wire import Wire, connect
 from asyncdp_sim.trace import ExchangeOutcome
-from tests.rehearsals.scenes import WAYS, order_of, rehearsed, scenario
+from tests.rehearsals.scenes import WAYS, order_of, scenario
 from tests.rehearsals.test_semantics import require_sound
+from tests.rehearsals.timeless import timeless
 
 CAPPED: dict[str, Any] = WAYS["budget"] | {"run": {"updates": 40, "seed": 3}}
 
@@ -33,7 +37,7 @@ async def cut_every_so_often(_: int, learner: LearnerPeer, owners: list[OwnerPee
 )
 def test_a_connection_that_is_cut_ends_its_exchanges_alone(way: str, tmp_path: Path) -> None:
     order = order_of(scenario(**WAYS[way]), tmp_path)
-    found = rehearsed(order, cut_every_so_often)
+    found = timeless(order, cut_every_so_often)
     require_sound(order, found)
     assert found.trace.n_updates == order.network.updates
 
@@ -50,7 +54,7 @@ def test_what_an_owner_begins_while_it_is_cut_off_is_given_up(
 
     monkeypatch.setattr("asyncdp_sim.rehearsals.owner.connect", slowly)
     order = order_of(scenario(**WAYS[way]), tmp_path)
-    found = rehearsed(order, cut_every_so_often)
+    found = timeless(order, cut_every_so_often)
     require_sound(order, found)
     assert found.trace.n_updates == order.network.updates
 
@@ -71,13 +75,13 @@ def test_who_comes_back_when_the_run_is_over_is_told_so(tmp_path: Path) -> None:
             told.append(heard.kind)
         await wire.close()
 
-    rehearsed(order_of(scenario(**WAYS["refuse"]), tmp_path), late)
+    timeless(order_of(scenario(**WAYS["refuse"]), tmp_path), late)
     assert told == ["begin", "end"]
 
 
 def test_no_owner_exceeds_its_budget_by_being_cut_off(tmp_path: Path) -> None:
     order = order_of(scenario(**CAPPED), tmp_path)
-    found = rehearsed(order, cut_every_so_often)
+    found = timeless(order, cut_every_so_often)
     require_sound(order, found)
     assert found.trace.released.tolist() == list(order.network.answers_allowed)
     unused = found.trace.ended(ExchangeOutcome.lost)
@@ -99,7 +103,7 @@ def test_strangers_are_not_heard(tmp_path: Path) -> None:
         await noise.wait_closed()
 
     order = order_of(scenario(), tmp_path)
-    require_sound(order, rehearsed(order, meddle))
+    require_sound(order, timeless(order, meddle))
 
 
 def test_a_charge_is_on_disk_before_its_answer_is_there(tmp_path: Path) -> None:

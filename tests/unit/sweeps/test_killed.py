@@ -56,8 +56,8 @@ def killed_and_continued(folder: Path, cells: int, kills: int, seed: int) -> Non
 
 
 def await_workers(group: int) -> None:
-    """Wait until the workers of a killed sweep have noticed and ended, ten seconds at most."""
-    late = time.monotonic() + 10
+    """Wait until the workers of a killed sweep have noticed and ended, five minutes at most."""
+    late = time.monotonic() + 300
     with suppress(ProcessLookupError):
         while time.monotonic() < late:
             os.killpg(group, 0)
