@@ -2,6 +2,7 @@
 
 import asyncio
 import hmac
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from asyncdp_sim.rehearsals.pace import RunPace
 from asyncdp_sim.rehearsals.remote import RemoteLearning
 from asyncdp_sim.rehearsals.rounds import ServingInRounds
 from asyncdp_sim.rehearsals.serving import Serving, ServingAlone
-from asyncdp_sim.rehearsals.wire import Numbers, Wire, WireMessage
+from asyncdp_sim.rehearsals.wire import OF_STRANGER, Numbers, Wire, WireMessage
 from asyncdp_sim.runs.replicates import Learned, judged, watch_of
 from asyncdp_sim.trace import Ending, Trace
 from asyncdp_sim.units import LAST_TICK, TICKS_PER_UNIT, to_ticks
@@ -35,6 +36,9 @@ _AWHILE = 1.0
 """Seconds after which a null exchange is made once more."""
 _PATIENCE = 5.0
 """Seconds in which an owner says who it is, or farewell."""
+_STRANGERS = 16
+"""Connections beyond one an owner that may be there without having said the token."""
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +87,8 @@ class LearnerPeer:
         self._begun: dict[str, float] | None = None
         self._ended: dict[str, int] | None = None
         self._broken: BaseException | None = None
+        self._unknown: list[Wire] = []
+        self._met_strangers = False
 
     async def run(self, listens: Callable[[int], None]) -> Rehearsed:
         """Hold the run with all owners, which are told of the port that this listens at."""
@@ -115,23 +121,43 @@ class LearnerPeer:
         """Let an owner in, and hear it until its connection ends."""
         wire = Wire(reader, writer)
         try:
-            hello = await asyncio.wait_for(wire.receive(), _PATIENCE)
-        except TimeoutError:
-            hello = None
-        if hello is None or not hmac.compare_digest(
-            str(hello.said.get("token")), self._order.token
-        ):
-            await wire.close()
-            return
-        owner = hello.said["owner"]
-        try:
-            await self._talk(owner, wire)
+            owner = await self._named(wire)
+            if owner is None:
+                self._refuse(writer)
+            else:
+                await self._talk(owner, wire)
         except Exception as error:  # asyncio would log it, and the run go on
             self._broken = error
             self._all_here.set()
             self._pace.stop()
         finally:
             await wire.close()
+
+    async def _named(self, wire: Wire) -> int | None:
+        """Return which owner says hello with the token; None where nobody does.
+
+        Where too many have not, the first of them has had its time: owners say it at once.
+        """
+        self._unknown.append(wire)
+        if len(self._unknown) > self._order.network.n_owners + _STRANGERS:
+            self._unknown.pop(0).hang_up()
+        try:
+            hello = await asyncio.wait_for(wire.receive(OF_STRANGER), _PATIENCE)
+        except TimeoutError:
+            hello = None
+        self._unknown = [each for each in self._unknown if each is not wire]
+        said = {} if hello is None else hello.said
+        token = str(said.get("token")).encode(errors="replace")
+        if not hmac.compare_digest(token, self._order.token.encode()):
+            return None
+        return int(said["owner"])
+
+    def _refuse(self, writer: asyncio.StreamWriter) -> None:
+        """Log the first connection of somebody else; there may be any number."""
+        if not self._met_strangers:
+            self._met_strangers = True
+            host, port = (writer.get_extra_info("peername") or ("somewhere", 0))[:2]
+            _LOG.warning("rehearse: refused a connection without the token, from %s:%d", host, port)
 
     async def _talk(self, owner: int, wire: Wire) -> None:
         former = self._wires.get(owner)

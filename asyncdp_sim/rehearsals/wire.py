@@ -12,8 +12,8 @@ import numpy.typing as npt
 Numbers = npt.NDArray[np.float64]
 
 _LENGTHS = Struct("<II")
-_MOST = 2**30
-"""Bytes of a message at most: who sends more does not speak this language."""
+_MOST, OF_STRANGER = 2**30, 2**12
+"""Bytes of a message at most, and of one by an end that has not said the token yet."""
 
 
 class WireMessage(NamedTuple):
@@ -54,16 +54,24 @@ class Wire:
         if not self._writer.is_closing():
             self._writer.write(_LENGTHS.pack(len(head), len(body)) + head + body)
 
-    async def receive(self) -> WireMessage | None:
-        """Return the next message; None where there will be no other."""
+    async def receive(self, most: int = _MOST) -> WireMessage | None:
+        """Return the next message; None where there will be no other, or it is no such message.
+
+        Parameters
+        ----------
+        most : int
+            Bytes that are read of it.
+        """
         try:
             head, body = _LENGTHS.unpack(await self._reader.readexactly(_LENGTHS.size))
-            if head + body > _MOST:
+            if head + body > most:
                 return None
             said = json.loads(await self._reader.readexactly(head))
             numbers = np.frombuffer(await self._reader.readexactly(body), dtype="<f8")
             return WireMessage(said.pop("kind"), said, numbers.astype(np.float64))
-        except (OSError, EOFError, ValueError, KeyError, AttributeError):
+        except (OSError, EOFError, ValueError, LookupError, AttributeError, TypeError):
+            return None
+        except RecursionError:  # brackets within brackets
             return None
 
     async def drain(self) -> None:
@@ -92,4 +100,4 @@ async def connect(port: int) -> Wire | None:
         return None
 
 
-__all__ = ["Numbers", "Wire", "WireMessage", "connect"]
+__all__ = ["OF_STRANGER", "Numbers", "Wire", "WireMessage", "connect"]

@@ -523,6 +523,20 @@ MUTANTS = (
         ("tests/conformance/test_references.py",),
     ),
     Mutant(
+        "asyncdp_sim/rehearsals/learner.py",
+        "wire.receive(OF_STRANGER)",
+        "wire.receive()",
+        "a gigabyte is read of whoever connects",
+        ("tests/rehearsals/test_cut_off.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/rehearsals/wire.py",
+        "        except RecursionError:",
+        "        except ZeroDivisionError:",
+        "brackets within brackets end the learner",
+        ("tests/rehearsals/test_cut_off.py",),
+    ),
+    Mutant(
         "asyncdp_sim/theory/predict/size.py",
         "updates = min(float(run.updates), sum(network.answers_allowed) / per_update)",
         "updates = float(run.updates)",

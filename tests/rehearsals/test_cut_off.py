@@ -4,6 +4,9 @@ Whatever the machine is busy with: time passes only where it is slept.
 """
 
 import asyncio
+import json
+import struct
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -88,22 +91,85 @@ def test_no_owner_exceeds_its_budget_by_being_cut_off(tmp_path: Path) -> None:
     assert found.trace.n_updates == sum(order.network.answers_allowed) - unused.sum()
 
 
-def test_strangers_are_not_heard(tmp_path: Path) -> None:
-    async def meddle(port: int, *_: Any) -> None:
-        for hello in ({"owner": 1, "token": "wrong"}, {"owner": 1}, {}):
-            wire = await connect(port)
-            assert wire is not None
-            wire.send("hello", **hello)
-            wire.send("answer", np.ones(3), message=1, tick=0, transmissions=1, took=0)
-            assert await wire.receive() is None
-            await wire.close()
-        _, noise = await asyncio.open_connection("127.0.0.1", port)
-        noise.write(b"GET / HTTP/1.1\r\n\r\n" * 9)
-        noise.close()
-        await noise.wait_closed()
+def frame(head: bytes, body: bytes = b"") -> bytes:
+    return struct.pack("<II", len(head), len(body)) + head + body
+
+
+HELLO = {"kind": "hello", "owner": 1}
+STRANGE: dict[str, bytes] = {
+    "a wrong token": frame(json.dumps({**HELLO, "token": "wrong"}).encode()),
+    "a token outside ASCII": frame(json.dumps({**HELLO, "token": "tökèn"}).encode()),
+    "half a letter": frame(b'{"kind": "hello", "owner": 1, "token": "\\ud800"}'),
+    "no token": frame(json.dumps(HELLO).encode()),
+    "no kind": frame(b"{}"),
+    "a list": frame(b"[1, 2]"),
+    "a number": frame(b"17"),
+    "brackets within brackets": frame(b"[" * 4000),
+    "no UTF-8": frame(b"\xff\xfe\x00{"),
+    "no whole numbers": frame(json.dumps(HELLO).encode(), b"12345"),
+    "a gigabyte to come": struct.pack("<II", 2**29, 2**29),
+    "more than 4 KiB to come": struct.pack("<II", 4097, 0),
+    "a page": b"GET / HTTP/1.1\r\n\r\n" * 9,
+}
+
+
+def test_strangers_are_not_heard(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """They are hung up on at once; one line tells of them."""
+    hung_up = []
+
+    async def meddle(port: int, learner: LearnerPeer, _: list[OwnerPeer]) -> None:
+        now = asyncio.get_running_loop().time
+        for name, said in STRANGE.items():
+            began = now()
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(said)
+            if name == "a page":
+                writer.write_eof()
+            with suppress(ConnectionError):
+                assert await reader.read() == b""
+            assert now() - began < 1.0
+            hung_up.append(name)
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+        assert len(learner._unknown) == 0
 
     order = order_of(scenario(), tmp_path)
     require_sound(order, timeless(order, meddle))
+    assert hung_up == list(STRANGE)
+    [record] = caplog.records
+    assert record.levelname == "WARNING"
+    assert "refused a connection without the token, from 127.0.0.1:" in record.getMessage()
+    assert record.exc_info is None
+
+
+def test_strangers_are_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Owners get in all the same, and at once: who is silent longest makes room."""
+    most, began = [], []
+
+    async def behind_them(port: int) -> Wire | None:
+        await asyncio.sleep(0.5)
+        return await connect(port)
+
+    async def crowd(port: int, learner: LearnerPeer, _: list[OwnerPeer]) -> None:
+        every = []
+        for _ in range(60):
+            every.append(await asyncio.open_connection("127.0.0.1", port))
+            await asyncio.sleep(0.001)
+            most.append(len(learner._unknown))
+        while learner._begun is None:
+            await asyncio.sleep(0.001)
+        began.append(asyncio.get_running_loop().time())
+        for _, writer in every:
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+    monkeypatch.setattr("asyncdp_sim.rehearsals.owner.connect", behind_them)
+    order = order_of(scenario(), tmp_path)
+    require_sound(order, timeless(order, crowd))
+    assert max(most) == order.network.n_owners + 16
+    assert began[0] < 1.0
 
 
 def test_a_charge_is_on_disk_before_its_answer_is_there(tmp_path: Path) -> None:
