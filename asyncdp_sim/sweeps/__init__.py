@@ -98,7 +98,7 @@ def sweep(
     said = placeless(scenario)  # reads every data file once, before anything is written
     into = Folder(place if address is None else place.absolute())  # workers start elsewhere
     if address is None:
-        there = into.entries()
+        there = into.entries() if into.begun else {}
         for alike in networks([cell for cell in cells if cell.name not in there]):
             require_room(max(alike, key=attrgetter("size")).scenario)
     with _at_work(workers, address) as (pool, count):
