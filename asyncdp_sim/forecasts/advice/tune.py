@@ -31,8 +31,9 @@ from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Scenario
 
 Array = npt.NDArray[np.float64]
-CHANGES = ((4.0, 10), (2.0, 20), (1.4, 40), (1.2, 100), (1.08, 100))
+CHANGES = (((4.0,), 10), ((2.0,), 20), ((1.4,), 40), ((1.2, 1.08), 100))
 """Factors by which ρ, T and K are changed, the largest first, and simulated runs with each."""
+MOST, LEAST = CHANGES[0][0][0], CHANGES[-1][0][-1]
 PAYS = 0.01
 """A change pays that lowers the mean ψ by more than this share."""
 AT_ONCE = 4
@@ -101,16 +102,18 @@ class Choices:
         least = ceil(length / self.owners) if self.capped else length
         return StepLengthCap(rho, length, min(max(answers, least), length))
 
-    def changed(
-        self, at: StepLengthCap, factor: float
-    ) -> tuple[StepLengthCap, StepLengthCap, StepLengthCap]:
-        """Return a choice with another ρ, with another T (ρ and K in proportion), and another K."""
-        length = min(_times(at.updates, factor), self.longest)
-        ratio = length / at.updates
+    def changed(self, at: StepLengthCap, factor: float) -> tuple[StepLengthCap, ...]:
+        """Return a choice with another ρ, with another T (ρ in proportion), both T and K, and K.
+
+        Of T and K, the one that is not changed stays unless the other needs it to change.
+        """
+        length, answers = _times(at.updates, factor), _times(at.answers, factor)
+        rho = min(length, self.longest) / at.updates * at.rho
         return (
             replace(at, rho=factor * at.rho),
-            self.allowed(ratio * at.rho, length, round(ratio * at.answers)),
-            self.allowed(at.rho, at.updates, _times(at.answers, factor)),
+            self.allowed(rho, length, at.answers),
+            self.allowed(rho, length, answers),
+            self.allowed(at.rho, at.updates, answers),
         )
 
 
@@ -200,7 +203,7 @@ class Design:
             f"runs      {runs} of each choice, with the same networks and noise; ± is the longer "
             "half of a 95 % interval",
             f"search    {self.tried} choices of ρ, T and K compared by {by}; it ends where no "
-            f"change of one by {CHANGES[-1][0]:g} times lowers ψ by {PAYS:.0%}",
+            f"change of one by {LEAST:g} times lowers ψ by {PAYS:.0%}",
             *([limit] if self.at_limit else []),
             *source(
                 self.moments,
@@ -299,12 +302,12 @@ def _least(
     start = choices.allowed(given.rho, given.updates, given.answers)
     runs = runs_of(AT_ONCE * start.updates, CHANGES[0][1])
     best, seen = _first(lambda setting: cost(setting, runs), start)
-    for factor, most in CHANGES:
+    for factors, most in CHANGES:
         runs = runs_of(AT_ONCE * best.updates, most)
         tried, least, pays = {best}, cost(best, runs), True
         while pays:
             pays = False
-            for which, by in product(range(3), (1 / factor, factor)):
+            for by, which in product([*factors, *(1 / each for each in factors)], range(4)):
                 while (other := choices.changed(best, by)[which]) not in tried:
                     tried.add(other)
                     found = cost(other, runs)
@@ -327,7 +330,7 @@ def _first(
     """
     tried = {start: cost(start)}
     while not isfinite(tried[start]):
-        start = replace(start, rho=start.rho / CHANGES[0][0])
+        start = replace(start, rho=start.rho / MOST)
         if start.rho < SMALLEST:
             why = "no step with which learning converges was found"
             raise SpecError([Fault("algorithm.rho", "any of those tried", why)])
@@ -335,7 +338,7 @@ def _first(
     best = bolder = start
     while tried[bolder] <= (1 + PAYS) * tried[best] and bolder.rho < 1 / SMALLEST:
         best = min(best, bolder, key=tried.__getitem__)
-        bolder = replace(bolder, rho=CHANGES[0][0] * bolder.rho)
+        bolder = replace(bolder, rho=MOST * bolder.rho)
         tried[bolder] = cost(bolder)
     return best, set(tried)
 
