@@ -822,8 +822,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/forecasts/advice/tune.py",
-        "self.allowed(at.rho, at.updates, _times(at.answers, factor)),",
-        "at,",
+        "answers = _times(at.updates, factor), _times(at.answers, factor)",
+        "answers = _times(at.updates, factor), at.answers",
         "the cap on answers is left as it was",
         ("tests/unit/forecasts/test_design.py",),
     ),
