@@ -850,8 +850,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/forecasts/exact/one_on_one.py",
-        "if not np.isfinite(reach) or not np.isfinite(last) or last < -ROUNDING:",
-        "if not np.isfinite(reach) or not np.isfinite(last):",
+        "if not (np.isfinite(reach) and -ROUNDING <= self.psi[-1] < np.inf):",
+        "if not (np.isfinite(reach) and np.isfinite(self.psi[-1])):",
         "an exact ψ may be −10¹⁹⁰",
         ("tests/unit/forecasts/test_design.py",),
     ),

@@ -50,8 +50,8 @@ class ExpectedMoments:
 
     def refuted(self, theta_max: float | None) -> str:
         """Return why these moments are not those of learning in Θ; empty where they are."""
-        reach, last = self.reach(), float(self.psi[-1])
-        if not np.isfinite(reach) or not np.isfinite(last) or last < -ROUNDING:
+        reach = self.reach()
+        if not (np.isfinite(reach) and -ROUNDING <= self.psi[-1] < np.inf):
             return "the learning diverges"
         acts = theta_max is not None and reach > theta_max
         return "the projection onto Θ may act" if acts else ""

@@ -51,7 +51,8 @@ def fold(
     ValueError
         If a trace made its updates of another number of answers than the algorithm does.
     """
-    rows = CellRows(len(cells), len(traces), traces[0].n_owners if len(traces) > 0 else 0)
+    n_owners = traces[0].n_owners if len(cells) > 1 else 0  # places are for several cells alone
+    rows = CellRows(len(cells), len(traces), n_owners)
     cell, scopes = together(cells, rows), replicates[: len(traces)]
     steps, every = cell.steps, cell.record_every
     per_update = steps.answers_per_update

@@ -137,7 +137,7 @@ _CROWD = 'clock.population = "superposed"'
 def size_notes(scenario: Any, *, events: bool = False) -> list[str]:
     """Return what a reader must know before a run, without a sweep, that takes long or much."""
     room, needed = machine_memory(), size(scenario, events=events)
-    brief = needed.memory < room / 2 and needed.seconds < LONG
+    brief = needed.memory - START < room / 2 and needed.seconds < LONG
     if brief or not needed.fits(room):
         return []
     takes = f"{duration(needed.seconds)} of one processor, and {number(needed.memory / _GIB)} GiB"
