@@ -93,7 +93,7 @@ class LiveLearning:
         self._asked: dict[int, tuple[Array, int]] = {}
         self._watch = watch
         self._formed: dict[int, Array] = {}
-        self._numbered = reply.allotment is not None  # else the noise of all answers is alike
+        self._count = _count_none if reply.allotment is None else self._count_released
         self._released: dict[int, int] = {}
         self._numbers: dict[int, int] = {}
         self._updates = 0
@@ -133,8 +133,9 @@ class LiveLearning:
 
     def release(self, owner: int, message: int) -> None:
         """Count the answer to this query among those that its owner releases."""
-        if not self._numbered:
-            return
+        self._count(owner, message)
+
+    def _count_released(self, owner: int, message: int) -> None:
         self._numbers[message] = self._released.get(owner, 0)
         self._released[owner] = self._numbers[message] + 1
 
@@ -203,6 +204,10 @@ class LiveLearning:
             final=self._state.central.copy(),
             clipped=self._state.clipped.copy(),
         )
+
+
+def _count_none(owner: int, message: int) -> None:
+    """Count nothing: the noise of all answers of an owner is alike."""
 
 
 def _no_others(turn: Turn) -> None:

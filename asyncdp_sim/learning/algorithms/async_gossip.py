@@ -16,7 +16,6 @@ from asyncdp_sim.learning.algorithms.steps import (
     Steps,
     Turn,
     of_owners,
-    of_rows,
 )
 from asyncdp_sim.spec import Positive, about
 from asyncdp_sim.streams import Scope
@@ -96,7 +95,7 @@ class GossipSteps(Steps):
     @override
     def query(self, state: GossipState, turn: Turn) -> Array:
         points = state.copies[turn.replicates, turn.owners]
-        points += state.central if turn.rows is None else state.central[turn.rows]
+        points += state.central[turn.replicates]
         points *= 0.5
         return points
 
@@ -106,19 +105,17 @@ class GossipSteps(Steps):
 
     @override
     def apply(self, state: GossipState, turn: Turn, points: Array, answers: Array) -> None:
-        rows = turn.replicates
-        answers *= of_owners(self.step, turn)
+        answers *= of_owners(self.step, turn)  # every row has an answer
         moved = np.empty((2, *points.shape))  # the owners' copies, and the central models
         np.multiply(of_owners(self.shrink_copy, turn), points, out=moved[0])
         moved[0] -= answers
-        np.multiply(of_rows(self.shrink_central, rows), points, out=moved[1])
+        np.multiply(self.shrink_central, points, out=moved[1])
         if self.theta_max is not None:
-            bound = of_rows(self.theta_max, rows)
-            size = np.abs(moved)
+            size, bound = np.abs(moved), self.theta_max
             if not (size <= bound).all():
                 state.clipped += (size > bound).any(axis=(0, 2))  # even beside what is no number
                 np.clip(moved, -bound, bound, out=moved)
-        state.copies[rows, turn.owners], state.central = moved
+        state.copies[turn.replicates, turn.owners], state.central = moved
 
 
 class AsyncGossip(AlgorithmKind):

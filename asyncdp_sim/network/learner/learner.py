@@ -93,6 +93,7 @@ class Learner(Exchanges):
         self.sums: Sums | None = None
         if aggregation is not None:
             self.sums = Sums(self, aggregation, self._per_update)
+        self._take = self.apply_now if self.sums is None else self.sums.gather
         self.reached = False
         self.presence_changes = 0
         self.stalled = False
@@ -183,10 +184,7 @@ class Learner(Exchanges):
 
     def apply(self, exchange: Exchange) -> None:
         """Take the answer that has arrived: now, or when the sum that it is in is opened."""
-        if self.sums is None:
-            self.apply_now(exchange)
-        else:
-            self.sums.gather(exchange)
+        self._take(exchange)
 
     def apply_now(self, exchange: Exchange) -> None:
         """Use an answer; the last of B makes one more update."""
