@@ -17,6 +17,12 @@ from asyncdp_sim.spec import Kind, Spec, kind_of
 
 Members = Mapping[str, type[Kind]]
 """The members of a family that are listed in its union, by ``kind``."""
+GONE = {
+    "staircase": "allowed is laplace",
+    "persistent-aloha": "allowed is slotted-aloha with a backoff, or csma with a persistence",
+    "dual-averaging": "allowed is python:dual_averaging.py:DualAveraging, an example in docs/kinds",
+}
+"""Kinds of version 0.1.0 that are no longer there, and what to take instead."""
 _MEMBERS = "asyncdp_members"
 """Where a family's schema keeps them."""
 
@@ -120,6 +126,9 @@ def _named(members: Members, given: Any) -> type[Kind]:
     if kind is None:
         raise PydanticKnownError("union_tag_not_found", {"discriminator": "'kind'"})
     if not isinstance(kind, str) or kind not in members:
+        if kind in GONE:
+            with _in_words("kind"):
+                raise SpecError([Fault("", repr(kind), f"this kind is gone: {GONE[kind]}")])
         allowed = ", ".join(repr(each) for each in members)
         said = {"discriminator": "'kind'", "tag": str(kind), "expected_tags": allowed}
         raise PydanticKnownError("union_tag_invalid", said)

@@ -3,7 +3,6 @@
 from asyncdp_sim.evidence.oracle import Oracle, verified
 from asyncdp_sim.network.channels import Aloha, Csma, SlottedAloha, Tdma
 from asyncdp_sim.network.channels.dcf import Dcf
-from asyncdp_sim.network.channels.slotted_access.persistent_aloha import PersistentAloha
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.protocols import Push
 
@@ -27,14 +26,6 @@ OF_CHANNELS = (
             "slotted", "what_a_slot_holds", "the_last_sender_cannot_send_in_the_next_slot"
         ),
         (SlottedAloha, Push, PoissonClock),
-    ),
-    Oracle(
-        "answers per slot, and how many owners wait",
-        "the chain of waiting owners, one linear solve",
-        "asyncdp_sim.network.channels.slotted_access.persistent_aloha",
-        "push, 2 to 7 owners",
-        verified("persistent_aloha", "the_channel_at_work_is_the_chain"),
-        (PersistentAloha, Push, PoissonClock, SaturatedClock),
     ),
     Oracle(
         "answers begun and answers that survive",

@@ -8,7 +8,6 @@ from asyncdp_sim.privacy.mechanisms.discrete_laplace import DiscreteLaplaceMecha
 from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism
 from asyncdp_sim.privacy.mechanisms.laplace import LaplaceMechanism
 from asyncdp_sim.privacy.mechanisms.none import NoMechanism
-from asyncdp_sim.privacy.mechanisms.staircase import StaircaseMechanism
 from asyncdp_sim.privacy.sensitivity import Clip, Declared, Domain
 
 ONE_SIDED = (
@@ -29,26 +28,6 @@ OF_NOISE = (
             "noise_is_rarely_longer_than_its_quantile",
         ),
         (LaplaceMechanism, GaussianMechanism, DiscreteLaplaceMechanism),
-    ),
-    Oracle(
-        "staircase noise of vectors",
-        "shells of ‖w‖₁ one by one; a likelihood ratio of at most e^ε",
-        "Geng and Viswanath (2014)",
-        "vectors, one L1 sensitivity for all coordinates",
-        verified(
-            "staircase", "noise_has_its_law", "density_integrates_to_its_moments",
-            "finite_sums_equal_the_series", "best_gamma_is_the_published_one",
-            "no_answer_tells_neighbours_apart_by_more_than_epsilon",
-            "distribution_function_is_the_integral_of_the_density",
-            "quantiles_are_where_the_distribution_function_says",
-            "small_charges_give_laplace_noise_and_one_dimension_the_known_law",
-            "no_gamma_is_better_than_the_best", "the_gain_over_laplace_is_that_of_its_page",
-            "best_gamma_of_flat_laws_is_a_half",
-            "independent_coordinates_cost_epsilon_each", "each_owner_has_its_own_noise",
-            "blocks_do_not_change_what_is_drawn",
-            "what_was_drawn_is_found_again_and_exact_answers_are_certain",
-        ),
-        (StaircaseMechanism,),
     ),
     Oracle(
         "answers without a mechanism",
@@ -200,7 +179,7 @@ OF_COSTS = (
             "of_gaussian_gradients_at_one_point_the_sum_tells_all",
             "what_is_not_known_or_makes_no_sense_is_refused",
         ),
-        (LaplaceMechanism, GaussianMechanism, StaircaseMechanism),
+        (LaplaceMechanism, GaussianMechanism),
     ),
     Oracle(
         "E ψ where answers are over samples of records",

@@ -38,7 +38,6 @@ _PAGES = {
     "privacy.budget.scheduled": "docs/privacy/spending.md",
     "privacy.sensitivity": "docs/privacy/sensitivity.md",
     "privacy.mechanism.gaussian": "docs/privacy/gaussian.md",
-    "privacy.mechanism.staircase": "docs/privacy/staircase.md",
     "privacy.mechanism.discrete-laplace": "docs/privacy/discrete-laplace.md",
     "energy": "docs/parts/energy.md",
     "sweep": "docs/sweeps.md",

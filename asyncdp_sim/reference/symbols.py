@@ -38,7 +38,7 @@ SYMBOLS: Mapping[str, tuple[str, ...]] = {
     "s": ("updates.staleness", "channel.persistence"),
     "K": ("channel.channels",),
     "K_i": ("privacy.budget.answers",),
-    "γ": ("privacy.grid", "privacy.mechanism.gamma", "algorithm.gram_share"),
+    "γ": ("privacy.grid", "algorithm.gram_share"),
     "c": ("algorithm.caution",),
     "H": ("model.hidden",),
     "g": ("privacy.budget.growth",),

@@ -15,6 +15,7 @@ from tests.cli.command import Command
 
 OLD = sorted((Path(__file__).parent / "old_results").iterdir())
 LOOPS = [old for old in OLD if old.name in ("compiled", "merged")]
+GONE = [old for old in OLD if old.name in ("staircase", "persistent-aloha")]
 EACH = pytest.mark.parametrize("old", OLD, ids=lambda old: old.name)
 
 
@@ -70,3 +71,13 @@ def test_its_numbers_are_made_again_whatever_loop_made_it(command: Command, resu
         and each.distance > 1e-9 * each.largest
     ]
     assert wrong == []
+
+
+@pytest.mark.parametrize("old", GONE, ids=lambda old: old.name)
+def test_a_kind_that_is_gone_is_refused_by_one_line(command: Command, result: Path) -> None:
+    """In a scenario and where a result is made again; the line names the kind and another."""
+    for words in (("replay", result), ("check", result / "scenario.toml")):
+        said = command(*words)
+        assert said.code == 2
+        [line] = said.err.splitlines()
+        assert f"given {result.name!r}; this kind is gone: allowed is " in line

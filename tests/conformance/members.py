@@ -140,7 +140,6 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     ("date", "format"): [None],
     ("table", "unit"): [None],
     ("gaussian", "labels"): [True],
-    ("staircase", "gamma"): [None],
     ("node", "colluding"): [None],
     **{("dirichlet", name): [None] for name in ("groups", "rows")},
     **{("empirical", name): [None] for name in ("path", "column", "unit")},
@@ -513,7 +512,6 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
         {"regularisation": 1.0, "hidden": 2, "loss": "hinge"},
         {"regularisation": 1.0, "hidden": 2, "delta": 1.0},
     ],
-    "staircase": [{"gamma": 1.1}, {"gamma": float("inf")}, {"size": 3}],
     "per-owner-cap": [{"answers": 0}, {"answers": 1.5}, {"answers": []}, {"answers": [1, 0]}],
     "scheduled": [
         {},

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.privacy.mechanisms import AnswerNoise, StaircaseNoise
+from asyncdp_sim.privacy.mechanisms import AnswerNoise
 from asyncdp_sim.privacy.mechanisms.noise import Array, Indices, alike
 
 
@@ -81,26 +81,6 @@ class OneDraw(Planted):
         rows = np.ones((len(owners), self.width(answers.shape[1])))
         noise = answers - self.exact(owners, np.broadcast_to(gradients, answers.shape), rows)
         return np.where(alike(noise, noise[:, :1], answers), 0.0, -np.inf)
-
-
-class Independent(StaircaseNoise):
-    """Staircase noise of its own on each coordinate, as if that were the only one."""
-
-    @property
-    def alone(self) -> StaircaseNoise:
-        return StaircaseNoise(self.scale, self.epsilon, self.gamma, 1)
-
-    def width(self, size: int) -> int:
-        return 5 * size
-
-    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
-        count, size = gradients.shape
-        each, single = np.repeat(owners, size), rows.reshape(count * size, 5)
-        return self.alone.hide(each, gradients.reshape(-1, 1), single).reshape(count, size)
-
-    def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
-        columns = zip(gradients.T[..., None], answers.T[..., None], strict=True)
-        return sum(self.alone.log_likelihood(owners, one, two) for one, two in columns)
 
 
 def smaller(noise: Any) -> AnswerNoise:

@@ -22,15 +22,14 @@ from asyncdp_sim.privacy.mechanisms import (
     Mechanism,
     MechanismKind,
     NoNoise,
-    StaircaseNoise,
 )
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import set_path
-from asyncdp_sim.spec import member, parse
+from asyncdp_sim.spec import parse
 from tests.conformance.members import examples, said
-from tests.conformance.planted import FAULTS, Independent
+from tests.conformance.planted import FAULTS
 from tests.conformance.spherical import SphericalMechanism
 from tests.verification.zscores import require, score, seen
 
@@ -112,18 +111,6 @@ def test_a_fault_in_a_mechanism_is_refuted(mechanism: MechanismKind, fault: str)
     assert found.exceeded, found.words()
 
 
-@pytest.mark.parametrize("epsilon", CHARGES)
-def test_a_staircase_on_each_coordinate_is_refuted_by_shifts_of_all(epsilon: float) -> None:
-    for each in examples(member(Mechanism, "staircase")):
-        given = scenario(each, epsilon)
-        problem, right = ready(given), ready(given).noise
-        assert isinstance(right, StaircaseNoise)
-        wrong = Independent(right.scale, right.epsilon, right.gamma, right.size)
-        found = attacked(given, hidden_by(problem, wrong))
-        assert found.exceeded
-        assert found.finding.event.score == "likelihood, all coordinates"
-
-
 def squares(noise: Any, of: Any) -> list[Any]:
     """Squares of what noise adds, and their products over coordinates, against what is stated."""
     owners = np.zeros(RUNS, dtype=np.int64)
@@ -164,7 +151,7 @@ def test_block_sizes_never_change_values(mechanism: MechanismKind) -> None:
     assert not np.array_equal(in_blocks(Apart(), 7), in_blocks(Apart(), 3, 1, 3))
 
 
-@pytest.mark.parametrize("mechanism", NOISY, ids=said)
+@pytest.mark.parametrize("mechanism", [*NOISY, SPHERICAL], ids=said)
 def test_coordinates_are_independent_or_said_to_be_drawn_together(mechanism: MechanismKind) -> None:
     """Squares of coordinates that are independent have no correlation."""
     noise = ready(scenario(mechanism, 6.0)).noise
@@ -215,7 +202,7 @@ def test_the_budget_at_which_noise_is_smaller_is_the_one_that_makes_it_so(
 ) -> None:
     noise = ready(scenario(mechanism, 6.0)).noise
     for factor in (0.5, 1.0, 1.7):
-        needed = noise.needed(ready(scenario(mechanism, 6.0)).accountant, np.full(2, factor))
+        needed = ready(scenario(mechanism, 6.0)).accountant.quieter(np.full(2, factor))
         best = type(mechanism)()  # fields as they suit the other budget
         other = ready(scenario(best, float(needed[0]))).noise
         assert other.variance == pytest.approx(noise.variance / factor**2, rel=2e-2)
@@ -284,7 +271,7 @@ def test_without_a_textbook_a_mechanism_is_held_to_what_it_says() -> None:
         assert attacked(given, ready(given)).exceeded is refuted
 
 
-@pytest.mark.parametrize("name", ["staircase", {"kind": "staircase", "gamma": 0.4}, OUTSIDE])
+@pytest.mark.parametrize("name", ["discrete-laplace", {"kind": "discrete-laplace"}, OUTSIDE])
 def test_labels_name_the_noise(name: Any) -> None:
     manifest = {
         "scenario": {"privacy": {"mechanism": name, "epsilon": 1.0}, "owners": {"count": 2}},
@@ -297,7 +284,7 @@ def test_labels_name_the_noise(name: Any) -> None:
     if not known:
         manifest["summary"]["private"] = None
         manifest["warnings"] = ["not shown: the claim rests on code from outside"]
-    called = "staircase" if known else "python:own.py:Own"
+    called = "discrete Laplace" if known else "python:own.py:Own"
     claim = f"ε = 1 per owner over the run, pure with {called} noise"
     found = label([manifest])
     assert found.private is (True if known else None)
@@ -326,14 +313,12 @@ def test_a_kind_alone_and_a_table_without_more_are_the_same() -> None:
 
 def test_a_field_can_be_set_beneath_a_kind_that_stands_alone() -> None:
     """And a new kind drops what it lacks."""
-    raw = {"privacy": {"mechanism": "staircase"}}
-    assert set_path(Scenario, raw, "privacy.mechanism.gamma", 0.4) == []
-    assert raw["privacy"]["mechanism"] == {"kind": "staircase", "gamma": 0.4}
-    dropped = set_path(Scenario, raw, "privacy.mechanism.kind", "laplace")
-    assert raw["privacy"]["mechanism"] == {"kind": "laplace"}
-    assert dropped == [
-        "privacy.mechanism.kind = laplace: dropped privacy.mechanism.gamma, which it lacks"
-    ]
+    raw = {"data": {"kind": "table", "split": "dirichlet"}}
+    assert set_path(Scenario, raw, "data.split.dirichlet", 0.4) == []
+    assert raw["data"]["split"] == {"kind": "dirichlet", "dirichlet": 0.4}
+    dropped = set_path(Scenario, raw, "data.split.kind", "shuffled")
+    assert raw["data"]["split"] == {"kind": "shuffled"}
+    assert dropped == ["data.split.kind = shuffled: dropped data.split.dirichlet, which it lacks"]
     with pytest.raises(SpecError, match="is not a table"):
         set_path(Scenario, {"privacy": {"mechanism": "no-such"}}, "privacy.mechanism.gamma", 0.4)
 

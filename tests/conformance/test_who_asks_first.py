@@ -1,5 +1,7 @@
 """Channels asked by owners in another order: the same comes of each, as far as it can."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -7,14 +9,10 @@ import numpy as np
 import pytest
 from typing_extensions import override
 
-from asyncdp_sim.kernel import Kernel
-from asyncdp_sim.network.channels import Channel
-from asyncdp_sim.network.channels.air import Air, Port
-from asyncdp_sim.network.channels.slotted_access.persistent_aloha import (
-    PersistentAloha,
-    PersistentMedium,
-    PersistentPort,
-)
+from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
+from asyncdp_sim.network.channels import Channel, SlottedAloha
+from asyncdp_sim.network.channels.air import Air, Fate, Port
+from asyncdp_sim.network.channels.slotted_access.slots import SlottedMedium
 from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.units import to_ticks
 from tests.conformance.members import said
@@ -64,30 +62,46 @@ def test_who_asks_first_within_a_slot_makes_no_difference(channel: Channel) -> N
     assert not depends_on_who_asks_first(channel)
 
 
-class OneCoin(PersistentMedium):
-    """Slots in which whoever comes first has the next draw, out of one stream for all."""
+class OneCoin(SlottedMedium):
+    """Slots in which each owner tosses the one coin of the channel as it asks, and may wait one."""
 
-    def __init__(self, *made_of: Any) -> None:
-        super().__init__(*made_of)
-        self._draws = uniforms(partial(self._streams.generator, "persistence"))
+    def __init__(self, air: Air, slot: int, draws: Iterator[float]) -> None:
+        super().__init__(air, slot)
+        self._draws = draws
 
     @override
     def port(self, owner: int) -> Port:
-        return PersistentPort(self._air, self._slot, self._persistence, self._draws)
+        return Tossing(super().port(owner), self._air.kernel, self._slot, self._draws)
 
 
-class FirstComes(PersistentAloha):
+@dataclass
+class Tossing:
+    """A slotted port whose owner waits a slot where the next draw says so."""
+
+    right: Port
+    kernel: Kernel
+    slot: int
+    draws: Iterator[float]
+
+    def transmit(self, *how: Any) -> Waiting[Fate]:
+        while next(self.draws) >= 0.5:
+            yield self.kernel.tick + self.slot, TRANSMISSION_BEGINS
+        return (yield from self.right.transmit(*how))
+
+
+class FirstComes(SlottedAloha):
     """A slotted channel whose draws depend on who asks first."""
 
     kind: Literal["first-comes"] = "first-comes"
 
     @override
     def open(self, kernel: Kernel, streams: Any, n_owners: int) -> OneCoin:
-        return OneCoin(Air(kernel), to_ticks(self.slot), self.persistence, streams)
+        draws = uniforms(partial(streams.generator, "coin"))
+        return OneCoin(Air(kernel), to_ticks(self.slot), draws)
 
 
 def test_draws_that_depend_on_who_asks_first_are_caught() -> None:
     """With ties and without: no order of events at one tick need ever change."""
-    wrong = FirstComes(airtime=0.1, slot=0.1, persistence=0.5)
+    wrong = FirstComes(airtime=0.1, slot=0.1)
     assert depends_on_ties(wrong)
     assert depends_on_who_asks_first(wrong)

@@ -1,37 +1,10 @@
 """Answers that share a channel: overlaps, slots, and listening before sending."""
 
 from asyncdp_sim.network.channels import Aloha, Csma, Parallel, SlottedAloha, Tdma
-from asyncdp_sim.network.channels.air import Air
 from asyncdp_sim.network.channels.dcf import Dcf, DcfMedium, DcfPort
-from asyncdp_sim.network.channels.slotted_access.persistent_aloha import (
-    PersistentAloha,
-    PersistentMedium,
-    PersistentPort,
-)
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Push, Request
-from asyncdp_sim.units import to_ticks
 from tests.ordering.scene import Case, dark, losing, net
-
-
-class Granting(PersistentAloha):
-    """Grants each owner, of the slots it draws for, those marked with an x: nothing is drawn."""
-
-    persistence: float = 0.5
-    grants: tuple[str, ...]
-
-    def open(self, kernel, streams, n_owners):  # noqa: ARG002
-        return GrantingMedium(Air(kernel), to_ticks(self.slot), self.grants)
-
-
-class GrantingMedium(PersistentMedium):
-    def __init__(self, air, slot, grants):
-        super().__init__(air, slot, 0.5, None)
-        self._grants = grants
-
-    def port(self, owner):
-        draws = (0.0 if mark == "x" else 1.0 for mark in self._grants[owner - 1])
-        return PersistentPort(self._air, self._slot, self._persistence, draws)
 
 
 class Counting(Dcf):
@@ -290,55 +263,6 @@ SLOTS = [
         end=2.5,
         updates=((2.5, 1),),
         mishaps=(("answer_lost noise", 2, 1), ("answer_resent", 2, 1)),
-    ),
-    Case(
-        "persistent_draws_in_each_slot",
-        "Ready at 1.1 and at 1.2. Of the slot that begins at 1.5 both draw: owner 2 sends, owner "
-        "1 waits. It draws again\nas the next one begins, at 2, and sends.",
-        net(
-            [[1.1], [1.2]],
-            push="drop",
-            channel=Granting(airtime=0.5, slot=0.5, grants=("-x", "x")),
-        ),
-        end=2.5,
-        updates=((2, 2), (2.5, 1)),
-        released=((1.5, 2), (2, 1)),
-        stale=(0, 1),
-    ),
-    Case(
-        "persistent_draws_again_after_a_collision",
-        "Both draw the slot [1.5, 2) and collide in it. Sent again means drawn for again, at once: "
-        "owner 1 has the slot\nthat begins at 2, owner 2 the one after it. One charge each.",
-        net(
-            [[1.1], [1.2]],
-            push="drop",
-            channel=Granting(airtime=0.5, slot=0.5, grants=("xx", "x-x"), retransmissions=1),
-        ),
-        end=3,
-        updates=((2.5, 1), (3, 2)),
-        mishaps=(
-            ("answer_collided", 2, 1),
-            ("answer_resent", 2, 1),
-            ("answer_collided", 2, 2),
-            ("answer_resent", 2.5, 2),
-        ),
-        released=((1.5, 1), (1.5, 2)),
-        stale=(0, 1),
-        on_air=2,
-    ),
-    Case(
-        "persistent_for_certain_is_slotted",
-        "With s = 1 nothing is drawn. Owner 1, ready as slot 3 begins (1.5), goes in it; owner 2, "
-        "a tick later, in the next.",
-        net(
-            [[1.5], [1.500000001]],
-            push="drop",
-            channel=PersistentAloha(airtime=0.5, slot=0.5, persistence=1.0),
-        ),
-        end=2.5,
-        updates=((2, 1), (2.5, 2)),
-        released=((1.5, 1), (2, 2)),
-        stale=(0, 1),
     ),
     Case(
         "dcf_counts_one_a_slot_whoever_sends_in_it",

@@ -49,7 +49,6 @@ RENUMBERED = {
     "parallel_by_owner",
     "slotted_two_in_one_slot",
     "slotted_tick_as_the_slot_begins",
-    "persistent_draws_again_after_a_collision",
     "dcf_doubles_the_window_after_a_collision",
     "tdma_waits_for_its_own_slot",
     "tdma_guard",

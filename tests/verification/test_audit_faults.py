@@ -32,13 +32,11 @@ from asyncdp_sim.privacy.budget import Allotment, allotment
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import gaussian as gaussian_mechanism
 from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism
-from asyncdp_sim.privacy.mechanisms.staircase import StaircaseMechanism
 from asyncdp_sim.privacy.observers import NodeObserver, aggregate, model
 from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.scenario import load
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.cli.command import Command
-from tests.conformance.planted import Independent
 from tests.verification.optimism import forgotten, rounded_down
 
 pytestmark = pytest.mark.long
@@ -297,17 +295,6 @@ def noise_of_absent_owners(patch: Patch) -> None:
     patch.setattr(model, "in_rounds", in_rounds)
 
 
-def coordinates_apart(patch: Patch) -> None:
-    """Staircase noise is drawn for each coordinate as if that were the only one."""
-    right = StaircaseMechanism.noise
-
-    def noise(self: StaircaseMechanism, *given: Any) -> Independent:
-        found: Any = right(self, *given)
-        return Independent(found.scale, found.epsilon, found.gamma, found.size)
-
-    patch.setattr(StaircaseMechanism, "noise", noise)
-
-
 def parts_of_too_much(patch: Patch) -> None:
     """Parts of a budget add up to 1.25."""
     right = allotment._parts
@@ -445,14 +432,6 @@ FAULTS = {
         settings=('availability={kind="bernoulli",probability=0.5}', "privacy.observer.sees=all"),
         scene=MODELS,
     ),
-    "staircase noise of independent coordinates": Planted(
-        coordinates_apart,
-        (ONE,),
-        MANY,
-        one=1.0,
-        whole=2.0,
-        settings=("privacy.mechanism=staircase",),
-    ),
     "parts of a budget that add up to more": Planted(
         parts_of_too_much, (ONE,), MANY, 1.25 * 0.8, 1.25, settings=UNEVEN
     ),
@@ -475,7 +454,6 @@ ASKED_FOR = (
     "losses rounded down",
     "colluders forgotten",
     "noise counted of owners that are absent",
-    "staircase noise of independent coordinates",
 )
 """Faults of observers, samples and accountants."""
 

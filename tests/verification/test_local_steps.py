@@ -282,7 +282,6 @@ ACCOUNTED = {
     "laplace over samples, pld": (*PLD, "privacy.sampling=0.4"),
     "gaussian": GAUSSIAN,
     "gaussian over samples": (*GAUSSIAN, *PLD, "privacy.sampling=0.4"),
-    "staircase": ("privacy.mechanism=staircase",),
     "discrete": ("privacy.mechanism=discrete-laplace",),
     "shared by both": ("privacy.overlap=2",),
     "an own learner": ("privacy.learner={owner=1}",),

@@ -199,7 +199,7 @@ def test_less_noise_is_caught_in_one_run_within_a_minute(
 
 
 MANY, FEW, FAMILY = 200, 10, 1e-3
-MECHANISMS = ("laplace", "gaussian", "discrete-laplace", "staircase")
+MECHANISMS = ("laplace", "gaussian", "discrete-laplace")
 
 
 def drawn(number: int) -> Scenario:

@@ -213,7 +213,7 @@ def test_without_sampling_all_records_are_in_every_answer() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (("privacy.mechanism=staircase",), "laplace, or gaussian with an accountant"),
+        (("privacy.mechanism=discrete-laplace",), "laplace, or gaussian with an accountant"),
         (("privacy.mechanism=gaussian", "privacy.delta=1e-5"), "has no exact curve"),
         (('privacy.sensitivity.kind="declared"',), "a declared bound is not watched"),
         (("privacy.noise=scalar-as-published",), "one draw on all coordinates has no ε"),

@@ -99,7 +99,7 @@ def prospects(
     answers : array (N,)
         Expected answers of each owner.
     """
-    accountant, noise, found = population.problem.accountant, population.problem.noise, []
+    accountant, found = population.problem.accountant, []
     hidden = population.problem.xi is not None
     spent = accountant.spent(np.rint(answers).astype(np.int64))
     records = population.problem.task.objective.records
@@ -107,7 +107,7 @@ def prospects(
     names = who.names or (None,) * len(records)
     with np.errstate(divide="ignore", invalid="ignore"):
         louder = np.sqrt(cost / np.maximum(alone - noise_free, 0.0))
-        needed = noise.needed(accountant, louder)
+        needed = accountant.quieter(louder)
     needed = np.where(np.isfinite(accountant.epsilon), needed, np.inf)
     for i, value in enumerate(alone.tolist()):
         budget = float(accountant.epsilon[i]) if hidden else None

@@ -14,14 +14,9 @@ from asyncdp_sim.privacy.mechanisms.kind import Allowance, Influence, MechanismK
 from asyncdp_sim.privacy.mechanisms.laplace import LaplaceMechanism, LaplaceNoise
 from asyncdp_sim.privacy.mechanisms.noise import AnswerNoise, Shape, laplace_scale
 from asyncdp_sim.privacy.mechanisms.none import NoMechanism, NoNoise
-from asyncdp_sim.privacy.mechanisms.staircase import StaircaseMechanism, StaircaseNoise
 
 Mechanism = Annotated[
-    LaplaceMechanism
-    | GaussianMechanism
-    | DiscreteLaplaceMechanism
-    | StaircaseMechanism
-    | NoMechanism,
+    LaplaceMechanism | GaussianMechanism | DiscreteLaplaceMechanism | NoMechanism,
     FAMILY_BY_NAME,
 ]
 """Every mechanism, named by its kind alone or by a table; a new one joins by its line here."""
@@ -40,7 +35,6 @@ __all__ = [
     "NoMechanism",
     "NoNoise",
     "Shape",
-    "StaircaseNoise",
     "grid_steps",
     "laplace_scale",
 ]

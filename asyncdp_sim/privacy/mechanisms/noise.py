@@ -10,8 +10,6 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.privacy.accountants.own import Accountant
-
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Shape = Literal["vector", "scalar-as-published"]
@@ -75,10 +73,6 @@ class AnswerNoise(ABC):
     @abstractmethod
     def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
         """Return ln p(answer | gradient), shape (r,); −∞ where it cannot have come about."""
-
-    def needed(self, accountant: Accountant, factor: Array) -> Array:
-        """Return the ε of all answers at which the variance is 1/``factor``² as large, (N,)."""
-        return accountant.quieter(factor)
 
 
 def alike(left: Array, right: Array | float, size_of: Array) -> npt.NDArray[np.bool_]:

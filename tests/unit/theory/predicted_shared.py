@@ -8,7 +8,6 @@ from asyncdp_sim.network import Latency
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Aloha, Csma, Parallel, Tdma
 from asyncdp_sim.network.channels.dcf import Dcf
-from asyncdp_sim.network.channels.slotted_access.persistent_aloha import PersistentAloha
 from asyncdp_sim.network.clocks import SaturatedClock
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Broadcast
@@ -43,19 +42,7 @@ def slotted(n_owners, rate, slot, airtime):
 SENT, SPARED = slotted(4, 1.0, 0.25, 0.1)
 
 
-def two_that_persist(tick, share):
-    """Return answers per slot of two owners: chain of how many wait, who tick and send so."""
-    both = 2 * share * (1 - share)
-    none = share * (1 - tick) / (tick * (2 - tick))
-    two = (none * tick**2 + (1 - share) * tick) / both
-    return (share + two * both) / (none + 1 + two)
-
-
-TICKS = 1 - exp(-0.25)
-WAITING = PersistentAloha(airtime=0.25, slot=0.25, persistence=0.3)
-RESENT = WAITING.model_copy(update={"retransmissions": 200})
 COUNTING = Dcf(airtime=0.5, slot=0.1, window=4, doublings=1)
-ONE_SENDS = 1 / (1 / TICKS + 1 / 0.3)
 
 PREDICTED = {
     # a shared channel, ORACLES 6 to 11
@@ -149,24 +136,6 @@ PREDICTED = {
         {"protocol": PUSH, "clock": SaturatedClock(), "channel": TURNS, "compute": SLOW},
         "throughput", "jobs do not surely end within a frame",
     ),
-    # slots that are drawn for
-    "persistent": (
-        {"protocol": PUSH, "channel": WAITING},
-        "throughput", 4 * ONE_SENDS * (1 - ONE_SENDS) ** 3 / 0.25,
-    ),
-    "persistent, resent": (
-        {"protocol": PUSH, "channel": RESENT, "n_owners": 2},
-        "throughput", two_that_persist(TICKS, 0.3) / 0.25,
-    ),
-    "persistent, none given up": ({"protocol": PUSH, "channel": RESENT}, "collision_rate", 0.0),
-    "persistent, some given up": (
-        {"protocol": PUSH, "channel": WAITING.model_copy(update={"retransmissions": 3})},
-        "throughput", "answers may be given up after 4 attempts",
-    ),
-    "persistent, anew": (
-        {"protocol": PUSH, "channel": RESENT.model_copy(update={"resend": "fresh"})},
-        "throughput", "answers that are sent again are computed anew",
-    ),
     "DCF": (
         {"protocol": PUSH, "channel": COUNTING, "clock": SaturatedClock(), "n_owners": 2},
         "throughput", exact(2, 4, 1).access(0.1, 0.5).success_rate,
@@ -193,35 +162,6 @@ PREDICTED = {
         {"protocol": PUSH, "clock": SaturatedClock(), "n_owners": 2,
          "channel": COUNTING.model_copy(update={"retransmissions": 2, "resend": "fresh"})},
         "throughput", "answers that are sent again are computed anew",
-    ),
-    "persistent, two levels": (
-        {"protocol": PUSH, "n_owners": 100,
-         "channel": PersistentAloha(airtime=0.0025, slot=0.0025, persistence=0.08,
-                                    retransmissions=10**5)},
-        "throughput", "few owners wait or nearly all",
-    ),
-    "persistent, many": (
-        {"protocol": PUSH, "channel": WAITING, "n_owners": 301}, "throughput", "301 owners",
-    ),
-    "persistent endless": (
-        {"protocol": OVERLAP, "clock": UNEQUAL, "channel": WAITING, "compute": SLOW},
-        "throughput", 8 * exp(-2.0),
-    ),
-    "persistent, resent without end": (
-        {"protocol": OVERLAP, "channel": RESENT}, "throughput", "answers are sent again",
-    ),
-    "persistent, never idle": (
-        {"protocol": PUSH, "clock": SaturatedClock(), "channel": RESENT},
-        "throughput", 4 * 0.3 * 0.7**3 / 0.25,
-    ),
-    "persistent, stale": (
-        {"protocol": PUSH, "clock": SaturatedClock(), "channel": RESENT}, "mean_staleness", 3.0,
-    ),
-    "persistent, lost and stale": (
-        {"protocol": PUSH, "channel": WAITING}, "mean_staleness", "owners share a channel (persis",
-    ),
-    "persistent, computing": (
-        {"protocol": PUSH, "channel": RESENT, **SERVED}, "mean_staleness", "queries or computing",
     ),
     "side by side": (
         {"protocol": OVERLAP, "channel": Parallel(channels=4, each=ALOHA)},
