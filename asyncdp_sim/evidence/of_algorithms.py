@@ -14,7 +14,6 @@ from asyncdp_sim.learning.algorithms import (
     ParameterServer,
     Polar,
 )
-from asyncdp_sim.learning.algorithms.dual_averaging import DualAveraging
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.network.availability import Bernoulli, Diurnal, Outages
 from asyncdp_sim.network.protocols import Dispatch, Gossip, Request, Rounds
@@ -30,7 +29,7 @@ REPLAYED = "live = replay"
 LEARNED_TWICE = "bit for bit what replay makes of the trace"
 
 REFERRED = (
-    AsyncGossip, Averaging, Collab1, Collab2, DualAveraging, FedAsync, FedBuff, GossipGraph,
+    AsyncGossip, Averaging, Collab1, Collab2, FedAsync, FedBuff, GossipGraph,
     NoisyStatistics, ParameterServer, Polar,
 )  # fmt: skip
 """Algorithms with a reference: a new one is not exact before somebody has written its formula."""
@@ -119,20 +118,6 @@ OF_ALGORITHMS = (
             "steps_over_the_shares_alone_do_not_lead_to_the_optimum",
         ),
         (FedBuff, FedAsync),
-    ),
-    Oracle(
-        "path, mean and variance of the model",
-        "a product and a sum over k, in the eigenvectors of H",
-        "tests/verification/test_dual_averaging.py",
-        "quadratic loss; stale answers are of the models that were read",
-        verified(
-            "dual_averaging", "mean_and_variance_are_exact",
-            "one_owner_without_noise_goes_the_exact_way",
-            "the_recursion_is_a_product_where_the_proximal_term_is_constant",
-            "stale_answers_are_of_the_models_that_were_read",
-            "the_order_of_answers_that_were_read_together_does_not_matter",
-        ),
-        (DualAveraging,),
     ),
     Oracle(
         "means of all models on a graph, and where they come to",

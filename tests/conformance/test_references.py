@@ -14,7 +14,7 @@ from asyncdp_sim.errors import SpecError
 from asyncdp_sim.evidence import ORACLES, Basis, of_algorithms
 from asyncdp_sim.evidence.of_algorithms import REFERRED
 from asyncdp_sim.families import FAMILY
-from asyncdp_sim.learning.algorithms import Algorithm, DualAveraging
+from asyncdp_sim.learning.algorithms import Algorithm, FedAsync
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import Reply
@@ -152,15 +152,6 @@ def fedbuff(spec: Any, trace: Trace, theta: Model) -> Model:
     return path[-1]
 
 
-def dual_averaging(spec: Any, trace: Trace, theta: Model) -> Model:
-    path, start, total = [theta], theta, np.zeros(P)
-    for k, (_, _, owner, _, late, *_) in enumerate(trace.updates.tolist(), 1):
-        total = total + N * SHARE[owner - 1] * slope(owner - 1, path[-1 - late])
-        held = k**spec.exponent / spec.step
-        path.append(boxed((held * start - total) / (SIGMA * k + held)))
-    return path[-1]
-
-
 def noisy_statistics(spec: Any, trace: Trace, theta: Model) -> Model:  # noqa: ARG001
     answered = trace.updates["owner"] - 1
     share = SHARE[answered] / SHARE[answered].sum()
@@ -196,7 +187,6 @@ REFERENCES: dict[str, Callable[[Any, Trace, Model], Model]] = {
     "fedasync": fedasync,
     "fedbuff": fedbuff,
     "noisy-statistics": noisy_statistics,
-    "dual-averaging": dual_averaging,
     "averaging": averaging,
 }
 ELSEWHERE = {
@@ -206,7 +196,7 @@ ELSEWHERE = {
 """Algorithms whose reference needs more than the trace, and where it is."""
 
 
-class New(DualAveraging):
+class New(FedAsync):
     """An algorithm of which nobody has written a reference."""
 
     kind: Literal["new"] = "new"
@@ -231,7 +221,7 @@ def test_what_a_run_rests_on_names_a_reference_only_where_there_is_one() -> None
     """Not of a new algorithm, which joins the union before anybody has written its formula."""
     referred = REFERENCES.keys() | ELSEWHERE.keys()
     assert claimed(referred) == set()
-    assert claimed(referred - {"dual-averaging"}) == {"dual-averaging"}
+    assert claimed(referred - {"fedasync"}) == {"fedasync"}
 
 
 def test_an_algorithm_that_is_new_in_the_union_is_not_exact() -> None:
@@ -242,7 +232,7 @@ def test_an_algorithm_that_is_new_in_the_union_is_not_exact() -> None:
         made = run_path(of_algorithms.__file__)["OF_ALGORITHMS"]
     bases = {each.basis for each in made if New in each.kinds}
     assert bases == {Basis.replay}
-    assert {each.basis for each in made if DualAveraging in each.kinds} > bases
+    assert {each.basis for each in made if FedAsync in each.kinds} > bases
 
 
 @pytest.mark.parametrize("algorithm", WHOLE, ids=said)

@@ -370,7 +370,7 @@ def _steps(kind: str, updates: int, sigma: float, pace: float, one: Callable[...
     if kind == "polar":
         weights = {"weight_total": 2.0, "weight_bound": 6.0, "additive_bound": 0.1}
         return {"step": pace, "exponent": 0.75} | weights
-    if kind in ("collab-2", "parameter-server", "dual-averaging"):
+    if kind in ("collab-2", "parameter-server"):
         return {"step": pace}
     example: Fields = member(Algorithm, kind).examples()[0].model_dump(exclude_none=True)
     return example

@@ -82,10 +82,6 @@ WAYS: dict[str, Parts] = {
         "latency": LATE, "protocol": {"kind": "push"},
         "algorithm": {"kind": "fedasync", "mixing": 0.4, **ONE_MODEL},
     },
-    "dual averaging": {
-        "latency": LATE, "protocol": {"kind": "push"},
-        "algorithm": {"kind": "dual-averaging", **ONE_MODEL},
-    },
     "fedbuff": {
         "latency": LATE, "protocol": {"kind": "push"},
         "algorithm": {"kind": "fedbuff", "server_step": 0.4, "buffer": 3, **ONE_MODEL},

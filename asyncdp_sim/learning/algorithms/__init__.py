@@ -6,7 +6,6 @@ from asyncdp_sim.families import FAMILY
 from asyncdp_sim.learning.algorithms.async_gossip import AsyncGossip, GossipState, GossipSteps
 from asyncdp_sim.learning.algorithms.averaging import Averaging, AveragingSteps
 from asyncdp_sim.learning.algorithms.collab import Collab1, Collab1Steps, Collab2, Collab2Steps
-from asyncdp_sim.learning.algorithms.dual_averaging import DualAveraging
 from asyncdp_sim.learning.algorithms.fedasync import FedAsync, FedAsyncSteps
 from asyncdp_sim.learning.algorithms.fedbuff import FedBuff, FedBuffSteps
 from asyncdp_sim.learning.algorithms.gossip_graph import GossipGraph, GossipGraphSteps
@@ -42,8 +41,7 @@ Algorithm = Annotated[
     | NoisyStatistics
     | GossipGraph
     | Averaging
-    | Polar
-    | DualAveraging,
+    | Polar,
     FAMILY,
 ]
 """Every algorithm; a new one joins by its line here."""

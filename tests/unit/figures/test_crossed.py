@@ -11,7 +11,7 @@ from tests.unit.figures.made import curve, finished, made
 
 ALPHA = (0.3, 1e6)
 ONLINE = ('{"kind": "always"}', '{"kind": "bernoulli", "probability": 0.2}')
-VARIANTS = ("fedbuff", "collab-1", "dual-averaging")
+VARIANTS = ("fedbuff", "collab-1", "fedasync")
 
 
 def swept(folder: Path, psi):
@@ -92,7 +92,7 @@ def test_other_sweeps_say_why_they_are_not_crossed(tmp_path):
 def test_the_entry_of_every_algorithm_is_one():
     swept_paths = entry("unlike-owners").scenario().sweep
     counts = sorted(len(values) for values in swept_paths.values())
-    assert counts == [3, 3, 11]
+    assert counts == [3, 3, 10]
     assert counts[0] <= crossed.MOST_MARKERS
     assert counts[1] <= crossed.MOST_PANELS
     assert counts[2] <= crossed.MOST_ROWS
