@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
@@ -78,6 +79,11 @@ class GossipSteps(Steps):
     initial: Literal["zeros", "ones", "uniform"]
     apply_at: Literal["current", "as-read"] = "current"
 
+    @cached_property
+    def _least_bound(self) -> float:
+        """The least bound of all rows: what is within it is projected in none."""
+        return np.inf if self.theta_max is None else float(np.min(self.theta_max))
+
     @override
     def init(self, replicates: Sequence[Scope]) -> GossipState:
         shape = (len(replicates), self.n_owners + 1, self.n_features)
@@ -95,7 +101,7 @@ class GossipSteps(Steps):
     @override
     def query(self, state: GossipState, turn: Turn) -> Array:
         points = state.copies[turn.replicates, turn.owners]
-        points += state.central[turn.replicates]
+        points += state.central.take(turn.replicates, axis=0)
         points *= 0.5
         return points
 
@@ -106,16 +112,18 @@ class GossipSteps(Steps):
     @override
     def apply(self, state: GossipState, turn: Turn, points: Array, answers: Array) -> None:
         answers *= of_owners(self.step, turn)  # every row has an answer
-        moved = np.empty((2, *points.shape))  # the owners' copies, and the central models
-        np.multiply(of_owners(self.shrink_copy, turn), points, out=moved[0])
-        moved[0] -= answers
-        np.multiply(self.shrink_central, points, out=moved[1])
+        moved = np.empty((2, *points.shape))
+        copies, central = moved
+        np.multiply(of_owners(self.shrink_copy, turn), points, out=copies)
+        copies -= answers
+        np.multiply(self.shrink_central, points, out=central)
         if self.theta_max is not None:
             size, bound = np.abs(moved), self.theta_max
-            if not (size <= bound).all():
+            if not size.max() <= self._least_bound:
                 state.clipped += (size > bound).any(axis=(0, 2))  # even beside what is no number
                 np.clip(moved, -bound, bound, out=moved)
-        state.copies[turn.replicates, turn.owners], state.central = moved
+        state.copies[turn.replicates, turn.owners] = copies
+        state.central = central
 
 
 class AsyncGossip(AlgorithmKind):

@@ -106,7 +106,7 @@ class Setting:
         return np.asarray(often * np.array(each))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Turn:
     """One answer of each replicate that has one.
 
@@ -135,7 +135,7 @@ class Turn:
 
     def __post_init__(self) -> None:
         rows = np.arange(len(self.owners)) if self.rows is None else self.rows
-        object.__setattr__(self, "replicates", rows)
+        self.replicates = rows
 
 
 def of_rows(number: float | Array, rows: Indices) -> float | Array:
@@ -149,8 +149,9 @@ def of_rows(number: float | Array, rows: Indices) -> float | Array:
 
 def of_owners(table: Array, turn: Turn) -> Array:
     """Return the owners' numbers in the rows of a turn, shape (r, 1)."""
-    found = table[turn.owners] if table.ndim == 1 else table[turn.replicates, turn.owners]
-    return np.asarray(found[:, None])
+    if table.ndim == 1:
+        return table.take(turn.owners)[:, None]
+    return table[turn.replicates, turn.owners][:, None]
 
 
 def power(base: float, exponent: float | Array) -> float | Array:

@@ -187,7 +187,7 @@ class Quadratic:
             product = np.stack([self.gram[i] @ x for i, x in zip(owners, points, strict=True)])
         else:
             product = np.einsum("rjk,rj->rk", self.gram.take(owners, axis=0), points)
-        product -= self.moment[owners]
+        product -= self.moment.take(owners, axis=0)
         product *= 2
         return product
 

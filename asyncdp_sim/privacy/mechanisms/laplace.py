@@ -59,7 +59,7 @@ class LaplaceNoise(AnswerNoise):
 
     @override
     def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
-        gradients += rows * self.scale[owners, None]
+        gradients += rows * self.scale.take(owners)[:, None]
         return gradients
 
     @override
