@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Truths = npt.NDArray[np.bool_]
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?")
-_COMMA = re.compile(r"[-+]?\d+,\d+")
+_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 _TRUTH = {"true": 1.0, "false": 0.0}
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[-+]\d\d:?\d\d)?)?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -60,7 +60,7 @@ def cell_or_nan(text: str, decimal: str = ".") -> float:
     """Return what a text says as a number: true is 1, a date its days since 1970; else NaN.
 
     A number without a value in floating point (1e400) is infinite. With a ``decimal`` comma, "1,5"
-    is a number, too.
+    and "1,5e-3" are numbers, too, whatever blanks stand around them.
     """
     if decimal == "," and _COMMA.fullmatch(text.strip()) is not None:
         text = text.replace(",", ".")

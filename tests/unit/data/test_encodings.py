@@ -7,6 +7,7 @@ import pytest
 from asyncdp_sim.data import TableData
 from asyncdp_sim.data.tables.encodings import Date, Drop, Money, Number, OneHot, Ordinal, usual
 from asyncdp_sim.data.tables.encodings.money import amount
+from asyncdp_sim.data.tables.text_columns import cell_or_nan
 from asyncdp_sim.errors import DataError, SpecError
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
@@ -93,6 +94,28 @@ def test_amounts(text, decimal, value):
 
 def test_a_decimal_comma_is_one_in_numbers_too():
     assert codes(Number(), ["1,5", "1.5", "1.234,5", "2"], 1, ",")[1] == [[1.5, 1.5, 2, 2]]
+
+
+@together
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (" 1,5", 1.5),
+        ("1,5 ", 1.5),
+        ("\t-2,25 ", -2.25),
+        (" +3,0", 3.0),
+        (" 1,5e-3 ", 0.0015),
+        (" 1.5 ", 1.5),
+        (" 7 ", 7.0),
+        ("1, 5", np.nan),
+        ("1,5,0", np.nan),
+        ("1,", np.nan),
+        (" ", np.nan),
+    ],
+)
+def test_blanks_around_a_decimal_comma_change_nothing(text, value):
+    assert np.array_equal([cell_or_nan(text, ",")], [value], equal_nan=True)
+    assert np.isnan(cell_or_nan("1,5", "."))
 
 
 def test_the_usual_encoding_is_for_public_cells_to_say():
