@@ -102,7 +102,11 @@ class QuickRuns:
 
 def final_psi(curve: npt.NDArray[np.void]) -> Array:
     """Return ψ at the end of each replicate of a curve, (R,); infinite where it has overflowed."""
-    psi = last(curve, "relative_fitness")
+    return overflowed(last(curve, "relative_fitness"))
+
+
+def overflowed(psi: Array) -> Array:
+    """Return ψ, infinite where it is no number since something has overflowed (∞ − ∞)."""
     return np.where(np.isnan(psi), np.inf, psi)
 
 
@@ -112,4 +116,4 @@ def last(curve: npt.NDArray[np.void], column: str) -> Array:
     return np.array(curve[column][rows], dtype=float)
 
 
-__all__ = ["QuickRuns", "final_psi", "last"]
+__all__ = ["QuickRuns", "final_psi", "last", "overflowed"]

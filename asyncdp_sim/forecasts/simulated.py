@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.forecasts.interval import half_width
 from asyncdp_sim.forecasts.population import Population
-from asyncdp_sim.forecasts.quick_runs import final_psi, last
+from asyncdp_sim.forecasts.quick_runs import final_psi, last, overflowed
 from asyncdp_sim.progress import Progress
 
 Array = npt.NDArray[np.float64]
@@ -65,7 +65,7 @@ def simulated(population: Population, workers: int, progress: Progress | None = 
     )  # fmt: skip
     return Simulated(
         final=final_psi(noisy.curve),
-        psi=_mean(noisy.curve, "relative_fitness"),
+        psi=overflowed(_mean(noisy.curve, "relative_fitness")),
         times=_mean(noisy.curve, "time"),
         answers=np.mean([trace.released for trace in traces], axis=0),
         noise_free=float(final_psi(silent.curve).mean()),

@@ -106,7 +106,9 @@ class LiveLearning:
 
     def read(self, owner: int, message: int, peer: int = 0) -> None:
         """Form the query for an owner (from 1) from the model as it is now."""
-        self._ask_for(message, self._ask(self._state, self._turn(owner, peer)), self._updates)
+        with np.errstate(over="ignore", invalid="ignore"):
+            points = self._ask(self._state, self._turn(owner, peer))
+        self._ask_for(message, points, self._updates)
 
     def broadcast(self) -> object:
         """Return the state as it is now, and k."""

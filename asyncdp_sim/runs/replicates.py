@@ -222,10 +222,11 @@ def judged(
         curve = curves[ends[row] : ends[row + 1]]
         with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
             excess = task.objective.excess(models)
+            relative = excess / task.objective.least
         curve["replicate"], curve["k"] = number, ks
         curve["tick"] = np.concatenate([[0], trace.update_ticks])[ks]
         curve["time"] = to_units(curve["tick"])
-        curve["relative_fitness"] = excess / task.objective.least
+        curve["relative_fitness"] = relative
         curve["fitness"] = excess + task.objective.least
         for name, values in _unseen(task, models).items():
             curve[name] = values

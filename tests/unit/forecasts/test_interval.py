@@ -27,6 +27,12 @@ def test_it_is_the_same_for_values_turned_around_and_grows_with_them():
     assert half_width(values) > 1.1 * student(values)
 
 
+@pytest.mark.parametrize("scale", [1e-30, 1e90, 1e101, 1e150, 1e300])
+def test_it_grows_with_values_whose_cubes_overflow(scale):
+    values = np.random.default_rng(1).gamma(0.5, size=40)
+    assert half_width(scale * values) == pytest.approx(scale * half_width(values), rel=1e-9)
+
+
 def test_by_hand():
     """Values 0, 0, 0, 4: m = 1, s = 2, second and third central moment 3 and 6, t = 3.18245."""
     g = 6 / 3**1.5

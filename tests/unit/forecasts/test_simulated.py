@@ -8,6 +8,7 @@ import pytest
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.quick_runs import final_psi
 from asyncdp_sim.forecasts.simulated import REPLICATES, _mean
+from asyncdp_sim.forecasts.words import as_json
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
@@ -22,6 +23,47 @@ CURVE = np.array(
 def test_a_run_that_has_ended_stays_where_it_ended() -> None:
     assert _mean(CURVE, "relative_fitness").tolist() == [7.0, 3.5, 2.5]
     assert final_psi(CURVE).tolist() == [2.0, 3.0]
+    lost = CURVE.copy()
+    lost["relative_fitness"][2] = np.nan
+    assert final_psi(lost).tolist() == [np.inf, 3.0]
+
+
+DIVERGING: dict[str, dict[str, Any]] = {
+    "a gossip": {"algorithm": {"kind": "async-gossip", "rho": 1e300}, "updates": 60},
+    "a server": {"algorithm": {"kind": "fedasync", "step": 1e200, "mixing": 1.0}},
+    "without clipping": {"algorithm": {"kind": "async-gossip", "rho": 1e20}, "bound": "declared"},
+    "rounds": {
+        "algorithm": {"kind": "collab-2", "step": 1e200},
+        "protocol": {"kind": "rounds"},
+        "bound": "declared",
+    },
+}
+
+
+@pytest.mark.parametrize("parts", DIVERGING.values(), ids=DIVERGING)
+def test_a_learning_that_diverges_is_infinitely_far_off_and_never_no_number(
+    parts: dict[str, Any],
+) -> None:
+    """∞ − ∞ of a model that has overflowed is not told as if nothing were known."""
+    fields = {
+        "id": "diverging",
+        "run": {"updates": parts.get("updates", 30)},
+        "owners": {"count": 3, "records": 5},
+        "data": {"kind": "gaussian", "features": 2},
+        "model": {"kind": "ridge", "regularisation": 1e-3},
+        "protocol": parts.get("protocol", {"kind": "request"}),
+        "algorithm": parts["algorithm"],
+        "privacy": {
+            "epsilon": 1.0,
+            "sensitivity": {"kind": parts.get("bound", "clip"), "bound": 1.0},
+        },
+    }
+    found = forecast(parse(Scenario, fields), redraws=4, target=0.5)
+    assert (found.psi, found.psi_half_width) == (np.inf, np.inf)
+    told = [found.psi, found.noise_free, *found.quantiles.values(), *found.curve, *found.times]
+    assert np.isnan(told).sum() == 0
+    assert found.curve[-1] == np.inf
+    assert '"psi": "inf"' in as_json(found)
 
 
 TRUSTED = {

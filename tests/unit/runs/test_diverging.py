@@ -1,0 +1,57 @@
+"""Runs whose models overflow: ψ is infinite, in every table and word, and nothing warns."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.on_screen import result_lines
+from asyncdp_sim.runs import run, write
+from asyncdp_sim.scenario import Scenario, parse
+from tests.unit.scenario.test_out_of_range import scenario
+
+ROUNDS = {"kind": "rounds"}
+STEPS: dict[str, dict[str, Any]] = {
+    "async-gossip": {"algorithm": {"kind": "async-gossip", "rho": 1e20}},
+    "async-gossip, broadcast": {
+        "algorithm": {"kind": "async-gossip", "rho": 1e20},
+        "protocol": {"kind": "broadcast", "interval": 0.5},
+    },
+    "fedasync": {"algorithm": {"kind": "fedasync", "step": 1e20, "mixing": 1.0}},
+    "fedbuff": {
+        "algorithm": {"kind": "fedbuff", "step": 1e20, "server_step": 1e9, "buffer": 2},
+        "protocol": {"kind": "push"},
+    },
+    "collab-2": {"algorithm": {"kind": "collab-2", "step": 1e20}, "protocol": ROUNDS},
+    "parameter-server": {
+        "algorithm": {"kind": "parameter-server", "step": 1e20},
+        "protocol": ROUNDS,
+    },
+}
+MORE = {"run": {"updates": 60, "alone": True}, "data": {"held_out": 0.2}, "owners": {"records": 20}}
+
+
+@pytest.mark.parametrize("learning", ["replay", "live"])
+@pytest.mark.parametrize("bound", ["clip", "declared"])
+@pytest.mark.parametrize("parts", STEPS.values(), ids=STEPS)
+def test_a_run_that_diverges_is_told_as_such(
+    parts: dict[str, Any], bound: str, learning: str, tmp_path: Path
+) -> None:
+    trusted = {"privacy": {"sensitivity": {"kind": bound, "bound": 1.0}}}
+    raw = scenario(3, MORE, {"run": {"learning": learning}}, trusted, parts)
+    found = run(parse(Scenario, raw))
+    final = found.learned.curve["relative_fitness"][-1]
+    assert np.isnan(final) or final == np.inf or final > 1e30
+    write(found, tmp_path / "out")
+    assert any(line.startswith("ψ at the end") for line in result_lines(tmp_path / "out"))
+
+
+def test_psi_overflows_before_f_does() -> None:
+    """f(θ*) is below 1, so that f is finite at a model where ψ is not."""
+    server = {"kind": "fedasync", "step": 1e152, "mixing": 1.0}
+    declared = {"privacy": {"sensitivity": {"kind": "declared", "bound": 1.0}}}
+    few = {"run": {"updates": 1}, "data": {"noise": 0.01}}
+    curve = run(parse(Scenario, scenario(3, few, declared, {"algorithm": server}))).learned.curve
+    assert curve["relative_fitness"][-1] == np.inf
+    assert np.isfinite(curve["fitness"][-1])
