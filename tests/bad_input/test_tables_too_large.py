@@ -100,6 +100,17 @@ def test_rows_of_a_parquet(tmp_path: Path) -> None:
     assert said == "more than 20,000,000 rows; --most-rows raises this limit"
 
 
+def test_cells_of_a_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 20 columns of bits, which take less than a byte each; of those that are wanted alone."""
+    column = pa.array([True, False] * 50)
+    pq.write_table(pa.table({f"c{number}": column for number in range(20)}), tmp_path / "t.parquet")
+    monkeypatch.setenv(limits.BYTES, "1999")
+    assert said_of(tmp_path / "t.parquet").startswith("more than 1,999 bytes")
+    assert read_table(str(tmp_path / "t.parquet"), wanted="c7".__eq__).shape == (100, 1)
+    monkeypatch.setenv(limits.BYTES, "2000")
+    assert read_table(str(tmp_path / "t.parquet")).shape == (100, 20)
+
+
 def test_texts_of_a_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 8 GiB in 100 kB."""
     long_texts(tmp_path / "t.parquet")
