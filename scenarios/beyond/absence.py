@@ -26,8 +26,8 @@ from scenarios.beyond.moves import (
     shares,
 )
 from scenarios.beyond.problem import ends, late_psi, objective, result, scenario, uncertain
-from scenarios.papers.claims import Claim, Measure, Range, Reason
-from scenarios.papers.figure import AS_PUBLISHED, PaperFigure, Printed
+from scenarios.papers.claims import Claim, Measure, Printed, Range, Reason
+from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
 
 PRESENT, SINGLE = "over those present", "one at a time"
 COPIES, DIVIDED = "copies", "copies, divided by shares"

@@ -16,8 +16,8 @@ from asyncdp_sim.figures.kit.source import VARIANT, Sweep
 from asyncdp_sim.scenario import Scenario
 from scenarios.beyond.moves import Array, LongRun, copies, long_run, while_it_lasts
 from scenarios.beyond.problem import ends, late_psi, objective, result, scenario, uncertain
-from scenarios.papers.claims import Claim, Measure, Range
-from scenarios.papers.figure import AS_PUBLISHED, PaperFigure, Printed
+from scenarios.papers.claims import Claim, Measure, Printed, Range
+from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
 
 ANEW, WITHOUT = "drawn anew", "left out"
 CYCLES = (1.0, 10.0, 100.0, 400.0)

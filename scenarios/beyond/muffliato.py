@@ -27,8 +27,8 @@ from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.streams import Streams
 from scenarios.beyond.messages import counts, first_alone, new_messages, sums
 from scenarios.over_distance import distances
-from scenarios.papers.claims import Claim, Measure, Range, Reason
-from scenarios.papers.figure import AS_PUBLISHED, PaperFigure, Printed
+from scenarios.papers.claims import Claim, Measure, Printed, Range, Reason
+from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
 from scenarios.papers.resampled import places
 
 Array = npt.NDArray[np.float64]

@@ -19,8 +19,8 @@ from asyncdp_sim.figures.kit.source import VARIANT, Cell, Sweep
 from asyncdp_sim.scenario import load
 from asyncdp_sim.theory.formulas.closed_network import closed_network
 from scenarios.beyond.prices import BOARD, EVEN, TIME, WORK, Price
-from scenarios.papers.claims import Claim, Measure, Range, Reason
-from scenarios.papers.figure import AS_PUBLISHED, PaperFigure, Printed
+from scenarios.papers.claims import Claim, Measure, Printed, Range, Reason
+from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
 from scenarios.papers.resampled import standard_error
 
 EVEN_CHANCES, ALL, ONE = "all alike", 10, 1

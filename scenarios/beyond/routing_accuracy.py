@@ -17,8 +17,8 @@ import numpy as np
 from analysis.beyond.accuracy_over_time import accuracy_over_time, best_step, mean_accuracy
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import VARIANT, Result, Sweep
-from scenarios.papers.claims import Claim, Measure, Reason
-from scenarios.papers.figure import AS_PUBLISHED, PaperFigure, Printed
+from scenarios.papers.claims import Claim, Measure, Printed, Reason
+from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
 
 EVEN = "all alike, ten at a time"
 CHOSEN = "the fast eight times as often, four at a time"

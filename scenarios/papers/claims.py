@@ -48,6 +48,25 @@ class Reason:
 
 
 @dataclass(frozen=True)
+class Printed:
+    """A statement as its authors printed it.
+
+    Attributes
+    ----------
+    says : str
+        Their words, one sentence at most.
+    where : str
+        Paper and place.
+    """
+
+    says: str
+    where: str
+
+    def __str__(self) -> str:
+        return f"“{self.says}” ({self.where})"
+
+
+@dataclass(frozen=True)
 class Claim:
     """A quantity of a figure.
 

@@ -7,7 +7,7 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.scenario import Scenario
 from scenarios.catalogue import entry
-from scenarios.papers.claims import Claim
+from scenarios.papers.claims import Claim, Printed
 
 Settings = tuple[str, ...]
 """``path=value``, as on the command line."""
@@ -35,25 +35,6 @@ def enforced(answers: int) -> Settings:
         f'privacy.budget={{ kind = "per-owner-cap", answers = {answers} }}',
         "run.replicates=10",
     )
-
-
-@dataclass(frozen=True)
-class Printed:
-    """A statement as its authors printed it.
-
-    Attributes
-    ----------
-    says : str
-        Their words, one sentence at most.
-    where : str
-        Paper and place.
-    """
-
-    says: str
-    where: str
-
-    def __str__(self) -> str:
-        return f"“{self.says}” ({self.where})"
 
 
 @dataclass(frozen=True)
