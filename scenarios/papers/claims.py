@@ -91,6 +91,8 @@ class Claim:
         where they do not.
     window : callable, optional
         In the place of ``low`` and ``high``, where they are calculated from the sweeps.
+    judges : Printed or str
+        The sentence that it judges, where that is not what its figure is held against.
     """
 
     quantity: str
@@ -103,6 +105,7 @@ class Claim:
     beside: tuple[str, ...] = ()
     of_means: bool = False
     window: Callable[..., Range] | None = None
+    judges: Printed | str = ""
 
     def agrees_within(self, swept: Sequence[Sweep]) -> Range:
         """Return the range in which ours agrees."""
@@ -126,6 +129,10 @@ class Judged:
         asks for nothing else than as-published.
     error : float or None
         Standard error of ours over replicates; 0 of exact expectations, None where it is not known.
+    within : Range, optional
+        Where ours agrees.
+    judges : str
+        The sentences that are judged, each with the file that has it.
     """
 
     figure: str
@@ -136,6 +143,8 @@ class Judged:
     verdict: Verdict
     because: str
     error: float | None = None
+    within: Range | None = None
+    judges: str = ""
 
     @property
     def ratio(self) -> float | None:
@@ -146,9 +155,16 @@ class Judged:
 
 
 def judge(
-    figure: str, variant: str, claims: Sequence[Claim], swept: Mapping[str, Sweep]
+    figure: str,
+    variant: str,
+    claims: Sequence[Claim],
+    swept: Mapping[str, Sweep],
+    printed: Sequence[Printed] = (),
 ) -> list[Judged]:
-    """Return the verdicts on a figure's claims of one variant, from sweeps by variant."""
+    """Return the verdicts on a figure's claims of one variant, from sweeps by variant.
+
+    Claims that name no sentence of their own judge what is ``printed`` of the figure.
+    """
     found, kept = [], {name: held(sweep) for name, sweep in swept.items()}
     redraws = Redraws()
     for claim in claims:
@@ -156,8 +172,10 @@ def judge(
         if variant in claim.variants and all(each in kept for each in needed):
             sweeps = [kept[each] for each in needed]
             ours, error = measured(claim, sweeps, redraws)
-            verdict, because = _verdict(claim, ours, sweeps)
-            told = (claim.quantity, claim.published, ours, verdict, because, error)
+            within = claim.agrees_within(sweeps)
+            verdict, because = _verdict(claim, ours, within, sweeps)
+            judges = str(claim.judges) or "; ".join(map(str, printed))
+            told = (claim.quantity, claim.published, ours, verdict, because, error, within, judges)
             found.append(Judged(figure, variant, *told))
     return found
 
@@ -173,8 +191,10 @@ def measured(claim: Claim, swept: Sequence[Sweep], redraws: Redraws) -> tuple[fl
     return float(claim.measure(*swept)), standard_error(claim.measure, swept, redraws)
 
 
-def _verdict(claim: Claim, ours: float, swept: Sequence[Sweep]) -> tuple[Verdict, str]:
-    low, high = claim.agrees_within(swept)
+def _verdict(
+    claim: Claim, ours: float, within: Range, swept: Sequence[Sweep]
+) -> tuple[Verdict, str]:
+    low, high = within
     if low <= ours <= high:
         return "agrees", ""
     must = f"must lie within {low:.4g} and {high:.4g}"

@@ -24,6 +24,7 @@ from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps.psi_lines import markers
 from asyncdp_sim.figures.sweeps.psi_surface import Reference, surface
 from scenarios.papers import collab_claims as claims
+from scenarios.papers import sentences
 from scenarios.papers.claims import Claim, Reason
 from scenarios.papers.collab_claims import BOUNDED, EPSILON, RECORDS, TEXT
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND, PaperFigure, Settings
@@ -98,7 +99,7 @@ def panels(sweep: Sweep) -> Sequence[Picture]:
 
 LOOPED = Claim(
     "ψ over that as published, geometric mean over cells: an update fewer", claims.over, 1.0, 1.02,
-    1.0, variants=(AS_WRITTEN,), beside=(AS_PUBLISHED,),
+    1.0, variants=(AS_WRITTEN,), beside=(AS_PUBLISHED,), judges=sentences.OURS,
 )  # fmt: skip
 
 
@@ -123,18 +124,23 @@ THE_BOUND = Reason(
 AT_10 = "ψ at ε = 1 over ψ at ε = 10"
 AT_HOME = "ψ at ε = 1, taken to n_i = 30,000 (section I)"
 LENDING_CURVES = (
-    Claim(AT_10, claims.gain(1, 10), 70, 130, 100.0, of_means=True),
-    Claim(AT_10, claims.gain(1, 10), 70, 130, 100.0, claims.CLIPPED_GAIN, (SOUND,)),
+    Claim(AT_10, claims.gain(1, 10), 70, 130, 100.0, of_means=True,
+          judges=sentences.HUNDREDFOLD),
+    Claim(AT_10, claims.gain(1, 10), 70, 130, 100.0, claims.CLIPPED_GAIN, (SOUND,),
+          judges=sentences.HUNDREDFOLD),
     Claim("ψ at ε = 0.1 over ψ at ε = 1: improves with ε", claims.gain(0.1, 1), 1, variants=EVERY),
     Claim("ψ at ε = 10, taken to n_i = 350,000 (section I; Ξ is chosen for it)",
-          claims.at_size(10, 350_000), 0.05, 0.1, 0.1, of_means=True),
+          claims.at_size(10, 350_000), 0.05, 0.1, 0.1, of_means=True,
+          judges=sentences.AS_SIMILAR),
     Claim("ψ at ε = 10, taken to n_i = 350,000 (section I)", claims.at_size(10, 350_000),
-          high=0.1, published=0.1, variants=(SOUND,)),
+          high=0.1, published=0.1, variants=(SOUND,), judges=sentences.AS_SIMILAR),
     *claims.PROMISE,
 )  # fmt: skip
 FRAUD_CURVES = (
-    Claim(AT_HOME, claims.at_size(1, 30_000), high=0.1, published=0.1, reason=THE_BOUND),
-    Claim(AT_HOME, claims.at_size(1, 30_000), high=0.1, published=0.1, variants=(SOUND, BOUNDED)),
+    Claim(AT_HOME, claims.at_size(1, 30_000), high=0.1, published=0.1, reason=THE_BOUND,
+          judges=sentences.WITHIN_90),
+    Claim(AT_HOME, claims.at_size(1, 30_000), high=0.1, published=0.1, variants=(SOUND, BOUNDED),
+          judges=sentences.WITHIN_90),
     Claim("ψ at ε = 0.1 over ψ at ε = 1: improves with ε", claims.gain(0.1, 1), 1, variants=EVERY),
     Claim("ψ at ε = 1 over ψ at ε = 10: improves with ε", claims.gain(1, 10), 1, variants=EVERY),
     *claims.PROMISE,
@@ -150,26 +156,31 @@ OF_FRAUDS = tuple(
 
 _FIGURES = (
     PaperFigure("collab-02", "Collab, figure 2", "collab-02", LENDING_CURVES, boxes,
-                LENDING, SMALL_CURVES_LENDING),
+                LENDING, SMALL_CURVES_LENDING, printed=(sentences.WILLING,)),
     PaperFigure("collab-03", "Collab, figure 3", "collab-03", (FASTER, *claims.PROMISE), surfaces,
-                LENDING, SMALL_GRID_LENDING),
+                LENDING, SMALL_GRID_LENDING, printed=(sentences.LOANS_IMPROVE,)),
     PaperFigure("collab-04", "Collab, figure 4", "collab-03", OF_LOANS[0],
-                against(EPSILON, RECORDS), LENDING, SMALL_GRID_LENDING),
+                against(EPSILON, RECORDS), LENDING, SMALL_GRID_LENDING,
+                printed=(sentences.SLOPE_4,)),
     PaperFigure("collab-05", "Collab, figure 5", "collab-03", OF_LOANS[1],
-                against(RECORDS, EPSILON), LENDING, SMALL_GRID_LENDING),
+                against(RECORDS, EPSILON), LENDING, SMALL_GRID_LENDING,
+                printed=(sentences.SLOPE_5,)),
     PaperFigure("collab-06", "Collab, figure 6", "collab-06",
                 (*claims.FOUR, claims.WITHOUT_CONSIDERATION), panels,
-                FOUR_LENDING, four_small(10_000, 25_000, 20)),
+                FOUR_LENDING, four_small(10_000, 25_000, 20), printed=(sentences.PHENOMENAL,)),
     PaperFigure("collab-07", "Collab, figure 7", "collab-07", FRAUD_CURVES, boxes,
-                FRAUD_CURVED, SMALL_CURVES_FRAUD),
+                FRAUD_CURVED, SMALL_CURVES_FRAUD, printed=(sentences.CLOSER,)),
     PaperFigure("collab-08", "Collab, figure 8", "collab-08", (FASTER, *claims.PROMISE), surfaces,
-                FRAUD, SMALL_GRID_FRAUD),
+                FRAUD, SMALL_GRID_FRAUD, printed=(sentences.FRAUDS_IMPROVE,)),
     PaperFigure("collab-09", "Collab, figure 9", "collab-08", OF_FRAUDS[0],
-                against(EPSILON, RECORDS), FRAUD, SMALL_GRID_FRAUD),
+                against(EPSILON, RECORDS), FRAUD, SMALL_GRID_FRAUD,
+                printed=(sentences.SLOPE_9,)),
     PaperFigure("collab-10", "Collab, figure 10", "collab-08", OF_FRAUDS[1],
-                against(RECORDS, EPSILON), FRAUD, SMALL_GRID_FRAUD),
+                against(RECORDS, EPSILON), FRAUD, SMALL_GRID_FRAUD,
+                printed=(sentences.SLOPE_10,)),
     PaperFigure("collab-11", "Collab, figure 11", "collab-11",
-                (*claims.FOUR, *claims.IDENTICAL), panels, FRAUD, four_small(4000, 4000, 6)),
+                (*claims.FOUR, *claims.IDENTICAL), panels, FRAUD, four_small(4000, 4000, 6),
+                printed=(sentences.IDENTICAL,)),
 )  # fmt: skip
 
 FIGURES: tuple[PaperFigure, ...] = tuple(

@@ -64,7 +64,7 @@ class PaperFigure:
         Why the text asks for nothing else than what is run as published, where ``as-written`` has
         no settings; empty elsewhere.
     printed : tuple of Printed
-        What is held against runs, where it is no figure that can be looked up.
+        What claims judge that name no sentence of their own.
     """
 
     name: str

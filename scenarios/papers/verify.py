@@ -6,6 +6,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from math import inf, isfinite
 from pathlib import Path
 
 from asyncdp_sim.figures.kit import captions
@@ -29,11 +31,17 @@ from scenarios.papers.differences import (
     spoken,
 )
 from scenarios.papers.figure import PaperFigure, Settings
+from scenarios.papers.sentences import OURS
 
 HEADER = (
-    "figure", "variant", "quantity", "published", "ours", "error", "ratio", "verdict", "because",
+    "figure", "variant", "quantity", "published", "ours", "error", "low", "high", "ratio",
+    "verdict", "because", "judges",
 )  # fmt: skip
-"""``error`` is the standard error of ours over replicates: 0 of exact expectations."""
+"""``error`` is the standard error of ours over replicates: 0 of exact expectations. Ours agrees
+from ``low`` to ``high``, which are empty where there is no bound. ``judges`` is the sentence that
+is judged, with the file that has it."""
+BELOW = 2
+"""Columns that stand below their line on a screen: the last ones."""
 WHOLE = "runs.parquet"
 """What traces have that are kept whole, to learn over."""
 ALIKE = "settings other than as published: none"
@@ -83,8 +91,6 @@ def verify(
     beside: list[tuple[object, ...]] = []
     runs, traces = dict[str, Path](), dict[str, Path]()
     for figure in figures:
-        for statement in figure.printed:
-            say("\n".join(_wrapped(f"{figure.source}: {statement}")))
         swept: dict[str, Sweep] = {}
         for variant in (each for each in figure.variants if each in variants or not variants):
             began = time.perf_counter()
@@ -99,9 +105,10 @@ def verify(
             shown = [cell.result for cell in swept[variant].cells]
             page = captions.page([(picture, shown) for picture in drawn], [])
             write(folder / "captions.md", page.encode())
-            found += judge(figure.source, variant, figure.claims, swept)
+            found += judge(figure.source, variant, figure.claims, swept, figure.printed)
             if figure.repeats(variant):
-                found.append(Judged(figure.source, variant, ALIKE, None, 0, "agrees", figure.alike))
+                same = Judged(figure.source, variant, ALIKE, None, 0, "agrees", figure.alike)
+                found.append(replace(same, judges=OURS))
             say(f"{figure.name} {variant}: {time.perf_counter() - began:.1f} s{origin}")
         if len(swept) > 0:
             write(out / figure.name / "variants.csv", differences(swept).encode())
@@ -166,27 +173,34 @@ def table(found: Sequence[Judged]) -> list[tuple[object, ...]]:
             each.published,
             each.ours,
             each.error,
+            *(bound if isfinite(bound) else None for bound in each.within or (inf, inf)),
             each.ratio,
             each.verdict,
             each.because,
+            each.judges,
         )
         for each in found
     ]
 
 
 def as_text(found: Sequence[Judged]) -> list[str]:
-    """Return the verdicts as lines of aligned columns, reasons below their lines."""
-    lines = [HEADER[:-1], *(tuple(map(spoken, row[:-1])) for row in table(found))]
+    """Return the verdicts as lines of aligned columns; below them what they judge, and reasons."""
+    lines = [HEADER[:-BELOW], *(tuple(map(spoken, row[:-BELOW])) for row in table(found))]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     aligned = [
         "  ".join(f"{text:<{width}}" for text, width in zip(line, widths, strict=True)).rstrip()
         for line in lines
     ]
-    said = [""] + [each.because for each in found]
+    below = [[], *(_below(each) for each in found)]
     return [
-        "\n".join(_wrapped(line) + (_wrapped(f"    because {because}") if because else []))
-        for line, because in zip(aligned, said, strict=True)
+        "\n".join([*_wrapped(line), *(more for text in texts for more in _wrapped(text))])
+        for line, texts in zip(aligned, below, strict=True)
     ]
+
+
+def _below(judged: Judged) -> list[str]:
+    texts = [f"    judges {judged.judges}"] if judged.judges else []
+    return texts + ([f"    because {judged.because}"] if judged.because else [])
 
 
 def _wrapped(line: str) -> list[str]:

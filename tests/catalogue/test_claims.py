@@ -12,11 +12,12 @@ import pytest
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from scenarios.beyond import RESULTS
-from scenarios.papers import FIGURES
+from scenarios.papers import FIGURES, polar
 from scenarios.papers import claims as judging
-from scenarios.papers.claims import Claim, Judged, Reason, judge
+from scenarios.papers.claims import Claim, Judged, Printed, Reason, judge
+from scenarios.papers.figure import SOUND
 from scenarios.papers.resampled import DRAWS, held, redrawn, standard_error
-from scenarios.papers.verify import as_text
+from scenarios.papers.verify import HEADER, as_text, table
 
 
 def swept(directory: Path, psi: Sequence[float]) -> Sweep:
@@ -122,6 +123,50 @@ def test_expectations_are_exact_where_they_are_known(
     assert found.ours == 3.0
     assert found.error is not None
     assert found.error > 0
+
+
+def test_a_row_says_what_it_judges_and_within_which_window(tmp_path: Path) -> None:
+    sweep = swept(tmp_path, [1.0, 2.0, 3.0])
+    caption, own = Printed("a caption", "a.txt, figure 1"), Printed("a sentence", "b.txt, text")
+    named = [
+        Claim("one", mean, 0.5, 3.5),
+        Claim("two", mean, 1, window=lambda _: (1.5, 2.5), judges=own),
+        Claim("three", mean, judges="no sentence"),
+    ]
+    found = judge("figure", "as-published", named, {"as-published": sweep}, [caption])
+    assert [each.within for each in found] == [(0.5, 3.5), (1.5, 2.5), (-inf, inf)]
+    assert [each.judges for each in found] == [
+        "“a caption” (a.txt, figure 1)", "“a sentence” (b.txt, text)", "no sentence"
+    ]  # fmt: skip
+    rows = [dict(zip(HEADER, row, strict=True)) for row in table(found)]
+    assert [(row["low"], row["high"]) for row in rows] == [(0.5, 3.5), (1.5, 2.5), (None, None)]
+    assert [row["judges"] for row in rows] == [each.judges for each in found]
+    header, first, *_ = as_text(found)
+    assert header.split()[5:9] == ["error", "low", "high", "ratio"]
+    assert first.splitlines()[-1].strip() == "judges “a caption” (a.txt, figure 1)"
+
+
+def test_a_course_as_polar_describes_it_meets_every_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that no course can meet together judge nothing: 2 × 1.2 is more than 2."""
+    [figure] = polar.FIGURES
+    k = np.arange(0, 2001, 10)
+    lasts = {polar.OPEN: 100, "Δ = 10": 400, "Δ = 20": 800, "Δ = 50": 1900}
+    curves = {name: 1e-3 ** np.minimum(1, k / last) for name, last in lasts.items()}
+    curves["Δ = 50"][1] = 1.5
+    monkeypatch.setattr(polar, "median", lambda _, name: (k, curves[name]))
+    for claim in figure.claims:
+        if SOUND not in claim.variants:
+            ours = claim.measure(object())
+            assert claim.low <= ours <= claim.high, claim.quantity
+            assert claim.reason is None
+
+
+def test_what_was_published_is_within_the_window() -> None:
+    for figure in FIGURES:
+        for claim in figure.claims:
+            assert claim.low <= claim.high
+            if claim.published is not None and claim.window is None:
+                assert claim.low <= claim.published <= claim.high, claim.quantity
 
 
 def reasoned() -> Iterator[tuple[str, Claim, Reason]]:

@@ -119,6 +119,7 @@ def test_polar_s_variants(tmp_path: Path) -> None:
     np.testing.assert_array_equal(ours[AS_WRITTEN], [*ours[AS_PUBLISHED], 0])
     [said] = [each for each in found if each.quantity == ALIKE]
     assert (said.variant, said.verdict, said.because) == (AS_WRITTEN, "agrees", polar.SAME)
+    assert all(each.judges for each in found)
     [kept] = [each for each in found if each.variant == SOUND and "as claimed" in each.quantity]
     assert kept.ours == 1
     rows = (tmp_path / "polar-03" / "variants.csv").read_text(encoding="utf-8").splitlines()

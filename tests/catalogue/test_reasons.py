@@ -113,21 +113,6 @@ def test_without_drift_banks_are_alike_and_none_gains(variant: str) -> None:
 
 
 @pytest.mark.nightly
-def test_the_window_alone_delays_where_nothing_hides(tmp_path: Path) -> None:
-    [quantity] = [
-        claim.quantity for claim in NAMED["polar-03"].claims if "follows" in claim.quantity
-    ][:1]
-    alone = ("algorithm.additive_bound=0.0", "algorithm.weight_bound=5.0")
-    found = judged("polar-03", AS_PUBLISHED, tmp_path / "alone", *alone)
-    assert found[quantity].ours == 13
-    found = judged("polar-03", AS_PUBLISHED, tmp_path / "hidden")
-    assert found[quantity].verdict == "differs"
-    assert 13 < found[quantity].ours < 20
-    whole = ("algorithm.weight_total=20.0",)
-    assert judged("polar-03", AS_PUBLISHED, tmp_path / "whole", *whole)[quantity].ours < 13 / 2
-
-
-@pytest.mark.nightly
 def test_with_fewer_records_noise_decides_among_clipped_loans() -> None:
     """Ten times as much of it, and ψ falls with the square of ε or faster."""
     clip = NAMED["collab-02"].variants[SOUND][:1]

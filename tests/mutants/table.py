@@ -784,6 +784,28 @@ MUTANTS = (
         "the last coupon is for nothing",
         ("tests/unit/theory/test_contribution.py",),
     ),
+    # verdicts on the papers
+    Mutant(
+        "scenarios/papers/claims.py",
+        'judges = str(claim.judges) or "; ".join(map(str, printed))',
+        'judges = "; ".join(map(str, printed))',
+        "rows name their figure's caption, whatever sentence they judge",
+        ("tests/catalogue/test_claims.py",),
+    ),
+    Mutant(
+        "scenarios/papers/claims.py",
+        "            within = claim.agrees_within(sweeps)\n",
+        "            within = claim.low, claim.high\n",
+        "windows that are calculated are neither asked nor shown",
+        ("tests/catalogue/test_claims.py",),
+    ),
+    Mutant(
+        "scenarios/papers/polar.py",
+        "          farthest, high=1, variants=TEXT, judges=said.TREND),",
+        "          after(WINDOWS[1], OPEN), high=2, variants=TEXT, judges=said.TREND),",
+        "a row that no course can meet beside the others",
+        ("tests/catalogue/test_claims.py",),
+    ),
     # what is like a finished run, or a whole number, and is none
     Mutant(
         "asyncdp_sim/data/tables/csv_chunks.py",

@@ -17,6 +17,6 @@ SENTENCES = {
     "converges",  # "iterates converge (in function value) to the optimum for each Δ"
     "much slower",  # "the non-private algorithm … converges much faster than POLAR-SGD"
     "slower",  # "with higher Δ … it takes longer to converge"
-    "follows very closely",  # "smaller Δ's (like 10 and 20) … follow … very closely"
-    "first rises",  # "with larger Δ the function sub-optimality may increase … for few iterations"
+    "follows the general trend",  # "smaller Δ's (like 10 and 20) … follow the general trend"
+    "may increase",  # "with larger Δ the function sub-optimality may increase"
 }

@@ -10,7 +10,8 @@ from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps.psi_lines import markers
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load
-from scenarios.papers.claims import MOVED, Claim, Range, Reason, moved
+from scenarios.papers import sentences as said
+from scenarios.papers.claims import MOVED, Claim, Printed, Range, Reason, moved
 from scenarios.papers.exact import exactly, quiet
 from scenarios.papers.figure import (
     AS_PUBLISHED,
@@ -86,10 +87,11 @@ def near(
     *,
     of_means: bool = True,
     reason: Reason | None = None,
+    judges: Printed | str = "",
 ) -> Claim:
     """Return the claim that ours is what was read off a plot."""
     within = (published / READ_OFF, published * READ_OFF)
-    return Claim(quantity, measure, *within, published, reason, of_means=of_means)
+    return Claim(quantity, measure, *within, published, reason, of_means=of_means, judges=judges)
 
 
 def names(sweep: Sweep) -> Sequence[str]:
@@ -130,6 +132,7 @@ SOUND_CLAIMS = (
         1,
         2,
         variants=(SOUND,),
+        judges=said.OURS,
     ),
     Claim(
         "mean ψ at the end, ε = 0.1: as published over sound",
@@ -137,6 +140,7 @@ SOUND_CLAIMS = (
         30,
         variants=(SOUND,),
         beside=(AS_PUBLISHED,),
+        judges=said.OURS,
     ),
 )
 
@@ -164,6 +168,7 @@ FIGURES: tuple[PaperFigure, ...] = (
                 "median ψ at the end over the start, ε = 10: falls",
                 lambda s: end(s, 10, "median") / start(s),
                 high=0.6,
+                judges=said.LARGE_BUDGETS,
             ),
             Claim(
                 "median ψ at the end over the start, ε = 0.1: grows",
@@ -175,6 +180,7 @@ FIGURES: tuple[PaperFigure, ...] = (
                 lambda s: end(s, 0.1, "median") / end(s, 0.1),
                 published=MEDIAN_OF_ONE,
                 window=lambda s: of_a_median(s, 1),
+                judges=said.OURS,
             ),
             Claim(
                 "median over mean of ψ at the end, ε = 0.1: a draw for each coordinate (χ²₉)",
@@ -182,12 +188,14 @@ FIGURES: tuple[PaperFigure, ...] = (
                 published=0.9270,
                 window=lambda s: of_a_median(s, 9),
                 variants=(AS_WRITTEN,),
+                judges=said.OURS,
             ),
             *SOUND_CLAIMS,
         ),
         pictures=lambda sweep: [convergence.by_update(_lines(sweep))],
         variants=VARIANTS,
         small=(*FEW, "run.record_every=10"),
+        printed=(said.FIGURE_8,),
     ),
     PaperFigure(
         name="async-09",
@@ -201,6 +209,7 @@ FIGURES: tuple[PaperFigure, ...] = (
                 4,
                 0,
                 variants=EVERY,
+                judges=said.AT_RANDOM,
             ),
             Claim(
                 "how often an owner follows itself, standard errors off 1/86",
@@ -209,14 +218,25 @@ FIGURES: tuple[PaperFigure, ...] = (
                 4,
                 0,
                 variants=EVERY,
+                judges=said.AT_RANDOM,
             ),
-            Claim(MOVED, moved, 0, 0, 0, variants=(AS_WRITTEN, SOUND), beside=(AS_PUBLISHED,)),
+            Claim(
+                MOVED,
+                moved,
+                0,
+                0,
+                0,
+                variants=(AS_WRITTEN, SOUND),
+                beside=(AS_PUBLISHED,),
+                judges=said.OURS,
+            ),
             *PROMISE,
         ),
         pictures=lambda sweep: [timing.by_update(sweep.cells[0].result)],
         variants=VARIANTS,
         small=("run.replicates=1", f'sweep."{EPSILON}"=[10.0]'),
         full=("run.replicates=1", f'sweep."{EPSILON}"=[10.0]'),
+        printed=(said.FIGURE_9, said.ONE_OF_86),
     ),
     PaperFigure(
         name="async-10",
@@ -255,6 +275,7 @@ FIGURES: tuple[PaperFigure, ...] = (
         pictures=lambda sweep: [markers(sweep, EPSILON, references=(LAW, exactly(sweep)))],
         variants=VARIANTS,
         small=(*FEW, f'sweep."{EPSILON}"=[0.1, 0.2154, 0.4642, 3.5938, 10.0]'),
+        printed=(said.FIGURE_10,),
     ),
     PaperFigure(
         name="async-11",
@@ -264,11 +285,18 @@ FIGURES: tuple[PaperFigure, ...] = (
             near("mean ψ, ε = 0.1", 95.0, lambda s: end(s, 0.1)),
             near("mean ψ, ε = 1", 1.0, lambda s: end(s, 1)),
             near("mean ψ, ε = 10", 0.13, lambda s: end(s, 10), reason=left_unlearned(0.13)),
-            near("hospitals that gain, ε = 10", 8, lambda s: gaining(s, end(s, 10)), reason=HIGHER),
+            near(
+                "hospitals that gain, ε = 10",
+                8,
+                lambda s: gaining(s, end(s, 10)),
+                reason=HIGHER,
+                judges=said.EIGHT_GAIN,
+            ),
             near(
                 "hospitals above the line published for ε = 10",
                 8,
                 lambda s: gaining(s, PUBLISHED_LINE),
+                judges=said.EIGHT_GAIN,
             ),
             Claim(
                 "share of the hospitals that gain, ε = 1: all of these 86 with 10,000 records and "
@@ -304,6 +332,7 @@ FIGURES: tuple[PaperFigure, ...] = (
         pictures=lambda sweep: [_against_size(sweep)],
         variants=VARIANTS,
         small=FEW,
+        printed=(said.FIGURE_11,),
     ),
 )
 """Figures 8 to 11, in their order."""

@@ -1,6 +1,7 @@
 """Claims of Async's figures 3 to 7 in numbers."""
 
 from asyncdp_sim.figures.kit.source import Sweep
+from scenarios.papers import sentences as said
 from scenarios.papers.claims import MOVED, Claim, Range, Reason, moved, private
 from scenarios.papers.exact import exactly, flattest, quiet
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND
@@ -54,13 +55,13 @@ ALL = (*NOISY, SOUND)
 
 _PROMISE = "share of cells that are private as claimed"
 PROMISE = (
-    Claim(_PROMISE, private, 1, 1, 1.0, reasons.ONE_DRAW),
-    Claim(_PROMISE, private, 1, 1, 1.0, reasons.L2_IN_L1, (AS_WRITTEN,)),
-    Claim(_PROMISE, private, 1, 1, 1.0, variants=(SOUND,)),
+    Claim(_PROMISE, private, 1, 1, 1.0, reasons.ONE_DRAW, judges=said.PRIVATE),
+    Claim(_PROMISE, private, 1, 1, 1.0, reasons.L2_IN_L1, (AS_WRITTEN,), judges=said.PRIVATE),
+    Claim(_PROMISE, private, 1, 1, 1.0, variants=(SOUND,), judges=said.PRIVATE),
 )
 BY_CHANCE = Claim(
     "mean ψ of the runs over its exact expectation, geometric mean over cells", run_over_exact,
-    published=1.0, variants=NOISY, window=by_chance,
+    published=1.0, variants=NOISY, window=by_chance, judges=said.OURS,
 )  # fmt: skip
 
 
@@ -81,7 +82,7 @@ def _ends(epsilon: float, published: float) -> tuple[Claim, ...]:
         Claim(of_3, relative_end(epsilon), *within, relative, square, NOISY),
         *(
             Claim(of_5, cost(epsilon), published=CONSTANT / unit, reason=why, variants=(variant,),
-                  of_means=True, window=window)
+                  of_means=True, window=window, judges=said.LAW_5)
             for variant, why in (
                 (AS_PUBLISHED, None), (AS_WRITTEN, reasons.other_step_at(epsilon))
             )
@@ -95,6 +96,7 @@ OVER_EXACT = "ψ over the exact forecast, were nothing clipped"
 SOUND_OVER_EXACT = Claim(
     f"{OVER_EXACT}, cells in which noise decides",
     lambda sweep: over(deciding(sweep), exactly(sweep)), 0.8, 1.25, 1.0, variants=(SOUND,),
+    judges=said.OURS,
 )  # fmt: skip
 A_DECADE = "mean ψ at ε = 0.1 over that at ε = 1"
 
@@ -110,13 +112,15 @@ CLAIMS_3: tuple[Claim, ...] = (
     Claim("median ψ before the first update", start, 0.8, 1.2, START, reasons.OTHER_START, ALL),
     *(claim for pair in ENDS.items() for claim in _ends(*pair)),
     Claim("largest ratio of the median of ψ to that of T/10 updates before, ε = 10, k ≤ T/2: "
-          "the median decreases", worst_step, high=1, variants=NOISY),
+          "the median decreases", worst_step, high=1, variants=NOISY, judges=said.DECREASES),
     Claim("least ratio of the 25-75 % band's width to that at ten times the budget: smaller ε "
-          "widens the band", least_widening, 1, variants=ALL),
-    Claim(A_DECADE, drop, published=100.0, variants=NOISY, of_means=True, window=_a_decade),
+          "widens the band", least_widening, 1, variants=ALL, judges=said.WIDENS),
+    Claim(A_DECADE, drop, published=100.0, variants=NOISY, of_means=True, window=_a_decade,
+          judges=said.IMPROVES),
     Claim(A_DECADE, drop, published=100.0, reason=FAR_A_DECADE, variants=(SOUND,),
-          window=_a_decade),
-    Claim(f"{OVER_EXACT}, ε = 10", end_over_exact, 0.8, 1.25, 1.0, variants=(SOUND,)),
+          window=_a_decade, judges=said.IMPROVES),
+    Claim(f"{OVER_EXACT}, ε = 10", end_over_exact, 0.8, 1.25, 1.0, variants=(SOUND,),
+          judges=said.OURS),
     BY_CHANCE,
     *PROMISE,
 )  # fmt: skip
@@ -125,15 +129,17 @@ CLAIMS_4: tuple[Claim, ...] = (
     Claim(
         "P(i_(k+1) = i_k), 1/N if i_k is uniform and independent",
         lambda sweep: float(sweep.cells[0].result.summary["p_repeat"]),
-        1 / 3 - 0.06, 1 / 3 + 0.06, 1 / 3, variants=ALL,
+        1 / 3 - 0.06, 1 / 3 + 0.06, 1 / 3, variants=ALL, judges=said.AT_RANDOM,
     ),
     Claim(
         "Jain's index of the owners' updates, 1 if all are alike",
         lambda sweep: float(sweep.cells[0].result.summary["fairness"]), 0.98, 1.0, 1.0,
-        variants=ALL,
+        variants=ALL, judges=said.AT_RANDOM,
     ),
-    Claim(MOVED, moved, 0, 0, 0.0, variants=(AS_WRITTEN, SOUND), beside=(AS_PUBLISHED,)),
-    Claim("banks that have given all their answers", silent, 0, 0, 0.0, variants=(SOUND,)),
+    Claim(MOVED, moved, 0, 0, 0.0, variants=(AS_WRITTEN, SOUND), beside=(AS_PUBLISHED,),
+          judges=said.OURS),
+    Claim("banks that have given all their answers", silent, 0, 0, 0.0, variants=(SOUND,),
+          judges=said.OURS),
     *PROMISE,
 )  # fmt: skip
 
@@ -165,7 +171,8 @@ CLAIMS_5: tuple[Claim, ...] = (
                   *SLOPE, -2.0, variants=(SOUND,)),
         )
     ),
-    Claim("share of cells in which the projection never acts", free, 0.75, variants=(SOUND,)),
+    Claim("share of cells in which the projection never acts", free, 0.75, variants=(SOUND,),
+          judges=said.OURS),
     *PROMISE,
 )  # fmt: skip
 

@@ -1,0 +1,69 @@
+"""Every row of the verdicts names a file and a sentence that stands in it."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from scenarios.papers import FIGURES, sentences
+from scenarios.papers.claims import Printed
+from scenarios.papers.figure import AS_PUBLISHED
+from scenarios.papers.sentences import ASYNC, ASYNC_FIRST, COLLAB, OURS, POLAR
+from tests.mutants.mutant import ROOT
+
+PAPERS = ROOT.parent / "shared" / "papers"
+SENTENCES = {name: each for name, each in vars(sentences).items() if isinstance(each, Printed)}
+FILES = {
+    "Async": {ASYNC, ASYNC_FIRST},
+    "Collab": {COLLAB},
+    "POLAR": {POLAR},
+}
+
+
+def file_of(sentence: Printed) -> str:
+    return sentence.where.partition(",")[0]
+
+
+@cache
+def text(file: Path) -> str:
+    joined = re.sub(r"-\s*\n\s*(?=[a-z])", "", file.read_text(encoding="utf-8"))
+    return re.sub(r"\s+", " ", joined)
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_it_stands_in_its_file(name: str) -> None:
+    sentence = SENTENCES[name]
+    file = PAPERS / file_of(sentence)
+    if not file.is_file():
+        pytest.skip("the papers' texts are not beside the project")
+    said, place = text(file), 0
+    for part in sentence.says.split(" … "):
+        place = said.find(part, place)
+        assert place >= 0, part
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+def test_every_row_names_one_of_its_own_paper(figure) -> None:
+    files = FILES[figure.source.partition(",")[0]]
+    assert len(figure.printed) > 0
+    for each in (*figure.printed, *(claim.judges for claim in figure.claims)):
+        if isinstance(each, Printed):
+            assert file_of(each) in files
+        else:
+            assert each in ("", OURS)
+
+
+def test_every_sentence_is_judged() -> None:
+    judged = {
+        each
+        for figure in FIGURES
+        for each in (*figure.printed, *(claim.judges for claim in figure.claims))
+    }
+    assert {name for name, each in SENTENCES.items() if each not in judged} == set()
+
+
+def test_figures_of_async_have_the_numbers_of_the_version_that_is_named() -> None:
+    for figure in FIGURES:
+        if figure.source.startswith("Async") and AS_PUBLISHED in figure.variants:
+            assert all(file_of(each) == ASYNC for each in figure.printed)
