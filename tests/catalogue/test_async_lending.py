@@ -219,3 +219,13 @@ def test_the_headline_is_excused_as_far_as_exact_moments_go(
     monkeypatch.setattr(reasons, "exactly", lambda _: exact)
     gaining = reasons.HEADLINE.reaches([banks(tmp_path, (4, 16, 32), *[(1.0,) * 3] * 2)])
     assert gaining == (0.0, share)
+
+
+@pytest.mark.parametrize(("left", "reach"), [(1.5, 2.02), (0.5, np.nan)])
+def test_no_gain_is_excused_where_nothing_is_gained_without_noise(
+    left: float, reach: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reasons, "exactly", lambda _: Reference("", "", lambda _: 2.0))
+    monkeypatch.setattr(reasons, "quiet", lambda _: Reference("", "", lambda _: left))
+    sweep = banks(tmp_path, (4, 16, 32), (8.0, 4.0, 2.0), (1.0, 1.0, 1.0))
+    assert reasons.HALF_LEARNED.reaches([sweep])[1] == pytest.approx(reach, nan_ok=True)

@@ -806,6 +806,20 @@ MUTANTS = (
         "a row that no course can meet beside the others",
         ("tests/catalogue/test_claims.py",),
     ),
+    Mutant(
+        "scenarios/papers/lending/claims.py",
+        "of_means=True, judges=said.CAN_BEAT,",
+        "of_means=True, judges=said.SUPERIOR,",
+        "the abstract of one version is judged as the introduction of the other",
+        ("tests/transcription/test_sentences.py",),
+    ),
+    Mutant(
+        "scenarios/papers/lending/claims.py",
+        "c̄'₂ = 2.1·10⁹ is c = 0.7·10⁹, a third)",
+        "c̄'₂ = 2.1·10⁹ is c = 2.1·10⁹)",
+        "the printed constant is taken per owner",
+        ("tests/transcription/test_async_paper.py",),
+    ),
     # what is like a finished run, or a whole number, and is none
     Mutant(
         "asyncdp_sim/data/tables/csv_chunks.py",

@@ -235,3 +235,10 @@ def test_the_texts_regulariser_is_twice_the_codes() -> None:
     of_text = Ridge(regularisation=paper.REGULARISER, regulariser="square")
     assert of_code.sigma == paper.REGULARISER
     assert of_text.sigma == 2 * paper.REGULARISER
+
+
+def test_the_printed_constant_is_a_third_of_the_drawn_one_per_owner() -> None:
+    """Equation (6): c̄'₂ Σ 1/ε² over n² = c̄'₂ N/(N n_i ε)², and 2.1 printed is not 2.15 drawn."""
+    per_owner = paper.C_2 * paper.BANKS / paper.BANKS**2
+    assert f"c̄'₂ = {paper.C_2 / 1e9:g}·10⁹ is c = {per_owner / 1e9:g}·10⁹" in claims.C_OF_LAW
+    assert claims.CONSTANT == paper.C_2_DRAWN

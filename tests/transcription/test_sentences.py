@@ -8,7 +8,7 @@ import pytest
 
 from scenarios.papers import FIGURES, sentences
 from scenarios.papers.claims import Printed
-from scenarios.papers.figure import AS_PUBLISHED
+from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
 from scenarios.papers.sentences import ASYNC, ASYNC_FIRST, COLLAB, OURS, POLAR
 from tests.mutants.mutant import ROOT
 
@@ -44,7 +44,7 @@ def test_it_stands_in_its_file(name: str) -> None:
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
-def test_every_row_names_one_of_its_own_paper(figure) -> None:
+def test_every_row_names_one_of_its_own_paper(figure: PaperFigure) -> None:
     files = FILES[figure.source.partition(",")[0]]
     assert len(figure.printed) > 0
     for each in (*figure.printed, *(claim.judges for claim in figure.claims)):
@@ -67,3 +67,16 @@ def test_figures_of_async_have_the_numbers_of_the_version_that_is_named() -> Non
     for figure in FIGURES:
         if figure.source.startswith("Async") and AS_PUBLISHED in figure.variants:
             assert all(file_of(each) == ASYNC for each in figure.printed)
+
+
+def test_what_one_version_claims_of_all_the_other_claims_of_some() -> None:
+    """The abstract of 001 says "equal to 1 results in", the introduction of 004 "can beat"."""
+    for name in ("async-07", "async-11"):
+        [figure] = [each for each in FIGURES if each.name == name]
+        of_all = [each for each in figure.claims if each.judges == sentences.SUPERIOR]
+        of_some = [each for each in figure.claims if each.judges == sentences.CAN_BEAT]
+        assert [(each.low, each.high, each.published) for each in of_all] == [(1, 1, 1.0)]
+        assert len(of_some) > 0
+        assert all("can" in each.quantity and each.published is None for each in of_some)
+    assert sentences.SUPERIOR.where.startswith(ASYNC_FIRST)
+    assert sentences.CAN_BEAT.where.startswith(ASYNC)

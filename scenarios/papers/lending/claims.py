@@ -19,6 +19,7 @@ from scenarios.papers.lending.readings import (
     end_over_exact,
     free,
     gaining,
+    least_over_alone,
     least_widening,
     line,
     median,
@@ -90,7 +91,10 @@ def _ends(epsilon: float, published: float) -> tuple[Claim, ...]:
     )  # fmt: skip
 
 
-C_OF_LAW = "c of c/(ε n_i)², cells inside the box"
+C_OF_LAW = (
+    "c of c/(ε n_i)², cells inside the box: as drawn (by equation (6) with n = Σ n_i the printed "
+    "c̄'₂ = 2.1·10⁹ is c = 0.7·10⁹, a third)"
+)
 
 OVER_EXACT = "ψ over the exact forecast, were nothing clipped"
 SOUND_OVER_EXACT = Claim(
@@ -210,8 +214,17 @@ CLAIMS_7: tuple[Claim, ...] = (
         PAYS_ABOVE_TOO, reasons.too_noisy(PAYS_AT_TOO), NOISY, of_means=True,
     ),
     Claim(
-        f"share of cells with more than {MANY} banks and ε ≥ {LARGE:g} in which bank 1 gains: all, "
-        "by the abstract", gaining, 1, 1, 1.0, reasons.HEADLINE, ALL, of_means=True,
+        f"share of cells with more than {MANY} banks and ε ≥ {LARGE:g} in which bank 1 gains: all",
+        gaining, 1, 1, 1.0, reasons.HEADLINE, ALL, of_means=True, judges=said.SUPERIOR,
+    ),
+    *(
+        Claim(
+            f"ψ over ψ(θ_1*), the least of cells with more than {MANY} banks and ε > {LARGE:g}: "
+            "bank 1 can gain", least_over_alone, high=1, reason=why, variants=(variant,),
+            of_means=True, judges=said.CAN_BEAT,
+        )
+        for variant, why in ((AS_PUBLISHED, None), (AS_WRITTEN, reasons.HALF_LEARNED),
+                             (SOUND, None))
     ),
     SOUND_OVER_EXACT,
     BY_CHANCE,

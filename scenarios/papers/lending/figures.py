@@ -125,14 +125,14 @@ FIGURES: tuple[PaperFigure, ...] = (
         "async-06", "Async, figure 6", "async-05",
         CLAIMS_6,
         figure_6, VARIANTS,
-        small=FEW_CELLS, printed=(said.TIGHT,),
+        small=FEW_CELLS, printed=(said.LAW_6, said.TIGHT),
     ),
     PaperFigure(
         "async-07", "Async, figure 7", "async-07",
         CLAIMS_7,
         figure_7, VARIANTS_OF_MANY,
         small=('sweep."owners.count"=[2, 4, 8, 16]', f'sweep."{BUDGET}"=[1.0, 2.5, 10.0]'),
-        printed=(said.BANKS_GAIN,),
+        printed=(said.FIGURE_7, said.BANKS_GAIN),
     ),
 )  # fmt: skip
 """In the paper's order."""

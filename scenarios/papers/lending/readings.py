@@ -25,6 +25,7 @@ from scenarios.papers.lending.reasons import (
     MANY,
     alone,
     at,
+    many_and_eager,
 )
 
 RECORDS = "owners.records"
@@ -222,3 +223,9 @@ def gaining(sweep: Sweep) -> float:
         if cell.values[BANKS] > MANY and cell.values[BUDGET] >= LARGE
     ]
     return float(np.mean(found)) if len(found) > 0 else np.nan
+
+
+def least_over_alone(sweep: Sweep) -> float:
+    """Return ψ over what bank 1 learns alone, the least of the introduction's cells."""
+    found = [_part_of(cell) / alone(cell) for cell in many_and_eager(sweep)]
+    return min(found, default=np.nan)
