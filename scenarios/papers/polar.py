@@ -23,11 +23,13 @@ from asyncdp_sim.figures.runs.convergence import CurveLine, by_update, quartiles
 from scenarios.papers import sentences as said
 from scenarios.papers.claims import Claim, Range, Reason
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND, PaperFigure, Settings
+from scenarios.papers.noise import scale_claims
 
 Array = npt.NDArray[np.float64]
 WIDE = "wide"
 OPEN, WINDOWS = "non-private", ("Δ = 10", "Δ = 20", "Δ = 50")
-BUDGETS = (0.1, 1.0, 10.0)
+BUDGETS, BOUND = (0.1, 1.0, 10.0), 10.0
+"""Of the private server: its ε, and the bound to which record gradients are clipped."""
 
 
 def hidden(epsilon: float) -> str:
@@ -43,7 +45,7 @@ PRIVATE: Settings = (
     'protocol={ kind = "rounds" }',
     'algorithm={ kind = "parameter-server", step = 0.5, exponent = 0.55 }',
     'privacy={ epsilon = 1.0, mechanism = "laplace", noise = "vector", '
-    'sensitivity = { kind = "clip", bound = 10.0 }, budget = { kind = "horizon" } }',
+    f'sensitivity = {{ kind = "clip", bound = {BOUND} }}, budget = {{ kind = "horizon" }} }}',
     f"sweep.variant=[{', '.join(CELLS)}]",
 )
 VARIANTS: dict[str, Settings] = {
@@ -149,6 +151,7 @@ CLAIMS: tuple[Claim, ...] = (
         for name, why in ((OPEN, None), (hidden(10), None),
                           (hidden(1), drowning(1)), (hidden(0.1), drowning(0.1)))
     ),
+    *scale_claims({SOUND: BOUND}, said.OURS),
     Claim("iterations of ε = 10 over non-private", after(hidden(10), OPEN), 1, variants=(SOUND,)),
     Claim("suboptimality at the end of ε = 1 over ε = 10: noise, by the square of ε",
           lambda sweep: left(hidden(1))(sweep) / left(hidden(10))(sweep), 50, 150, 100.0,

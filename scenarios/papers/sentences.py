@@ -40,6 +40,7 @@ PRIVATE = Printed(
     "The policy of data owners in line 6 of Algorithm 1 for responding to the queries over the "
     "horizon … is … DP", f"{ASYNC}, Theorem 1",
 )  # fmt: skip
+SCALE = Printed("are statistically independent Laplace noises with scale", f"{ASYNC}, Theorem 1")
 FIGURE_3 = Printed(
     "Percentile statistics of relative fitness of 100 runs of Algorithm 1 for learning "
     "lending-interest-rates", f"{ASYNC}, figure 3",
@@ -119,6 +120,7 @@ WITHOUT_PRIVACY = Printed(
     f"{COLLAB}, section II",
 )
 OPTIMUM = Printed("we use Algorithm 1 with … for non-private learning of", f"{COLLAB}, section IV")
+COLLAB_SCALE = Printed("noises with the density function … with scale", f"{COLLAB}, Theorem 1")
 HUNDREDFOLD = Printed(
     "the relative fitness of the algorithm improves (i.e., decreases), on … average, by "
     "approximately 100-fold", f"{COLLAB}, section IV-A",

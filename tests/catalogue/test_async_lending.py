@@ -158,10 +158,15 @@ def test_figure_5_has_the_published_law(tmp_path: Path) -> None:
         'sweep."owners.records"=[1000, 2000]', 'sweep."privacy.epsilon"=[1.0, 10.0]',
         "run.replicates=40",
     )  # fmt: skip
-    found = verified(NAMED["async-05"], AS_PUBLISHED, tmp_path, more)
-    assert [each.verdict for each in found] == ["agrees"] * 4 + ["differs"]
+    found = verified(NAMED["async-05"], AS_PUBLISHED, tmp_path / "right", more)
+    assert [each.verdict for each in found] == ["agrees"] * 5 + ["differs"]
     assert found[0].published == CONSTANT
     assert found[-1].ours == 0.0  # not private as claimed
+    for number, bound in enumerate((10.0, 2.5)):
+        planted = (*more, f"privacy.sensitivity.bound={bound}")
+        off = verified(NAMED["async-05"], AS_PUBLISHED, tmp_path / str(number), planted)
+        said = {each.quantity: each.verdict for each in off}
+        assert [said[found[place].quantity] for place in (0, 4)] == ["fails", "fails"]
 
 
 def test_where_few_records_are_clipped_the_exact_forecast_holds(tmp_path: Path) -> None:

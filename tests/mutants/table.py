@@ -820,6 +820,27 @@ MUTANTS = (
         "the printed constant is taken per owner",
         ("tests/transcription/test_async_paper.py",),
     ),
+    Mutant(
+        "scenarios/papers/noise.py",
+        "    scale = 2 * xi * answers / (",
+        "    scale = 4 * xi * answers / (",
+        "twice the noise is what a figure asks for",
+        ("tests/catalogue/test_noise_of_figures.py",),
+    ),
+    Mutant(
+        "scenarios/papers/lending/reasons.py",
+        "LAW_WITHIN = (CONSTANT / (1 + ERROR), CONSTANT * (1 + ERROR) ** 2)",
+        "LAW_WITHIN = (CONSTANT / 2, CONSTANT * 10.59)",
+        "the law's window is a factor of 21 wide, in which twice the noise agrees",
+        ("tests/catalogue/test_noise_of_figures.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/privacy/mechanisms/laplace.py",
+        "    return laplace_scale(influence.xi, answers, influence.records, total(allowance))",
+        "    return 2 * laplace_scale(influence.xi, answers, influence.records, total(allowance))",
+        "Laplace noise is twice as large as it must be",
+        ("tests/catalogue/test_noise_of_figures.py",),
+    ),
     # what is like a finished run, or a whole number, and is none
     Mutant(
         "asyncdp_sim/data/tables/csv_chunks.py",

@@ -38,6 +38,7 @@ from scenarios.papers.hospital.readings import (
     uniformity,
 )
 from scenarios.papers.lending.claims import BY_CHANCE, PROMISE
+from scenarios.papers.noise import scale_claims
 
 OTHERS = (
     "the twin's patients are others than 2015's (musculoskeletal, 18 to 69 years old), and so are "
@@ -63,6 +64,8 @@ ANSWERS = 30
 """Of a hospital that is private: of 1000 updates 12 ± 3 are its own."""
 VARIANTS = {AS_PUBLISHED: (), AS_WRITTEN: WRITTEN, SOUND: enforced(ANSWERS)}
 TEXT = (AS_PUBLISHED, AS_WRITTEN)
+XI = 4.5
+"""As of the banks: p/2, of 9 features."""
 FEW: Settings = ("run.replicates=10",)
 
 
@@ -126,6 +129,7 @@ HEADLINE = Reason(
 )  # fmt: skip
 
 SOUND_CLAIMS = (
+    *scale_claims(dict.fromkeys(EVERY, XI), said.SCALE),
     *PROMISE,
     Claim(
         "mean ψ at the end, ε = 0.1, over that at ε = 10: noise for 30 answers, not 1000",

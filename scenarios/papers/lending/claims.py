@@ -1,5 +1,7 @@
 """Claims of Async's figures 3 to 7 in numbers."""
 
+from dataclasses import replace
+
 from asyncdp_sim.figures.kit.source import Sweep
 from scenarios.papers import sentences as said
 from scenarios.papers.claims import MOVED, Claim, Range, Reason, moved, private
@@ -40,6 +42,7 @@ from scenarios.papers.lending.reasons import (
     FAR_A_DECADE,
     FEWER,
     LARGE,
+    LAW_WITHIN,
     MANY,
     PAYS_ABOVE,
     PAYS_ABOVE_TOO,
@@ -47,8 +50,10 @@ from scenarios.papers.lending.reasons import (
     PAYS_AT_TOO,
     READ_OFF,
     START,
+    XI,
     at,
 )
+from scenarios.papers.noise import scale_claims
 
 SLOPE = (-2.1, -1.9)
 NOISY = (AS_PUBLISHED, AS_WRITTEN)
@@ -60,6 +65,7 @@ PROMISE = (
     Claim(_PROMISE, private, 1, 1, 1.0, reasons.L2_IN_L1, (AS_WRITTEN,), judges=said.PRIVATE),
     Claim(_PROMISE, private, 1, 1, 1.0, variants=(SOUND,), judges=said.PRIVATE),
 )
+THE_SCALE = scale_claims(dict.fromkeys(ALL, XI), said.SCALE)
 BY_CHANCE = Claim(
     "mean ψ of the runs over its exact expectation, geometric mean over cells", run_over_exact,
     published=1.0, variants=NOISY, window=by_chance, judges=said.OURS,
@@ -71,10 +77,7 @@ def _ends(epsilon: float, published: float) -> tuple[Claim, ...]:
     unit = (epsilon * AT_SIZE) ** 2
     relative = published / (1 + START)
 
-    def window(sweep: Sweep) -> Range:
-        low, high = reasons.of_any_table(sweep)
-        return low / unit, high / unit
-
+    by_law = (LAW_WITHIN[0] / unit, LAW_WITHIN[1] / unit)
     of_3 = f"median ψ over 1 + ψ_0 at k = T, ε = {epsilon:g}: figure 3's end over its start"
     of_5 = f"mean ψ at k = T less that without noise, ε = {epsilon:g}: figure 5's law"
     square = None if epsilon == min(ENDS) else reasons.by_the_square(epsilon)
@@ -82,8 +85,8 @@ def _ends(epsilon: float, published: float) -> tuple[Claim, ...]:
     return (
         Claim(of_3, relative_end(epsilon), *within, relative, square, NOISY),
         *(
-            Claim(of_5, cost(epsilon), published=CONSTANT / unit, reason=why, variants=(variant,),
-                  of_means=True, window=window, judges=said.LAW_5)
+            Claim(of_5, cost(epsilon), *by_law, CONSTANT / unit, why, (variant,),
+                  of_means=True, judges=said.LAW_5)
             for variant, why in (
                 (AS_PUBLISHED, None), (AS_WRITTEN, reasons.other_step_at(epsilon))
             )
@@ -126,6 +129,7 @@ CLAIMS_3: tuple[Claim, ...] = (
     Claim(f"{OVER_EXACT}, ε = 10", end_over_exact, 0.8, 1.25, 1.0, variants=(SOUND,),
           judges=said.OURS),
     BY_CHANCE,
+    *THE_SCALE,
     *PROMISE,
 )  # fmt: skip
 
@@ -148,19 +152,18 @@ CLAIMS_4: tuple[Claim, ...] = (
 )  # fmt: skip
 
 
-def _of_fewer(sweep: Sweep) -> Range:
-    low, high = reasons.of_any_table(sweep)
-    return FEWER * low, FEWER * high
-
-
-CLAIMS_5: tuple[Claim, ...] = (
-    Claim(C_OF_LAW, constant, published=CONSTANT, of_means=True, window=reasons.of_any_table),
-    Claim(C_OF_LAW, constant, published=CONSTANT, reason=reasons.OTHER_STEP,
-          variants=(AS_WRITTEN,), of_means=True, window=reasons.of_any_table),
+THE_LAW = (
+    Claim(C_OF_LAW, constant, *LAW_WITHIN, CONSTANT, of_means=True),
+    Claim(C_OF_LAW, constant, *LAW_WITHIN, CONSTANT, reasons.OTHER_STEP, (AS_WRITTEN,),
+          of_means=True),
     Claim(
         "c of c/(ε n_i)², cells in which noise decides: (400/1000)² of the published",
-        deciding_constant, published=FEWER * CONSTANT, variants=(SOUND,), window=_of_fewer,
+        deciding_constant, FEWER * LAW_WITHIN[0], FEWER * LAW_WITHIN[1], FEWER * CONSTANT,
+        variants=(SOUND,),
     ),
+)  # fmt: skip
+CLAIMS_5: tuple[Claim, ...] = (
+    *THE_LAW,
     SOUND_OVER_EXACT,
     BY_CHANCE,
     *(
@@ -177,6 +180,7 @@ CLAIMS_5: tuple[Claim, ...] = (
     ),
     Claim("share of cells in which the projection never acts", free, 0.75, variants=(SOUND,),
           judges=said.OURS),
+    *THE_SCALE,
     *PROMISE,
 )  # fmt: skip
 
@@ -191,6 +195,7 @@ def _not_learned(x: str, by: str) -> Reason:
 
 
 CLAIMS_6: tuple[Claim, ...] = (
+    *(replace(each, judges=said.LAW_6) for each in THE_LAW),
     *(
         Claim(f"exponent of {sign}, {which} of the lines", line(*axes, one), *SLOPE, -2.0, why, of,
               of_means=of == NOISY)
@@ -201,6 +206,7 @@ CLAIMS_6: tuple[Claim, ...] = (
             ("median", median, FAR, (SOUND,)),
         )
     ),
+    *THE_SCALE,
     *PROMISE,
 )  # fmt: skip
 
@@ -228,5 +234,6 @@ CLAIMS_7: tuple[Claim, ...] = (
     ),
     SOUND_OVER_EXACT,
     BY_CHANCE,
+    *THE_SCALE,
     *PROMISE,
 )  # fmt: skip
