@@ -71,8 +71,8 @@ def test_other_noise_is_red(
 ) -> None:
     """In what is declared, in the scale that is worked out of it, and in what is drawn."""
     figure, right, hide = NAMED[name], laplace.scale_of, laplace.LaplaceNoise.hide
-    bound = figure.scenario("as-published", full=True).privacy.sensitivity.bound
-    setting = f"privacy.sensitivity.bound={factor * bound}"
+    sensitivity: Any = figure.scenario("as-published", full=True).privacy.sensitivity
+    setting = f"privacy.sensitivity.bound={factor * sensitivity.bound}"
     [declared] = rows(figure, "as-published", tmp_path / "declared", setting)
 
     def scaled(*given: Any) -> Any:
