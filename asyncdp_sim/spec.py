@@ -216,16 +216,21 @@ def open_traits(member: type[Member]) -> list[str]:
     return sorted(traits) + abstract + lacking
 
 
-def outsiders(spec: Spec, at: str) -> Iterator[str]:
-    """Yield the key path and kind of every member of a specification that is from outside."""
+def outsiders(spec: Spec, at: str) -> Iterator[tuple[str, "Member"]]:
+    """Yield every member of a specification that is from outside, with its key path and kind."""
     if isinstance(spec, Member) and spec.outside:
-        yield f"{at}.kind = {spec.model_dump().get('kind', spec.called)}"
+        yield f"{at}.kind = {spec.model_dump().get('kind', spec.called)}", spec
     for name in type(spec).model_fields:
-        value = getattr(spec, name)
+        value, key = getattr(spec, name), f"{at}.{name}" if at else name
         inner = value.values() if isinstance(value, dict) else (value,)
-        for each in inner:
+        for each in value if _several(value) else inner:
             if isinstance(each, Spec):
-                yield from outsiders(each, f"{at}.{name}")
+                yield from outsiders(each, key)
+
+
+def _several(value: object) -> bool:
+    """Return whether a value is a specification of each owner, and not a number of each."""
+    return isinstance(value, tuple) and len(value) > 0 and isinstance(value[0], Spec)
 
 
 def members(family: Any) -> tuple[type[Kind], ...]:

@@ -26,6 +26,8 @@ BUDGETS_END = "budgets may end before T, and updates are then of the owners that
 def out_of_order(scenario: Scenario) -> list[str]:
     """Return why it is not known who updates when, as exact moments need it; a reason each."""
     network, found = scenario.network, list[str]()
+    if network.facts.from_outside:
+        found.append(network.facts.from_outside)
     if _unequal(scenario):
         found.append(UNEQUAL)
     if network.until is not None and not surely_until(network, network.updates):

@@ -10,6 +10,7 @@ from typing import Any
 
 from asyncdp_sim.network.latency import STAGES, acknowledged, laws_of
 from asyncdp_sim.network.laws import Law
+from asyncdp_sim.spec import Member, outsiders
 from asyncdp_sim.theory.formulas.packet_loss import delivered
 from asyncdp_sim.theory.prediction import SPREADS, Unknown
 
@@ -26,6 +27,23 @@ class Facts:
     def __init__(self, network: Any) -> None:
         self.network = network
         self.n_owners = network.n_owners
+
+    @cached_property
+    def strangers(self) -> tuple[tuple[str, Member], ...]:
+        """The kinds of the network that are from outside, each with its key path and kind."""
+        return tuple(outsiders(self.network, ""))
+
+    @property
+    def from_outside(self) -> str:
+        """Why no formula of the package counts; empty where all kinds are the package's own.
+
+        A class inherits what another one does, and may do something else: what is known of that
+        other one is not known of it.
+        """
+        if len(self.strangers) == 0:
+            return ""
+        named = ", ".join(at for at, _ in self.strangers)
+        return f"{named} is from outside the package, whose formulas need not hold of it"
 
     @cached_property
     def rates(self) -> tuple[float, ...] | None:

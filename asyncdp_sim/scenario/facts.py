@@ -67,7 +67,7 @@ class ScenarioFacts(DeclaredFields):
         Of an algorithm that is given noisy answers alone it does not, unless the observer sees
         less than these: what that is then follows from what the algorithm says of itself.
         """
-        found = [each for name in _CLAIMED for each in outsiders(getattr(self, name), name)]
+        found = [at for name in _CLAIMED for at, _ in outsiders(getattr(self, name), name)]
         algorithm, listener = self.algorithm, self.privacy.listener
         sees_all = listener.by_count and not listener.sees_sums
         if algorithm.outside and (algorithm.handles_gradients or not sees_all):

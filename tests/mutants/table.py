@@ -784,6 +784,35 @@ MUTANTS = (
         "the last coupon is for nothing",
         ("tests/unit/theory/test_contribution.py",),
     ),
+    # theory of kinds from outside
+    Mutant(
+        "asyncdp_sim/theory/predict/all.py",
+        "return _stated(facts, found) if facts.from_outside else found",
+        "return found",
+        "a channel of one's own has the theory of the one that it derives from",
+        ("tests/unit/theory/test_predictions_from_outside.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/theory/predict/all.py",
+        'if "predicts" in vars(type(kind)):',
+        'if hasattr(kind, "predicts"):',
+        "a class has the theory that the one it derives from states",
+        ("tests/unit/theory/test_predictions_from_outside.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/spec.py",
+        "for each in value if _several(value) else inner:",
+        "for each in inner:",
+        "laws from outside that are each owner's own pass for the package's",
+        ("tests/unit/theory/test_predictions_from_outside.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/evidence/exact_moments.py",
+        "        found.append(network.facts.from_outside)\n",
+        "        pass\n",
+        "whose update is next is known of a network from outside",
+        ("tests/unit/theory/test_predictions_from_outside.py",),
+    ),
     # verdicts on the papers
     Mutant(
         "scenarios/papers/claims.py",

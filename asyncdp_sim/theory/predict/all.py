@@ -3,10 +3,14 @@
 ``asyncdp check`` prints it, a run's report shows it beside what was measured, and figures draw it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from math import isfinite
+from numbers import Real
+from typing import Any, cast
 
+from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.theory.predict.availability import presence
@@ -37,7 +41,31 @@ def _of_facts(facts: Facts) -> tuple[Prediction, ...]:
     parts = (_traffic, protocol.waiting, staleness, choice, losses, presence)
     if protocol.makes_updates:
         parts = (protocol.predictions, presence)
-    return tuple(prediction for part in parts for prediction in part(facts))
+    found = tuple(prediction for part in parts for prediction in part(facts))
+    return _stated(facts, found) if facts.from_outside else found
+
+
+def _stated(facts: Facts, inherited: tuple[Prediction, ...]) -> tuple[Prediction, ...]:
+    """Return what kinds from outside state in ``predicts``, and nothing that they inherit.
+
+    A statement counts where the kind's own class makes it: one that derives from another such
+    class may do something else, too. Of two for one figure the first in the network counts.
+    """
+    said: dict[str, Prediction] = {}
+    for at, kind in facts.strangers:
+        if "predicts" in vars(type(kind)):
+            stated: Mapping[str, float] = cast("Any", kind).predicts(facts.network)
+            for quantity, value in stated.items():
+                if not isinstance(value, Real) or not isfinite(value):
+                    allowed = "allowed from predicts are figures by name, each a finite number"
+                    raise SpecError(
+                        [Fault(at.partition(" ")[0], f"{quantity}: {value!r}", allowed)]
+                    )
+                said.setdefault(quantity, Prediction(quantity, float(value), f"stated by {at}"))
+    for each in inherited:
+        unknown = Prediction(each.quantity, None, each.formula, facts.from_outside)
+        said.setdefault(each.quantity, unknown)
+    return tuple(said.values())
 
 
 def _traffic(facts: Facts) -> Iterator[Prediction]:

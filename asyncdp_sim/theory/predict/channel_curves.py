@@ -75,6 +75,8 @@ def endless_curve(network: Network) -> AccessCurve | Unknown:
 
 def _curve(network: Network, n_owners: int | None) -> AccessCurve | Unknown:
     shared, airtime = network.channel.contended, network.airtime
+    if network.facts.from_outside:
+        return Unknown(network.facts.from_outside)
     if shared is None or airtime is None:
         return NOT_SHARED
     if shared.in_turn:

@@ -75,6 +75,8 @@ def _stages(facts: Facts, flows: Array) -> Array | Unknown:
 def _doubt(facts: Facts) -> str:
     """Return why stages of an owner's exchanges do not follow each other undisturbed, if not."""
     network = facts.network
+    if facts.from_outside:
+        return facts.from_outside
     if network.availability.comes_and_goes or facts.wires_fail:
         return "owners come and go, at work or not"
     if network.aggregation is not None:

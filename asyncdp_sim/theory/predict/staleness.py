@@ -72,7 +72,8 @@ def lateness(network: Network) -> tuple[Array, ...] | Unknown:
     facts: Facts = network.facts
     if never_stale(facts):
         return tuple(np.ones(1) for _ in range(facts.n_owners))
-    own: tuple[float, ...] | Unknown | None = network.protocol.ends_next(facts)
+    own: tuple[float, ...] | Unknown | None
+    own = None if facts.from_outside else network.protocol.ends_next(facts)
     if own is None and network.clock.saturated and not _doubt(facts):
         own = _races(facts)
     if own is None:
@@ -140,6 +141,8 @@ def staleness(facts: Facts) -> Iterator[Prediction]:
 def never_stale(facts: Facts) -> str:
     """Return why no update can come between a read and its use; empty where one may."""
     network: Network = facts.network
+    if facts.from_outside:
+        return ""
     if network.protocol.fresh:
         return network.protocol.fresh
     at_once = facts.eventless or (not facts.not_poisson and facts.instant)
@@ -165,6 +168,8 @@ def _on_a_channel(facts: Facts) -> float | Unknown | None:
 
 def _doubt(facts: Facts) -> str:
     """Why owners' jobs are not on their own and each an update, if they are not."""
+    if facts.from_outside:
+        return facts.from_outside
     if facts.network.protocol.reads_early:
         return f"no formula is known for {facts.network.protocol.kind}"
     return facts.buffered or facts.can_lose_messages or facts.shared or facts.spent()

@@ -42,7 +42,7 @@ class GapLaw:
 def gap_law(network: Network) -> GapLaw | Unknown:
     """Return the law of the gaps between updates, or why none is claimed."""
     facts = network.facts
-    doubt = facts.buffered or facts.not_poisson or facts.can_lose_messages
+    doubt = facts.from_outside or facts.buffered or facts.not_poisson or facts.can_lose_messages
     doubt = doubt or facts.shared or facts.slow_requests
     if not doubt and not network.protocol.acts_on_ticks:
         doubt = f"protocol {network.protocol.kind} does not update at owners' ticks"
@@ -73,6 +73,8 @@ def selection(network: Network) -> tuple[float, ...] | Unknown:
         return Unknown(facts.buffered)
     if facts.n_owners == 1:
         return (1.0,)
+    if facts.from_outside:
+        return Unknown(facts.from_outside)
     if network.protocol.one_on_one:
         law = releases(network)
         if isinstance(law, Unknown):
@@ -97,6 +99,8 @@ def releases(network: Network) -> Releases | Unknown:
     has been. (Of a single owner the clock does not matter.)
     """
     facts, channel = network.facts, network.channel
+    if facts.from_outside:
+        return Unknown(facts.from_outside)
     locked = network.protocol.one_on_one
     if not (locked or (channel.contended is None and never_stale(facts) and facts.instant)):
         return Unknown(f"protocol {network.protocol.kind} does not lock the learner")
@@ -172,6 +176,8 @@ def shares(network: Network) -> tuple[float, ...] | Unknown:
         return Unknown(facts.buffered)
     if facts.n_owners == 1:
         return (1.0,)
+    if facts.from_outside:
+        return Unknown(facts.from_outside)
     own: tuple[float, ...] | Unknown | None = network.protocol.shares(facts)
     if own is not None:
         return own
