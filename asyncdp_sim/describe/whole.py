@@ -15,6 +15,7 @@ from asyncdp_sim.privacy.reasons import NotVouchedFor
 from asyncdp_sim.runs.warnings import TicksMeet
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict
+from asyncdp_sim.theory.predict.staleness import holds_from
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Prediction, Unknown
 from asyncdp_sim.words import extent
@@ -83,7 +84,7 @@ def _network(scenario: Scenario) -> Iterator[str]:
         yield f"resolution: {TicksMeet(met).words()}"
     predicted = predict(network)
     for each in predicted:
-        yield f"predicted {each.quantity}: {_said(each)}"
+        yield f"predicted {each.quantity}: {_said(each, scenario.network)}"
     yield from _duration(scenario.run.updates, predicted)
     if network.n_owners >= _MANY and not network.superposed and superposable(network):
         yield (
@@ -112,7 +113,7 @@ def _energy(scenario: Scenario) -> Iterator[str]:
         return
     yield scenario.energy.words(scenario.owners.count)
     for each in energy_predictions(scenario.energy, scenario.network):
-        yield f"predicted {each.quantity}: {_said(each)}"
+        yield f"predicted {each.quantity}: {_said(each, scenario.network)}"
 
 
 _FEW = 12
@@ -121,14 +122,16 @@ _MANY = 10_000
 """Owners from which one clock for all of them is worth other random numbers."""
 
 
-def _said(prediction: Prediction) -> str:
+def _said(prediction: Prediction, network: Network) -> str:
     if prediction.between is not None:
         low, high = prediction.between
         between = f"between {low:.4g} and {high:.4g} whatever the laws of times"
         return f"{between}; no one value, since {prediction.reason} ({prediction.formula})"
     if prediction.value is None:
         return f"not applicable, {prediction.reason} ({prediction.formula})"
-    return f"{prediction.value:.4g} ({prediction.formula})"
+    first = holds_from(network.facts, prediction)
+    long = f"; within 1 % from {first} updates on" if network.updates < first else ""
+    return f"{prediction.value:.4g} ({prediction.formula}{long})"
 
 
 def _chosen(scenario: Scenario) -> Iterator[str]:

@@ -7,9 +7,12 @@ from typing import Any
 from asyncdp_sim.evidence.exact_moments import CLIPPED, SAMPLED, nonlinear, out_of_order
 from asyncdp_sim.evidence.oracle import Basis
 from asyncdp_sim.evidence.register import basis_of, oracles_of
+from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import Kind, Spec
 from asyncdp_sim.theory.predict.all import predict
+from asyncdp_sim.theory.predict.staleness import holds_from, settled_from
+from asyncdp_sim.theory.prediction import Prediction
 
 PSI = "psi_final"
 OF_NETWORK = ("clock", "availability", "channel", "latency", "compute", "protocol", "topology")
@@ -114,7 +117,18 @@ def _of_network(scenario: Scenario, kinds: dict[str, Kind]) -> Iterator[dict[str
             between = "" if each.between is None else "{:.4g} to {:.4g}, ".format(*each.between)
             yield _row(each.quantity, Basis.unverified, f"{between}{each.reason}")
         else:
-            yield _row(each.quantity, Basis.exact, each.formula)
+            yield _in_a_run(scenario.network.facts, each)
+
+
+def _in_a_run(facts: Facts, found: Prediction) -> dict[str, Any]:
+    """Return the row of a prediction: exact, or only in runs that are longer than this one."""
+    updates, first = facts.network.updates, holds_from(facts, found)
+    if found.quantity == "mean_staleness":
+        first *= 100  # its spread is small, and shows the last per cent
+    if updates >= first:
+        return _row(found.quantity, Basis.exact, found.formula)
+    off = f"in the long run, about {settled_from(facts) / updates:.2g} % off in {updates} updates"
+    return _row(found.quantity, Basis.approximation, f"{found.formula}; {off}")
 
 
 def _of_learning(

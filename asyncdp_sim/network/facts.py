@@ -43,7 +43,7 @@ class Facts:
         if len(self.strangers) == 0:
             return ""
         named = ", ".join(at for at, _ in self.strangers)
-        return f"{named} is from outside the package, whose formulas need not hold of it"
+        return f"{named} is from outside the package, whose formulas may not hold for it"
 
     @cached_property
     def rates(self) -> tuple[float, ...] | None:

@@ -784,6 +784,35 @@ MUTANTS = (
         "the last coupon is for nothing",
         ("tests/unit/theory/test_contribution.py",),
     ),
+    # long runs, and short ones
+    Mutant(
+        "asyncdp_sim/theory/predict/staleness.py",
+        "    if found.value is None or found.value == 0:\n        return found\n    own",
+        "    if True:\n        return found\n    own",
+        "a run of 30 updates has the mean staleness of one that never ends",
+        ("tests/unit/theory/test_short_runs.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/theory/predict/staleness.py",
+        "    if network.until is not None or network.stops:\n        return None\n    own",
+        "    if network.stops:\n        return None\n    own",
+        "a run that may end before T is corrected as if it ended there",
+        ("tests/unit/theory/test_short_runs.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/theory/formulas/staleness.py",
+        "ages = [(1 - each) / each * -expm1(",
+        "ages = [1 / each * -expm1(",
+        "the job that has just begun is as old as the others",
+        ("tests/unit/theory/test_short_runs.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/evidence/rests_on.py",
+        "    if updates >= first:\n        return _row(found.quantity, Basis.exact, found.formula)",
+        "    if True:\n        return _row(found.quantity, Basis.exact, found.formula)",
+        "what holds in the long run is exact in a short one",
+        ("tests/unit/theory/test_short_runs.py",),
+    ),
     # theory of kinds from outside
     Mutant(
         "asyncdp_sim/theory/predict/all.py",

@@ -68,12 +68,13 @@ def measure(name, *, seed=None, count=RUNS, channel=Dcf):
     """Return scores of the answers that survive, of those sent, and of staleness."""
     n_owners, fields, compute, usual = CASES[name]
     net = network_of(n_owners, fields, compute, channel)
-    rate, load = predicted(net, "throughput"), predicted(net, "offered_load")
+    right = network_of(n_owners, fields, compute)
+    rate, load = predicted(right, "throughput"), predicted(right, "offered_load")
     survive, sent, late = rates(net, usual if seed is None else seed, count)
     found = [score("surviving", survive, rate), score("sent", sent, load)]
     if "retransmissions" not in fields:
         return found
-    stale = predicted(net, "mean_staleness")
+    stale = predicted(right, "mean_staleness")
     return [*found, score("staleness", late - stale * survive, 0, stale * rate)]
 
 

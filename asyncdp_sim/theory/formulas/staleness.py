@@ -4,6 +4,9 @@ For owners that push: every tick reads, computes for a time S (latencies include
 Clocks are Poisson with rate λ each, owners always online, nothing is lost; ρ = λ E S.
 """
 
+from collections.abc import Sequence
+from math import expm1, fsum, log1p
+
 import numpy as np
 import numpy.typing as npt
 
@@ -129,3 +132,32 @@ def always_busy_mean(n_owners: int) -> float:
         If N < 1.
     """
     return float(count("n_owners", n_owners) - 1)
+
+
+def always_busy_mean_of(shares: Sequence[float], updates: int) -> float:
+    """Return the mean staleness of the first T updates of exponential jobs that never cease.
+
+    Every update is seen by all other jobs under way, so that the staleness of T updates and the age
+    of the jobs that are open then, in updates, have the sum (m − 1) T. Job i is open, and as old as
+    a or older, where it was not the one to end in the last a updates, for a ≤ T:
+
+        m − 1 − (1/T) Σ_i Σ_{a=1}^{T} (1 − π_i)^a,   and 1/T Σ_i (1 − π_i)/π_i less in long runs.
+
+    Parameters
+    ----------
+    shares : sequence of float
+        π_i of each of m jobs, > 0, that add up to 1: the chance that it is the next to end.
+    updates : int
+        T ≥ 1.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    for share in shares:
+        if not 0 < share <= 1:
+            raise refused("share", share, "a number > 0 and ≤ 1")
+    last = count("updates", updates)
+    ages = [(1 - each) / each * -expm1(last * log1p(-each)) for each in shares if each < 1]
+    return len(shares) - 1 - fsum(ages) / last

@@ -1,7 +1,8 @@
 """The law of answers' staleness, or at least its mean, where it is known."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import ceil, fsum, log, log1p
 
 import numpy as np
@@ -12,6 +13,7 @@ from asyncdp_sim.theory.formulas.arguments import Array
 from asyncdp_sim.theory.formulas.staleness import (
     always_busy,
     always_busy_mean,
+    always_busy_mean_of,
     one_at_a_time,
     overlapping,
 )
@@ -19,6 +21,10 @@ from asyncdp_sim.theory.predict.shared_channels import contention, load_of
 from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 
 SAID = "other updates between read and apply"
+LONG_RUN = ("throughput", "utilisation", "offered_load", "mean_waiting", "mean_staleness")
+"""Figures that a run has not at its start, or at its end, as it has them in between."""
+CLOSE = 100
+"""Updates for each job under way that bring the mean of a run to 1 % of that for ever."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,71 @@ def _until(share: float) -> int:
 
 
 def staleness(facts: Facts) -> Iterator[Prediction]:
-    """Yield the mean staleness.
+    """Yield the mean staleness of a run, or why its length does not let it be known.
+
+    What is under way when a run ends is never counted, and has seen many updates by then: where m
+    jobs are always under way the mean of T updates is about (m−1)(1 − m/T). Exactly so much less
+    where each ends next with a probability that no past changes, as exponential jobs do.
+    """
+    for each in _in_the_long_run(facts):
+        yield _of_a_run(facts, each)
+
+
+def holds_from(facts: Facts, found: Prediction) -> int:
+    """Return the updates from which on a prediction is within 1 % of a run's mean; 0 if always."""
+    fixed = found.value is None or found.value == 0 or found.quantity not in LONG_RUN
+    if fixed or (found.quantity == "mean_staleness" and _end_next(facts) is not None):
+        return 0
+    return settled_from(facts)
+
+
+@lru_cache(maxsize=1)  # as predictions are kept
+def settled_from(facts: Facts) -> int:
+    """Return the updates from which on a run's means are within about 1 % of those for ever."""
+    if facts.network.protocol.makes_updates:  # of several answers, between which all are at rest
+        return CLOSE
+    [found] = _in_the_long_run(facts)
+    return ceil(CLOSE * (1 + (found.value or 0.0)))
+
+
+def _of_a_run(facts: Facts, found: Prediction) -> Prediction:
+    """Return the mean of a run from that in the long run; the same where nothing is stale."""
+    network: Network = facts.network
+    if found.value is None or found.value == 0:
+        return found
+    own = _end_next(facts)
+    if own is not None:
+        mean = always_busy_mean_of(own, network.updates)
+        return replace(found, value=mean, formula=f"{found.formula}, less by what is under way")
+    first = settled_from(facts)
+    if network.updates >= first:
+        return found
+    reason = (
+        f"the long-run mean {found.value:.4g} is within 1 % of a run's own mean from {first} "
+        f"updates on; this run has {network.updates}"
+    )
+    return replace(found, value=None, reason=reason)
+
+
+def _end_next(facts: Facts) -> tuple[float, ...] | None:
+    """Return the chances that each job of those always under way is the next to end, if known.
+
+    And if the run ends with its last update.
+    """
+    network: Network = facts.network
+    if network.until is not None or network.stops:
+        return None
+    own: tuple[float, ...] | Unknown | None = network.protocol.ends_next(facts)
+    if own is None and network.clock.saturated:
+        own = _races(facts)
+    if own is None or isinstance(own, Unknown):
+        return None
+    jobs = 1 + network.protocol.left_open
+    return own if len(own) == jobs or not network.protocol.hands_out else (1 / jobs,) * jobs
+
+
+def _in_the_long_run(facts: Facts) -> Iterator[Prediction]:
+    """Yield the mean staleness for ever.
 
     Staleness and jobs in flight just after updates have one sum (ORACLES 18). Owners that push on
     their own are independent of one another: just after an update of owner i, another owner j is
