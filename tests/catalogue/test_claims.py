@@ -161,6 +161,17 @@ def test_a_course_as_polar_describes_it_meets_every_row(monkeypatch: pytest.Monk
             assert claim.reason is None
 
 
+def test_an_exponent_can_be_what_both_theorems_say() -> None:
+    """Theorem 3 is an upper bound of ψ, whose exponent ours need not have."""
+    for figure in FIGURES:
+        powers = [each for each in figure.claims if each.quantity.startswith("(i): q of ψ")]
+        assert len(powers) == (2 if figure.name in ("collab-06", "collab-11") else 0)
+        for variant in figure.variants:
+            windows = [(each.low, each.high) for each in powers if variant in each.variants]
+            lows, highs = zip((-inf, inf), *windows, strict=True)
+            assert max(lows) <= min(highs)
+
+
 def test_what_was_published_is_within_the_window() -> None:
     for figure in FIGURES:
         for claim in figure.claims:

@@ -899,6 +899,13 @@ MUTANTS = (
         "Laplace noise is twice as large as it must be",
         ("tests/catalogue/test_noise_of_figures.py",),
     ),
+    Mutant(
+        "scenarios/papers/collab_claims.py",
+        "_of(lambda c: exponent(c[0])), 1.0, published=1.0, of_means=True,",
+        "_of(lambda c: exponent(c[0])), 0.9, 1.1, 1.0, of_means=True,",
+        "an upper bound's exponent is asked for beside its square",
+        ("tests/catalogue/test_claims.py",),
+    ),
     # what is like a finished run, or a whole number, and is none
     Mutant(
         "asyncdp_sim/data/tables/csv_chunks.py",
