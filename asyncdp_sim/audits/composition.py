@@ -11,8 +11,9 @@ from math import expm1, log1p
 import numpy as np
 
 from asyncdp_sim.audits.check import Fact
-from asyncdp_sim.audits.owed import Composed, Owed, Sampled
+from asyncdp_sim.audits.owed import Composed, Owed
 from asyncdp_sim.audits.per_answer import ratio
+from asyncdp_sim.audits.recomposed import Sampled
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.streams import Streams
@@ -48,10 +49,10 @@ def noise_composes(
     """
     found = []
     for owner, claim in enumerate(claims):
-        if isinstance(claim, Composed | Sampled) and np.isfinite(claim.whole):
+        if isinstance(claim, Composed) and np.isfinite(claim.whole):
             records = float(dataset.records[owner])
-            if isinstance(claim, Sampled):
-                seen = _multiplier(problem, owner, claim.probability * records)
+            if isinstance(claim.law, Sampled):
+                seen = _multiplier(problem, owner, claim.law.probability * records)
                 told = f"noise of multiplier {1 / seen:.4g} on each"
             elif sampling is not None:
                 bare = _seen(problem, owner, sampling * records, streams)
@@ -65,7 +66,7 @@ def noise_composes(
                 f"{claim.answers} {what} of owner {called[owner]}, {told}, "
                 f"compose to ε = {cost:.5g} at δ = {claim.delta:g}, {claim.whole:g} claimed"
             )
-            found.append((cost / claim.whole, Fact(said, cost > claim.whole)))
+            found.append((cost / claim.whole, Fact(said, cost > claim.whole * (1 + claim.slack))))
     return tuple(fact for _, fact in sorted(found, key=lambda each: -each[0])[:1])
 
 

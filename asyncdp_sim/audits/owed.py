@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.privacy.accountants import pure_law, sampled_law, unlike_law
+from asyncdp_sim.audits import recomposed
 from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.attack import Claim
@@ -72,20 +72,20 @@ class Stated(Owed):
 
 @dataclass(frozen=True)
 class Composed(Owed):
-    """The claim about one owner whose pure answers are composed to (ε, δ).
+    """The claim about one owner whose answers are composed to (ε, δ).
 
     Attributes
     ----------
-    laplace : bool
-        Whether they are composed as Laplace noise, or as anything that costs as much.
+    law : callable
+        The losses that each is composed as, by ε; of Gaussian answers over samples, by μ.
     """
 
-    laplace: bool
+    law: recomposed.Law
     slack: ClassVar[float] = 1e-3
 
     @override
     def cost(self, answers: int) -> float:
-        return pure_law.epsilon_of(self.each, answers, self.delta, laplace=self.laplace)
+        return recomposed.epsilon_of(self.law, (self.each,), self.delta, answers)
 
 
 @dataclass(frozen=True)
@@ -98,12 +98,12 @@ class UnlikeParts(Owed):
     ----------
     parts : tuple of float
         Of what adds up, ε or μ²; or, where pure answers are composed to (ε, δ), what they cost.
-    laplace : bool or None
-        Whether they are composed as Laplace noise, or as anything; None: what they cost adds up.
+    law : callable, optional
+        The losses that they are composed as; absent, what they cost adds up.
     """
 
     parts: tuple[float, ...]
-    laplace: bool | None = None
+    law: recomposed.Law | None = None
     slack: ClassVar[float] = 3e-3
 
     @property
@@ -114,32 +114,14 @@ class UnlikeParts(Owed):
     @override
     def of_one(self) -> Claim:
         epsilon = epsilon_of(self.each, self.delta) if self.gaussian else self.each
-        delta = self.delta if self.laplace is None else 0.0
+        delta = self.delta if self.law is None else 0.0
         return Claim(epsilon, delta, self.gaussian)
 
     @override
     def cost(self, answers: int) -> float:
         some = self.parts[:answers]
-        if self.laplace is not None:
-            return unlike_law.epsilon_of(some, self.delta, laplace=self.laplace)
+        if self.law is not None:
+            return recomposed.epsilon_of(self.law, some, self.delta)
         if self.gaussian:
             return epsilon_of(self.whole * sqrt(sum(some)), self.delta)
         return self.whole * sum(some) if answers > 0 else 0.0
-
-
-@dataclass(frozen=True)
-class Sampled(Owed):
-    """The claim about one owner whose Gaussian answers are over samples; ``each`` is μ.
-
-    Attributes
-    ----------
-    probability : float
-        q.
-    """
-
-    probability: float
-    slack: ClassVar[float] = 1e-3
-
-    @override
-    def cost(self, answers: int) -> float:
-        return sampled_law.epsilon_of(self.each, self.probability, answers, self.delta)

@@ -15,7 +15,6 @@ from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.privacy import Accountant, Clip, Gaussian, Ledger, Privacy, Pure
-from asyncdp_sim.privacy.accountants import pure_law
 from asyncdp_sim.privacy.accountants.by_losses import ByLosses
 from asyncdp_sim.privacy.accountants.kind import Accounting, AccountingKind, LossDistributions
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
@@ -30,6 +29,7 @@ from tests.conformance.members import examples
 from tests.fresh import Record, fresh_seed
 from tests.properties.networks import FIXED, networks
 from tests.properties.rough_networks import rough_networks
+from tests.verification import pure_law
 
 K = EventKind
 SEEDS = st.integers(0, 2**32)

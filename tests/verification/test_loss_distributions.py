@@ -1,7 +1,7 @@
 """Answers composed by privacy loss distributions, between what they cost at least and their sum.
 
-The lower side is worked out by :mod:`asyncdp_sim.privacy.accountants.pure_law`, which shares
-nothing with dp-accounting; mixes are integrated.
+The lower side is worked out by :mod:`tests.verification.pure_law`, which shares nothing with
+dp-accounting; mixes are integrated.
 """
 
 import re
@@ -16,13 +16,14 @@ from dp_accounting.pld.privacy_loss_distribution import from_laplace_mechanism
 from scipy.integrate import quad
 
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.privacy.accountants import gaussian_law, pure_law
+from asyncdp_sim.privacy.accountants import gaussian_law
 from asyncdp_sim.privacy.accountants.charges import answers_of, charge_of
 from asyncdp_sim.privacy.accountants.losses import CUT, together
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
 from asyncdp_sim.privacy.accountants.pairs import GaussianPair, GenericPair, LaplacePair, PurePair
 from asyncdp_sim.runs import run
 from tests.reproducibility.runs import scenario
+from tests.verification import pure_law
 from tests.verification.optimism import forgotten, rounded_down
 
 pytestmark = pytest.mark.long

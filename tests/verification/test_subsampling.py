@@ -1,7 +1,7 @@
 """Answers over Poisson samples: their law, what they cost, and what is dominated by what.
 
-δ of a pair is integrated here, and composed by sums (:mod:`~asyncdp_sim.privacy.accountants.
-sampled_law`) and by dp-accounting for one record replaced.
+δ of a pair is integrated here, and composed by what an audit composes anew with
+(:mod:`~asyncdp_sim.audits.recomposed`) and by dp-accounting for one record replaced.
 """
 
 import re
@@ -13,13 +13,13 @@ import pytest
 from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
 from dp_accounting.privacy_accountant import NeighboringRelation
 
+from asyncdp_sim.audits import recomposed
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
 from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.objectives.squared import SQUARED
 from asyncdp_sim.learning.reply import PoissonSample
-from asyncdp_sim.privacy.accountants import sampled_law
 from asyncdp_sim.privacy.accountants.gaussian_law import mu_of
 from asyncdp_sim.privacy.accountants.losses import together
 from asyncdp_sim.privacy.accountants.sampled import SampledGaussianPair, amplified, bare
@@ -73,8 +73,8 @@ def test_sampled_answers_cost_what_they_must_and_hardly_more(
 ) -> None:
     for delta in (1e-6, 1e-4):
         found = together(((SampledGaussianPair(1 / z, q), answers),), delta).epsilon(delta)
-        least = sampled_law.epsilon_of(1 / z, q, answers, delta)
-        assert least * (1 - 1e-6) <= found <= least * 1.001 + 1e-7
+        about = recomposed.epsilon_of(recomposed.Sampled(q), (1 / z,), delta, answers)
+        assert found == pytest.approx(about, rel=1e-3, abs=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,8 @@ def test_noise_for_a_budget_spends_it_and_never_more() -> None:
         mu = mu_for(q, epsilon, 1e-6, answers)
         spent = together(((SampledGaussianPair(mu, q), answers),), 1e-6).epsilon(1e-6)
         assert epsilon * (1 - 1e-3) <= spent <= epsilon
-        assert mu == pytest.approx(sampled_law.mu_for(epsilon, q, answers, 1e-6), rel=1e-3)
+        about = recomposed.charge_of(recomposed.Sampled(q), epsilon, 1e-6, times=answers)
+        assert mu == pytest.approx(about, rel=1e-3)
         assert abs(answers_for(q, mu, epsilon, 1e-6, 10**9) - answers) <= 1
     assert mu_for(0.1, inf, 1e-6, 3) == inf
 
