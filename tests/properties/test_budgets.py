@@ -16,7 +16,7 @@ from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.privacy import Accountant, Clip, Gaussian, Ledger, Privacy, Pure
 from asyncdp_sim.privacy.accountants.by_losses import ByLosses
-from asyncdp_sim.privacy.accountants.kind import Accounting, AccountingKind, LossDistributions
+from asyncdp_sim.privacy.accountants.kind import Accounting, LossDistributions
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
 from asyncdp_sim.privacy.accountants.several_gradients import SeveralGradients, gradients_of
@@ -54,7 +54,7 @@ RULES = ["per_answer", "growth", "power", "shares"]
 MODEL = Ridge(regularisation=1.0)
 
 
-def known(mechanism: MechanismKind, accountant: AccountingKind | None) -> bool:
+def known(mechanism: MechanismKind, accountant: LossDistributions | None) -> bool:
     """Return whether an accountant knows the losses of a mechanism."""
     privacy = Privacy(
         epsilon=1.0,

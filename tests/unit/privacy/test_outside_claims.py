@@ -18,7 +18,6 @@ from asyncdp_sim.learning.algorithms.steps import Wrapped
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.on_screen import figures
-from asyncdp_sim.privacy.accountants.kind import LossDistributions
 from asyncdp_sim.privacy.budget import Horizon
 from asyncdp_sim.privacy.label import label, named_guarantee
 from asyncdp_sim.privacy.mechanisms import LaplaceMechanism
@@ -100,10 +99,6 @@ class OwnHorizon(Horizon):
     kind: Literal["own-horizon"] = "own-horizon"
 
 
-class OwnAccountant(LossDistributions):
-    kind: Literal["own-accountant"] = "own-accountant"
-
-
 class OwnObserver(TranscriptObserver):
     kind: Literal["own-observer"] = "own-observer"
 
@@ -142,9 +137,6 @@ RESTS: dict[str, Mapping[str, Any]] = {
     "privacy.sensitivity.kind = lying": {"privacy": {"sensitivity": Lying(bound=1.0)}},
     "privacy.mechanism.kind = own-laplace": {"privacy": {"mechanism": OwnLaplace()}},
     "privacy.budget.kind = own-horizon": {"privacy": {"budget": OwnHorizon()}},
-    "privacy.accountant.kind = own-accountant": {
-        "privacy": {"accountant": OwnAccountant(), "delta": 1e-6}
-    },
     "privacy.observer.kind = own-observer": {"privacy": {"observer": OwnObserver()}},
     "model.kind = own-ridge": {"model": OwnRidge(regularisation=0.1, theta_max=2.0)},
     "data.kind = drawn": {"data": Drawn(features=3)},
