@@ -17,8 +17,7 @@ from scipy.integrate import quad
 
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.privacy.accountants import gaussian_law
-from asyncdp_sim.privacy.accountants.composition import answers_of, charge_of, together
-from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
+from asyncdp_sim.privacy.accountants.composition import charge_of, together
 from asyncdp_sim.privacy.accountants.pairs import (
     GenericPair,
     LaplacePair,
@@ -95,12 +94,6 @@ def test_as_many_as_a_million_answers(answers: int, accuracy: float, seconds: fl
     assert least <= found <= least * (1 + accuracy)
 
 
-def test_the_default_interval_is_too_coarse_for_a_million_answers() -> None:
-    """At dp-accounting's default the ε is twelve times what it is on a lattice that fits."""
-    coarse = from_laplace_mechanism(1e6).self_compose(10**6).get_epsilon_for_delta(DELTA)
-    assert coarse > 10 * upper(LaplacePair, 1e-6, 10**6)
-
-
 def test_figures_of_the_page() -> None:
     page = (Path(__file__).parents[2] / "docs" / "privacy" / "accountants.md").read_text("utf-8")
     rows = re.findall(r"^\| ([\d,]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) times \|$", page, re.M)
@@ -163,13 +156,6 @@ def test_unlike_answers_cost_more_than_equal_ones_of_their_sum() -> None:
     assert (f"{unlike:.3f}", f"{equal:.3f}") == ("2.847", "2.540")
 
 
-def test_gaussian_answers_are_those_of_their_exact_curve() -> None:
-    for mu, answers in ((0.5, 1), (0.03, 63), (0.002, 10_000)):
-        found = together(((SampledGaussianPair(mu, WHOLE), answers),), DELTA).epsilon(DELTA)
-        exact = gaussian_epsilon(1 / (mu * answers**0.5), DELTA)
-        assert exact * (1 - 2e-6) <= found <= exact * 1.001
-
-
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("answers", [1, 3, 63, 1000])
 def test_noise_for_a_budget_spends_it_and_never_more(kind: type[PurePair], answers: int) -> None:
@@ -179,18 +165,6 @@ def test_noise_for_a_budget_spends_it_and_never_more(kind: type[PurePair], answe
         assert epsilon * (1 - 5e-4) <= spent <= epsilon
         assert lower(kind, charge * 1.002, answers) > epsilon * (1 if answers > 1 else 0.99)
         assert charge >= epsilon / answers
-
-
-def test_a_thousand_answers_need_noise_seven_and_a_half_times_smaller() -> None:
-    assert charge_of(LaplacePair, 1.0, DELTA, 1000) * 1000 == pytest.approx(7.5, rel=2e-3)
-
-
-def test_as_many_answers_as_fit() -> None:
-    for charge in (1.0, 0.5, 0.05):
-        fits = answers_of(LaplacePair, charge, 1.0, DELTA, 10**9)
-        assert upper(LaplacePair, charge, fits) <= 1.0
-        assert lower(LaplacePair, charge, fits + 1) > 1.0 * (1 - 2e-3)
-    assert answers_of(LaplacePair, 0.05, 1.0, DELTA, 10**9) > 20
 
 
 def product_delta(epsilon: float, shifts: list[float]) -> float:

@@ -20,7 +20,7 @@ from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.objectives.squared import SQUARED
 from asyncdp_sim.learning.reply import PoissonSample
-from asyncdp_sim.privacy.accountants.composition import answers_of, charge_of, fine_step, together
+from asyncdp_sim.privacy.accountants.composition import charge_of, fine_step, together
 from asyncdp_sim.privacy.accountants.gaussian_law import mu_of
 from asyncdp_sim.privacy.accountants.pairs import SampledGaussianPair, sampled_gaussian
 from asyncdp_sim.privacy.accountants.sampled import amplified, bare
@@ -96,17 +96,6 @@ def test_the_same_as_dp_accounting_says_of_one_record_replaced(
     found = together(((pair, answers),), delta).epsilon(delta)
     assert found == pytest.approx(theirs.get_epsilon_for_delta(delta), abs=close)
     assert found >= theirs.get_epsilon_for_delta(delta) - 1e-12
-
-
-def test_noise_for_a_budget_spends_it_and_never_more() -> None:
-    for q, epsilon, answers in ((0.1, 1.0, 30), (0.01, 0.3, 200), (0.5, 8.0, 5)):
-        kind = sampled_gaussian(q)
-        mu = charge_of(kind, epsilon, 1e-6, answers)
-        spent = together(((SampledGaussianPair(mu, q), answers),), 1e-6).epsilon(1e-6)
-        assert epsilon * (1 - 1e-4) <= spent <= epsilon
-        about = recomposed.charge_of(recomposed.Sampled(q), epsilon, 1e-6, times=answers)
-        assert mu == pytest.approx(about, rel=1e-3)
-        assert abs(answers_of(kind, mu, epsilon, 1e-6, 10**9) - answers) <= 1
 
 
 def test_a_pure_answer_costs_the_largest_ratio_that_there_is() -> None:
