@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import inf
 
 import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.learning.objectives import Model
-from asyncdp_sim.privacy.accountants.by_losses import ByLosses, SampledGaussian
-from asyncdp_sim.privacy.accountants.composition import PairOf, answers_of, charge_of
+from asyncdp_sim.privacy.accountants.by_losses import SampledGaussian
+from asyncdp_sim.privacy.accountants.composition import PairOf
+from asyncdp_sim.privacy.accountants.kind import AccountingKind
 from asyncdp_sim.privacy.accountants.own import Accountant, Pure
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, sampled_gaussian
 from asyncdp_sim.privacy.accountants.sampled import SampledPure, bare
@@ -34,14 +34,16 @@ class Privacy(DeclaredPrivacy):
     """Budgets and mechanism."""
 
     @property
-    def _composed(self) -> tuple[PairOf, float] | None:
-        """The pairs of answers that are composed, and δ of an owner; None: by the mechanism."""
+    def _composed(self) -> tuple[AccountingKind, PairOf, float] | None:
+        """What composes answers, of which pairs, at which δ of an owner; None: the mechanism."""
+        if self.accountant is None:
+            return None
         if self._gaussian_samples is not None:
-            return sampled_gaussian(self._gaussian_samples), self._delta
-        if self.accountant is None or self.mechanism.pair is None:
+            return self.accountant, sampled_gaussian(self._gaussian_samples), self._delta
+        if self.mechanism.pair is None:
             return None
         pair = self.mechanism.pair if self.sampling is None else GenericPair
-        return pair, self._delta / self.overlap
+        return self.accountant, pair, self._delta / self.overlap
 
     @property
     def _gaussian_samples(self) -> float | None:
@@ -96,10 +98,10 @@ class Privacy(DeclaredPrivacy):
         """Return how many answers of a price a finite budget holds."""
         if self._composed is None:
             return self.mechanism.fits(price, epsilon, self._delta)
-        pair_of, delta = self._composed
+        composed, pair, delta = self._composed
         if self._gaussian_samples is not None:
             [price] = self._charges(np.array([price]), np.array([1])).tolist()
-        return answers_of(pair_of, price, epsilon, delta, MOST_ANSWERS)
+        return min(composed.fits(pair, price, epsilon, delta), MOST_ANSWERS)
 
     def allotment(self, n_owners: int) -> Allotment | None:
         """Return what part of its budget each answer has; None where all have the same, or none."""
@@ -129,9 +131,6 @@ class Privacy(DeclaredPrivacy):
     ) -> Array:
         """Return the charge per owner, (N,), of an answer where K_i spend (ε_i, δ) together.
 
-        Infinite where ε_i is; in the mean over an owner's answers, where an ``allotment`` says how
-        many times as much each costs.
-
         Raises
         ------
         SpecError
@@ -139,7 +138,7 @@ class Privacy(DeclaredPrivacy):
         """
         if self._composed is None:
             raise TypeError("nothing is composed")
-        pair_of, delta = self._composed
+        composed, pair, delta = self._composed
         if self._gaussian_samples is not None:
             least = -np.expm1(answers.min() * np.log1p(-self._gaussian_samples))
             if delta >= least:
@@ -148,10 +147,7 @@ class Privacy(DeclaredPrivacy):
                     f"{answers.min()} answers with privacy.sampling {self._gaussian_samples:g}"
                 )
                 raise SpecError([Fault("privacy.delta", f"{delta:g}", allowed)])
-        each = [None if allotment is None else allotment.of_one(i) for i in range(len(epsilon))]
-        budgets = zip(epsilon.tolist(), answers.tolist(), each, strict=True)
-        charges = [e if e == inf else charge_of(pair_of, e, delta, k, r) for e, k, r in budgets]
-        return np.array(charges)
+        return composed.charges(pair, epsilon, delta, answers, allotment)
 
     def accountant_for(self, n_owners: int, updates: int, gradients: int = 1) -> Accountant:
         """Return what answers of so many gradients each cost, for T updates."""
@@ -169,7 +165,8 @@ class Privacy(DeclaredPrivacy):
         allotment = self.allotment(len(allowed.answers))
         if self._composed is None or not isinstance(own, Pure):
             return own if allotment is None else Uneven(own, allotment)
-        return ByLosses(own, self._composed[0], self._delta, self.overlap, allotment)
+        composed, pair, _ = self._composed
+        return composed.accountant(own, pair, self._delta, self.overlap, allotment)
 
     def noise_for(
         self,

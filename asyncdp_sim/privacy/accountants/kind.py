@@ -1,38 +1,75 @@
 """The family ``privacy.accountant``: how it is worked out what an owner's answers cost together."""
 
+from math import inf
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY_BY_NAME
 from asyncdp_sim.privacy.accountants.by_losses import ByLosses, SampledGaussian
-from asyncdp_sim.privacy.accountants.own import Accountant
+from asyncdp_sim.privacy.accountants.composition import PairOf, answers_of, charge_of
+from asyncdp_sim.privacy.accountants.own import Accountant, Pure
 from asyncdp_sim.privacy.accountants.several_gradients import gradients_of
+from asyncdp_sim.privacy.budget.allotment import Allotment
+from asyncdp_sim.privacy.budget.kind import MOST_ANSWERS
 from asyncdp_sim.spec import Kind
 from asyncdp_sim.words import extent
 
 if TYPE_CHECKING:
     from asyncdp_sim.privacy.spec import Privacy
 
+Array = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
 LEAST = 1e-300
 """δ of one owner that floating point holds with room below it."""
 
 
-class LossDistributions(Kind):
-    """By privacy loss distributions: (ε_i, δ) of all of an owner's answers together.
+class AccountingKind(Kind):
+    """Accounts answers otherwise than as the sum of their ε: by their losses, if not overridden."""
 
-    Laplace answers are composed as what they are, other pure ones as randomised response, which
-    dominates whatever is ε-private; Gaussian ones have their own exact curve, as without it.
-    """
+    def charges(
+        self,
+        pair: PairOf,
+        epsilon: Array,
+        delta: float,
+        answers: Counts,
+        allotment: Allotment | None = None,
+    ) -> Array:
+        """Return the charge per owner, (N,), of an answer where K_i spend (ε_i, δ) together.
 
-    kind: Literal["pld"] = "pld"
+        Infinite where ε_i is; in the mean over an owner's answers, where an ``allotment`` says how
+        many times as much each costs.
+        """
+        each = [None if allotment is None else allotment.of_one(i) for i in range(len(epsilon))]
+        budgets = zip(epsilon.tolist(), answers.tolist(), each, strict=True)
+        return np.array([e if e == inf else charge_of(pair, e, delta, k, r) for e, k, r in budgets])
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
+    def fits(self, pair: PairOf, charge: float, epsilon: float, delta: float) -> int:
+        """Return how many answers of a charge a finite budget holds."""
+        return answers_of(pair, charge, epsilon, delta, MOST_ANSWERS)
+
+    def accountant(
+        self, own: Pure, pair: PairOf, delta: float, sharers: int, allotment: Allotment | None
+    ) -> Accountant:
+        """Return what answers cost of which the mechanism says what they cost each.
+
+        Parameters
+        ----------
+        own : Pure
+            By which ε of answers adds up.
+        pair : callable
+            What dominates an answer, by its ε.
+        delta : float
+            δ of the scenario.
+        sharers : int
+            κ, owners that may hold one record.
+        allotment : Allotment, optional
+            Where an owner's answers cost unequally much.
+        """
+        return ByLosses(own, pair, delta, sharers, allotment)
 
     def faults(self, privacy: "Privacy") -> list[Fault]:
         """Return what there is no proof for."""
@@ -81,7 +118,22 @@ class LossDistributions(Kind):
         )
 
 
+class LossDistributions(AccountingKind):
+    """By privacy loss distributions: (ε_i, δ) of all of an owner's answers together.
+
+    Laplace answers are composed as what they are, other pure ones as randomised response, which
+    dominates whatever is ε-private; Gaussian ones have their own exact curve, as without it.
+    """
+
+    kind: Literal["pld"] = "pld"
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(),)
+
+
 Accounting = Annotated[LossDistributions, FAMILY_BY_NAME]
 """Every way of accounting besides the mechanism's own; a new one joins by its line here."""
 
-__all__ = ["Accounting", "LossDistributions"]
+__all__ = ["Accounting", "AccountingKind", "LossDistributions"]
