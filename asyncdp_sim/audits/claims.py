@@ -70,7 +70,9 @@ def _unlike(scenario: Scenario, *, gaussian: bool) -> tuple[UnlikeParts, ...]:
             each = max(parts)
         elif law is not None:
             parts = (whole,)
-        found.append(UnlikeParts(len(parts), each, whole, delta, gaussian, parts, law))
+        claim = UnlikeParts(len(parts), each, whole, delta, gaussian, parts, law)
+        many = law is not None and len(set(parts)) > recomposed.GROUPS
+        found.append(replace(claim, slack=2e-2) if many else claim)
     return tuple(found)
 
 

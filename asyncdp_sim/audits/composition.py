@@ -66,7 +66,7 @@ def noise_composes(
                 f"{claim.answers} {what} of owner {called[owner]}, {told}, "
                 f"compose to ε = {cost:.5g} at δ = {claim.delta:g}, {claim.whole:g} claimed"
             )
-            found.append((cost / claim.whole, Fact(said, cost > claim.whole * (1 + claim.slack))))
+            found.append((cost / claim.whole, Fact(said, cost > claim.whole)))
     return tuple(fact for _, fact in sorted(found, key=lambda each: -each[0])[:1])
 
 

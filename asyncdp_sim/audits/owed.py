@@ -1,8 +1,7 @@
 """The claim about one owner, by the rule by which its answers compose."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
-from typing import ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -26,6 +25,8 @@ class Owed:
     delta : float
         δ; 0 is pure.
     gaussian : bool
+    slack : float
+        Of what answers cost: what a ledger may say less, for charges are found in two ways.
     """
 
     answers: int
@@ -33,8 +34,7 @@ class Owed:
     whole: float
     delta: float
     gaussian: bool
-    slack: ClassVar[float] = 1e-5
-    """Of what answers cost: what a ledger may say less, for roots are found in two ways."""
+    slack: float = field(default=1e-5, kw_only=True)
 
     @property
     def dearest(self) -> int:
@@ -81,7 +81,7 @@ class Composed(Owed):
     """
 
     law: recomposed.Law
-    slack: ClassVar[float] = 1e-3
+    slack: float = field(default=1e-3, kw_only=True)
 
     @override
     def cost(self, answers: int) -> float:
@@ -104,7 +104,7 @@ class UnlikeParts(Owed):
 
     parts: tuple[float, ...]
     law: recomposed.Law | None = None
-    slack: ClassVar[float] = 3e-3
+    slack: float = field(default=3e-3, kw_only=True)
 
     @property
     @override

@@ -172,10 +172,9 @@ def test_unlike_answers_compose_to_what_an_audit_says(
         charge = charge_of(kind, 1.0, 1e-6, count, relative)
         upper = together(unlike(kind, charge, relative), 1e-6).epsilon(1e-6)
         costs = tuple(charge * each for each in relative)
-        assert 1 - 1e-3 <= recomposed.epsilon_of(law, costs, 1e-6) <= 1 + 1e-3
-        assert 1 - 1e-4 <= upper <= 1.0
-        estimate = recomposed.charge_of(law, 1.0, 1e-6, relative)
-        assert charge == pytest.approx(estimate, rel=1e-3)
+        assert 1 - 1e-3 <= recomposed.epsilon_of(law, costs, 1e-6) <= upper <= 1.0
+        assert upper >= 1 - 1e-4
+        assert charge <= recomposed.charge_of(law, 1.0, 1e-6, relative) <= charge * (1 + 1e-3)
 
 
 # what ψ it gives
