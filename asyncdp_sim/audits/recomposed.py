@@ -41,8 +41,6 @@ _FINE, _CELLS, _COMMON, _ROOM = 32, 2**8, 2**10, 2**20
 rounded down to multiples, and in the windows of all laws."""
 _TAIL = 2.0**-54
 """The probability that the tilted sum is above its window, or below it."""
-_SLACK = 2.0
-"""How far ln δ of Rényi privacy at the tilt may be above the least: tails are lighter there."""
 _MOVES, _WIDER = 3, 2**6
 """How often ends of cells are moved; steps to a cell where most answers have hardly any loss."""
 _STEEP = 1e3
@@ -176,13 +174,8 @@ def _tilted(answers: Answers, order: float) -> tuple[list[Array], Array]:
 
 
 def _tilt(answers: Answers, delta: float) -> float:
-    """Return θ: somewhat less than where Rényi privacy of order θ + 1 states the least ε at δ."""
+    """Return θ: about where Rényi privacy of order θ + 1 states the least ε at δ."""
     from scipy.optimize import brentq  # a slow import
-
-    def renyi(order: float) -> float:
-        """θ times the ε that Rényi privacy of order θ + 1 states."""
-        growth = float(_tilted(answers, order)[1][0])
-        return growth + order * log(order / (order + 1)) - log(order + 1) - log(delta)
 
     def gain(log_order: float) -> float:
         order = exp(log_order)
@@ -195,10 +188,7 @@ def _tilt(answers: Answers, delta: float) -> float:
         low -= 1
     while gain(high) < 0 and high < most:
         high += 1
-    order = exp(high if gain(high) < 0 else float(brentq(gain, low, high, xtol=0.01)))
-    bound = renyi(order) / order
-    slower = (order * less for less in np.linspace(0.1, 0.9, 9).tolist())
-    return next((each for each in slower if renyi(each) - each * bound <= _SLACK), order)
+    return exp(high if gain(high) < 0 else float(brentq(gain, low, high, xtol=0.01)))
 
 
 def _laid_out(law: Law, charge: float, step: float, tilt: float) -> Losses:

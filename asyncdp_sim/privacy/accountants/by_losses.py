@@ -96,13 +96,10 @@ class ByLosses:
 
     def quieter(self, factor: Array) -> Array:
         """Return ε of K_i answers whose noise is 1/``factor`` (N,) as large, shape (N,)."""
-        return self._whole(self.charges * self.own.times(factor))
+        return ByLosses.whole(self, self.charges * self.own.times(factor))
 
     def whole(self, charges: Array) -> Array:
         """Return ε of K_i answers that cost so much each, shape (N,)."""
-        return self._whole(charges)
-
-    def _whole(self, charges: Array) -> Array:
         counts = self.answers.tolist()
         return np.array(list(map(self._of, range(len(counts)), charges.tolist(), counts)))
 
@@ -174,7 +171,7 @@ class SampledGaussian(ByLosses):
     def whole(self, charges: Array) -> Array:
         """Return ε(δ) of K_i answers, each of which is (ε₀, δ)-private, shape (N,)."""
         each = [charge_of(self.kind, charge, self.delta, 1) for charge in charges.tolist()]
-        return self._whole(np.array(each))
+        return super().whole(np.array(each))
 
 
 __all__ = ["ByLosses", "SampledGaussian"]

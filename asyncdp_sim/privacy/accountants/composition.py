@@ -148,7 +148,7 @@ def _largest(laws: Laws) -> float:
 
 
 class TiltOrders(NamedTuple):
-    """TiltOrders θ that belong to an ε at δ."""
+    """Orders θ that belong to an ε at δ."""
 
     best: float
     """Where Rényi privacy states the least ε."""

@@ -1,14 +1,23 @@
 """The second way of audits to compose answers: never above what is true, and hardly below it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from asyncdp_sim.audits import recomposed
+from asyncdp_sim.audits.claims import owed
+from asyncdp_sim.audits.composition import noise_composes
+from asyncdp_sim.audits.neighbours import neighbours
 from asyncdp_sim.audits.recomposed import Law, Sampled, laplace, response
 from asyncdp_sim.privacy.accountants.composition import PairOf, charge_of, together, unlike
 from asyncdp_sim.privacy.accountants.gaussian_law import delta_of
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair, sampled_gaussian
+from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.scenario import load
+from asyncdp_sim.streams import Streams
 from tests.verification.pure_law import delta_of as pure_delta
+from tests.verification.test_audit_faults import SCENE
 
 PURE: list[tuple[PairOf, Law]] = [(LaplacePair, laplace), (GenericPair, response)]
 CASES = [
@@ -49,3 +58,23 @@ def test_unequal_answers_cost_at_least_as_much_as_an_audit_says(kind: PairOf, la
         most = together(unlike(kind, charge, relative), 1e-6).epsilon(1e-6)
         least = recomposed.epsilon_of(law, tuple(charge * each for each in relative), 1e-6)
         assert most * (1 - close) <= least <= most
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [(), ("privacy.mechanism=gaussian", "privacy.sampling=0.5")],
+    ids=["pure", "sampled"],
+)
+def test_noise_that_costs_half_a_thousandth_more_than_is_claimed_is_refuted(
+    settings: tuple[str, ...],
+) -> None:
+    composed = ("privacy.accountant=pld", "privacy.delta=1e-6", "privacy.budget.answers=100")
+    scenario = load(SCENE, (*composed, "run.updates=100", *settings))[0]
+    sound = owed(scenario)
+    less = tuple(replace(claim, whole=claim.whole * (1 - 5e-4)) for claim in sound)
+    for claims, exceeded in ((sound, False), (less, True)):
+        [fact] = noise_composes(
+            neighbours(scenario).first, build_dataset(scenario), claims,
+            Streams(scenario.run.seed), scenario.owners.participants, scenario.privacy.sampling,
+        )  # fmt: skip
+        assert fact.exceeded is exceeded
