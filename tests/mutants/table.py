@@ -762,13 +762,6 @@ MUTANTS = (
         ("tests/unit/privacy/test_recomposed.py",),
     ),
     Mutant(
-        "asyncdp_sim/audits/recomposed.py",
-        "masses - total * (8 * log2(n) + 16) * 2.0**-53, 0.0)",
-        "masses, 0.0)",
-        "an audit takes rounding of transforms for probability",
-        ("tests/unit/privacy/test_recomposed.py",),
-    ),
-    Mutant(
         "asyncdp_sim/audits/composition.py",
         "Fact(said, cost > claim.whole)",
         "Fact(said, cost > claim.whole * (1 + claim.slack))",
