@@ -11,8 +11,8 @@ Each step of this lowers δ(ε), or subtracts what it may have added:
   at δ. The probability of losses outside its window is at most 2⁻⁵³ (Chernoff), and rounding of
   transforms changes no probability of the sum by more than K (8 log₂ n + 16) 2⁻⁵³.
 
-So ε is at most a thousandth below what is true, and 2 % where more than 256 unequal charges are
-rounded. The accountant bounds δ from above; nothing is taken from it.
+In all cases of its test ε is at most a thousandth below what is true, or 2 % where more than 256
+unequal charges are rounded. The accountant bounds δ from above; nothing is taken from it.
 """
 
 from collections.abc import Callable, Sequence
@@ -115,7 +115,7 @@ def _between(ends: Array) -> Array:
 @lru_cache(maxsize=4096)
 def epsilon_of(law: Law, costs: tuple[float, ...], delta: float, times: int = 1) -> float:
     """Return at most the least ε at δ of answers that cost so much each, so many times over."""
-    if times == 0 or len(costs) == 0 or inf in costs:
+    if times == 0 or max(costs, default=0.0) in (0.0, inf):
         return max(costs, default=0.0) if times > 0 else 0.0
     values, counts = np.unique(costs, return_counts=True)
     if len(values) > GROUPS:
