@@ -14,17 +14,13 @@ from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Sweep, not_a_result
 from asyncdp_sim.figures.kit.style import THEORY, sheet, style
 from asyncdp_sim.figures.runs.convergence import CurveLine, quartiles
+from asyncdp_sim.privacy.accountants.composition import charge_of
 from asyncdp_sim.privacy.accountants.gaussian_law import mu_of
-from asyncdp_sim.privacy.accountants.losses import together
-from asyncdp_sim.privacy.accountants.sampled import SampledGaussianPair
+from asyncdp_sim.privacy.accountants.pairs import sampled_gaussian
 from asyncdp_sim.scenario.variants import VARIANT
 
 ANSWERS = (1, 3, 10, 30, 100, 300, 1000)
 """Answers of an owner for which noise is worked out."""
-FINE = 32
-"""Intervals in the spread of an answer's losses."""
-MOST = 8.0
-"""μ of one answer over samples that tells for sure who was in it."""
 
 
 def subsampling(sweep: Sweep, *, name: str = "subsampling") -> Picture:
@@ -79,23 +75,8 @@ def noise_over_whole(setting: Mapping[str, Any]) -> list[float]:
     """Return the noise of an answer over samples over that of one over all records, for each K."""
     q, epsilon, delta = (float(setting[each]) for each in ("sampling", "epsilon", "delta"))
     whole = mu_of(epsilon, delta)
-    return [whole / (k**0.5 * q * _mu(q, epsilon, delta, k)) for k in ANSWERS]
-
-
-def _mu(q: float, epsilon: float, delta: float, answers: int) -> float:
-    """Return the largest μ of sampled answers that are (ε, δ)-private together, to a thousandth.
-
-    The accountant finds it to the last digits, which no picture shows, in ten times as long.
-    """
-    from scipy.optimize import brentq
-
-    def above(log_mu: float) -> float:
-        pair = SampledGaussianPair(float(np.exp(log_mu)), q)
-        return together(((pair, answers),), delta, FINE).epsilon(delta) - epsilon
-
-    least = mu_of(epsilon, delta) / answers**0.5  # of answers over all records
-    ends = np.log([0.99 * least, min(1.1 * least / q, MOST)])
-    return float(np.exp(brentq(above, *ends, xtol=1e-4)))
+    kind = sampled_gaussian(q)
+    return [whole / (k**0.5 * q * charge_of(kind, epsilon, delta, k)) for k in ANSWERS]
 
 
 def _learning(

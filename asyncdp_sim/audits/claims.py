@@ -12,8 +12,8 @@ from math import floor, inf, sqrt
 
 import numpy as np
 
-from asyncdp_sim.audits.owed import Composed, Owed, Sampled, Stated, UnlikeParts
-from asyncdp_sim.privacy.accountants import pure_law, sampled_law, unlike_law
+from asyncdp_sim.audits import recomposed
+from asyncdp_sim.audits.owed import Composed, Owed, Stated, UnlikeParts
 from asyncdp_sim.privacy.accountants.gaussian_law import mu_of
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
 from asyncdp_sim.privacy.accountants.several_gradients import gradients_of
@@ -36,9 +36,7 @@ def owed(scenario: Scenario) -> tuple[Owed, ...]:
     gaussian = rule == "gaussian"
     if not privacy.budget.even:
         return _unlike(scenario, gaussian=gaussian)
-    if gaussian and privacy.sampling is not None:
-        return _sampled(scenario, privacy.sampling)
-    if privacy.accountant is not None and not gaussian:
+    if privacy.accountant is not None and (privacy.sampling is not None or not gaussian):
         return _composed(scenario)
     if rule == "own":
         return _stated(scenario)
@@ -60,18 +58,21 @@ def _unlike(scenario: Scenario, *, gaussian: bool) -> tuple[UnlikeParts, ...]:
     privacy, n_owners, shared = scenario.privacy, scenario.owners.count, scenario.privacy.overlap
     asked, found = _of_a_copy(scenario), []
     composed = privacy.accountant is not None and not gaussian
-    laplace = privacy.mechanism.pair is LaplacePair if composed else None
+    law = _law(scenario) if composed else None
     delta = (privacy.delta or 0.0) / (shared if composed else 1) if privacy.needs_delta else 0.0
     for owner, epsilon in enumerate(asked if shared == 1 else (min(asked),) * n_owners):
         whole = mu_of(epsilon, delta) / sqrt(shared) if gaussian else _part(epsilon, shared)
         parts = _by_rule(scenario, owner)
         each = whole * (sqrt(max(parts)) if gaussian else max(parts))
-        if laplace is not None:
-            relative = tuple(len(parts) * part for part in parts)
-            charge = unlike_law.charge_of(whole, relative, delta, laplace=laplace)
-            parts = tuple(charge * each for each in relative)
+        if law is not None and len(parts) > 1:  # one alone is charged whole, as the accountant does
+            charge = recomposed.charge_of(law, whole, delta, parts)
+            parts = tuple(charge * part for part in parts)
             each = max(parts)
-        found.append(UnlikeParts(len(parts), each, whole, delta, gaussian, parts, laplace))
+        elif law is not None:
+            parts = (whole,)
+        claim = UnlikeParts(len(parts), each, whole, delta, gaussian, parts, law)
+        many = law is not None and len(set(parts)) > recomposed.GROUPS
+        found.append(replace(claim, slack=2e-2) if many else claim)
     return tuple(found)
 
 
@@ -87,7 +88,8 @@ def _by_rule(scenario: Scenario, owner: int) -> tuple[float, ...]:
             for name, default in (("growth", 1.0), ("power", 0.0))
         )
         weights = [growth ** (k - count) * (k / count) ** power for k in range(1, count + 1)]
-    return tuple(weight / sum(weights) for weight in weights)
+    total = sum(weights)
+    return tuple(weight / total for weight in weights)
 
 
 def _in_sums(claims: list[Owed]) -> tuple[Owed, ...]:
@@ -100,42 +102,35 @@ def _in_sums(claims: list[Owed]) -> tuple[Owed, ...]:
 
 
 def _composed(scenario: Scenario) -> tuple[Composed, ...]:
-    """Return what is claimed of pure answers that an accountant composes.
+    """Return what is claimed of answers that an accountant composes.
 
     With κ > 1 an owner spends a κ-th of the least ε at a κ-th of δ.
     """
     privacy, n_owners = scenario.privacy, scenario.owners.count
     asked, shared = _of_a_copy(scenario), privacy.overlap
     budgets = asked if shared == 1 else (_part(min(asked), shared),) * n_owners
-    laplace = privacy.mechanism.pair is LaplacePair and privacy.sampling is None
-    delta = (privacy.delta or 0.0) / shared
+    law, delta = _law(scenario), (privacy.delta or 0.0) / shared
     prices = getattr(privacy.budget, "per_answer", None)
     found = []
     for owner, whole in enumerate(budgets):
-        if prices is None:
-            answers = _gradients(scenario, owner)
-            each = pure_law.charge_of(whole, answers, delta, laplace=laplace)
-        else:
-            each = float(per_owner(prices, n_owners)[owner])
-            answers = pure_law.answers_of(each, whole, delta, laplace=laplace)
-        found.append(Composed(answers, each, whole, delta, gaussian=False, laplace=laplace))
+        answers = 1 if prices is not None else _gradients(scenario, owner)
+        each = whole if prices is None else float(per_owner(prices, n_owners)[owner])
+        if answers > 1 or isinstance(law, recomposed.Sampled):
+            each = recomposed.charge_of(law, each, delta, times=answers)
+        if prices is not None:
+            answers = recomposed.answers_of(law, each, whole, delta)
+        found.append(Composed(answers, each, whole, delta, gaussian=False, law=law))
     return tuple(found)
 
 
-def _sampled(scenario: Scenario, probability: float) -> tuple[Sampled, ...]:
-    """Return what is claimed of Gaussian answers over samples."""
-    privacy, n_owners, found = scenario.privacy, scenario.owners.count, []
-    delta, prices = privacy.delta or 0.0, getattr(privacy.budget, "per_answer", None)
-    for owner, whole in enumerate(_of_a_copy(scenario)):
-        if prices is None:
-            answers = _gradients(scenario, owner)
-            each = sampled_law.mu_for(whole, probability, answers, delta)
-        else:
-            price = float(per_owner(prices, n_owners)[owner])
-            each = sampled_law.mu_for(price, probability, 1, delta)
-            answers = sampled_law.answers_of(each, probability, whole, delta)
-        found.append(Sampled(answers, each, whole, delta, gaussian=False, probability=probability))
-    return tuple(found)
+def _law(scenario: Scenario) -> recomposed.Law:
+    """Return the losses of an answer."""
+    privacy = scenario.privacy
+    if privacy.sampling is None:
+        laplace = privacy.mechanism.pair is LaplacePair
+        return recomposed.laplace if laplace else recomposed.response
+    gaussian = privacy.mechanism.composition == "gaussian"
+    return recomposed.Sampled(privacy.sampling) if gaussian else recomposed.response
 
 
 def _stated(scenario: Scenario) -> tuple[Owed, ...]:

@@ -11,8 +11,9 @@ from math import expm1, log1p
 import numpy as np
 
 from asyncdp_sim.audits.check import Fact
-from asyncdp_sim.audits.owed import Composed, Owed, Sampled
+from asyncdp_sim.audits.owed import Composed, Owed
 from asyncdp_sim.audits.per_answer import ratio
+from asyncdp_sim.audits.recomposed import Sampled
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.streams import Streams
@@ -46,19 +47,17 @@ def noise_composes(
     what : str, optional
         "gradients" where answers are made of several.
     """
-    found = []
+    found, share = [], 1.0 if sampling is None else sampling
     for owner, claim in enumerate(claims):
-        if isinstance(claim, Composed | Sampled) and np.isfinite(claim.whole):
-            records = float(dataset.records[owner])
-            if isinstance(claim, Sampled):
-                seen = _multiplier(problem, owner, claim.probability * records)
+        if isinstance(claim, Composed) and np.isfinite(claim.whole):
+            drawn = share * float(dataset.records[owner])
+            if isinstance(claim.law, Sampled):
+                seen = _multiplier(problem, owner, drawn)
                 told = f"noise of multiplier {1 / seen:.4g} on each"
-            elif sampling is not None:
-                bare = _seen(problem, owner, sampling * records, streams)
-                seen = log1p(sampling * expm1(bare / 2)) - log1p(sampling * expm1(-bare / 2))
-                told = f"ε₀ = {seen:.4g} each by their noise"
             else:
-                seen = _seen(problem, owner, records, streams)
+                seen = _seen(problem, owner, drawn, streams)
+                if share < 1:
+                    seen = log1p(share * expm1(seen / 2)) - log1p(share * expm1(-seen / 2))
                 told = f"ε₀ = {seen:.4g} each by their noise"
             cost = replace(claim, each=seen).cost(claim.answers)
             said = (

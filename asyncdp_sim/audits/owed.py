@@ -1,13 +1,12 @@
 """The claim about one owner, by the rule by which its answers compose."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
-from typing import ClassVar
 
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.privacy.accountants import pure_law, sampled_law, unlike_law
+from asyncdp_sim.audits import recomposed
 from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.attack import Claim
@@ -26,6 +25,8 @@ class Owed:
     delta : float
         δ; 0 is pure.
     gaussian : bool
+    slack : float
+        Of what answers cost: what a ledger may say less, for charges are found in two ways.
     """
 
     answers: int
@@ -33,8 +34,7 @@ class Owed:
     whole: float
     delta: float
     gaussian: bool
-    slack: ClassVar[float] = 1e-5
-    """Of what answers cost: what a ledger may say less, for roots are found in two ways."""
+    slack: float = field(default=1e-5, kw_only=True)
 
     @property
     def dearest(self) -> int:
@@ -72,20 +72,20 @@ class Stated(Owed):
 
 @dataclass(frozen=True)
 class Composed(Owed):
-    """The claim about one owner whose pure answers are composed to (ε, δ).
+    """The claim about one owner whose answers are composed to (ε, δ).
 
     Attributes
     ----------
-    laplace : bool
-        Whether they are composed as Laplace noise, or as anything that costs as much.
+    law : callable
+        The losses that each is composed as, by ε; of Gaussian answers over samples, by μ.
     """
 
-    laplace: bool
-    slack: ClassVar[float] = 1e-3
+    law: recomposed.Law
+    slack: float = field(default=1e-3, kw_only=True)
 
     @override
     def cost(self, answers: int) -> float:
-        return pure_law.epsilon_of(self.each, answers, self.delta, laplace=self.laplace)
+        return recomposed.epsilon_of(self.law, (self.each,), self.delta, answers)
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,13 @@ class UnlikeParts(Owed):
     ----------
     parts : tuple of float
         Of what adds up, ε or μ²; or, where pure answers are composed to (ε, δ), what they cost.
-    laplace : bool or None
-        Whether they are composed as Laplace noise, or as anything; None: what they cost adds up.
+    law : callable, optional
+        The losses that they are composed as; absent, what they cost adds up.
     """
 
     parts: tuple[float, ...]
-    laplace: bool | None = None
-    slack: ClassVar[float] = 3e-3
+    law: recomposed.Law | None = None
+    slack: float = field(default=3e-3, kw_only=True)
 
     @property
     @override
@@ -114,32 +114,14 @@ class UnlikeParts(Owed):
     @override
     def of_one(self) -> Claim:
         epsilon = epsilon_of(self.each, self.delta) if self.gaussian else self.each
-        delta = self.delta if self.laplace is None else 0.0
+        delta = self.delta if self.law is None else 0.0
         return Claim(epsilon, delta, self.gaussian)
 
     @override
     def cost(self, answers: int) -> float:
         some = self.parts[:answers]
-        if self.laplace is not None:
-            return unlike_law.epsilon_of(some, self.delta, laplace=self.laplace)
+        if self.law is not None:
+            return recomposed.epsilon_of(self.law, some, self.delta)
         if self.gaussian:
             return epsilon_of(self.whole * sqrt(sum(some)), self.delta)
         return self.whole * sum(some) if answers > 0 else 0.0
-
-
-@dataclass(frozen=True)
-class Sampled(Owed):
-    """The claim about one owner whose Gaussian answers are over samples; ``each`` is μ.
-
-    Attributes
-    ----------
-    probability : float
-        q.
-    """
-
-    probability: float
-    slack: ClassVar[float] = 1e-3
-
-    @override
-    def cost(self, answers: int) -> float:
-        return sampled_law.epsilon_of(self.each, self.probability, answers, self.delta)

@@ -6,13 +6,14 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.errors import Fault
+from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.learning.objectives import Model
+from asyncdp_sim.privacy.accountants.by_losses import SampledGaussian
+from asyncdp_sim.privacy.accountants.composition import PairOf
 from asyncdp_sim.privacy.accountants.kind import AccountingKind
-from asyncdp_sim.privacy.accountants.own import Accountant
-from asyncdp_sim.privacy.accountants.pairs import GenericPair, PurePair
+from asyncdp_sim.privacy.accountants.own import Accountant, Pure
+from asyncdp_sim.privacy.accountants.pairs import GenericPair, sampled_gaussian
 from asyncdp_sim.privacy.accountants.sampled import SampledPure, bare
-from asyncdp_sim.privacy.accountants.sampled_gaussian import SampledGaussian, answers_for, mu_for
 from asyncdp_sim.privacy.accountants.several_gradients import SeveralGradients
 from asyncdp_sim.privacy.accountants.uneven import Uneven
 from asyncdp_sim.privacy.budget import MOST_ANSWERS, Allotment
@@ -33,9 +34,13 @@ class Privacy(DeclaredPrivacy):
     """Budgets and mechanism."""
 
     @property
-    def _composed(self) -> tuple[AccountingKind, type[PurePair], float] | None:
+    def _composed(self) -> tuple[AccountingKind, PairOf, float] | None:
         """What composes answers, of which pairs, at which δ of an owner; None: the mechanism."""
-        if self.accountant is None or self.mechanism.pair is None:
+        if self.accountant is None:
+            return None
+        if self._gaussian_samples is not None:
+            return self.accountant, sampled_gaussian(self._gaussian_samples), self._delta
+        if self.mechanism.pair is None:
             return None
         pair = self.mechanism.pair if self.sampling is None else GenericPair
         return self.accountant, pair, self._delta / self.overlap
@@ -91,12 +96,11 @@ class Privacy(DeclaredPrivacy):
 
     def _fits(self, price: float, epsilon: float) -> int:
         """Return how many answers of a price a finite budget holds."""
-        if self._gaussian_samples is not None:
-            mu = mu_for(self._gaussian_samples, price, self._delta, 1)
-            return answers_for(self._gaussian_samples, mu, epsilon, self._delta, MOST_ANSWERS)
         if self._composed is None:
             return self.mechanism.fits(price, epsilon, self._delta)
         composed, pair, delta = self._composed
+        if self._gaussian_samples is not None:
+            [price] = self._charges(np.array([price]), np.array([1])).tolist()
         return min(composed.fits(pair, price, epsilon, delta), MOST_ANSWERS)
 
     def allotment(self, n_owners: int) -> Allotment | None:
@@ -113,21 +117,37 @@ class Privacy(DeclaredPrivacy):
         """
         answers = np.array(self.answers_allowed(n_owners, updates), dtype=np.int64) * gradients
         epsilon, prices = self.epsilons(n_owners), np.array(self.prices(n_owners))
-        if self._composed is not None and len(prices) == 0:
-            composed, pair, delta = self._composed
-            prices = composed.charges(pair, epsilon, delta, answers, self.allotment(n_owners))
-        price = None if len(prices) == 0 else prices
-        mu = self._mu(answers, epsilon, price)
+        price, mu = prices if len(prices) > 0 else None, None
+        if self._gaussian_samples is not None:
+            spent = (epsilon, answers) if price is None else (price, np.ones_like(answers))
+            mu = self._charges(*spent)
+        elif self._composed is not None and price is None:
+            price = self._charges(epsilon, answers, self.allotment(n_owners))
         own = Allowance(answers, epsilon, price, self._delta, mu)
         return self.listener.allowed(own, self.mechanism)
 
-    def _mu(self, answers: Counts, epsilon: Array, price: Array | None) -> Array | None:
-        """Return 1/z_i of Gaussian answers over samples, shape (N,)."""
-        if self._gaussian_samples is None:
-            return None
-        one = zip(epsilon.tolist(), answers.tolist(), strict=True)
-        spent = one if price is None else ((each, 1) for each in price.tolist())
-        return np.array([mu_for(self._gaussian_samples, e, self._delta, k) for e, k in spent])
+    def _charges(
+        self, epsilon: Array, answers: Counts, allotment: Allotment | None = None
+    ) -> Array:
+        """Return the charge per owner, (N,), of an answer where K_i spend (ε_i, δ) together.
+
+        Raises
+        ------
+        SpecError
+            If a record is in no answer with a probability of 1 − δ or more: noise has no scale.
+        """
+        if self._composed is None:
+            raise TypeError("nothing is composed")
+        composed, pair, delta = self._composed
+        if self._gaussian_samples is not None:
+            least = -np.expm1(answers.min() * np.log1p(-self._gaussian_samples))
+            if delta >= least:
+                allowed = (
+                    f"allowed is less than {least:.3g}, the probability that a record is in any of "
+                    f"{answers.min()} answers with privacy.sampling {self._gaussian_samples:g}"
+                )
+                raise SpecError([Fault("privacy.delta", f"{delta:g}", allowed)])
+        return composed.charges(pair, epsilon, delta, answers, allotment)
 
     def accountant_for(self, n_owners: int, updates: int, gradients: int = 1) -> Accountant:
         """Return what answers of so many gradients each cost, for T updates."""
@@ -137,13 +157,13 @@ class Privacy(DeclaredPrivacy):
     def _of_gradients(self, allowed: Allowance) -> Accountant:
         """Return what single gradients cost."""
         if self._gaussian_samples is not None and allowed.mu is not None:
-            numbers = (allowed.mu, self._gaussian_samples, self._delta)
-            return SampledGaussian.of(allowed.answers, allowed.epsilon, *numbers)
+            pure = Pure(allowed.answers, allowed.epsilon, allowed.mu * allowed.answers)
+            return SampledGaussian(pure, sampled_gaussian(self._gaussian_samples), self._delta)
         own = self.mechanism.accountant(allowed)
         if self._pure_samples is not None:
             own = SampledPure.of(own, self._pure_samples)
         allotment = self.allotment(len(allowed.answers))
-        if self._composed is None:
+        if self._composed is None or not isinstance(own, Pure):
             return own if allotment is None else Uneven(own, allotment)
         composed, pair, _ = self._composed
         return composed.accountant(own, pair, self._delta, self.overlap, allotment)

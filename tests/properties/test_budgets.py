@@ -15,9 +15,8 @@ from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.privacy import Accountant, Clip, Gaussian, Ledger, Privacy, Pure
-from asyncdp_sim.privacy.accountants import pure_law
 from asyncdp_sim.privacy.accountants.by_losses import ByLosses
-from asyncdp_sim.privacy.accountants.kind import Accounting, AccountingKind, LossDistributions
+from asyncdp_sim.privacy.accountants.kind import Accounting, LossDistributions
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
 from asyncdp_sim.privacy.accountants.several_gradients import SeveralGradients, gradients_of
@@ -30,6 +29,7 @@ from tests.conformance.members import examples
 from tests.fresh import Record, fresh_seed
 from tests.properties.networks import FIXED, networks
 from tests.properties.rough_networks import rough_networks
+from tests.verification import pure_law
 
 K = EventKind
 SEEDS = st.integers(0, 2**32)
@@ -54,7 +54,7 @@ RULES = ["per_answer", "growth", "power", "shares"]
 MODEL = Ridge(regularisation=1.0)
 
 
-def known(mechanism: MechanismKind, accountant: AccountingKind | None) -> bool:
+def known(mechanism: MechanismKind, accountant: LossDistributions | None) -> bool:
     """Return whether an accountant knows the losses of a mechanism."""
     privacy = Privacy(
         epsilon=1.0,

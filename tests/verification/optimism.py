@@ -1,35 +1,36 @@
 """A planted fault: privacy loss distributions taken on the optimistic side."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from asyncdp_sim.privacy.accountants import charges, losses
-from asyncdp_sim.privacy.accountants.pairs import LaplacePair, Lattice
+from asyncdp_sim.privacy.accountants import by_losses, composition
+from asyncdp_sim.privacy.accountants.pairs import LaplacePair, LossCells
 
 CACHED: tuple[Callable[..., Any], ...] = (
-    losses.together,
-    losses._converged,
-    charges.charge_of,
-    charges.answers_of,
+    composition.together,
+    composition.fine_step,
+    composition._orders,
+    composition.charge_of,
+    composition.answers_of,
+    by_losses._epsilon,
+    by_losses._told,
 )
 
 
 def rounded_down(patch: pytest.MonkeyPatch) -> None:
-    """Make every Laplace loss that is no multiple of the interval the multiple below it."""
+    """Make every Laplace loss that is no multiple of the step the multiple below it."""
+    right = LaplacePair.cells
 
-    def lattice(self: LaplacePair, interval: float) -> Lattice:
-        steps = self._steps(interval)
-        ends = interval * np.arange(-steps, steps + 1)
-        below = np.exp((ends - ends[-1]) / 2) / 2  # P(loss ≤ each) of Lap(0, 1/ε) moved by 1
-        masses = np.concatenate([np.diff(below), [0.5]])
-        masses[0] += below[0]
-        return Lattice(interval, -steps, masses)
+    def cells(self: LaplacePair, step: float, count: int) -> LossCells:
+        found = right(self, step, count)
+        return replace(found, upper=np.zeros(count))
 
     forgotten()
-    patch.setattr(LaplacePair, "lattice", lattice)
+    patch.setattr(LaplacePair, "cells", cells)
 
 
 def forgotten() -> None:

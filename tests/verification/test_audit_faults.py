@@ -193,9 +193,9 @@ def another_replay(patch: Patch) -> None:
 
 def accounted_with_its_square(patch: Patch) -> None:
     """Noise is scaled as if records were in with q², and sums are over q n_i."""
-    pure, gaussian = privacy_spec.bare, privacy_spec.mu_for
+    pure, gaussian = privacy_spec.bare, privacy_spec.sampled_gaussian
     patch.setattr(privacy_spec, "bare", lambda e, q: pure(e, q * q))
-    patch.setattr(privacy_spec, "mu_for", lambda q, e, d, k: gaussian(q * q, e, d, k))
+    patch.setattr(privacy_spec, "sampled_gaussian", lambda q: gaussian(q * q))
 
 
 def drawn_more_often(patch: Patch) -> None:

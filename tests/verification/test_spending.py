@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from asyncdp_sim.audits import recomposed
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.exact.one_on_one import process_of
@@ -18,10 +19,8 @@ from asyncdp_sim.forecasts.spending import Spending, rules, spend
 from asyncdp_sim.forecasts.spending.weights import Weights, weights
 from asyncdp_sim.learning.algorithms import Schedule
 from asyncdp_sim.privacy import Privacy
-from asyncdp_sim.privacy.accountants import unlike_law
-from asyncdp_sim.privacy.accountants.charges import charge_of
+from asyncdp_sim.privacy.accountants.composition import charge_of, together, unlike
 from asyncdp_sim.privacy.accountants.gaussian_law import mu_of
-from asyncdp_sim.privacy.accountants.losses import together, unlike
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair
 from asyncdp_sim.privacy.budget import Allotment, Budget, Scheduled, allotment
 from asyncdp_sim.privacy.sensitivity import Clip
@@ -160,22 +159,22 @@ def test_parts_that_add_up_to_more_are_seen(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize(
-    ("kind", "laplace"), [(LaplacePair, True), (GenericPair, False)], ids=["laplace", "any"]
+    ("kind", "law"),
+    [(LaplacePair, recomposed.laplace), (GenericPair, recomposed.response)],
+    ids=["laplace", "any"],
 )
-def test_unlike_answers_compose_to_what_an_estimate_from_below_says(
-    kind: type[LaplacePair], laplace: bool
+def test_unlike_answers_compose_to_what_an_audit_says(
+    kind: type[LaplacePair], law: recomposed.Law
 ) -> None:
-    """Losses rounded down, and up: within half a percent."""
     for growth, count in ((1.1, 12), (0.7, 5), (1.0, 8)):
         shape = growth ** np.arange(count)
         relative = tuple((shape / shape.mean()).tolist())
         charge = charge_of(kind, 1.0, 1e-6, count, relative)
         upper = together(unlike(kind, charge, relative), 1e-6).epsilon(1e-6)
         costs = tuple(charge * each for each in relative)
-        lower = unlike_law.epsilon_of(costs, 1e-6, laplace=laplace)
-        assert 0.995 <= lower <= upper <= 1.0
-        estimate = unlike_law.charge_of(1.0, relative, 1e-6, laplace=laplace)
-        assert charge <= estimate <= charge * 1.005
+        assert 1 - 1e-3 <= recomposed.epsilon_of(law, costs, 1e-6) <= upper <= 1.0
+        assert upper >= 1 - 1e-4
+        assert charge <= recomposed.charge_of(law, 1.0, 1e-6, relative) <= charge * (1 + 1e-3)
 
 
 # what ψ it gives

@@ -1,7 +1,7 @@
 """Answers over Poisson samples: their law, what they cost, and what is dominated by what.
 
-δ of a pair is integrated here, and composed by sums (:mod:`~asyncdp_sim.privacy.accountants.
-sampled_law`) and by dp-accounting for one record replaced.
+δ of a pair is integrated here, and composed by what an audit composes anew with
+(:mod:`~asyncdp_sim.audits.recomposed`) and by dp-accounting for one record replaced.
 """
 
 import re
@@ -13,17 +13,17 @@ import pytest
 from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
 from dp_accounting.privacy_accountant import NeighboringRelation
 
+from asyncdp_sim.audits import recomposed
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
 from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.objectives.squared import SQUARED
 from asyncdp_sim.learning.reply import PoissonSample
-from asyncdp_sim.privacy.accountants import sampled_law
+from asyncdp_sim.privacy.accountants.composition import charge_of, fine_step, together
 from asyncdp_sim.privacy.accountants.gaussian_law import mu_of
-from asyncdp_sim.privacy.accountants.losses import together
-from asyncdp_sim.privacy.accountants.sampled import SampledGaussianPair, amplified, bare
-from asyncdp_sim.privacy.accountants.sampled_gaussian import answers_for, mu_for
+from asyncdp_sim.privacy.accountants.pairs import SampledGaussianPair, sampled_gaussian
+from asyncdp_sim.privacy.accountants.sampled import amplified, bare
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import load
@@ -73,8 +73,8 @@ def test_sampled_answers_cost_what_they_must_and_hardly_more(
 ) -> None:
     for delta in (1e-6, 1e-4):
         found = together(((SampledGaussianPair(1 / z, q), answers),), delta).epsilon(delta)
-        least = sampled_law.epsilon_of(1 / z, q, answers, delta)
-        assert least * (1 - 1e-6) <= found <= least * 1.001 + 1e-7
+        least = recomposed.epsilon_of(recomposed.Sampled(q), (1 / z,), delta, answers)
+        assert least <= found <= least * (1 + 1e-3) + 1e-7
 
 
 @pytest.mark.parametrize(
@@ -84,28 +84,18 @@ def test_sampled_answers_cost_what_they_must_and_hardly_more(
 def test_the_same_as_dp_accounting_says_of_one_record_replaced(
     z: float, q: float, answers: int, close: float
 ) -> None:
-    pair, fine, delta = SampledGaussianPair(1 / z, q), 64, 1e-5
+    pair, delta = SampledGaussianPair(1 / z, q), 1e-5
     one = from_gaussian_mechanism(
         z,
         0.5,  # a record moves a sum by half of what a replaced one does
-        value_discretization_interval=pair.spread / fine,
+        value_discretization_interval=fine_step(((pair, answers),), delta),
         sampling_prob=q,
         neighboring_relation=NeighboringRelation.REPLACE_ONE,
     )
     theirs = one if answers == 1 else one.self_compose(answers, 1e-15)
-    found = together(((pair, answers),), delta, fine)
-    assert found.epsilon(delta) == pytest.approx(theirs.get_epsilon_for_delta(delta), abs=close)
-    assert found.epsilon(delta) >= theirs.get_epsilon_for_delta(delta) - 1e-12
-
-
-def test_noise_for_a_budget_spends_it_and_never_more() -> None:
-    for q, epsilon, answers in ((0.1, 1.0, 30), (0.01, 0.3, 200), (0.5, 8.0, 5)):
-        mu = mu_for(q, epsilon, 1e-6, answers)
-        spent = together(((SampledGaussianPair(mu, q), answers),), 1e-6).epsilon(1e-6)
-        assert epsilon * (1 - 1e-3) <= spent <= epsilon
-        assert mu == pytest.approx(sampled_law.mu_for(epsilon, q, answers, 1e-6), rel=1e-3)
-        assert abs(answers_for(q, mu, epsilon, 1e-6, 10**9) - answers) <= 1
-    assert mu_for(0.1, inf, 1e-6, 3) == inf
+    found = together(((pair, answers),), delta).epsilon(delta)
+    assert found == pytest.approx(theirs.get_epsilon_for_delta(delta), abs=close)
+    assert found >= theirs.get_epsilon_for_delta(delta) - 1e-12
 
 
 def test_a_pure_answer_costs_the_largest_ratio_that_there_is() -> None:
@@ -241,6 +231,6 @@ def test_figures_of_the_page() -> None:
         count = int(answers.replace(",", ""))
         z = count**0.5 / mu_of(1.0, 1e-6)
         assert z == pytest.approx(float(full), rel=1e-3)
-        over = 1 / mu_for(float(q), 1.0, 1e-6, count)
+        over = 1 / charge_of(sampled_gaussian(float(q)), 1.0, 1e-6, count)
         assert over == pytest.approx(float(sampled), rel=1e-3)
         assert over / float(q) / z == pytest.approx(float(larger), abs=1e-3)

@@ -6,11 +6,13 @@ trade-off curve of the answers: whatever is done with them, and whatever else is
 
 from dataclasses import dataclass
 from math import exp, log
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.privacy.accountants.losses import PrivacyLosses
+if TYPE_CHECKING:
+    from asyncdp_sim.privacy.accountants.composition import Composition
 
 Array = npt.NDArray[np.float64]
 FALSE_POSITIVES = 0.01
@@ -84,21 +86,28 @@ def of_gaussian(mu: Array, false_positives: float = FALSE_POSITIVES) -> Attacker
 
 
 def of_losses(
-    losses: PrivacyLosses, false_positives: float = FALSE_POSITIVES
+    losses: "Composition", false_positives: float = FALSE_POSITIVES
 ) -> tuple[float, float]:
     """Return T(f) = min over ε of δ(ε) + e^ε f, and the advantage δ(0), of composed answers.
 
     Parameters
     ----------
-    losses : PrivacyLosses
+    losses : Composition
     false_positives : float
         f in (0, 1).
     """
     reach = min(losses.pure, _LEAST)
-    slopes = np.linspace(-reach, min(reach, -log(false_positives)), _LINES)
-    lines = [losses.delta(e) + exp(e) * false_positives for e in slopes.tolist()]
+    slopes = np.linspace(-reach, min(reach, -log(false_positives)), _LINES).tolist()
+
+    def line(place: int) -> float:
+        return losses.delta(slopes[place]) + exp(slopes[place]) * false_positives
+
+    low, high = 0, _LINES - 1  # lines fall, and then grow
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if line(middle + 1) <= line(middle) else (low, middle)
     pure = of_pure(np.array(losses.pure), false_positives=false_positives)
-    power = min(1.0, *lines, float(pure.power))
+    power = min(1.0, line(low), float(pure.power))
     return power, min(losses.delta(0.0), float(pure.advantage))
 
 

@@ -1,16 +1,23 @@
 """Answers accounted by their privacy loss distributions: (ε, δ) of all of them, not a sum of ε."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from asyncdp_sim.privacy.accountants.attacker import FALSE_POSITIVES, Attacker, of_losses
-from asyncdp_sim.privacy.accountants.losses import Parts, PrivacyLosses, fineness, together, unlike
+from asyncdp_sim.privacy.accountants.composition import (
+    Composition,
+    PairOf,
+    Parts,
+    charge_of,
+    fine_step,
+    together,
+    unlike,
+)
 from asyncdp_sim.privacy.accountants.own import Pure
-from asyncdp_sim.privacy.accountants.pairs import Pair
 from asyncdp_sim.privacy.budget.allotment import Allotment
 
 Array = npt.NDArray[np.float64]
@@ -39,7 +46,7 @@ class ByLosses:
     """
 
     own: Pure
-    kind: Callable[[float], Pair]
+    kind: PairOf
     delta: float
     sharers: int = 1
     allotment: Allotment | None = None
@@ -89,7 +96,7 @@ class ByLosses:
 
     def quieter(self, factor: Array) -> Array:
         """Return ε of K_i answers whose noise is 1/``factor`` (N,) as large, shape (N,)."""
-        return self.whole(self.charges * self.own.times(factor))
+        return ByLosses.whole(self, self.charges * self.own.times(factor))
 
     def whole(self, charges: Array) -> Array:
         """Return ε of K_i answers that cost so much each, shape (N,)."""
@@ -109,20 +116,27 @@ class ByLosses:
     def _told(self, owner: int, count: int) -> tuple[float, float]:
         if count == 0:
             return FALSE_POSITIVES, 0.0
-        return of_losses(self.losses(owner, count)) if np.isfinite(self.charges[owner]) else (1, 1)
+        if not np.isfinite(self.charges[owner]):
+            return 1.0, 1.0
+        return _told(*self._asked(owner, float(self.charges[owner]), count))
 
-    def losses(self, owner: int, count: int) -> PrivacyLosses:
-        """Return the losses of so many answers of an owner (from 0), ≥ 1, whose ε is finite."""
-        return self._losses(owner, float(self.charges[owner]), count)
+    def losses(self, owner: int, count: int, *, tilted: bool) -> Composition:
+        """Return the losses of so many answers of an owner (from 0), ≥ 1, whose ε is finite.
 
-    def _losses(self, owner: int, charge: float, count: int) -> PrivacyLosses:
-        """Return the same of answers that cost ``charge`` each.
-
-        On a lattice that is fine enough for all K_i, and so the same for any number of answers.
+        Parameters
+        ----------
+        owner, count : int
+        tilted : bool
+            Whether δ is best where it is about that of the scenario, or where it is large.
         """
-        delta, most = self.delta / self.sharers, max(count, int(self.answers[owner]))
-        every = self._parts(owner, charge, most)
-        return together(self._parts(owner, charge, count), delta, fineness(every, delta))
+        asked = self._asked(owner, float(self.charges[owner]), count)
+        return together(*asked, tilted=tilted)
+
+    def _asked(self, owner: int, charge: float, count: int) -> tuple[Parts, float, float]:
+        """Return an owner's first answers, δ, and a step that is fine enough for all of them."""
+        every = self._parts(owner, charge, max(count, int(self.answers[owner])))
+        delta = self.delta / self.sharers
+        return self._parts(owner, charge, count), delta, fine_step(every, delta)
 
     def _parts(self, owner: int, charge: float, count: int) -> Parts:
         """Return an owner's first answers, which cost ``charge`` each in the mean over all."""
@@ -135,7 +149,29 @@ class ByLosses:
             return 0.0
         if not np.isfinite(charge):
             return charge  # ∞, or what is not known
-        return self._losses(owner, charge, count).epsilon(self.delta / self.sharers)
+        spent, every = _epsilon(*self._asked(owner, charge, count)), int(self.answers[owner])
+        return spent if count >= every else min(spent, self._of(owner, charge, every))
 
 
-__all__ = ["ByLosses"]
+@lru_cache(maxsize=2**16)
+def _epsilon(parts: Parts, delta: float, step: float) -> float:
+    return together(parts, delta, step).epsilon(delta)
+
+
+@lru_cache(maxsize=2**16)
+def _told(parts: Parts, delta: float, step: float) -> tuple[float, float]:
+    return of_losses(together(parts, delta, step, tilted=False))
+
+
+@dataclass(frozen=True, eq=False)
+class SampledGaussian(ByLosses):
+    """Gaussian answers over samples, which are charged by μ = 1/z and not by an ε of their own."""
+
+    @override
+    def whole(self, charges: Array) -> Array:
+        """Return ε(δ) of K_i answers, each of which is (ε₀, δ)-private, shape (N,)."""
+        each = [charge_of(self.kind, charge, self.delta, 1) for charge in charges.tolist()]
+        return super().whole(np.array(each))
+
+
+__all__ = ["ByLosses", "SampledGaussian"]

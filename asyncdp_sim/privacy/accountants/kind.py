@@ -1,6 +1,5 @@
 """The family ``privacy.accountant``: how it is worked out what an owner's answers cost together."""
 
-from abc import abstractmethod
 from math import inf
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
@@ -10,13 +9,12 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY_BY_NAME
-from asyncdp_sim.privacy.accountants.by_losses import ByLosses
-from asyncdp_sim.privacy.accountants.charges import answers_of, charge_of
+from asyncdp_sim.privacy.accountants.by_losses import ByLosses, SampledGaussian
+from asyncdp_sim.privacy.accountants.composition import PairOf, answers_of, charge_of
 from asyncdp_sim.privacy.accountants.own import Accountant, Pure
-from asyncdp_sim.privacy.accountants.pairs import PurePair
-from asyncdp_sim.privacy.accountants.sampled_gaussian import SampledGaussian
 from asyncdp_sim.privacy.accountants.several_gradients import gradients_of
 from asyncdp_sim.privacy.budget.allotment import Allotment
+from asyncdp_sim.privacy.budget.kind import MOST_ANSWERS
 from asyncdp_sim.spec import Kind
 from asyncdp_sim.words import extent
 
@@ -25,47 +23,45 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
+LEAST = 1e-300
+"""δ of one owner that floating point holds with room below it."""
 
 
 class AccountingKind(Kind):
-    """Accounts answers of ε each otherwise than as the sum of their ε."""
+    """Accounts answers otherwise than as the sum of their ε: by their losses, if not overridden."""
 
-    @abstractmethod
     def charges(
         self,
-        pair: type[PurePair],
+        pair: PairOf,
         epsilon: Array,
         delta: float,
         answers: Counts,
         allotment: Allotment | None = None,
     ) -> Array:
-        """Return ε₀ of one answer per owner, (N,), such that K_i answers spend (ε_i, δ) together.
+        """Return the charge per owner, (N,), of an answer where K_i spend (ε_i, δ) together.
 
         Infinite where ε_i is; in the mean over an owner's answers, where an ``allotment`` says how
         many times as much each costs.
         """
+        each = [None if allotment is None else allotment.of_one(i) for i in range(len(epsilon))]
+        budgets = zip(epsilon.tolist(), answers.tolist(), each, strict=True)
+        return np.array([e if e == inf else charge_of(pair, e, delta, k, r) for e, k, r in budgets])
 
-    @abstractmethod
-    def fits(self, pair: type[PurePair], charge: float, epsilon: float, delta: float) -> int:
-        """Return how many answers of ε₀ = ``charge`` each a finite budget holds."""
+    def fits(self, pair: PairOf, charge: float, epsilon: float, delta: float) -> int:
+        """Return how many answers of a charge a finite budget holds."""
+        return answers_of(pair, charge, epsilon, delta, MOST_ANSWERS)
 
-    @abstractmethod
     def accountant(
-        self,
-        own: Accountant,
-        pair: type[PurePair],
-        delta: float,
-        sharers: int,
-        allotment: Allotment | None = None,
+        self, own: Pure, pair: PairOf, delta: float, sharers: int, allotment: Allotment | None
     ) -> Accountant:
         """Return what answers cost of which the mechanism says what they cost each.
 
         Parameters
         ----------
-        own : Accountant
+        own : Pure
             By which ε of answers adds up.
-        pair : type of PurePair
-            What dominates an answer.
+        pair : callable
+            What dominates an answer, by its ε.
         delta : float
             δ of the scenario.
         sharers : int
@@ -73,10 +69,7 @@ class AccountingKind(Kind):
         allotment : Allotment, optional
             Where an owner's answers cost unequally much.
         """
-
-    @abstractmethod
-    def words(self, accountant: Accountant) -> str:
-        """Return what ``check`` says of it."""
+        return ByLosses(own, pair, delta, sharers, allotment)
 
     def faults(self, privacy: "Privacy") -> list[Fault]:
         """Return what there is no proof for."""
@@ -88,6 +81,10 @@ class AccountingKind(Kind):
         elif mechanism.pair is None and mechanism.composition != "gaussian":
             allowed = "allowed with an accountant: pure or Gaussian noise, whose losses are known"
             found.append(Fault("privacy.mechanism", repr(mechanism.kind), allowed))
+        least = LEAST * privacy.overlap
+        if privacy.delta is not None and privacy.delta < least:
+            allowed = f"allowed with an accountant is at least {least:g}"
+            found.append(Fault("privacy.delta", f"{privacy.delta:g}", allowed))
         if privacy.noise != "vector":
             allowed = 'allowed with an accountant: "vector"; one draw on all coordinates has no ε'
             found.append(Fault("privacy.noise", repr(privacy.noise), allowed))
@@ -101,58 +98,8 @@ class AccountingKind(Kind):
             found.append(Fault("privacy.accountant", named, allowed))
         return found
 
-
-class LossDistributions(AccountingKind):
-    """By privacy loss distributions: (ε_i, δ) of all of an owner's answers together.
-
-    Laplace answers are composed as what they are, other pure ones as randomised response, which
-    dominates whatever is ε-private; Gaussian ones have their own exact curve, as without it.
-    """
-
-    kind: Literal["pld"] = "pld"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
-
-    @override
-    def charges(
-        self,
-        pair: type[PurePair],
-        epsilon: Array,
-        delta: float,
-        answers: Counts,
-        allotment: Allotment | None = None,
-    ) -> Array:
-        budgets = zip(epsilon.tolist(), answers.tolist(), strict=True)
-        each = [None if allotment is None else allotment.of_one(i) for i in range(len(epsilon))]
-        return np.array(
-            [
-                e if e == inf else charge_of(pair, e, delta, k, relative)
-                for (e, k), relative in zip(budgets, each, strict=True)
-            ]
-        )
-
-    @override
-    def fits(self, pair: type[PurePair], charge: float, epsilon: float, delta: float) -> int:
-        return answers_of(pair, charge, epsilon, delta)
-
-    @override
-    def accountant(
-        self,
-        own: Accountant,
-        pair: type[PurePair],
-        delta: float,
-        sharers: int,
-        allotment: Allotment | None = None,
-    ) -> ByLosses:
-        if not isinstance(own, Pure):
-            raise TypeError("only an ε that adds up is composed otherwise")
-        return ByLosses(own, pair, delta, sharers, allotment)
-
-    @override
     def words(self, accountant: Accountant) -> str:
+        """Return what ``check`` says of it."""
         accountant, _ = gradients_of(accountant)
         if isinstance(accountant, SampledGaussian):
             return (
@@ -169,6 +116,21 @@ class LossDistributions(AccountingKind):
             f"accountant {self.kind}: ε of single answers adds up to {extent(summed)}, {gain} "
             f"times what they cost together at δ = {accountant.delta / accountant.sharers:g}"
         )
+
+
+class LossDistributions(AccountingKind):
+    """By privacy loss distributions: (ε_i, δ) of all of an owner's answers together.
+
+    Laplace answers are composed as what they are, other pure ones as randomised response, which
+    dominates whatever is ε-private; Gaussian ones have their own exact curve, as without it.
+    """
+
+    kind: Literal["pld"] = "pld"
+
+    @classmethod
+    @override
+    def examples(cls) -> tuple[Self, ...]:
+        return (cls(),)
 
 
 Accounting = Annotated[LossDistributions, FAMILY_BY_NAME]

@@ -1,51 +1,46 @@
-"""Dominating pairs: two laws that are at least as easy to tell apart as an answer's are.
+"""Dominating pairs: two laws that are at least as easy to tell apart as the laws of an answer.
 
 A pair (P, Q) dominates a mechanism where, for every ε and all neighbouring records, the mechanism's
 two laws have no larger hockey-stick divergence sup_E P(E) − e^ε Q(E). Pairs of adaptively chosen
 answers compose to one that dominates them all (Zhu, Dong and Wang 2022, theorem 10). All pairs here
 are symmetric: (Q, P) is as hard as (P, Q). Proofs stand in ``docs/privacy/accountants.md``.
 
-A pair is put on a lattice of losses: a law of ln P/Q under P whose every loss is a multiple of one
-interval, and which is no easier for the attacker than the pair, but hardly harder.
+The loss of an outcome is ln P/Q. A pair states the law of its losses as :class:`LossCells`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, exp, expm1, hypot, inf
-from typing import Self
+from functools import lru_cache, partial
+from math import exp, expm1, inf, log, log1p
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
 Array = npt.NDArray[np.float64]
-_HAIR = 1e-12
-"""Relative: an ε that is so many intervals but for rounding takes no further one."""
-_TAIL = 9.0
-"""Standard deviations of a Gaussian loss that are laid out; 1e-19 lies beyond."""
+UNIT = 2.0**-53
+"""The relative error of one rounding."""
 
 
 @dataclass(frozen=True, eq=False)
-class Lattice:
-    """A law of losses on multiples of an interval.
+class LossCells:
+    """The positive losses of a pair, in n cells that are one step wide.
 
     Attributes
     ----------
-    interval : float
-        h > 0.
-    lowest : int
-        The first loss over h.
-    masses : array (m,)
-        P(loss = (lowest + j) h), each exact to a few roundings of its own size.
-    lost : float
-        P(loss = ∞).
+    logs : array (n,)
+        ln P(j step < loss ≤ (j + 1) step), no less than it is.
+    upper : array (n,)
+        What share of each has to stand at the upper end of its cell, and the rest at the lower, for
+        both ends together to have the probability of the cell under P and under Q.
+    beyond : float
+        P(loss > n step) + P(loss < −n step).
     """
 
-    interval: float
-    lowest: int
-    masses: Array
-    lost: float = 0.0
+    logs: Array
+    upper: Array
+    beyond: float = 0.0
 
 
 class Pair(ABC):
@@ -56,22 +51,13 @@ class Pair(ABC):
     def pure(self) -> float:
         """The largest loss: ε at δ = 0, ∞ where there is none."""
 
-    @property
     @abstractmethod
-    def spread(self) -> float:
-        """About how far losses lie apart: no interval should be larger."""
+    def top(self, beyond: float) -> float:
+        """Return a loss that, in size, is exceeded with at most this probability."""
 
     @abstractmethod
-    def lattice(self, interval: float) -> Lattice:
-        """Return a law on multiples of ``interval`` that dominates the pair."""
-
-    @classmethod
-    def merged(cls, parts: "Sequence[tuple[Self, int]]") -> "list[tuple[Self, int]]":
-        """Return the same answers as fewer pairs, of this class, where that is exact."""
-        counts: dict[Self, int] = {}
-        for pair, count in parts:
-            counts[pair] = counts.get(pair, 0) + count
-        return list(counts.items())
+    def cells(self, step: float, count: int) -> LossCells:
+        """Return so many cells."""
 
 
 @dataclass(frozen=True)
@@ -91,14 +77,9 @@ class PurePair(Pair):
     def pure(self) -> float:
         return self.epsilon
 
-    @property
     @override
-    def spread(self) -> float:
+    def top(self, beyond: float) -> float:
         return self.epsilon
-
-    def _steps(self, interval: float) -> int:
-        """Return how many intervals hold ε, which a larger ε in its place dominates."""
-        return max(1, ceil(self.epsilon / interval * (1 - _HAIR)))
 
 
 class GenericPair(PurePair):
@@ -108,70 +89,133 @@ class GenericPair(PurePair):
     """
 
     @override
-    def lattice(self, interval: float) -> Lattice:
-        steps = self._steps(interval)
-        masses = np.zeros(2 * steps + 1)
-        masses[-1] = 1 / (1 + exp(-steps * interval))
-        masses[0] = exp(-steps * interval) * masses[-1]
-        return Lattice(interval, -steps, masses)
+    def cells(self, step: float, count: int) -> LossCells:
+        logs, upper = np.full(count, -inf), np.zeros(count)
+        logs[-1] = -log1p(exp(-self.epsilon))
+        upper[-1] = expm1((count - 1) * step - self.epsilon) / expm1(-step)
+        return _rounded_up(logs, upper)
 
 
 class LaplacePair(PurePair):
     """Laplace noise whose scale b is the shift over ε: Lap(0, b) against Lap(Δ, b), ε = Δ/b.
 
-    On the lattice it is discrete Laplace noise: with a = e^(−h/2) and r = ε/h, losses (r − k)h have
-    the probabilities a^k (1 − a)/(1 + a), 0 < k < 2r, and 1/(1 + a) and a^(2r)/(1 + a) at the ends.
-    Its δ at multiples of h is Laplace's, 1 − e^((ε' − ε)/2), and it is linear in e^ε' between.
+    A loss of ε with probability ½, of −ε with e^−ε/2, and between them the density e^((ℓ − ε)/2)/4.
     """
 
     @override
-    def lattice(self, interval: float) -> Lattice:
-        steps = self._steps(interval)
-        places = np.arange(2 * steps, -1, -1, dtype=float)  # k of the least loss comes first
-        share = 1 / (1 + exp(-interval / 2))
-        masses = np.exp(-interval / 2 * places) * share
-        masses[1:-1] *= -expm1(-interval / 2)
-        return Lattice(interval, -steps, masses)
+    def cells(self, step: float, count: int) -> LossCells:
+        lower = step * np.arange(count)
+        logs = (lower + step - self.epsilon) / 2 + log(-expm1(-step / 2) / 2)
+        upper = np.full(count, 1 / (1 + exp(-step / 2)))
+        within = -expm1((lower[-1] - self.epsilon) / 2)  # δ at the lower end of the last cell
+        logs[-1] = log((1 + within) / 2)
+        upper[-1] = -within / expm1(-step) / ((1 + within) / 2)
+        return _rounded_up(logs, upper)
 
 
 @dataclass(frozen=True)
-class GaussianPair(Pair):
-    """N(0, 1) against N(μ, 1), μ = 1/z: the loss is N(μ²/2, μ²).
+class SampledGaussianPair(Pair):
+    """(1 − q) N(0, 1) + q N(m, 1) against (1 − q) N(0, 1) + q N(−m, 1), m = μ/2.
+
+    Its loss at x is ln ((1 − q + q e^(mx − m²/2))/(1 − q + q e^(−mx − m²/2))), which grows with x,
+    and ℓ is the loss at x = (ℓ/2 + asinh(e^(m²/2) sinh(ℓ/2) (1 − q)/q))/m.
 
     Attributes
     ----------
     mu : float
-        μ > 0.
+        μ = 1/z > 0: how far the record moves an answer that it is in, over the noise.
+    probability : float
+        q in (0, 1).
     """
 
     mu: float
+    probability: float
 
     @property
     @override
     def pure(self) -> float:
         return inf
 
-    @property
     @override
-    def spread(self) -> float:
-        return self.mu / 8
+    def top(self, beyond: float) -> float:
+        from scipy.special import ndtri
+
+        m, q = self.mu / 2, self.probability
+        x = max(-ndtri(min(beyond / 4, 0.5)), m - ndtri(min(beyond / (4 * q), 0.5)))
+        near, far = log1p(-q), log(q) - m * m / 2
+        return float(np.logaddexp(near, far + m * x) - np.logaddexp(near, far - m * x))
+
+    def at(self, losses: Array) -> Array:
+        """Return the answers that have these losses, at least 0, shape (n,)."""
+        m, q = self.mu / 2, self.probability
+        half = losses / 2
+        with np.errstate(divide="ignore"):
+            scale = m * m / 2 + log1p(-q) - log(q) + half + np.log(-np.expm1(-losses) / 2)
+        # asinh of a number that may be beyond floats: by its logarithm where it is large
+        small = np.arcsinh(np.exp(np.minimum(scale, 20.0)))
+        root = np.where(scale > 20.0, scale + log(2.0), small)
+        return np.asarray((half + root) / m)
 
     @override
-    def lattice(self, interval: float) -> Lattice:
-        """Return the law of losses rounded up."""
+    def cells(self, step: float, count: int) -> LossCells:
         from scipy.special import ndtr
 
-        middle = self.mu**2 / 2
-        lowest = ceil((middle - _TAIL * self.mu) / interval)
-        highest = ceil((middle + _TAIL * self.mu) / interval)
-        ends = (interval * np.arange(lowest, highest + 1) - middle) / self.mu
-        below, above = ndtr(ends), ndtr(-ends)
-        masses = np.where(ends[1:] < 0, np.diff(below), -np.diff(above))
-        masses = np.concatenate([below[:1], masses])
-        return Lattice(interval, lowest, masses, float(above[-1]))
+        m, q = self.mu / 2, self.probability
+        losses: Array = step * np.arange(count + 1.0)
+        x = self.at(losses)
+        without, moved, other = _between(x), _between(x - m), _between(x + m)
+        first, off = _mixed(without, moved, q)
+        second, off_second = _mixed(without, other, q)
+        off = np.maximum(off, off_second) + 8 * UNIT * m * x[1:]  # the second for ends of cells
+        upper = np.expm1(second - first + losses[:-1]) / expm1(-step) + 2 * off / -expm1(-step)
+        end = x[-1]
+        beyond = 2 * (1 - q) * ndtr(-end) + q * (ndtr(m - end) + ndtr(-m - end))
+        return LossCells(first + 8 * off, np.clip(upper, 0.0, 1.0), float(beyond))
 
-    @classmethod
-    @override
-    def merged(cls, parts: "Sequence[tuple[Self, int]]") -> "list[tuple[Self, int]]":
-        """Return one answer: μ² adds up (Dong, Roth and Su 2022)."""
-        return [(cls(hypot(*(pair.mu * count**0.5 for pair, count in parts))), 1)]
+
+def _rounded_up(logs: Array, upper: Array) -> LossCells:
+    """Return cells whose numbers are as exact as a few roundings let them be, or more."""
+    rounding = UNIT * (16 + 4 * np.abs(np.where(logs > -inf, logs, 0.0)))
+    return LossCells(logs + rounding, np.minimum(upper * (1 + 16 * UNIT), 1.0))
+
+
+@lru_cache(maxsize=64)
+def sampled_gaussian(probability: float) -> Callable[[float], SampledGaussianPair]:
+    """Return the pair of an answer over samples by its μ: one function for each q."""
+    return partial(SampledGaussianPair, probability=probability)
+
+
+def _between(ends: Array) -> tuple[Array, Array]:
+    """Return ln P(a standard normal draw is in each cell), no less than it is, and its error.
+
+    Each cell is measured by the smaller of the two tails, whose logarithm SciPy has to 4 roundings.
+    """
+    from scipy.special import log_ndtr
+
+    above = ends[:-1] >= 0
+    outer = log_ndtr(np.where(above, -ends[:-1], ends[1:]))
+    inner = log_ndtr(np.where(above, -ends[1:], ends[:-1]))
+    share = -np.expm1(inner - outer)
+    off = 8 * UNIT * ((2 - outer) * share - (outer + inner) * (1 - share))
+    return outer + np.log(share + off), off / (share + off)
+
+
+def _mixed(
+    one: tuple[Array, Array], other: tuple[Array, Array], probability: float
+) -> tuple[Array, Array]:
+    """Return the same of a draw that is of the second kind with a probability."""
+    logs, more = log1p(-probability) + one[0], log(probability) + other[0]
+    both = np.logaddexp(logs, more)
+    return both, np.exp(logs - both) * one[1] + np.exp(more - both) * other[1] + 8 * UNIT
+
+
+__all__ = [
+    "UNIT",
+    "GenericPair",
+    "LaplacePair",
+    "LossCells",
+    "Pair",
+    "PurePair",
+    "SampledGaussianPair",
+    "sampled_gaussian",
+]

@@ -49,6 +49,6 @@ def spending_columns(accountant: Accountant, traces: Sequence[Trace]) -> dict[st
 
 def _curve(accountant: ByLosses, owner: int, count: int) -> list[tuple[float, float]]:
     """Return ε and δ of so many gradients."""
-    losses = accountant.losses(owner, count)
-    most = min(2 * losses.epsilon(accountant.delta / accountant.sharers), losses.pure)
-    return [(e, losses.delta(e)) for e in np.linspace(0, most, POINTS).tolist()]
+    small, large = (accountant.losses(owner, count, tilted=tilted) for tilted in (True, False))
+    most = min(2 * small.epsilon(accountant.delta / accountant.sharers), small.pure)
+    return [(e, min(small.delta(e), large.delta(e))) for e in np.linspace(0, most, POINTS).tolist()]

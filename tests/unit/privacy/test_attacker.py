@@ -16,9 +16,8 @@ from asyncdp_sim.opened.result import Result
 from asyncdp_sim.privacy import Gaussian, Pure
 from asyncdp_sim.privacy.accountants.attacker import of_gaussian, of_losses, of_pure, words
 from asyncdp_sim.privacy.accountants.by_losses import ByLosses
-from asyncdp_sim.privacy.accountants.charges import charge_of
-from asyncdp_sim.privacy.accountants.losses import together
-from asyncdp_sim.privacy.accountants.pairs import GaussianPair, GenericPair, LaplacePair
+from asyncdp_sim.privacy.accountants.composition import PairOf, charge_of, together
+from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair, sampled_gaussian
 from asyncdp_sim.privacy.attack import Claim
 from asyncdp_sim.runs import RunResult, run, write
 from asyncdp_sim.runs.account import owner_columns
@@ -39,13 +38,17 @@ def owners(outcome: RunResult) -> dict[str, Any]:
     return owner_columns(*charged, outcome.traces, outcome.numbers, outcome.participants)
 
 
+def told(pair_of: PairOf, charge: float, answers: int = 1) -> tuple[float, float]:
+    return of_losses(together(((pair_of(charge), answers),), DELTA, tilted=False))
+
+
 def test_randomised_response_reaches_what_pure_epsilon_allows() -> None:
     for epsilon in (0.1, 1.0, 3.0):
         wrong = 1 / (1 + exp(epsilon))
         found = of_pure(np.array(epsilon), 0.0, wrong)
         assert found.power == pytest.approx(1 - wrong)
         assert found.advantage == pytest.approx(1 - 2 * wrong)
-        assert of_losses(together(((GenericPair(epsilon), 1),), DELTA)) == pytest.approx(
+        assert told(GenericPair, epsilon) == pytest.approx(
             (float(of_pure(np.array(epsilon)).power), 1 - 2 * wrong), rel=1e-3
         )
 
@@ -53,14 +56,14 @@ def test_randomised_response_reaches_what_pure_epsilon_allows() -> None:
 def test_a_laplace_answer_is_told_by_the_known_curve() -> None:
     """Below f = e^−ε/2 the best test is right in e^ε f; its advantage is 1 − e^(−ε/2)."""
     for epsilon in (0.1, 1.0, 3.0):
-        power, advantage = of_losses(together(((LaplacePair(epsilon), 1),), DELTA))
+        power, advantage = told(LaplacePair, epsilon)
         assert power == pytest.approx(min(exp(epsilon) * F, 1.0), rel=2e-3)
         assert advantage == pytest.approx(1 - exp(-epsilon / 2), rel=2e-3)
 
 
 def test_the_figures_of_the_page() -> None:
     charge = charge_of(LaplacePair, 1.0, DELTA, 63)
-    power, advantage = of_losses(together(((LaplacePair(charge), 63),), DELTA))
+    power, advantage = told(LaplacePair, charge, 63)
     pure = of_pure(np.array(1.0))
     for said, value in (("2.72 %", 100 * pure.power), ("0.462", pure.advantage),
                         ("1.85 %", 100 * power), ("0.097", advantage)):  # fmt: skip
@@ -70,7 +73,7 @@ def test_the_figures_of_the_page() -> None:
 
 def test_gaussian_losses_have_the_gaussian_curve() -> None:
     for mu in (0.1, 1.0, 4.0):
-        found, exact = of_losses(together(((GaussianPair(mu), 1),), DELTA)), of_gaussian(mu)
+        found, exact = told(sampled_gaussian(1 - 2.0**-53), mu), of_gaussian(mu)
         assert found[0] == pytest.approx(float(exact.power), rel=2e-2)
         assert found[1] == pytest.approx(float(exact.advantage), rel=2e-2)
         assert found[0] >= exact.power * (1 - 1e-9)
@@ -99,7 +102,7 @@ def test_the_best_test_of_composed_answers_reaches_the_curve_and_does_not_cross_
         )
         for shift in (0.0, charge)
     ]
-    power, advantage = of_losses(together(((LaplacePair(charge), answers),), DELTA))
+    power, advantage = told(LaplacePair, charge, answers)
     threshold = np.quantile(scores[0], 1 - F)
     rightly = np.mean(scores[1] > threshold)
     best = np.mean(scores[1] > 0) - np.mean(scores[0] > 0)

@@ -18,7 +18,8 @@ from asyncdp_sim.learning.algorithms.steps import Wrapped
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.on_screen import figures
-from asyncdp_sim.privacy.accountants.kind import LossDistributions
+from asyncdp_sim.privacy.accountants.by_losses import ByLosses
+from asyncdp_sim.privacy.accountants.kind import AccountingKind, LossDistributions
 from asyncdp_sim.privacy.budget import Horizon
 from asyncdp_sim.privacy.label import label, named_guarantee
 from asyncdp_sim.privacy.mechanisms import LaplaceMechanism
@@ -104,6 +105,16 @@ class OwnAccountant(LossDistributions):
     kind: Literal["own-accountant"] = "own-accountant"
 
 
+class Halved(AccountingKind):
+    """Charges half as much for an answer, and so has twice the noise."""
+
+    kind: Literal["halved"] = "halved"
+
+    @override
+    def charges(self, *given: Any) -> Any:
+        return super().charges(*given) / 2
+
+
 class OwnObserver(TranscriptObserver):
     kind: Literal["own-observer"] = "own-observer"
 
@@ -169,6 +180,17 @@ def test_a_claim_that_rests_on_code_from_outside_is_not_shown(part: str) -> None
     assert rows["an attacker"].startswith("no upper bound holds, because the claim rests on code")
     assert any(line.startswith("not shown to be private") and part in line
                for line in describe(asked))  # fmt: skip
+
+
+def test_an_accountant_from_outside_decides_what_answers_may_cost() -> None:
+    ours, theirs = (
+        clipped(privacy={"accountant": kind(), "delta": 1e-6}).accountant
+        for kind in (LossDistributions, Halved)
+    )
+    assert isinstance(ours, ByLosses)
+    assert isinstance(theirs, ByLosses)
+    assert theirs.charges == pytest.approx(ours.charges / 2)
+    assert np.all(theirs.spent(theirs.answers) < ours.spent(ours.answers))
 
 
 @pytest.mark.parametrize("parts", [{"algorithm": Plain(**STEP)}, {"clock": OwnClock()}])

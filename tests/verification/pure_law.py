@@ -1,18 +1,17 @@
-"""Pure answers composed without the accountant: a lower estimate of what K of them cost at δ.
+"""Pure answers composed without the accountant: a lower bound on what K of them cost at δ.
 
 Randomised response composes to a binomial law. Of Laplace noise no less can be told than of its
 answers rounded to cells, m of them where the two densities' ratio changes: the ratio of cell
-k = 0 … m − 1 has the logarithm (2k + 1 − m) ε₀/m, and beyond it is ±ε₀. The accountant asks
-dp-accounting for an upper bound; whoever attacks its claims must not.
+k = 0 … m − 1 has the logarithm (2k + 1 − m) ε₀/m, and beyond it is ±ε₀. It has no more digits than
+floats: its δ is 10⁻¹⁰ or more. The binomial law has forty.
 """
 
 from functools import lru_cache
-from math import ceil, exp, inf, log, sqrt
+from math import ceil, exp, inf, sqrt
 
+import mpmath
 import numpy as np
 import numpy.typing as npt
-
-from asyncdp_sim.privacy.accountants.gaussian_law import mu_of
 
 Array = npt.NDArray[np.float64]
 CELLS = 16
@@ -72,69 +71,22 @@ def epsilon_of(charge: float, answers: int, delta: float, *, laplace: bool) -> f
     return high
 
 
-@lru_cache(maxsize=4096)
-def charge_of(epsilon: float, answers: int, delta: float, *, laplace: bool) -> float:
-    """Return the largest ε₀ of which K answers cost (ε, δ); ∞ for an infinite ε.
-
-    A single answer is charged whole, as the accountant has it: ε₀ = ε, though δ allows more.
-
-    Parameters
-    ----------
-    epsilon : float
-        ε > 0, possibly infinite.
-    answers : int
-        K ≥ 1.
-    delta : float
-        δ in (0, 1).
-    laplace : bool
-        See :func:`delta_of`.
-    """
-    if epsilon == inf or answers == 1:
-        return epsilon
-    low = epsilon / answers
-    high = 2 * max(low, mu_of(epsilon, delta) / sqrt(answers))
-    while epsilon_of(high, answers, delta, laplace=laplace) <= epsilon:
-        high *= 2
-    while high > low * (1 + 1e-7):
-        middle = sqrt(low * high)
-        inside = epsilon_of(middle, answers, delta, laplace=laplace) <= epsilon
-        low, high = (middle, high) if inside else (low, middle)
-    return low
-
-
-def answers_of(charge: float, epsilon: float, delta: float, *, laplace: bool) -> int:
-    """Return how many answers of ε₀ each cost at most (ε, δ).
-
-    Parameters
-    ----------
-    charge, epsilon : float
-        ε₀ and ε ≥ ε₀, finite.
-    delta : float
-        δ in (0, 1).
-    laplace : bool
-        See :func:`delta_of`.
-    """
-    low, step = 1, 1
-    while epsilon_of(charge, low + step, delta, laplace=laplace) <= epsilon:
-        low, step = low + step, 2 * step
-    while step > 1:
-        step //= 2
-        if epsilon_of(charge, low + step, delta, laplace=laplace) <= epsilon:
-            low += step
-    return low
-
-
 def _binomial(epsilon: float, charge: float, answers: int) -> float:
-    """Return P(B ≥ b) − e^ε P'(B ≥ b), B successes of K at e^ε₀ : 1 and at 1 : e^ε₀."""
-    from scipy.special import betainc
-
-    success = 1 / (1 + exp(-charge))
-    least = int((epsilon / charge + answers) // 2) + 1  # successes from which losses exceed ε
-    if least > answers:
-        return 0.0
-    rest = answers - least + 1
-    likely, unlikely = betainc(least, rest, success), betainc(least, rest, 1 - success)
-    return float(likely) - exp(epsilon + log(unlikely)) if unlikely > 0 else float(likely)
+    """Return Σ P(B = b) (1 − e^(ε − loss)), B successes of K at e^ε₀ : 1, over losses above ε."""
+    with mpmath.workdps(40):
+        odds = mpmath.exp(charge)
+        first = int((epsilon / charge + answers) // 2) + 1  # successes from which losses exceed ε
+        if first > answers:
+            return 0.0
+        mass = mpmath.binomial(answers, first) * odds**first / (1 + odds) ** answers
+        found = mpmath.mpf(0)
+        for successes in range(first, answers + 1):
+            more = -mass * mpmath.expm1(epsilon - (2 * successes - answers) * mpmath.mpf(charge))
+            found += more
+            mass *= odds * (answers - successes) / (successes + 1)
+            if mass < found * 1e-30:
+                break
+        return float(found)
 
 
 @lru_cache(maxsize=64)
@@ -142,7 +94,7 @@ def _summed(charge: float, answers: int) -> tuple[Array, Array]:
     """Return losses of K Laplace answers that are rounded to cells, and their probabilities."""
     cells = CELLS * ceil(max(charge, 1.0))
     width = charge / cells
-    masses = np.zeros(2 * cells + 1)
+    masses: Array = np.zeros(2 * cells + 1)
     masses[0], masses[-1] = exp(-charge) / 2, 0.5
     places = np.arange(cells)
     masses[1::2] = (np.exp((places + 1) * width - charge) - np.exp(places * width - charge)) / 2
@@ -156,6 +108,3 @@ def _summed(charge: float, answers: int) -> tuple[Array, Array]:
     window = np.roll(power, -((first + cells * answers) % n))
     losses: Array = width * (first + np.arange(n, dtype=np.float64))
     return losses, np.asarray(np.maximum(window, 0.0), dtype=np.float64)
-
-
-__all__ = ["answers_of", "charge_of", "delta_of", "epsilon_of"]

@@ -1,0 +1,516 @@
+"""The cost of private answers together: δ(ε) of all of them, never below what is true.
+
+The losses of an answer are put on multiples of a step. The law of their sum is a product of powers
+of Fourier transforms. What is cut off, and a bound on all rounding, is added to δ.
+
+Floating point holds 16 digits of the largest probability of a law, and δ may be far smaller. So a
+law is tilted first: each probability is multiplied by e^(θ loss) and divided by their sum, e^Λ(θ).
+The tilted sum lies about ε at δ for the θ at which Rényi privacy of order θ + 1 states the least ε,
+(Λ(θ) + ln κ(θ) + ln 1/δ)/θ with κ = (θ/(θ + 1))^θ/(θ + 1) (Canonne, Kamath and Steinke 2020).
+The result is at most that ε, and the factor e^(Λ − θε) turns it back into δ.
+Time and memory are bounded: a step is no finer than there is room for, at the expense of ε.
+Proofs stand in ``docs/privacy/accountants.md``.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, Context
+from functools import lru_cache
+from math import ceil, exp, expm1, floor, fsum, inf, log, log2, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from asyncdp_sim.privacy.accountants.pairs import UNIT, Array, Pair
+from asyncdp_sim.privacy.budget.arithmetic import pure_answers, pure_total
+
+Parts = tuple[tuple[Pair, int], ...]
+"""Dominating pairs, and how many answers have each."""
+PairOf = Callable[[float], Pair]
+"""The pair of an answer by its charge."""
+CONVERGED = 2e-5
+"""Relative: a step is fine enough if half of it lowers the ε of Rényi privacy by less."""
+CUT = 1e-9
+"""Of δ: the probability that a loss is larger than those that are laid out."""
+TAIL = 2.0**-54
+"""The probability that the tilted sum is outside its window."""
+SLACK = 7.0
+"""How far ln δ of Rényi privacy at the tilt may be above the least: tails are lighter there."""
+COARSE, CELLS, WINDOW = 2**12, 2**18, 2**21
+"""Cells of a law from which orders are found; the most cells; the most steps of all windows."""
+GROUPS = 64
+"""The most groups that many unequal answers form; few have 2¹⁶/K."""
+DIGITS = 6
+"""Decimals of a charge, which is rounded down: the same on machines that round otherwise."""
+_WITHIN = 1 - 2.0**-49
+"""Relative: charges are so much smaller where they would add up to more than ε by rounding."""
+_STEEP = 4000.0
+"""The most that θ times the largest loss is: a bounded law hardly changes beyond."""
+_LEAST = 5e-324
+"""The smallest float."""
+_FAR = 45.0
+"""θ times a distance above ε, beyond which losses have less than TAIL of δ."""
+
+
+class LossLaw(NamedTuple):
+    """The losses of answers of one pair on multiples of a step; P(−loss) is e^−loss P(loss)."""
+
+    step: float
+    logs: Array
+    """ln P(loss = j step), j = 0 … n."""
+    beyond: float
+    """P(loss is beyond ± n step)."""
+    answers: int
+    """How many answers have this law."""
+
+
+Laws = tuple[LossLaw, ...]
+
+
+def _law(pair: Pair, answers: int, step: float, beyond: float) -> LossLaw:
+    """Return the law that has the pair's δ at every multiple of the step, and no less between.
+
+    What lies in a cell goes to both its ends, so that its probabilities under P and Q stay as they
+    are (Doroshenko and others 2022, Connect the dots).
+    """
+    top = pair.top(beyond)
+    n = max(1, ceil(top / step))
+    cells = pair.cells(step, n if n * step >= top else n + 1)
+    with np.errstate(divide="ignore"):
+        lower, upper = cells.logs + np.log1p(-cells.upper), cells.logs + np.log(cells.upper)
+    lower[0] += log(2.0)  # as much comes from the cell below 0
+    logs = np.logaddexp(np.append(lower, -inf), np.append(-inf, upper))
+    return LossLaw(step, logs, cells.beyond, answers)
+
+
+def _laws(parts: Parts, delta: float, step: float) -> Laws:
+    return tuple(_law(pair, answers, step, _cut(parts, delta)) for pair, answers in parts)
+
+
+def _cut(parts: Parts, delta: float) -> float:
+    """Return the probability that a loss of one answer is larger than those that are laid out."""
+    return CUT * delta / sum(answers for _, answers in parts)
+
+
+def _tilted(law: LossLaw, order: float) -> tuple[float, Array]:
+    """Return Λ(θ) of an answer, and its tilted probabilities of −n … n steps."""
+    losses = law.step * np.arange(len(law.logs))
+    above = law.logs + order * losses
+    masses = np.concatenate([(above - (2 * order + 1) * losses)[:0:-1], above])
+    largest = float(masses.max())
+    np.exp(masses - largest, out=masses)
+    total = float(masses.sum())
+    return largest + log(total), masses / total
+
+
+def _moments(laws: Laws, order: float) -> tuple[float, float, float]:
+    """Return Λ(θ) of all answers, and the mean and the variance of their tilted sum."""
+    growth = mean = variance = 0.0
+    for law in laws:
+        own, masses = _tilted(law, order)
+        losses = law.step * np.arange(1 - len(law.logs), len(law.logs))
+        middle = float((masses * losses).sum())
+        growth, mean = growth + law.answers * own, mean + law.answers * middle
+        variance += law.answers * float((masses * np.square(losses - middle)).sum())
+    return growth, mean, variance
+
+
+def _growth(laws: Laws, order: float) -> float:
+    """Return Λ(θ) of all answers."""
+    return fsum(law.answers * _tilted(law, order)[0] for law in laws)
+
+
+def _log_kappa(order: float) -> float:
+    """Return ln of the largest e^(−θx) (1 − e^−x) of all x > 0."""
+    return order * log(order / (order + 1)) - log(order + 1) if order > 0 else 0.0
+
+
+def _renyi(laws: Laws, order: float, delta: float) -> float:
+    """Return ε at δ of Rényi privacy of order θ + 1."""
+    return (_growth(laws, order) + _log_kappa(order) - log(delta)) / order
+
+
+def _best_order(laws: Laws, delta: float) -> float:
+    """Return about the θ where ε of Rényi privacy is least: θ Λ' − Λ + ln (θ + 1) = ln 1/δ."""
+
+    def gain(order: float) -> float:
+        growth, mean, _ = _moments(laws, order)
+        return order * mean - growth + log(order + 1)
+
+    most = _STEEP / _largest(laws)
+    guess = min(sqrt(-2 * log(delta) / (_moments(laws, 0.0)[2] + laws[0].step ** 2)), most)
+    return _crossing(gain, -log(delta), guess, most, 0.01)
+
+
+def _largest(laws: Laws) -> float:
+    return max(law.step * (len(law.logs) - 1) for law in laws)
+
+
+class TiltOrders(NamedTuple):
+    """Orders θ that belong to an ε at δ."""
+
+    best: float
+    """Where Rényi privacy states the least ε."""
+    tilt: float
+    """Of the tilt: somewhat less."""
+    down: float
+    up: float
+    """How far from the tilt Chernoff's bounds on the two tails of the tilted sum are best."""
+
+
+@lru_cache(maxsize=8)
+def _orders(parts: Parts, delta: float, step: float) -> TiltOrders:
+    """Return the orders of a law with this step, or with a larger one that is fine enough."""
+    laws = _laws(parts, delta, max(step, _coarse(parts, delta)))
+    best = _best_order(laws, delta)
+    epsilon = _renyi(laws, best, delta)
+
+    def loss(less: float) -> float:
+        return (best - less) * (_renyi(laws, best - less, delta) - epsilon)
+
+    tilt = best - _crossing(loss, SLACK, best / 2, 0.99 * best, 0.1)
+    return TiltOrders(best, tilt, *_shifts(laws, tilt))
+
+
+def _shifts(laws: Laws, tilt: float) -> tuple[float, float]:
+    """Return the shifts down and up with about the best bounds on the tails of the tilted sum."""
+    narrow = sqrt(2 * log(2 / TAIL) / (_moments(laws, tilt)[2] + laws[0].step ** 2))
+    shifts = np.geomspace(min(0.1 / _largest(laws), narrow / 4), 4 * narrow, 12).tolist()
+    base = _growth(laws, tilt)
+    down = min(shifts, key=lambda shift: _reach(laws, tilt, base, -shift))
+    return down, min(shifts, key=lambda shift: _reach(laws, tilt, base, shift))
+
+
+def _reach(laws: Laws, tilt: float, base: float, shift: float) -> float:
+    """Return what the tilted sum exceeds in one direction with probability TAIL/2 at most."""
+    return (_growth(laws, tilt + shift) - base + log(2 / TAIL)) / abs(shift)
+
+
+def _window(laws: Laws, orders: TiltOrders) -> tuple[int, int]:
+    """Return the first and the last step of the tilted sum that is worked out."""
+    step, most = laws[0].step, sum(law.answers * (len(law.logs) - 1) for law in laws)
+    tilt, base = orders.tilt, _growth(laws, orders.tilt)
+    low, high = (_reach(laws, tilt, base, shift) for shift in (-orders.down, orders.up))
+    return max(-most, floor(-low / step)), min(most, ceil(high / step))
+
+
+@dataclass(frozen=True, eq=False)
+class Composition:
+    """Answers together: an upper bound on their δ(ε).
+
+    Attributes
+    ----------
+    step, first : float, int
+        The sum of losses is worked out at (first + j) step, j = 0 … n − 1.
+    masses : array (n,)
+        Its tilted probabilities.
+    order, growth : float
+        θ and Λ(θ) of the tilt.
+    off, factor : float
+        What δ may be too low by before it is turned back: absolute, and relative, ≥ 1.
+    beyond : float
+        P(some loss is not laid out).
+    pure : float
+        The sum of the answers' ε, at which δ is 0.
+    """
+
+    step: float
+    first: int
+    masses: Array
+    order: float
+    growth: float
+    off: float
+    factor: float
+    beyond: float
+    pure: float
+
+    def delta(self, epsilon: float) -> float:
+        """Return an upper bound on the least δ at ε; ε may be negative."""
+        if epsilon < 0:  # of a symmetric pair
+            return -expm1(epsilon) + exp(epsilon) * self.delta(-epsilon)
+        if epsilon >= self.pure:
+            return 0.0
+        theta, place = self.order, max(0, floor(epsilon / self.step) - self.first)
+        far = _FAR / theta / self.step if theta > 0 else inf
+        masses = self.masses[place : place + ceil(min(far, len(self.masses)))]
+        above = self.step * (self.first + place + np.arange(len(masses))) - epsilon
+        above = np.maximum(above, 0.0)
+        tilted = float((masses * np.exp(-theta * above) * -np.expm1(-above)).sum())
+        tilted = max(_LEAST, self.factor * tilted + self.off)
+        logs = self.growth - theta * epsilon + log(tilted)
+        return min(1.0, max(_LEAST, exp(min(logs, 0.0))) + self.beyond)
+
+    def epsilon(self, delta: float) -> float:
+        """Return an upper bound on the least ε ≥ 0 at δ: at most the sum of the answers' ε."""
+        return min(self.pure, self.uncapped(delta))
+
+    def uncapped(self, delta: float) -> float:
+        """Return the same by the law of losses alone; ∞ where δ is below all that it knows."""
+        from scipy.optimize import brentq  # a slow import
+
+        def off(epsilon: float) -> float:
+            return log(max(self.delta(epsilon), _LEAST)) - log(delta)
+
+        high = self.step * (self.first + len(self.masses))
+        if self.order > 0 and delta > self.beyond:
+            bound = self.growth + _log_kappa(self.order) - log(delta - self.beyond)
+            high = min(high, bound / self.order + 1 / self.order)
+        if high <= 0 or off(0.0) <= 0:
+            return 0.0 if off(0.0) <= 0 else inf
+        if off(high) > 0:
+            return inf
+        low, less = high, min(high, 1 / self.order if self.order > 0 else high)
+        while off(low) < 0:
+            low, less = max(0.0, low - less), 2 * less
+        found = float(brentq(off, low, high, xtol=1e-10 * high))
+        while self.delta(found) > delta:
+            found += 1e-10 * high
+        return found
+
+
+def _alone(law: LossLaw, pure: float) -> Composition:
+    """Return δ(ε) of a single answer, whose law is multiplied by no other."""
+    growth, masses = _tilted(law, 0.0)
+    factor = exp(UNIT * (4000 + 4 * len(masses)))
+    return Composition(
+        law.step, 1 - len(law.logs), masses, 0.0, growth, 0.0, factor, law.beyond, pure
+    )
+
+
+def _composed(laws: Laws, tilt: float, window: tuple[int, int], pure: float) -> Composition:
+    """Return δ(ε) by a product of Fourier transforms.
+
+    With u the error of a rounding, a value X of a transform of n masses that add up to 1 is exact
+    to e = u(8 log₂ n + 16): eight roundings a stage, and sixteen for a complex power. So ∏ X^K is
+    exact to e B Σ K/(|X| + e), B = ∏ (|X| + e)^K; the masses of the sum, by Parseval's identity, to
+    its root mean square in L2, and to the mean of e B each. Their weights e^(−θx) (1 − e^−x), x
+    above ε, are at most κ, add up to at most W, and have at most √(κW) in L2.
+    """
+    from scipy.fft import next_fast_len
+
+    (low, high), step = window, laws[0].step
+    n = next_fast_len(high - low + 1, real=True)
+    error = UNIT * (8 * log2(n) + 16)
+    product: Any = 1.0
+    above, relative, growth, roundings = np.ones(n // 2 + 1), np.zeros(n // 2 + 1), 0.0, 16.0 * n
+    for law in laws:
+        own, masses = _tilted(law, tilt)
+        places = np.arange(1 - len(law.logs), len(law.logs)) % n
+        transform = np.fft.rfft(np.bincount(places, masses, n), n)
+        product = product * transform**law.answers
+        above *= (np.abs(transform) + error) ** law.answers
+        relative += law.answers / (np.abs(transform) + error)
+        growth += law.answers * own
+        roundings += 4 * law.answers * (1000 + abs(own) + tilt * step * len(law.logs))
+    kappa, weights = _weights(tilt, step, n)
+    mean_square = 2 / n * float(np.square(above * relative).sum())
+    off = error * (sqrt(kappa * weights * mean_square) + weights * 2 / n * float(above.sum()))
+    off += 2 * kappa * TAIL
+    masses = np.maximum(np.roll(np.fft.irfft(product, n), -(low % n))[: high - low + 1], 0.0)
+    beyond = fsum(law.answers * law.beyond for law in laws)
+    return Composition(step, low, masses, tilt, growth, off, exp(UNIT * roundings), beyond, pure)
+
+
+def _weights(theta: float, step: float, n: int) -> tuple[float, float]:
+    """Return κ, the largest e^(−θx) (1 − e^−x), and what it adds up to over n steps at most."""
+    if theta == 0:
+        return 1.0, n
+    kappa, rate = exp(_log_kappa(theta)), theta * step
+    return kappa, min(n * kappa, -exp(-rate) * expm1(-step) / expm1(-rate) / expm1(-rate - step))
+
+
+@lru_cache(maxsize=8)
+def together(
+    parts: Parts, delta: float, step: float | None = None, *, tilted: bool = True
+) -> Composition:
+    """Return how private answers are together.
+
+    Parameters
+    ----------
+    parts : tuple of (Pair, int)
+        Each at least one answer.
+    delta : float
+        δ in (0, 1), for which the step is fine enough and the tails are long enough.
+    step : float, optional
+        Absent, :func:`fine_step`.
+    tilted : bool
+        Whether ε at δ is asked for, or δ where it is large.
+    """
+    step = fine_step(parts, delta) if step is None else step
+    laws = _laws(parts, delta, step)
+    pure = fsum(pair.pure * answers for pair, answers in parts)
+    if len(laws) == 1 and laws[0].answers == 1:
+        return _alone(laws[0], pure)
+    orders = _orders(parts, delta, step) if tilted else TiltOrders(0.0, 0.0, *_shifts(laws, 0.0))
+    return _composed(laws, orders.tilt, _window(laws, orders), pure)
+
+
+@lru_cache(maxsize=4096)
+def fine_step(parts: Parts, delta: float) -> float:
+    """Return a step of which half would hardly lower ε, or the smallest that there is room for."""
+    coarse = _coarse(parts, delta)
+    orders = _orders(parts, delta, coarse)
+    low, high = _window(_laws(parts, delta, coarse), orders)
+    smallest = coarse * max(COARSE / CELLS, (high - low) * len(parts) / WINDOW)
+    step = 2 * COARSE // len(parts) * coarse
+    epsilon = _renyi(_laws(parts, delta, step), orders.best, delta)
+    while step / 2 >= smallest:
+        step /= 2
+        before, epsilon = epsilon, _renyi(_laws(parts, delta, step), orders.best, delta)
+        if before - epsilon <= CONVERGED * before and orders.best * step < 1:
+            break
+    return step
+
+
+def _coarse(parts: Parts, delta: float) -> float:
+    """Return the step with which all laws have :data:`COARSE` cells at most."""
+    largest = max(pair.top(_cut(parts, delta)) for pair, _ in parts)
+    return largest * len(parts) / COARSE
+
+
+@lru_cache(maxsize=64)
+def groups_of(relative: tuple[float, ...]) -> tuple[tuple[float, int], ...]:
+    """Return what unequal answers cost, and how many; hardly more than given, where many differ.
+
+    Answers of a group cost as much as its dearest. Each adds as much to the sum of squares.
+    """
+    counts = sorted(Counter(relative).items(), reverse=True)
+    groups, most = counts, max(GROUPS, 2**16 // len(relative))
+    room = fsum(k * each * each for each, k in counts) / (2 * most) ** 2
+    while len(groups) > most:
+        groups, added, room = counts[:1], 0.0, 1.2 * room
+        for each, answers in counts[1:]:
+            dearest, members = groups[-1]
+            added += answers * (dearest * dearest - each * each)
+            if added > room:
+                groups, added = [*groups, (each, answers)], 0.0
+            else:
+                groups[-1] = (dearest, members + answers)
+    return tuple(groups)
+
+
+def unlike(pair_of: PairOf, charge: float, relative: tuple[float, ...]) -> Parts:
+    """Return answers that cost so many times ``charge`` each."""
+    return tuple((pair_of(charge * each), answers) for each, answers in groups_of(relative))
+
+
+@lru_cache(maxsize=4096)
+def charge_of(
+    pair_of: PairOf,
+    epsilon: float,
+    delta: float,
+    answers: int,
+    relative: tuple[float, ...] | None = None,
+) -> float:
+    """Return hardly less than the largest charge with which K answers are (ε, δ)-private together.
+
+    Parameters
+    ----------
+    pair_of : callable
+    epsilon : float
+        ε > 0, finite.
+    delta : float
+        δ in (0, 1).
+    answers : int
+        K ≥ 1.
+    relative : tuple of float, optional
+        How many times the charge each costs, where they cost unequally much: 1 in the mean.
+    """
+    least = epsilon / answers if pair_of(epsilon).pure < inf else 0.0  # ε of pure answers adds up
+    if answers == 1 and least > 0:  # δ of one answer gives 2δ at most, which is left
+        return epsilon
+    if least > 0 and (relative is not None or pure_total(least, answers) > epsilon):
+        least *= _WITHIN
+
+    def parts(charge: float) -> Parts:
+        alike = ((pair_of(charge), answers),)
+        return alike if relative is None else unlike(pair_of, charge, relative)
+
+    def cost(charge: float) -> float:
+        return together(parts(charge), delta).uncapped(delta)
+
+    def roughly(charge: float) -> float:
+        laws = _laws(parts(charge), delta, _coarse(parts(charge), delta))
+        return _renyi(laws, _best_order(laws, delta), delta)
+
+    # zero-concentrated privacy of an answer is at most charge²/2 for every kind of pair
+    squares = answers if relative is None else fsum(each * each for each in relative)
+    need = -log(delta)
+    guess = max(least, epsilon / sqrt(squares / 2) / (sqrt(need + epsilon) + sqrt(need)))
+    guess = max(least, _crossing(roughly, epsilon, guess, inf, 0.01))
+    less = 10.0**-DIGITS
+    found = down(_crossing(cost, epsilon, guess, inf, less / 4))
+    while found > least and cost(found) > epsilon:
+        found, less = down(found * (1 - less)), 2 * less
+    return max(least, found)
+
+
+def down(number: float) -> float:
+    """Return a number rounded down to :data:`DIGITS` digits."""
+    return float(Context(prec=DIGITS, rounding=ROUND_DOWN).create_decimal(repr(number)))
+
+
+@lru_cache(maxsize=4096)
+def answers_of(pair_of: PairOf, charge: float, epsilon: float, delta: float, most: int) -> int:
+    """Return how many answers of a charge are (ε, δ)-private together, at most ``most``.
+
+    Parameters
+    ----------
+    pair_of : callable
+    charge, epsilon : float
+        The charge of an answer, which fits ε > 0, finite.
+    delta : float
+        δ in (0, 1).
+    most : int
+        ≥ 1.
+    """
+    pair = pair_of(charge)
+    least = max(1, pure_answers(charge, epsilon)) if pair.pure < inf else 1
+
+    def cost(answers: float) -> float:
+        return together(((pair, max(1, int(answers))),), delta).uncapped(delta)
+
+    found = max(least, int(_crossing(cost, epsilon, least, most, 0.0)))
+    while found > least and cost(found) > epsilon:
+        found -= 1
+    while found < most and cost(found + 1) <= epsilon:
+        found += 1
+    return found
+
+
+def _crossing(
+    rising: Callable[[float], float], target: float, guess: float, most: float, close: float
+) -> float:
+    """Return about where a rising function reaches a target; ``most`` where it does not.
+
+    It is bracketed from a guess, and found by Brent's method to ``close``, relative; to ½ for 0.
+    """
+    from scipy.optimize import brentq  # a slow import
+
+    def off(place: float) -> float:
+        return log(min(max(rising(place) / target, 1e-300), 1e300))
+
+    low = high = guess
+    ratio = 1.25
+    while off(high) < 0:
+        if high == most:
+            return most
+        low, high, ratio = high, min(high * ratio, most), ratio * ratio
+    while off(low) > 0:
+        low, high, ratio = low / ratio, low, ratio * ratio
+    if close == 0:
+        return float(brentq(off, low, high, xtol=0.5))
+    return float(brentq(off, low, high, xtol=1e-300, rtol=close))
+
+
+__all__ = [
+    "Composition",
+    "PairOf",
+    "Parts",
+    "answers_of",
+    "charge_of",
+    "fine_step",
+    "together",
+    "unlike",
+]
