@@ -185,10 +185,13 @@ def _honest(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             + ("" if alone is None else f", of owners alone {figure(alone)}"),
         )
     if "profits_psi" in figures:
-        told = f"{figures['profits_psi']} by ψ"
+        fits = figures["profits_psi"]
         if "profits_held_out" in figures:
-            told += f", {figures['profits_held_out']} by their own held-out rows"
-        yield "owners that profit", told
+            said = f"{figures['profits_held_out']}, by errors on their held-out rows"
+            yield "owners that gain", said
+            yield "smaller ψ", f"for {fits} owners the joint model fits all records better"
+        else:
+            yield "owners that gain", f"{fits}, by ψ of all records"
     parts = figures.get("psi_split")
     if parts is not None:
         names = ("bias", "selection", "transient", "noise")

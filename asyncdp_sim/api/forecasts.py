@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Forecast:
-    """Expectations of a scenario: how good, how soon, and who profits.
+    """Expectations of a scenario: how good, how soon, and who gains.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Forecast:
         from asyncdp_sim.forecasts.words import figures, owners
 
         told = html_table(figures(self.found), title="Forecast")
-        return told + (html_table(owners(self.found.owners)) if self.found.owners else "")
+        return told + (html_table(owners(self.found)) if self.found.owners else "")
 
 
 def _ends(value: float | None, half: float) -> tuple[float | None, float | None]:

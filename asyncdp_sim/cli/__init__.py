@@ -46,9 +46,7 @@ COMMANDS = {
     "list": Command("catalogue", "List the scenarios that come with the package, by name."),
     "new": Command("catalogue", "Write a commented scenario to start from."),
     "check": Command("checking", "Validate scenarios, and say in words what they mean."),
-    "forecast": Command(
-        "forecasting", "Say how good, how soon, and who profits, without training."
-    ),
+    "forecast": Command("forecasting", "Say how good, how soon, and who gains, without training."),
     "run": Command("running", "Simulate one scenario and learn; write a result directory."),
     "rehearse": Command(
         "running", "Execute one scenario by real processes over TCP, beside its simulation."

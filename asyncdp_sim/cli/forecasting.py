@@ -1,4 +1,4 @@
-"""``asyncdp forecast``: how good, how soon, who profits, and what to change."""
+"""``asyncdp forecast``: how good, how soon, who gains, and what to change."""
 
 import shlex
 from pathlib import Path
@@ -102,17 +102,14 @@ def forecast_command(
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
 ) -> None:
-    """Say how good, how soon, and who profits, without training.
+    """Say how good, how soon, and who gains, without training.
 
     No private records are read, unless --private says so.
     """
     require_address_space(TO_RUN)  # before SciPy is there
     from asyncdp_sim.forecasts import forecast, grid, words
     from asyncdp_sim.forecasts.population import Moments, population
-    from asyncdp_sim.forecasts.worth import words as worth_words
-    from asyncdp_sim.forecasts.worth.as_table import as_table
     from asyncdp_sim.forecasts.worth.changes import Change, changes
-    from asyncdp_sim.forecasts.worth.errors import errors
     from asyncdp_sim.reference import write_beside
     from asyncdp_sim.scenario import require_new, save_new
 
@@ -178,20 +175,15 @@ def forecast_command(
         known = population(base, moments, private=private)
         given: Any = {"target": target, "workers": workers, "known": known}
         found = forecast(base, **data, **given, progress=progress)
-        worth, others = None, list[Change]()
-        if base.data.holds_out:
-            worth = errors(known, workers=workers, progress=progress)
-            if not worth.profits(worth.given).any():
-                others = changes(known, worth, workers=workers, progress=progress)
+        others, worth = list[Change](), found.worth
+        verdicts = {owner.profits for owner in found.owners}
+        if worth is not None and True not in verdicts and False in verdicts:
+            others = changes(known, worth, workers=workers, progress=progress)
     if as_json:
-        table = None if worth is None else as_table(worth, others, found.may_be_off)
-        typer.echo(words.as_json(found, table))
+        typer.echo(words.as_json(found, others))
         note_all(said)
         return
-    told = words.lines(found)
-    if worth is not None:
-        told += ["", *worth_words.lines(worth, others, found.may_be_off)]
-    show(told)
+    show(words.lines(found, others))
     note_all(said)
     next_steps(("to run it", ["run", file, *as_options(settings)]))
 

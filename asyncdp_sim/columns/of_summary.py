@@ -83,7 +83,7 @@ _LEARNING = (
     ),
     Column(
         "profits_held_out",
-        "Owners on whose held-out rows the final models have less loss, in the mean, than θ_i*",
+        "Owners that gain: on their held-out rows final models err less, in the mean, than θ_i*",
         "owners",
         COUNT,
     ),

@@ -1,4 +1,4 @@
-"""The answer without training: how good, how soon, at what privacy cost, and who profits."""
+"""The answer without training: how good, how soon, at what privacy cost, and who gains."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -14,6 +14,7 @@ from asyncdp_sim.forecasts.grid import Point, grid
 from asyncdp_sim.forecasts.may_be_off import REDRAWS, MayBeOff, may_be_off
 from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.forecasts.simulated import Simulated, simulated
+from asyncdp_sim.forecasts.worth.errors import Errors, errors
 from asyncdp_sim.progress import Progress
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict
@@ -27,7 +28,7 @@ RECORDS = "runs need records: they are of each owner's own, not of the same mome
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """Forecast of a scenario: expected ψ, time, and the owners' profit.
+    """Forecast of a scenario: expected ψ, time, and what owners gain by joining.
 
     Attributes
     ----------
@@ -87,6 +88,9 @@ class Forecast:
         to say of them.
     may_be_off : MayBeOff, optional
         How far the forecast of a stand-in may be off from one of the records it stands in for.
+    worth : Errors, optional
+        Errors on owners' held-out rows, which decide who gains; None where no rows are held out:
+        ψ decides then.
     """
 
     psi: float
@@ -115,6 +119,7 @@ class Forecast:
     may_be_off: MayBeOff | None = None
     energy: EnergyForecast | None = None
     throughput: Prediction | None = None
+    worth: Errors | None = None
 
     @property
     def cost_of_privacy(self) -> float:
@@ -203,6 +208,14 @@ def forecast(
     energy = energy_forecast(known.scenario, said.time, said.time_half_width)
     pace = (each for each in predict(known.scenario.network) if each.quantity == "throughput")
     told["throughput"] = next((each for each in pace if each.between is not None), None)
+    if known.scenario.data.holds_out:
+        worth = errors(known, workers=workers, progress=progress)
+        rows = None if off is None else np.array(off.gain_half_width)
+        told["worth"] = worth = replace(worth, rows=rows)
+        told["owners"] = tuple(
+            replace(each, profits=worth.verdict(at), epsilon_needed=worth.needed(at))
+            for at, each in enumerate(said.owners)
+        )
     return replace(said, **told, may_be_off=off, energy=energy)
 
 
@@ -222,7 +235,7 @@ def _by_moments(known: Population, found: MomentForecast, target: float | None) 
         target=target,
         target_time=_first(found.psi, found.times, target),
         target_probability=None if target is None else float(np.mean(found.spread <= target)),
-        owners=_owners(known, mean, found.noise_free, found.answers, found.apart),
+        owners=_owners(known, mean, found.noise_free, found.answers, found.apart, found.half_width),
         method=found.words,
         doubts=found.doubts,
         moments=known.words,
@@ -253,7 +266,7 @@ def _by_runs(
         target=target,
         target_time=_first(found.psi, found.times, target),
         target_probability=None if target is None else float(np.mean(found.final <= target)),
-        owners=_owners(known, mean, found.noise_free, found.answers, 0.0),
+        owners=_owners(known, mean, found.noise_free, found.answers, 0.0, found.half_width),
         method=f"{len(found.final)} simulated runs, since exact moments do not apply",
         doubts=tuple(doubts),
         moments=known.words,
@@ -263,12 +276,17 @@ def _by_runs(
 
 
 def _owners(
-    known: Population, expected: float, free: float, answers: Array, heterogeneity: float
+    known: Population,
+    expected: float,
+    free: float,
+    answers: Array,
+    heterogeneity: float,
+    half_width: float,
 ) -> tuple[OwnerForecast, ...]:
     if known.objective is None:
         return ()
     alone = value_alone(known, known.objective, heterogeneity)
-    return tuple(prospects(known, alone, expected, free, answers))
+    return tuple(prospects(known, alone, expected, free, answers, half_width))
 
 
 def _quantiles(draws: Array) -> dict[float, float]:

@@ -37,8 +37,8 @@ class CostAgainst:
         be its whole budget.
     psi : float or None
         Expected ψ with so much noise; None where exact moments do not apply.
-    profit : int or None
-        How many owners profit then.
+    psi_alone_above : int or None
+        Owners whose own model has a larger ψ than that.
     """
 
     name: str
@@ -47,7 +47,7 @@ class CostAgainst:
     least: float | None
     quieter: float
     psi: float | None
-    profit: int | None
+    psi_alone_above: int | None
 
 
 def by_observer(known: Population, heterogeneity: float | None = None) -> tuple[CostAgainst, ...]:
@@ -93,11 +93,11 @@ def _against(
     if accountant.multiplier is not None and len(privacy.prices(n_owners)) == 0:
         quieter = _quieter(privacy.epsilons(n_owners), learned.most[0], accountant.delta)
         louder = _with(asked, {"epsilon": _budgets(asked, quieter, accountant.delta)})
-    psi, profit = _outcome(known, louder, heterogeneity)
+    psi, above = _outcome(known, louder, heterogeneity)
     least = None if learned.least is None else float(learned.least.max())
     names = (observer.name, observer.words())
     share = quieter * observer.share_of_noise(n_owners)
-    return CostAgainst(*names, float(learned.most.max()), least, share, psi, profit)
+    return CostAgainst(*names, float(learned.most.max()), least, share, psi, above)
 
 
 def _quieter(budgets: Array, learned: Array, delta: float) -> float:
@@ -129,7 +129,7 @@ def _outcome(
     alone = value_alone(there, there.objective, found.apart)
     psi = float(found.psi[-1])
     owners = prospects(there, alone, psi, found.noise_free, found.answers)
-    return psi, sum(owner.profits for owner in owners)
+    return psi, sum(owner.alone > psi for owner in owners)
 
 
 def _with(scenario: Scenario, changed: dict[str, object]) -> Scenario:
@@ -139,7 +139,7 @@ def _with(scenario: Scenario, changed: dict[str, object]) -> Scenario:
 
 def as_rows(found: Sequence[CostAgainst]) -> list[list[str]]:
     """Return a table of texts, its header first."""
-    header = ["ε against", "at most", "at least", "noise", "ψ then", "profit"]
+    header = ["ε against", "at most", "at least", "noise", "ψ then", "ψ alone above"]
 
     def told(figure: float | None) -> str:
         return "–" if figure is None else f"{figure:.4g}"
@@ -153,7 +153,7 @@ def as_rows(found: Sequence[CostAgainst]) -> list[list[str]]:
                 told(each.least),
                 told(each.quieter),
                 told(each.psi),
-                told(each.profit),
+                told(each.psi_alone_above),
             ]
             for each in found
         ),

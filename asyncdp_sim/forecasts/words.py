@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass, replace
 from math import isfinite
 from typing import Any
 
@@ -13,37 +13,55 @@ from asyncdp_sim.forecasts import Forecast, MayBeOff, OwnerForecast, Point
 from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.by_observer import as_rows
 from asyncdp_sim.forecasts.population import RELEASE
+from asyncdp_sim.forecasts.worth.as_table import as_table
+from asyncdp_sim.forecasts.worth.changes import Change
+from asyncdp_sim.forecasts.worth.words import lines as worth_lines
 from asyncdp_sim.privacy.manifest_facts import UNTIMED
 from asyncdp_sim.scenario import Participants, Scenario, spoken
 from asyncdp_sim.words import aligned
 
 MOST = 20
 """Owners that the screen shows; JSON has all."""
+ABOVE = "ψ alone above: owners whose own model has a larger ψ than the joint model"
+"""What the last column of a grid means; where no rows are held out, these owners gain."""
 DIVERGED = 1e3
 """Times ψ of the start, or 1: a model without noise beyond that is no slow or biased one."""
 
-_READING = (
-    "profits: ends with a smaller ψ together than with its own model alone, which needs no noise;",
-    "profits from ε: the least ε from which on it would, if the ε of all grew in proportion",
+_BY_PSI = "gains: the joint model has a smaller ψ than the owner's own model, which needs no noise;"
+_BY_ERRORS = (
+    "gains: the joint model errs less on the owner's held-out rows than its own, beyond the ±;"
+)
+_BREAK_EVEN = (
+    "break-even ε: the smallest ε at which joining helps this owner (all owners' ε scaled alike)"
 )
 """What the columns of the owners' table mean, below it."""
 _OBSERVED = (
     "at most: the largest ε of an owner, by one simulated network; at least: of one pair of data;",
-    "noise: the share of it that would do against that observer alone, and ψ and owners that",
-    "profit with so much: but for aggregate, budgets are divided for whoever hears every answer",
+    "noise: the share of it that would do against that observer alone; ψ with so much, and owners",
+    "whose own has a larger one: but for aggregate, budgets are of whoever hears every answer",
 )
 """What the columns of the observers' table mean, below it."""
 
 
-def lines(found: Forecast) -> list[str]:
-    """Return the forecast as a table, and its owners as another."""
+def lines(found: Forecast, changes: Sequence[Change] = ()) -> list[str]:
+    """Return the forecast as a table, its owners as another, and what joining is worth to them.
+
+    Parameters
+    ----------
+    found : Forecast
+    changes : sequence of Change
+        What was tried where no owner gains.
+    """
     rows = figures(found)
     width = max(len(name) for name, _ in rows)
     told = [f"{name:<{width}}  {value}" for name, value in rows]
     if len(found.owners) > 0:
-        told += [*aligned(owners(found.owners)), *_more(found), *_READING]
+        told += [*aligned(owners(found)), *_more(found)]
+        told += [_BY_PSI if found.worth is None else _BY_ERRORS, _BREAK_EVEN]
     if len(found.observers) > 0:
         told += [*aligned(as_rows(found.observers)), *_OBSERVED]
+    if found.worth is not None:
+        told += ["", *worth_lines(found.worth, changes, found.may_be_off)]
     return told
 
 
@@ -74,9 +92,7 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
         ]
     if found.energy is not None:
         rows.append(("energy", found.energy.words()))
-    if len(found.owners) > 0:
-        who = sum(owner.profits for owner in found.owners)
-        rows.append(("owners that profit", f"{who} of {len(found.owners)} by ψ, of all records"))
+    rows += _gaining(found)
     breaks = [] if found.unsound is None else [found.unsound]
     breaks += [] if found.timing is None else [f"{UNTIMED}{found.timing}"]
     if len(breaks) > 0:
@@ -116,11 +132,28 @@ def off_lines(found: MayBeOff | None) -> list[str]:
     return [f"{name:<{len(rows[0][0])}}  {said}" for name, said in rows]
 
 
-def owners(owners: Sequence[OwnerForecast]) -> list[list[str]]:
+def _gaining(found: Forecast) -> list[tuple[str, str]]:
+    """Say how many owners gain, by the criterion that decides; and name the other as what it is."""
+    total, verdicts = len(found.owners), [owner.profits for owner in found.owners]
+    if total == 0:
+        return []
+    counts = (verdicts.count(each) for each in (True, False, None))
+    said = "{} of {} owners ({} do worse, {} undecided)".format(next(counts), total, *counts)
+    if found.worth is None:
+        return [("gains from joining", f"{said}, by ψ of all records")]
+    fits = sum(owner.alone > found.psi for owner in found.owners)
+    return [
+        ("gains from joining", f"{said}, by errors on their held-out rows"),
+        ("smaller ψ", f"for {fits} of {total} owners the joint model fits all records better"),
+    ]
+
+
+def owners(found: Forecast) -> list[list[str]]:
     """Return the first owners' prospects as a table of texts, its header first."""
-    header = ["owner", "records", "ε", "ε spent", "ψ alone", "profits", "profits from ε"]
-    names = tuple(owner.name for owner in owners if owner.name is not None)
-    who = Participants(tuple(owner.owner for owner in owners), names)
+    header = ["owner", "records", "ε", "ε spent", "ψ alone", "gains", "break-even ε"]
+    each = found.owners
+    names = tuple(owner.name for owner in each if owner.name is not None)
+    who = Participants(tuple(owner.owner for owner in each), names)
     return [
         header,
         *(
@@ -130,12 +163,21 @@ def owners(owners: Sequence[OwnerForecast]) -> list[list[str]]:
                 _figure(owner.epsilon),
                 _figure(owner.epsilon_spent),
                 _figure(owner.alone),
-                "yes" if owner.profits else "no",
-                "never" if owner.epsilon_needed is None else _figure(owner.epsilon_needed),
+                {True: "yes", False: "no", None: "undecided"}[owner.profits],
+                _break_even(found, owner),
             ]
-            for label, owner in zip(who.labels[:MOST], owners, strict=False)
+            for label, owner in zip(who.labels[:MOST], each, strict=False)
         ),
     ]
+
+
+def _break_even(found: Forecast, owner: OwnerForecast) -> str:
+    """Return the break-even ε; one beyond those that were tried as what it is beyond."""
+    needed, factors = owner.epsilon_needed, (1.0,) if found.worth is None else found.worth.factors
+    if found.worth is None or needed not in (None, 0.0):
+        return "never" if needed is None else _figure(needed)
+    tried = None if owner.epsilon is None else factors[-1 if needed is None else 0] * owner.epsilon
+    return f"{'>' if needed is None else '≤'} {_figure(tried)}" if len(factors) > 1 else "–"
 
 
 def _more(found: Forecast) -> list[str]:
@@ -161,9 +203,11 @@ def _divergence(found: Forecast) -> list[tuple[str, str]]:
     return [("diverges", f"without noise ψ grows {grows}: take shorter steps")]
 
 
-def as_json(found: Forecast, errors: Mapping[str, Any] | None = None) -> str:
+def as_json(found: Forecast, changes: Sequence[Change] = ()) -> str:
     """Return the forecast as JSON, and errors on held-out rows; infinite is the text "inf"."""
-    raw = asdict(found)
+    raw = asdict(replace(found, worth=None))
+    del raw["worth"]
+    raw["decided_by"] = "psi" if found.worth is None else "held-out errors"
     if found.against is None:  # as it was said before there were observers to name
         del raw["against"], raw["known_after"]
     if len(found.observers) == 0:
@@ -171,8 +215,8 @@ def as_json(found: Forecast, errors: Mapping[str, Any] | None = None) -> str:
     for each in ("energy", "throughput"):
         if raw[each] is None:
             del raw[each]
-    if errors is not None:
-        raw["errors"] = errors
+    if found.worth is not None:
+        raw["errors"] = as_table(found.worth, changes, found.may_be_off)
     raw["cost_of_privacy"] = found.cost_of_privacy
     raw["quantiles"] = {f"{level:g}": value for level, value in found.quantiles.items()}
     raw["label"] = RELEASE if found.not_for_release else "no private record was read"
@@ -190,7 +234,7 @@ def grid_lines(points: Sequence[Point]) -> list[str]:
     """Return the forecasts of a grid as a table, and why there is none of some cells."""
     paths = list(points[0].values)
     stood_in = any(point.may_be_off is not None for point in points)
-    header = [*paths, "expected ψ", *["off by ±"] * stood_in, "without noise", "who profits"]
+    header = [*paths, "expected ψ", *["off by ±"] * stood_in, "without noise", "ψ alone above"]
     table, said = [header], list[str]()
     for point in points:
         swept = [show(spoken(path, point.values[path])) for path in paths]
@@ -209,7 +253,7 @@ def grid_lines(points: Sequence[Point]) -> list[str]:
             said.append(f"ψ may be off by ±: {point.uncertain}")
             said += [f"beyond that: {each}" for each in point.left_out]
     marked = [RELEASE] if any(point.not_for_release for point in points) else []
-    return [*aligned(table), *dict.fromkeys(said), *marked]
+    return [*aligned(table), ABOVE, *dict.fromkeys(said), *marked]
 
 
 def grid_json(points: Sequence[Point]) -> str:

@@ -91,9 +91,10 @@ def honest_summary(problem: Problem, models: Array, alone: Array | None) -> dict
     ``held_out_final`` is the spread over replicates of the final models' mean loss over all
     held-out rows, ``held_out_optimum`` that loss of θ*, ``held_out_alone`` that of each row under
     its owner's θ_i*. ``profits_psi`` counts the owners for whom the mean of the final ψ is below
-    ψ(θ_i*), ``profits_held_out`` those on whose own held-out rows the final models do better than
-    θ_i*, in the mean over replicates. Each of :mod:`~asyncdp_sim.measures.scores` has three figures
-    too: ``held_out_rmse`` over replicates, ``held_out_rmse_optimum``, ``held_out_rmse_alone``.
+    ψ(θ_i*), ``profits_held_out`` those on whose own held-out rows the final models err less than
+    θ_i*, in the mean over replicates of the first score. Each of
+    :mod:`~asyncdp_sim.measures.scores` has three figures too: ``held_out_rmse`` over replicates,
+    ``held_out_rmse_optimum``, ``held_out_rmse_alone``.
 
     Parameters
     ----------
@@ -113,13 +114,19 @@ def honest_summary(problem: Problem, models: Array, alone: Array | None) -> dict
         gains = _psi(objective, alone) > _psi(objective, models).mean()
         found["profits_psi"] = int(np.count_nonzero(gains))
     if alone is not None and together is not None:
-        judges = [one for one in problem.held_out if one.records > 0]
-        own = _own(problem.held_out, alone)[_records(problem.held_out) > 0]
-        final = np.array([one.mean_loss(models).mean() for one in judges])
-        found["held_out_alone"] = float(own @ _records(judges) / together.records)
-        found["profits_held_out"] = int(np.count_nonzero(own > final))
-        each = zip(problem.held_out, alone, strict=True)
-        z = np.concatenate([one.predictions(theta[None])[0] for one, theta in each])
+        each, records = _own(problem.held_out, alone), _records(problem.held_out)
+        total = float(each[records > 0] @ records[records > 0])
+        found["held_out_alone"] = total / together.records
+        errs = [
+            (one.headline(theta[None])[0], one.headline(models).mean())
+            for one, theta in zip(problem.held_out, alone, strict=True)
+        ]
+        more = together.scores[0].more_is_better
+        found["profits_held_out"] = sum(
+            bool(final > own if more else own > final) for own, final in errs
+        )
+        pairs = zip(problem.held_out, alone, strict=True)
+        z = np.concatenate([one.predictions(theta[None])[0] for one, theta in pairs])
         for score in together.scores:
             found[f"held_out_{score.name}_alone"] = float(score.of(z, together.known[1]))
     return found

@@ -92,10 +92,10 @@ def test_what_cannot_be_attacked_is_refused(command: Command, name: str) -> None
 def test_a_forecast_on_the_screen_and_as_json(command: Command) -> None:
     shown = command.done("forecast", "exact.toml", "--target", "0.5").out
     rows = ("expected ψ", "cost of privacy", "until ψ = 0.5", "exact moments; time by")
-    for words in (*rows, "profits from ε", "synthetic records"):
+    for words in (*rows, "break-even ε", "synthetic records"):
         assert words in shown
-    meaning = shown[shown.rindex("profits: ") :]
-    assert "with its own model alone, which needs no noise;\nprofits from ε: the least ε" in meaning
+    meaning = shown[shown.rindex("gains: ") :]
+    assert "the owner's own model, which needs no noise;\nbreak-even ε: the smallest ε" in meaning
     found = json.loads(command.done("forecast", "exact.toml", "--json").out)
     assert found["psi_half_width"] == 0
     assert found["label"] == "no private record was read"

@@ -1183,6 +1183,27 @@ MUTANTS = (
         "steps are sought among those that are tried first alone",
         ("tests/verification/test_handing_out.py",),
     ),
+    Mutant(
+        "asyncdp_sim/forecasts/__init__.py",
+        "replace(each, profits=worth.verdict(at), epsilon_needed=worth.needed(at))",
+        "replace(each, epsilon_needed=worth.needed(at))",
+        "the table says by ψ who gains, the sentences by held-out errors",
+        ("tests/unit/forecasts/test_one_verdict.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/forecasts/__init__.py",
+        "epsilon_needed=worth.needed(at))",
+        "epsilon_needed=each.epsilon_needed)",
+        "break-even ε is by ψ where held-out errors decide",
+        ("tests/unit/forecasts/test_one_verdict.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/forecasts/worth/errors.py",
+        "return runs if self.rows is None else np.hypot(runs, self.rows)",
+        "return runs",
+        "who gains is counted without the ± of substitute rows",
+        ("tests/unit/forecasts/test_errors.py",),
+    ),
     # run
     Mutant(
         "asyncdp_sim/runs/warnings.py",
@@ -1200,9 +1221,16 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/runs/honest.py",
-        'found["held_out_alone"] = float(own @ _records(judges) / together.records)',
-        'found["held_out_alone"] = float(own.mean())',
+        'found["held_out_alone"] = total / together.records',
+        'found["held_out_alone"] = float(each[records > 0].mean())',
         "the mean over owners for the mean over rows",
+        ("tests/unit/runs/test_held_out_and_alone.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/runs/honest.py",
+        "bool(final > own if more else own > final) for own, final in errs",
+        "bool(final > own) for own, final in errs",
+        "owners that err more by joining gain",
         ("tests/unit/runs/test_held_out_and_alone.py",),
     ),
     Mutant(
@@ -1626,8 +1654,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/forecasts/worth/intervals.py",
-        "joined=np.hypot(runs, off.errors_half_width),",
-        "joined=runs,",
+        "joined = np.hypot(runs, off.errors_half_width)",
+        "joined = runs",
         "an owner's ± forgets that other rows stand in for its own",
         ("tests/unit/forecasts/test_errors.py",),
     ),

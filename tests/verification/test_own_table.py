@@ -84,7 +84,7 @@ def test_hospitals_errors_lie_within_their_half_widths(tmp_path):
     said = (
         f"{shares[0]:.2f}, {shares[1]:.2f} and {shares[2]:.2f} of {len(gain)} hospitals",
         f"of {lose.sum()} that lose beyond it {(lose & (real < 0)).sum()} do",
-        f"of {wins.sum()} that runs alone show to profit {(wins & (real > 0)).sum()} do",
+        f"of {wins.sum()} that runs alone show to gain {(wins & (real > 0)).sum()} do",
     )
     print(said)
     assert min(shares) > 0.95 - 3 * np.sqrt(0.95 * 0.05 / len(gain))

@@ -70,7 +70,7 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
     caption = (
         f"{score.words} on each owner's own held-out rows: of its own model θ_i* (crosses), of the "
         "private model, in the mean over replicates (markers), and of θ* (dashes). An owner whose "
-        f"marker lies {better} its cross profits from joining."
+        f"marker lies {better} its cross gains by joining."
     )
     return Picture("errors", figure, table, caption, label(results))
 

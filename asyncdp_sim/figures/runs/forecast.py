@@ -26,6 +26,11 @@ from asyncdp_sim.on_disk import file_bytes, from_json
 from asyncdp_sim.scenario import Participants
 
 OF_OWNERS = {"owner", "records", "alone", "profits", "epsilon_needed"}
+LOOKS = (
+    (False, BLUE, "alone"),
+    (True, VERMILION, "alone; gains"),
+    (None, "#666666", "alone; undecided"),
+)
 KEYS = ("psi", "quantiles", "curve", "times", "owners", "moments", "method", "not_for_release")
 
 
@@ -95,14 +100,15 @@ def owners(found: dict[str, Any]) -> Picture:
     who = Participants(tuple(owner["owner"] for owner in each), names)
     records = np.array([owner["records"] for owner in each], dtype=float)
     alone = np.array([known(owner["alone"]) for owner in each])
-    gains = np.array([owner["profits"] for owner in each], dtype=bool)
+    profits = np.array([owner["profits"] for owner in each], dtype=object)
     needed = np.array([known(owner["epsilon_needed"]) for owner in each])
     with style():
         figure, axes = canvas()
         together = known(found["psi"])
         if np.isfinite(together):
             axes.axhline(together, color=THEORY, linewidth=1.2, label="expected $\\psi$, together")
-        for some, shade, said in ((~gains, BLUE, "alone"), (gains, VERMILION, "alone; profits")):
+        for verdict, shade, said in LOOKS:
+            some = np.array([each is verdict for each in profits])
             if some.any():
                 axes.plot(records[some], alone[some], "o", color=shade, label=said)
         if len(each) <= FEW_OWNERS and len(who.names) > 0:
@@ -114,15 +120,17 @@ def owners(found: dict[str, Any]) -> Picture:
         axes.set(xlabel="records of the owner $n_i$", ylabel="relative fitness $\\psi$")
         log_axis(axes, "xy")
         axes.legend(loc="best")
+    counts = [int(np.sum(profits == verdict)) for verdict in (True, None)]
+    by = "ψ" if found.get("decided_by") != "held-out errors" else "errors on held-out rows"
     caption = (
-        f"What owners would have of joining: {int(gains.sum())} of {len(each)} end with a smaller "
-        f"ψ together than alone ({found['moments']})."
+        f"What owners reach alone: {counts[0]} of {len(each)} gain by joining, {counts[1]} are "
+        f"undecided, by {by} ({found['moments']})."
     )
     table = {
         **owner_table(who),
         "records": records,
         "psi_alone": alone,
-        "profits": gains,
+        "profits": profits,
         "epsilon_needed": needed,
     }
     return Picture("forecast-owners", figure, table, caption, _label(found), exact=False)

@@ -1,4 +1,4 @@
-"""Profit from joining: owners' own optima beside the private model (Async, figure 11)."""
+"""Owners' own optima beside the private model (Async, figure 11)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -95,10 +95,10 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
     gain = [int(np.count_nonzero(alone > mean)) for mean in means]
     caption = (
         "Crosses: the optimum θ_i* of every owner alone. Above: its ψ, and as lines the mean over "
-        "replicates of ψ after the last update; owners above a line profit "
-        f"({', '.join(str(count) for count in gain)} of {n_owners}). Below, where rows were held "
-        "out: the mean loss on the owner's own held-out rows, in the mean over replicates of "
-        "final models, divided by that of θ*; owners with a cross above a marker profit."
+        "replicates of ψ after the last update; for owners above a line the private model fits all "
+        f"records better ({', '.join(str(count) for count in gain)} of {n_owners}). Below, where "
+        "rows were held out: the mean loss on the owner's own held-out rows, in the mean over "
+        "replicates of final models, divided by that of θ*."
     )
     return Picture("profit", figure, table, caption, label(results))
 

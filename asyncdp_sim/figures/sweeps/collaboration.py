@@ -1,4 +1,4 @@
-"""The value of collaboration: who profits from joining, at which ε, under which budget."""
+"""The value of collaboration: who gains by joining, at which ε, under which budget."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +15,7 @@ from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.privacy_label import row_labels
 from asyncdp_sim.figures.kit.source import Result, Sweep, owner_table
 from asyncdp_sim.figures.kit.style import panels as stacked_panels
+from asyncdp_sim.figures.runs.errors import headline
 from asyncdp_sim.figures.sweeps.guarantees import PrivacySeries, series_of
 from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table
 
@@ -24,7 +25,7 @@ APART = 1.16
 
 
 def select(sweep: Sweep) -> list[PrivacySeries] | str:
-    """Return a sweep's budgets, or in words why it does not tell who profits under which."""
+    """Return a sweep's budgets, or in words why it does not tell who gains under which."""
     found = series_of(sweep)
     if isinstance(found, str):
         return found
@@ -38,28 +39,29 @@ def select(sweep: Sweep) -> list[PrivacySeries] | str:
 
 
 def panels(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> Figure:
-    """Draw the share of owners that profit against ε for each budget, and which, by their size.
+    """Draw the share of owners that gain against ε for each budget, and which, by their size.
 
-    An owner profits by ψ where the mean of ψ at the end is below ψ(θ_i*), and by its own held-out
-    rows where their mean loss under the final models is below that under θ_i*.
+    Where rows are held out, an owner gains whose own ones the final models err less on than θ_i*,
+    in the mean; else one with ψ(θ_i*) above the mean of ψ at the end.
     """
     unseen = _unseen(rows)
+    decides = "profits_held_out" if unseen else "profits_psi"
     figure, (above, below) = stacked_panels((1.0, 1.5), height=5.4 + 0.2 * len(found))
     keys = []
     lines = zip(found, rows, looks(len(found), markersize=4.5), strict=True)
     for place, (each, some, look) in enumerate(lines):
-        above.plot(each.at, _shares(each, some, "profits_psi"), linewidth=1.3, **look)
+        above.plot(each.at, _shares(each, some, decides), linewidth=1.3, **look)
         if unseen:
             plain = look | {"markerfacecolor": "white", "linestyle": "--", "linewidth": 0.9}
-            above.plot(each.at, _shares(each, some, "profits_held_out"), zorder=1.5, **plain)
-        gains = some["profits_psi"].astype(bool)
+            above.plot(each.at, _shares(each, some, "profits_psi"), zorder=1.5, **plain)
+        gains = some[decides].astype(bool)
         beside = APART ** (place - (len(found) - 1) / 2)
         below.plot(
             some["epsilon"][gains] * beside, some["records"][gains], linestyle="none", **look
         )
         keys.append(key(wrapped(each.legend), linewidth=1.3, **look))
     if unseen:
-        said = "the same, by the owner's own held-out rows instead of ψ"
+        said = "owners for which the joint model has a smaller $\\psi$ (fits all records better)"
         gray: dict[str, Any] = {"color": "#666666", "marker": "o", "markerfacecolor": "white"}
         keys.append(key(said, linestyle="--", markersize=4.5, **gray))
     _scale(above, below, found)
@@ -68,12 +70,12 @@ def panels(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> Figure:
 
 
 def _shares(each: PrivacySeries, rows: Table, which: str) -> Array:
-    """Return the share of owners that profit at each ε."""
+    """Return the share of owners that gain at each ε, or have a larger ψ alone."""
     return np.asarray(rows[which].reshape(len(each.at), -1).mean(axis=1))
 
 
 def _unseen(rows: Sequence[Table]) -> bool:
-    """Whether held-out rows say who profits too."""
+    """Whether held-out rows say who gains."""
     return not any(np.isnan(some["profits_held_out"].astype(float)).any() for some in rows)
 
 
@@ -83,10 +85,10 @@ def _scale(above: Axes, below: Axes, found: Sequence[PrivacySeries]) -> None:
     sizes = _mean(found[0].results[0], "records")
     above.set_ylim(-0.04, 1.04)
     above.yaxis.set_major_formatter(PercentFormatter(1.0))
-    scale(above, "", ylabel="owners that profit")
+    scale(above, "", ylabel="owners that gain")
     below.set(xlim=(min(budgets) / 1.5, max(budgets) * 1.5))
     below.set(ylim=(sizes.min() / 1.3, sizes.max() * 1.3))
-    scale(below, "xy", ylabel="who profits (by $\\psi$):\nrows trained on $n_i$")
+    scale(below, "xy", ylabel="who gains:\nrows trained on $n_i$")
     below.set_xlabel("privacy budget $\\epsilon$ per owner")
     number_ticks(below, budgets)
 
@@ -98,8 +100,9 @@ def _rows(series: PrivacySeries) -> Table:
         mean, alone = mean_psi_at_end(result).value, _mean(result, "psi_alone")
         held = np.full(result.n_owners, np.nan)
         if "profits_held_out" in result.summary:
-            joint, own = (_mean(result, f"held_out_{name}") for name in ("loss", "alone"))
-            held = (own > joint).astype(float)
+            score = headline(result.summary)
+            joint, own = (_mean(result, f"held_out_{score.name}{end}") for end in ("", "_alone"))
+            held = (joint > own if score.more_is_better else own > joint).astype(float)
         said = {"line": series.name, "epsilon": epsilon, "psi_final_mean": mean}
         rows.append(
             {name: np.full(result.n_owners, value) for name, value in said.items()}
@@ -118,26 +121,30 @@ def _mean(result: Result, name: str) -> Array:
 
 
 def _caption(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> str:
+    unseen = _unseen(rows)
+    decides = "profits_held_out" if unseen else "profits_psi"
     told = []
     for each, some in zip(found, rows, strict=True):
-        counts = some["profits_psi"].reshape(len(each.at), -1).sum(axis=1)
+        counts = some[decides].astype(int).reshape(len(each.at), -1).sum(axis=1)
         listed = ", ".join(
             f"{count} at ε = {number(epsilon)}"
             for epsilon, count in zip(each.at, counts, strict=True)
             if count > 0
         )
         told.append(f"{each.name}: {listed or 'nobody at any ε'}")
-    held = (
-        " Hollow and dashed: who profits by the loss on its own held-out rows."
-        if _unseen(rows)
-        else ""
-    )
+    smaller = "whose own optimum θ_i*, learned alone and without noise, has a larger ψ"
+    who = f"{smaller} than the final models in the mean over replicates"
+    if unseen:
+        who = (
+            "on whose own held-out rows the final models err less, in the mean over replicates, "
+            "than its own optimum θ_i*, learned alone and without noise (hollow and dashed: owners "
+            f"{smaller} than the final models)"
+        )
     return (
-        "Above: the share of owners that profit from joining, whose own optimum θ_i*, learned "
-        "alone and without noise, has a larger ψ than the final models in the mean over "
-        f"replicates, against ε, for each budget and its guarantee.{held} Below: each mark is an "
-        "owner that profits by ψ, at its number of rows trained on; budgets stand side by side. Of "
-        f"{found[0].results[0].n_owners} owners profit by ψ: {'; '.join(told)}."
+        f"Above: the share of owners that gain by joining, {who}, against ε, for each budget and "
+        "its guarantee. Below: each mark is an owner that gains, at its number of rows trained on; "
+        f"budgets stand side by side. Of {found[0].results[0].n_owners} owners gain: "
+        f"{'; '.join(told)}."
     )
 
 

@@ -1,4 +1,4 @@
-"""Each owner's profit from joining: its value alone, with the others, and from which ε on."""
+"""Each owner's gain from joining: its value alone, with the others, and from which ε on."""
 
 from dataclasses import dataclass
 from math import inf
@@ -30,11 +30,13 @@ class OwnerForecast:
         Expected at the end of the run.
     alone : float
         ψ of its own optimum θ_i*.
-    profits : bool
-        Whether the expected ψ of the private model is below that.
+    profits : bool or None
+        Whether it gains by joining (True) or does worse (False); None where that is undecided. By
+        the error on its held-out rows, where rows are held out; else by ψ: whether the private
+        model's is below ``alone``.
     epsilon_needed : float or None
-        The least ε from which on the owner profits, all budgets having grown in proportion; ∞
-        where its own is. None where it does not profit however small the noise is.
+        Break-even ε by the same criterion, all budgets having grown in proportion; ∞ where its own
+        is. None where it does not gain however small the noise is, or at the largest ε tried.
     """
 
     owner: int
@@ -43,7 +45,7 @@ class OwnerForecast:
     epsilon: float | None
     epsilon_spent: float
     alone: float
-    profits: bool
+    profits: bool | None
     epsilon_needed: float | None
 
 
@@ -83,8 +85,9 @@ def prospects(
     expected: float,
     noise_free: float,
     answers: Array,
+    half_width: float = 0.0,
 ) -> list[OwnerForecast]:
-    """Return every owner's forecast.
+    """Return every owner's forecast, by ψ.
 
     The expected ψ is affine in the noise variances: with all owners' noise 1/s as large it is
     noise_free + (expected − noise_free)/s². Pure budgets are then s times as large.
@@ -98,6 +101,8 @@ def prospects(
         E ψ at the end, with noise and without.
     answers : array (N,)
         Expected answers of each owner.
+    half_width : float
+        Of the 95 % interval of ``expected``: an owner whose ``alone`` lies in it is undecided.
     """
     accountant, found = population.problem.accountant, []
     hidden = population.problem.xi is not None
@@ -119,7 +124,7 @@ def prospects(
                 epsilon=budget,
                 epsilon_spent=float(spent[i]) if hidden else inf,
                 alone=value,
-                profits=expected < value,
+                profits=None if abs(value - expected) <= half_width > 0 else expected < value,
                 epsilon_needed=float(needed[i]) if value > noise_free else None,
             )
         )

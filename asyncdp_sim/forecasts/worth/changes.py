@@ -1,7 +1,7 @@
-"""Changes that might make somebody profit where nobody does, each tried by runs."""
+"""Changes that might make an owner gain by joining where none does, each tried by runs."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from asyncdp_sim.data import Dataset
@@ -13,7 +13,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
 
 BEYOND = (30.0, 100.0, 1000.0)
-"""Times the budgets that are tried besides, up to the first where somebody profits."""
+"""Times the budgets that are tried besides, up to the first where an owner gains."""
 DELTA = 1e-6
 TIMES, MORE = 4, "four times the records of each owner"
 """Times the records that are tried, and what that is called."""
@@ -23,39 +23,40 @@ MOST_RECORDS = 1_000_000
 
 @dataclass(frozen=True)
 class Change:
-    """Something else that was tried where nobody profits.
+    """Something else that was tried where no owner gains by joining.
 
     Attributes
     ----------
     words : str
         Of what was changed, with its number.
-    profits : int
-        How many owners are shown to profit then.
+    profits, loses : int
+        How many owners gain then, and how many do worse.
     budgets_times : float, optional
         How many times as large budgets are; None where they are as given.
     """
 
     words: str
     profits: int
+    loses: int
     budgets_times: float | None = None
 
 
 def changes(
     known: Population, found: Errors, *, workers: int = 1, progress: Progress | None = None
 ) -> list[Change]:
-    """Return what would make somebody profit where nobody does: each by runs, with its number.
+    """Return what would make an owner gain where none does: each by runs, with its number.
 
     Larger budgets, fewer updates, Gaussian noise; and, where the records are drawn (synthetic
     ones, or a table's stand-in), as many more of them for each owner, of the same law.
     """
     told, runs = list[Change](), found.joined.shape[1]
     for at in range(found.given + 1, len(found.factors)):
-        told.append(_larger(found.factors[at], int(found.profits(at).sum())))
+        told.append(_larger(found.factors[at], _counts(found, at)))
 
-    def tried(scenario: Scenario, dataset: Dataset) -> int:
+    def tried(scenario: Scenario, dataset: Dataset) -> tuple[int, int]:
         there = population(scenario, "own", private=known.private, dataset=dataset)
         one = errors(there, factors=(1.0,), runs=runs, workers=workers)
-        return int(one.profits(0).sum())
+        return _counts(replace(one, rows=found.rows), 0)
 
     settings = list(_settings(known.scenario))
     advance = counted(progress, "what would help: trials", len(BEYOND) + len(settings) + 1)
@@ -66,20 +67,25 @@ def changes(
         advance(1)
     for words, parts in settings:
         try:
-            told.append(Change(words, tried(known.scenario.replace(**parts), known.dataset)))
+            told.append(Change(words, *tried(known.scenario.replace(**parts), known.dataset)))
         except AsyncDPError:  # the scenario does not allow it: no advice then
             continue
         finally:
             advance(1)
     more = _more_records(known)
     if more is not None:
-        told.append(Change(MORE, tried(known.scenario, more)))
+        told.append(Change(MORE, *tried(known.scenario, more)))
     advance(1)
     return told
 
 
-def _larger(factor: float, profits: int) -> Change:
-    return Change(f"budgets {factor:g} times as large", profits, factor)
+def _counts(found: Errors, at: int) -> tuple[int, int]:
+    """Return how many owners gain by joining, and how many do worse."""
+    return int(found.profits(at).sum()), int(found.loses(at).sum())
+
+
+def _larger(factor: float, counts: tuple[int, int]) -> Change:
+    return Change(f"budgets {factor:g} times as large", *counts, factor)
 
 
 def _settings(scenario: Scenario) -> Iterator[tuple[str, dict[str, Any]]]:

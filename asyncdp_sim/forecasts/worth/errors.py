@@ -48,6 +48,9 @@ class Errors:
         Of the private model at the end of each run.
     alone, together : array (N,)
         Of θ_i* and θ*.
+    rows : array (N,), optional
+        Half widths of 95 % intervals of gains over what stands in for owners' rows; None where they
+        are the owners' own.
     """
 
     names: tuple[str, ...]
@@ -59,6 +62,7 @@ class Errors:
     joined: Array
     alone: Array
     together: Array
+    rows: Array | None = None
 
     @property
     def given(self) -> int:
@@ -70,17 +74,27 @@ class Errors:
         sign = 1.0 if self.score.more_is_better else -1.0
         return np.asarray(sign * (self.joined[at].mean(axis=0) - self.alone))
 
-    def half_width(self, at: int) -> Array:
-        """Return the longer halves of the 95 % intervals of the gains, (N,)."""
+    def of_runs(self, at: int) -> Array:
+        """Return the longer halves of the 95 % intervals of the joined scores over runs, (N,)."""
         return np.array([half_width(runs) for runs in self.joined[at].T])
 
+    def half_width(self, at: int) -> Array:
+        """Return the half widths of the 95 % intervals of the gains, over runs and rows, (N,)."""
+        runs = self.of_runs(at)
+        return runs if self.rows is None else np.hypot(runs, self.rows)
+
     def profits(self, at: int) -> npt.NDArray[np.bool_]:
-        """Tell who is shown to profit."""
+        """Return which owners gain by joining, beyond the ±."""
         return np.asarray(self.gain(at) > self.half_width(at))
 
     def loses(self, at: int) -> npt.NDArray[np.bool_]:
-        """Tell who is shown to lose."""
+        """Return which owners do worse by joining, beyond the ±."""
         return np.asarray(-self.gain(at) > self.half_width(at))
+
+    def verdict(self, owner: int) -> bool | None:
+        """Return whether an owner (from 0) gains by joining; None where that is undecided."""
+        decided = self.profits(self.given) | self.loses(self.given)
+        return bool(self.profits(self.given)[owner]) if decided[owner] else None
 
     def needed(self, owner: int) -> float | None:
         """Return the budget from which on an owner (from 0) gains, between those that were tried.

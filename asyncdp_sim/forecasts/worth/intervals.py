@@ -42,14 +42,11 @@ def intervals(found: Errors, off: MayBeOff | None) -> HalfWidths:
     off : MayBeOff, optional
         How far figures of the stand-in may be off; None where there is none.
     """
-    runs = found.half_width(found.given)
+    runs, gain = found.of_runs(found.given), found.half_width(found.given)
     if off is None:
-        return HalfWidths(runs, np.zeros(len(runs)), runs)
-    return HalfWidths(
-        joined=np.hypot(runs, off.errors_half_width),
-        alone=np.array(off.alone_half_width),
-        gain=np.hypot(runs, off.gain_half_width),
-    )
+        return HalfWidths(runs, np.zeros(len(runs)), gain)
+    joined = np.hypot(runs, off.errors_half_width)
+    return HalfWidths(joined, np.array(off.alone_half_width), gain)
 
 
 __all__ = ["HalfWidths", "intervals"]

@@ -14,15 +14,17 @@ from asyncdp_sim.words import number
 Array = npt.NDArray[np.float64]
 MOST = 5
 """Owners of each sort that are told one by one."""
+SUBSTITUTE = "These figures use substitute rows; the counts include their uncertainty."
+"""What is said where the rows are not the owners' own."""
 ANOTHER_STEP = (
     "no larger budget helps by itself, with this step and length; for a larger privacy.epsilon "
     "asyncdp forecast --tune seeks others"
 )
-"""What is said where noise is not all that keeps owners from profiting."""
+"""What is said where noise is not all that keeps owners from gaining."""
 
 
 def sentences(found: Errors, off: MayBeOff | None = None) -> list[str]:
-    """Return who profits, who loses and by how much; those with the most to gain or lose first.
+    """Return who gains, who does worse and by how much; those with the largest difference first.
 
     Parameters
     ----------
@@ -33,7 +35,7 @@ def sentences(found: Errors, off: MayBeOff | None = None) -> list[str]:
     at, known = found.given, intervals(found, off)
     gains, wins, losses = found.gain(at), found.profits(at), found.loses(at)
     order = np.argsort(-gains, kind="stable")
-    told = [_count(found), *([] if off is None else [_whatever_rows(gains, known)])]
+    told = [_count(found), *([] if off is None else [SUBSTITUTE])]
     for who, tell in ((wins, _wins), (losses, _loses), (~(wins | losses), _open)):
         some = [int(i) for i in order if who[i]]
         if who is losses:
@@ -45,49 +47,39 @@ def sentences(found: Errors, off: MayBeOff | None = None) -> list[str]:
 
 
 def change_sentences(found: Errors, changes: Sequence[Change]) -> list[str]:
-    """Return what was tried where nobody profits, and who would then; nothing if nothing was."""
+    """Return what was tried where no owner gains, and who would then; nothing if nothing was."""
     if len(changes) == 0:
         return []
     total = len(found.names)
     vain = [each for each in changes if each.profits == 0 and each.budgets_times is not None]
     rest = [each for each in changes if len(vain) < 2 or each not in vain]
-    tried = [f"- {each.words}: {each.profits} of {total} would profit" for each in rest]
+    tried = [f"- {each.words}: {each.profits} of {total} would gain" for each in rest]
     if len(vain) > 1:
         *first, last = [f"{each.budgets_times:g}" for each in vain]
         times = f"{', '.join(first)} and {last}"
-        tried.insert(0, f"- budgets {times} times as large: 0 of {total} would profit")
-    larger = [each.profits for each in changes if each.budgets_times is not None]
-    if len(larger) > 0 and max(larger) == 0:
+        tried.insert(0, f"- budgets {times} times as large: 0 of {total} would gain")
+    larger = [each for each in changes if each.budgets_times is not None]
+    if len(larger) == len(vain) > 0 and larger[-1].loses > 0:
         tried.append(ANOTHER_STEP)
-    return ["nobody is shown to profit; tried instead, all else being as it is:", *tried]
+    return ["no owner gains; tried instead, all else being as it is:", *tried]
 
 
 def _count(found: Errors) -> str:
     at, total = found.given, len(found.names)
     wins, losses = int(found.profits(at).sum()), int(found.loses(at).sum())
-    budgets = _budgets(found)
     return (
-        f"{wins} of {total} owners are shown to profit{budgets}, {losses} to lose, "
-        f"{total - wins - losses} are not told apart from either ({found.joined.shape[1]} runs)"
+        f"{_budgets(found)}, {wins} of {total} owners gain by joining, {losses} do worse, "
+        f"{total - wins - losses} are undecided ({found.joined.shape[1]} simulated runs)"
     )
 
 
 def _budgets(found: Errors) -> str:
     finite = sorted({float(e) for e in found.epsilon if np.isfinite(e)})
     if len(finite) == 0:
-        return " without privacy"
+        return "Without privacy"
     if len(finite) == 1:
-        return f" at ε = {number(finite[0])}"
-    return f" at ε = {number(finite[0])} to {number(finite[-1])}"
-
-
-def _whatever_rows(gains: Array, known: HalfWidths) -> str:
-    """Say how many of them profit and lose beyond what their own rows may change."""
-    wins, losses = int((gains > known.gain).sum()), int((-gains > known.gain).sum())
-    return (
-        "that is on rows that stand in for the owners' own: beyond the ± of these, "
-        f"{wins} profit and {losses} lose"
-    )
+        return f"At ε = {number(finite[0])}"
+    return f"At ε = {number(finite[0])} to {number(finite[-1])}"
 
 
 def _wins(found: Errors, owner: int) -> str:

@@ -1,4 +1,4 @@
-"""Pictures of profit, of coalitions' worth, of whom a model serves, of the price of collisions."""
+"""Pictures of gains, of coalitions' worth, of whom a model serves, of the price of collisions."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -50,8 +50,8 @@ def texts(picture: Picture) -> list[str]:
 def of_budgets(directory: Path, **summary: Any) -> Sweep:
     """Two budgets at two ε for three owners; mean ψ is 2, 4 and 4, 40."""
     owners = {"owner": [1, 2, 3], "records": [100, 200, 400], "psi_alone": [9.0, 3.0, 1.0]}
-    owners |= {"held_out_loss": [2.0, 2.0, 2.0], "held_out_alone": [3.0, 1.0, 1.0]}
-    known = {"profits_psi": 1, "profits_held_out": 1} | summary
+    owners |= {"held_out_rmse": [2.0, 2.0, 2.0], "held_out_rmse_alone": [3.0, 1.0, 1.0]}
+    known = {"profits_psi": 1, "profits_held_out": 1, "held_out_rmse": {"mean": 2.0}} | summary
     rows = []
     for name, kind, mean in (("cap", "per-owner-cap", 2.0), ("all", "horizon", 4.0)):
         for epsilon, times in ((3.0, 1.0), (1.0, 2.0 if name == "cap" else 10.0)):
@@ -72,15 +72,29 @@ def test_who_profits_is_told_for_each_budget_and_by_size(tmp_path: Path) -> None
     assert table["profits_psi"].tolist() == [1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0]
     assert table["profits_held_out"].tolist() == [1, 0, 0] * 4
     above, below = picture.figure.axes
+    np.testing.assert_allclose(above.lines[0].get_ydata(), [1 / 3, 1 / 3])
+    np.testing.assert_allclose(above.lines[1].get_ydata(), [1 / 3, 2 / 3])
+    assert below.lines[0].get_ydata().tolist() == [100, 100]
+    assert "cap: 1 at ε = 1, 1 at ε = 3; all: 1 at ε = 1, 1 at ε = 3." in picture.caption
+    assert "fits all records better" in "".join(texts(picture))
+    assert any("ε-DP, pure, Laplace noise" in said for said in texts(picture))
+
+
+def test_without_rows_held_out_psi_tells_who_gains(tmp_path: Path) -> None:
+    sweep = of_budgets(tmp_path)
+    for cell in sweep.cells:
+        del cell.result.manifest["summary"]["profits_held_out"]
+    picture = collaboration.FIGURE.picture(sweep)
+    above, below = picture.figure.axes
     np.testing.assert_allclose(above.lines[0].get_ydata(), [1 / 3, 2 / 3])
-    np.testing.assert_allclose(above.lines[1].get_ydata(), [1 / 3, 1 / 3])
     assert below.lines[0].get_ydata().tolist() == [100, 100, 200]
     assert "cap: 1 at ε = 1, 2 at ε = 3; all: 1 at ε = 3." in picture.caption
-    assert any("ε-DP, pure, Laplace noise" in said for said in texts(picture))
 
 
 def test_nobody_profits_is_said(tmp_path: Path) -> None:
     sweep = of_budgets(tmp_path)
+    for cell in sweep.cells:
+        del cell.result.manifest["summary"]["profits_held_out"]
     for cell in sweep.cells[2:]:
         curve(cell.result.directory, [1e3, 1e3])
     assert "all: nobody at any ε" in collaboration.FIGURE.picture(sweep).caption

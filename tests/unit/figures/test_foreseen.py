@@ -8,6 +8,7 @@ import pytest
 
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures.named import draw_forecast
+from asyncdp_sim.figures.runs.forecast import pictures
 from asyncdp_sim.forecasts import forecast, words
 from tests.verification.test_forecast import scenario
 
@@ -30,6 +31,17 @@ def test_a_forecast_from_private_data_says_so(tmp_path: Path) -> None:
     (tmp_path / "f.json").write_text(json.dumps(raw | {"not_for_release": True}), encoding="utf-8")
     draw_forecast(tmp_path / "f.json")
     assert pd.read_csv(tmp_path / "f" / "forecast-owners.csv")["not_for_release"].all()
+
+
+def test_undecided_owners_are_neither_yes_nor_no() -> None:
+    raw = json.loads(words.as_json(forecast(scenario())))
+    verdicts = [True, False, None, None][: len(raw["owners"])]
+    for owner, verdict in zip(raw["owners"], verdicts, strict=True):
+        owner["profits"] = verdict
+    raw["decided_by"] = "held-out errors"
+    [_, picture] = pictures(raw)
+    assert picture.table["profits"].tolist() == verdicts
+    assert "1 of 3 gain by joining, 1 are undecided, by errors on held-out rows" in picture.caption
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "no JSON"])

@@ -1,4 +1,4 @@
-"""Observers side by side: ε of each, the noise that would do against it, and who profits then."""
+"""Observers side by side: ε of each, the noise that would do against it, and ψ then."""
 
 import json
 from functools import cache
@@ -31,15 +31,15 @@ def test_each_observer_has_its_epsilon_its_noise_and_its_winners() -> None:
     assert transcript.epsilon == pytest.approx(2.0, rel=1e-5)
     assert transcript.quieter == pytest.approx(1.0, rel=1e-5)
     assert transcript.psi == pytest.approx(found.psi, rel=1e-4)
-    assert transcript.profit == sum(owner.profits for owner in found.owners)
+    assert transcript.psi_alone_above == sum(owner.profits for owner in found.owners)
     assert every.quieter == pytest.approx(3**-0.5, rel=1e-4)  # three owners' noise is in a sum
     assert (sums.quieter, sums.psi) == pytest.approx((every.quieter, every.psi), rel=1e-4)
     assert every.psi is not None
     assert every.psi - found.noise_free == pytest.approx(found.cost_of_privacy / 3, rel=1e-3)
     assert last.least is not None
     assert last.least < last.epsilon < every.epsilon < transcript.epsilon
-    profit = [each.profit for each in found.observers]
-    assert profit == [1, 2, 3, 2]
+    above = [each.psi_alone_above for each in found.observers]
+    assert above == [1, 2, 3, 2]
 
 
 @pytest.mark.parametrize("sees", ["all", "last"])
@@ -64,10 +64,12 @@ def test_the_screen_and_json_have_all() -> None:
     told = lines(found)
     head = next(at for at, line in enumerate(told) if "ε against" in line)
     assert told[head].split() == ["ε", "against", "at", "most", "at", "least", "noise", "ψ", "then",
-                                  "profit"]  # fmt: skip
+                                  "ψ", "alone", "above"]  # fmt: skip
     assert told[head + 1].split()[:3] == ["transcript", "2", "–"]
     raw = json.loads(as_json(found))
-    assert [each["profit"] for each in raw["observers"]] == [e.profit for e in found.observers]
+    assert [each["psi_alone_above"] for each in raw["observers"]] == [
+        each.psi_alone_above for each in found.observers
+    ]
     assert raw["observers"][2]["observer"] == "whoever sees the last central model alone"
 
 

@@ -92,8 +92,7 @@ def test_the_crossing_is_between_the_budgets_that_were_tried():
 def test_sentences():
     wins = sentences(made([3.0, 2.1, 1.5], 2.4))
     assert wins[0] == (
-        "1 of 1 owners are shown to profit at ε = 1, 0 to lose, 0 are not told apart from either "
-        "(4 runs)"
+        "At ε = 1, 1 of 1 owners gain by joining, 0 do worse, 0 are undecided (4 simulated runs)"
     )
     assert wins[1].startswith(
         "St. Mary's errs by 2.1 days instead of 2.4; it gains from about ε = "
@@ -111,29 +110,31 @@ def test_sentences():
     right = sentences(made([0.6, 0.81, 0.85], 0.79, score=ACCURACY))
     assert right[1].startswith("St. Mary's is right in 81.0% instead of 79.0% of cases; it gains")
     bare = replace(made([2.0], 2.4, factors=(1.0,)), epsilon=np.array([np.inf]))
-    assert sentences(bare)[0].startswith("1 of 1 owners are shown to profit without privacy")
+    assert sentences(bare)[0].startswith("Without privacy, 1 of 1 owners gain by joining")
 
 
 def test_what_was_tried_is_told_only_where_nobody_profits():
-    told = list(lines(made([4.0, 3.0, 2.6], 2.4), [Change("10 updates instead of 40", 1)]))
+    told = list(lines(made([4.0, 3.0, 2.6], 2.4), [Change("10 updates instead of 40", 1, 0)]))
     assert told[2:4] == [
-        "nobody is shown to profit; tried instead, all else being as it is:",
-        "- 10 updates instead of 40: 1 of 1 would profit",
+        "no owner gains; tried instead, all else being as it is:",
+        "- 10 updates instead of 40: 1 of 1 would gain",
     ]
     assert not any("tried instead" in line for line in lines(made([3.0, 2.0, 1.5], 2.4), []))
-    for profits, is_said in ((0, True), (1, False)):
-        larger = [Change("budgets 2 times as large", 0, 2.0), Change("30 times", profits, 30.0)]
+    for counts, is_said in (((0, 1), True), ((0, 0), False), ((1, 0), False)):
+        larger = [Change("budgets 2 times as large", 0, 1, 2.0), Change("30 times", *counts, 30.0)]
         told = list(lines(made([4.0, 3.0, 2.6], 2.4), larger))
         assert (ANOTHER_STEP in told) is is_said
 
 
 def test_budgets_that_help_nobody_are_told_together():
-    tried = [Change(f"budgets {k} times as large", int(k > 5), float(k)) for k in (2, 5, 10)]
-    told = list(lines(made([4.0, 3.0, 2.6], 2.4), [*tried, Change("10 updates instead of 40", 0)]))
+    tried = [Change(f"budgets {k} times as large", int(k > 5), 0, float(k)) for k in (2, 5, 10)]
+    told = list(
+        lines(made([4.0, 3.0, 2.6], 2.4), [*tried, Change("10 updates instead of 40", 0, 1)])
+    )
     assert told[3:6] == [
-        "- budgets 2 and 5 times as large: 0 of 1 would profit",
-        "- budgets 10 times as large: 1 of 1 would profit",
-        "- 10 updates instead of 40: 0 of 1 would profit",
+        "- budgets 2 and 5 times as large: 0 of 1 would gain",
+        "- budgets 10 times as large: 1 of 1 would gain",
+        "- 10 updates instead of 40: 0 of 1 would gain",
     ]
 
 
@@ -229,11 +230,11 @@ def off_by(joined, alone, gain):
 
 
 def test_each_owners_errors_have_a_half_width_of_their_own():
-    found = made([3.0, 2.0, 1.5], 2.4)
+    found = replace(made([3.0, 2.0, 1.5], 2.4), rows=np.array([0.25]))
     told = list(lines(found, [], off_by(0.61, 0.4, 0.25)))
+    assert told[0].startswith("At ε = 1, 1 of 1 owners gain by joining, 0 do worse, 0 are und")
     assert told[1:3] == [
-        "that is on rows that stand in for the owners' own: beyond the ± of these, 1 profit and 0 "
-        "lose",
+        "These figures use substitute rows; the counts include their uncertainty.",
         "St. Mary's errs by 2 ± 0.61 days instead of 2.4 ± 0.4 (0.4 ± 0.25 less); it gains from "
         "about ε = 0.758 on",
     ]
@@ -241,10 +242,11 @@ def test_each_owners_errors_have_a_half_width_of_their_own():
         "± is a 95 % interval of the error that is expected: over 4 runs, halves, and owners' rows "
         "drawn anew"
     )
-    assert (
-        "beyond the ± of these, 0 profit and 0 lose" in sentences(found, off_by(0.61, 0.4, 0.41))[1]
-    )
-    right = made([0.6, 0.75, 0.85], 0.79, score=ACCURACY)
+    wider = replace(found, rows=np.array([0.41]))
+    told = sentences(wider, off_by(0.61, 0.4, 0.41))
+    assert told[0].startswith("At ε = 1, 0 of 1 owners gain by joining, 0 do worse, 1 are undecid")
+    assert told[2].endswith(": no difference is shown")
+    right = replace(made([0.6, 0.75, 0.85], 0.79, score=ACCURACY), rows=np.array([0.03]))
     assert (
         "right in 75.0% ± 1.0% instead of 79.0% ± 2.0% of cases (4.0% ± 3.0% less); it"
         in (sentences(right, off_by(0.01, 0.02, 0.03))[2])
@@ -255,7 +257,7 @@ def test_each_owners_errors_have_a_half_width_of_their_own():
     told = list(lines(one, []))
     assert told[1].startswith(f"Northside errs by 2.05 ± {half:.2g} days instead of 2.4; it gains")
     assert told[-1] == "± is a 95 % interval of the error that is expected: over 4 runs"
-    both = intervals(one, off_by(0.3, 0.2, 0.1))
+    both = intervals(replace(one, rows=np.array([0.1])), off_by(0.3, 0.2, 0.1))
     assert both.joined == pytest.approx(np.hypot(half, 0.3))
     assert both.gain == pytest.approx(np.hypot(half, 0.1))
 
@@ -296,8 +298,9 @@ def test_owners_errors_lie_within_their_half_widths(tmp_path, law):
     for number in range(WORLDS):
         asked = world(tmp_path / f"{number}.parquet", law, number)
         known = population(asked, "own", private=False)
+        off = may_be_off(known, "own")
         worth = errors(known, factors=(1.0,), runs=20)
-        both = intervals(worth, may_be_off(known, "own"))
+        both = intervals(replace(worth, rows=np.array(off.gain_half_width)), off)
         others = asked.replace(run={"seed": 1000 + number})
         there = population(others, "own", private=True)
         truth = errors(there, factors=(1.0,), runs=20)

@@ -102,7 +102,7 @@ def test_that_of_each_cell_of_a_sweep_is_that_of_its_own_forecast(command, tmp_p
         assert point.values == values
     assert len({point.may_be_off for point in points}) == 4
     printed = command.done("forecast", "swept.toml", "--sweep").out.splitlines()
-    assert printed[0].split("  ")[3:] == ["off by ±", "without noise", "who profits"]
+    assert printed[0].split("  ")[3:] == ["off by ±", "without noise", "ψ alone above"]
     assert [line.split()[3] for line in printed[1:5]] == [f"{p.may_be_off:.4g}" for p in points]
     assert max(map(len, printed[:5])) <= 80  # one table, not two beneath one another
     assert "ψ may be off by ±: 8 random halves of the public rows" in printed

@@ -154,8 +154,8 @@ def test_the_summary_says_who_profits(outcome):
     alone = objective.relative_fitness(outcome.alone)
     assert figures["profits_psi"] == np.count_nonzero(alone > psi)
     own = [naive(outcome, i, outcome.alone[i]) for i in range(3)]
-    final = [np.mean([naive(outcome, i, theta) for theta in models]) for i in range(3)]
-    assert figures["profits_held_out"] == np.count_nonzero(np.array(own) > final)
+    rmse = [np.mean([np.sqrt(naive(outcome, i, theta)) for theta in models]) for i in range(3)]
+    assert figures["profits_held_out"] == np.count_nonzero(np.sqrt(own) > rmse)
     assert figures["held_out_alone"] == pytest.approx(np.average(own, weights=[6, 4, 5]))
     errors = np.concatenate([missed(outcome, i, outcome.alone[i]) for i in range(3)])
     assert figures["held_out_rmse_alone"] == pytest.approx(np.sqrt(np.mean(errors**2)))
@@ -166,14 +166,16 @@ def test_the_summary_says_who_profits(outcome):
 
 def test_the_report_says_it_in_words(directory):
     said = "\n".join(result_lines(directory))
-    for words in ("held-out loss ", "of owners alone", "owners that profit ", "mean ψ is made of"):
+    rows = ("held-out loss ", "owners that gain ", "smaller ψ ", "mean ψ is made of")
+    for words in (*rows, "of owners alone"):
         assert words in said
     assert "held-out RMSE  " in said
     figures = read_manifest(directory)["summary"]
     private, best, own = (figures[f"held_out_mae{end}"] for end in ("", "_optimum", "_alone"))
     row = f"median {private['median']:.4g}, of θ* {best:.4g}, of owners alone {own:.4g}"
     assert row in said
-    assert f"{figures['profits_psi']} by ψ, {figures['profits_held_out']} by their own" in said
+    assert f"{figures['profits_held_out']}, by errors on their held-out rows" in said
+    assert f"for {figures['profits_psi']} owners the joint model fits all records better" in said
 
 
 def test_it_is_reproduced(directory):

@@ -1,0 +1,87 @@
+"""One criterion decides who gains: counts, table, sentences and JSON agree on a screen."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asyncdp_sim.forecasts import Forecast, forecast
+from asyncdp_sim.forecasts.words import as_json, lines
+from asyncdp_sim.scenario import Scenario
+from tests.unit.forecasts.test_errors import RAW, on_a_table
+
+APART = {"heterogeneity": 0.3, "noise": 0.3}
+CASES: dict[str, dict[str, Any]] = {
+    "rows held out": {},
+    "owners unlike each other": {"data": APART},
+    "small budgets": {"privacy": {"epsilon": 1.0}},
+    "without privacy": {"privacy": {"mechanism": "none"}},
+    "no rows held out": {"data": {"held_out": 0.0}},
+    "no rows held out, unlike": {"data": APART | {"held_out": 0.0}},
+    "exact": {
+        "data": {"held_out": 0.0},
+        "privacy": {"epsilon": 8.0, "sensitivity": {"kind": "declared", "bound": 8.0}},
+    },
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_on_rows_of_their_own(case: str) -> None:
+    scenario = Scenario.model_validate(RAW).replace(**CASES[case])
+    found = forecast(scenario)
+    assert (found.worth is None) is (scenario.data.holds_out is False)
+    _says_one_thing(found)
+
+
+def test_on_substitute_rows(tmp_path: Path) -> None:
+    found = forecast(on_a_table(tmp_path, "by column"))
+    assert found.worth is not None
+    assert found.worth.rows is not None
+    assert (found.worth.rows > 0).all()
+    _says_one_thing(found)
+
+
+def _says_one_thing(found: Forecast) -> None:
+    told = lines(found)
+    table = _table(told, len(found.owners))
+    verdicts = {"yes": True, "no": False, "undecided": None}
+    assert [owner.profits for owner in found.owners] == [verdicts[row[-2]] for row in table]
+    counts = [[row[-2] for row in table].count(word) for word in verdicts]
+    named = re.findall(
+        r"gains from joining +(\d+) of \d+ owners \((\d+) do worse, (\d+) und", told[_at(told)]
+    )
+    assert named == [tuple(map(str, counts))]
+    raw = json.loads(as_json(found))
+    assert [owner["profits"] for owner in raw["owners"]] == [o.profits for o in found.owners]
+    assert not any("profit" in line for line in told)
+    if found.worth is None:
+        assert raw["decided_by"] == "psi"
+        assert [owner.profits for owner in found.owners] == [
+            None if abs(o.alone - found.psi) <= found.psi_half_width > 0 else o.alone > found.psi
+            for o in found.owners
+        ]
+        return
+    assert raw["decided_by"] == "held-out errors"
+    [said] = [line for line in told if "owners gain by joining" in line]
+    pattern = r", (\d+) of \d+ owners gain by joining, (\d+) do worse, (\d+) are undecided"
+    assert re.findall(pattern, said) == [tuple(map(str, counts))]
+    for owner, row in zip(raw["errors"]["owners"], table, strict=True):
+        assert owner["profits"] is (row[-2] == "yes")
+        assert owner["loses"] is (row[-2] == "no")
+    for at, row in enumerate(table):
+        [sentence] = [each for each in told if each.startswith(f"{found.worth.names[at]} ")]
+        if "does not gain at any ε" in sentence:
+            assert row[-1].startswith("> ")
+        if (about := re.search(r"it gains from about ε = ([\d.,]+) on", sentence)) is not None:
+            assert float(row[-1]) == pytest.approx(float(about[1].replace(",", "")), rel=0.01)
+
+
+def _at(told: list[str]) -> int:
+    return next(at for at, line in enumerate(told) if line.startswith("gains from joining"))
+
+
+def _table(told: list[str], count: int) -> list[list[str]]:
+    first = next(at for at, line in enumerate(told) if line.endswith("break-even ε"))
+    return [re.split(r" {2,}", line.strip()) for line in told[first + 1 : first + 1 + count]]
