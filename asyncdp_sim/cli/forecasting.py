@@ -56,7 +56,7 @@ def forecast_command(
     ] = False,
     inviting: Annotated[
         bool,
-        typer.Option("--invite", help="Whom to invite, by runs, and what each adds."),
+        typer.Option("--invite", help="Whom to invite, if anybody, by runs, and what each adds."),
     ] = False,
     tuning: Annotated[
         bool,
@@ -156,7 +156,11 @@ def forecast_command(
             )  # fmt: skip
         if save is not None:
             [(ends_with, _)] = advice.values()
-            save_new(ends_with.scenario, save)
+            if ends_with.scenario is None:
+                said.append(f"nobody is invited: {save} is not written")
+                save = None
+            else:
+                save_new(ends_with.scenario, save)
         if as_json:
             if save is not None:
                 write_beside(save)
@@ -226,6 +230,11 @@ def _advice(
         known = data["moments"] or "own"  # budgets are bought owner by owner
         found["market"] = buy(scenario, prices, target, moments=known, private=private, **how)
     return {
-        name: (each, of_the_end(each.scenario, known, private=private, **how))
+        name: (
+            each,
+            None
+            if each.scenario is None
+            else of_the_end(each.scenario, known, private=private, **how),
+        )
         for name, each in found.items()
     }

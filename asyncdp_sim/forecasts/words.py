@@ -132,20 +132,24 @@ def off_lines(found: MayBeOff | None) -> list[str]:
     return [f"{name:<{len(rows[0][0])}}  {said}" for name, said in rows]
 
 
-def _gaining(found: Forecast) -> list[tuple[str, str]]:
-    """Say how many owners gain, by the criterion that decides; and name the other as what it is."""
+def gaining(found: Forecast) -> str:
+    """Say how many owners gain, by the criterion that decides."""
     total, verdicts = len(found.owners), [owner.profits for owner in found.owners]
-    if total == 0:
+    gain, worse, undecided = (verdicts.count(each) for each in (True, False, None))
+    by = "ψ of all records" if found.worth is None else "errors on their held-out rows"
+    return f"{gain} of {total} owners ({worse} do worse, {undecided} undecided), by {by}"
+
+
+def _gaining(found: Forecast) -> list[tuple[str, str]]:
+    """Say how many owners gain; and name the criterion that does not decide as what it is."""
+    if len(found.owners) == 0:
         return []
-    counts = (verdicts.count(each) for each in (True, False, None))
-    said = "{} of {} owners ({} do worse, {} undecided)".format(next(counts), total, *counts)
-    if found.worth is None:
-        return [("gains from joining", f"{said}, by ψ of all records")]
-    fits = sum(owner.alone > found.psi for owner in found.owners)
-    return [
-        ("gains from joining", f"{said}, by errors on their held-out rows"),
-        ("smaller ψ", f"for {fits} of {total} owners the joint model fits all records better"),
-    ]
+    said = [("gains from joining", gaining(found))]
+    if found.worth is not None:
+        fits, total = sum(owner.alone > found.psi for owner in found.owners), len(found.owners)
+        fit = f"for {fits} of {total} owners the joint model fits all records better"
+        said.append(("smaller ψ", fit))
+    return said
 
 
 def owners(found: Forecast) -> list[list[str]]:

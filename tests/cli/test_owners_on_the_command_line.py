@@ -107,9 +107,23 @@ def figure(line: str) -> str:
     return line.partition(": ψ ")[2].partition(" ")[0]
 
 
+MORE = ("--set", "privacy.epsilon=[100.0,200.0,50.0]")
+
+
+def test_where_nobody_is_invited_no_scenario_is_saved(command: Command) -> None:
+    asked = ("forecast", "banks.toml", "--set", "privacy.epsilon=0.1", "--invite")
+    said = command.done(*asked, "--save", "best.toml")
+    assert said.out.startswith("invite    nobody: ")
+    assert "note: nobody is invited: best.toml is not written" in said.err
+    assert not Path("best.toml").exists()
+    told = json.loads(command.done(*asked, "--json").out)["invite"]
+    assert told["scenario"] is None
+    assert told["may_be_off"] is None
+
+
 @pytest.mark.long
 def test_an_invitation_is_saved_and_runs_as_it_was_simulated(command: Command) -> None:
-    told = command.done("forecast", "banks.toml", "--invite", "--save", "best.toml").out
+    told = command.done("forecast", "banks.toml", *MORE, "--invite", "--save", "best.toml").out
     *_, saved, schema = told.splitlines()
     assert saved == "saved     best.toml; to run it: asyncdp run best.toml"
     assert schema.startswith("written beside it: asyncdp.schema.json, ")
@@ -125,7 +139,7 @@ def test_an_invitation_is_saved_and_runs_as_it_was_simulated(command: Command) -
 def test_an_invitation_among_some_is_judged_by_their_records_in_the_saved_one_too(
     command: Command,
 ) -> None:
-    some = ("--only", "Harbour", "--only", "Valley", "--set", "run.updates=20")
+    some = ("--only", "Harbour", "--only", "Valley", "--set", "run.updates=20", *MORE)
     told = command.done("forecast", "banks.toml", *some, "--invite", "--save", "best.toml").out
     command.done("run", "best.toml", "--out", "result")
     said = json.loads(Path("result/manifest.json").read_text())

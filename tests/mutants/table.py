@@ -1184,6 +1184,27 @@ MUTANTS = (
         ("tests/verification/test_handing_out.py",),
     ),
     Mutant(
+        "asyncdp_sim/forecasts/advice/invite.py",
+        "if np.isfinite(each.cost) and len(each.members) > 1",
+        "if np.isfinite(each.cost)",
+        "one owner is invited to a collaboration with itself",
+        ("tests/unit/forecasts/test_coalition.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/forecasts/advice/invite.py",
+        "scenario=None if _worse(gains) else scenarios[best],",
+        "scenario=scenarios[best],",
+        "somebody is always invited",
+        ("tests/unit/forecasts/test_coalition.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/forecasts/advice/invite.py",
+        "if any(owner.profits for owner in found[at].owners):",
+        "if True:",
+        "the least ψ is invited though another coalition alone has owners that gain",
+        ("tests/unit/forecasts/test_coalition.py",),
+    ),
+    Mutant(
         "asyncdp_sim/forecasts/__init__.py",
         "replace(each, profits=worth.verdict(at), epsilon_needed=worth.needed(at))",
         "replace(each, epsilon_needed=worth.needed(at))",

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.forecasts import Forecast, forecast
 from asyncdp_sim.forecasts.advice.coalition import Coalition, Invitation, best_coalition
-from asyncdp_sim.forecasts.advice.coalition_cost import (
-    EqualSizeCost,
-)
+from asyncdp_sim.forecasts.advice.coalition_cost import EqualSizeCost
 from asyncdp_sim.forecasts.advice.coalition_trial import by_themselves, invited
 from asyncdp_sim.forecasts.advice.contest import (
     REPLICATES,
@@ -27,6 +26,7 @@ from asyncdp_sim.forecasts.advice.invitations.words import Invited, Trialled
 from asyncdp_sim.forecasts.advice.shapley import ENUMERATED, Division, Members, sampled, shapley
 from asyncdp_sim.forecasts.exact.clipping import clipped_course, clips, retuned
 from asyncdp_sim.forecasts.population import Population, choosing, population
+from asyncdp_sim.forecasts.words import gaining
 from asyncdp_sim.progress import Progress, beginning
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Scenario
@@ -58,8 +58,10 @@ def invite(
     Every coalition learns by itself: N, n and the shares n_i/n are its own. Under a cap each
     member's budget is for as many answers as members of a coalition of that size need
     (:func:`~asyncdp_sim.forecasts.advice.coalition_cost.enough_answers`), for T under a horizon.
-    Coalitions are ranked by moments; the best, some of every size, and everybody are compared by
-    simulated runs, and the best few of these simulated afresh.
+    Coalitions are ranked by moments; the best, some of every size from two on, and everybody are
+    compared by simulated runs, and the best few of these simulated afresh. Of these, the best in
+    which an owner gains is invited, as :func:`~asyncdp_sim.forecasts.forecast` of it says; nobody,
+    if in each every owner does worse than by itself.
 
     Parameters
     ----------
@@ -113,6 +115,9 @@ def invite(
             if tried[at].members not in told and len(others) < NEXT:
                 others.append(at)
         shown = list(dict.fromkeys([order[0], whole, 0, *others]))
+        scenarios = {at: _chosen(asked, known, at, tried) for at in sorted(shown, key=order.index)}
+        best, gains = _gaining(scenarios, private=private, workers=workers, progress=progress)
+        others = [at for at in dict.fromkeys([order[0], *others]) if at not in (best, whole)]
         runs = light(sum(tried[at].updates for at in shown))
         settled = afresh([plays[at] for at in shown], runs, progress)
         figures = dict(zip(shown, settled, strict=True))
@@ -124,21 +129,42 @@ def invite(
         at: Trialled(tried[at], figure, costs.get(at), basis, who) for at, figure in figures.items()
     }
     return Invited(
-        best=done[order[0]],
+        best=done[best],
         everybody=done[whole],
         given=done[0],
         others=tuple(done[at] for at in others),
+        verdict=gaining(gains),
         choices=len(tried),
         invitation=found,
         worth=_worth(known, alike, records, spread),
         clipped=clips(known),
         estimated=clipped is not None,
-        scenario=_chosen(asked, known, order[0], tried),
+        scenario=None if _worse(gains) else scenarios[best],
         moments=known.words,
         doubts=doubts,
         not_for_release=known.private,
         unchecked=own.data != asked.data,
     )
+
+
+def _gaining(scenarios: dict[int, Scenario], **how: Any) -> tuple[int, Forecast]:
+    """Return the first choice in which an owner gains, and its forecast.
+
+    If there is none, the first in which that is undecided; else the first.
+    """
+    found = dict[int, Forecast]()
+    for at, scenario in scenarios.items():
+        found[at] = forecast(scenario, moments="own", **how)
+        if any(owner.profits for owner in found[at].owners):
+            return at, found[at]
+    open_ = [at for at, each in found.items() if not _worse(each)]
+    best = [*open_, *found][0]
+    return best, found[best]
+
+
+def _worse(found: Forecast) -> bool:
+    """Return whether every owner does worse by joining."""
+    return all(owner.profits is False for owner in found.owners)
 
 
 def _chosen(asked: Scenario, known: Population, best: int, tried: Sequence[Coalition]) -> Scenario:
@@ -162,7 +188,11 @@ def _candidates(
     clips: bool,
 ) -> list[Coalition]:
     """Return coalitions to be simulated, everybody among them, with steps that may suit them."""
-    told = [each for each in (*found.ladder, *found.others, found.best) if np.isfinite(each.cost)]
+    told = [
+        each
+        for each in (*found.ladder, *found.others, found.best)
+        if np.isfinite(each.cost) and len(each.members) > 1
+    ]
     coalitions = list({each.members: each for each in (*told, found.everybody)}.values())
     tuned = alike.free.shape[1] > 1
     if not tuned:

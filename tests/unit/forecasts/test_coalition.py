@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
+from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice.coalition import best_coalition
 from asyncdp_sim.forecasts.advice.coalition_cost import EqualSizeCost, enough_answers, steps
 from asyncdp_sim.forecasts.advice.coalition_trial import trial
 from asyncdp_sim.forecasts.advice.contest import Played, ends
 from asyncdp_sim.forecasts.advice.frontier import candidates
+from asyncdp_sim.forecasts.advice.invitations.words import NOBODY
 from asyncdp_sim.forecasts.advice.invite import invite
 from asyncdp_sim.forecasts.advice.ranking import Classes
 from asyncdp_sim.forecasts.advice.shapley import sampled, shapley
@@ -18,6 +20,7 @@ from asyncdp_sim.forecasts.exact.equal_sizes import one_size
 from asyncdp_sim.forecasts.exact.many_groups import Course
 from asyncdp_sim.forecasts.exact.many_rounds import rounds
 from asyncdp_sim.forecasts.population import pooled, population
+from asyncdp_sim.forecasts.words import gaining
 from asyncdp_sim.learning.algorithms import Collab2
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.moments.gossip_map import gossip_map_of
@@ -175,7 +178,7 @@ def test_the_headline_agrees_with_an_independent_simulation(raw):
 def test_every_sentence_of_an_invitation():
     found = invite(Scenario.model_validate(SHY), replicates=2)
     told = found.lines("banks.toml")
-    heads = ("invite", "everybody", "given", "gain", "gain", "next best", "next best", "runs")
+    heads = ("invite", "gains", "everybody", "given", "gain", "gain", "next best", "runs")
     rest = ("moments", "adds", "adds", "assumed", "data")
     assert [line[: len(head)] for line, head in zip(told, heads + rest, strict=True)] == [
         *heads,
@@ -184,9 +187,10 @@ def test_every_sentence_of_an_invitation():
     members = len(found.best.coalition.members)
     assert told[0].startswith(f"invite    {members} owner")
     assert "(by moments " in told[0]
-    assert told[2].startswith("given     3 owners with 6100 records, ρ = 30, T = 60, K = 60: ψ ")
-    assert " times (ψ of everybody over ψ of whom to invite, in the same runs)" in told[3]
-    assert " times (ψ as given over ψ of whom to invite, in the same runs)" in told[4]
+    assert told[1] == "gains     2 of 2 owners (0 do worse, 0 undecided), by ψ of all records"
+    assert told[3].startswith("given     3 owners with 6100 records, ρ = 30, T = 60, K = 60: ψ ")
+    assert " times (ψ of everybody over ψ of the best, in the same runs)" in told[4]
+    assert " times (ψ as given over ψ of the best, in the same runs)" in told[5]
     assert told[7].endswith(f"chose the best of {found.choices} coalitions, ρ and T")
     assert told[8].startswith("moments   ranked 5 coalitions (all), 5 of them exactly; by them ")
     assert told[-1] == "data      synthetic records"
@@ -201,6 +205,53 @@ def test_where_nobody_is_better_left_out_the_advice_says_so():
     assert same in kept.lines()
     own = replace(found, best=found.given)
     assert "gain      none by another ρ or T: no better choice was found" in own.lines()
+
+
+NOT_WORTH_IT = {
+    "small budgets": banks((400, 400), (1.0, 1.0)),
+    "one owner": banks((400,), (10.0,)),
+    "clipped": banks(epsilon=(0.3, 0.3, 0.3))
+    | {"privacy": {"epsilon": 0.3, "sensitivity": {"kind": "clip", "bound": 5.0}}},
+    "in rounds": banks((400, 300), (0.1, 0.1))
+    | {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "collab-2", "step": 1.0}},
+    "rows held out": banks((400, 300), (0.1, 0.1))
+    | {"data": {"kind": "gaussian", "features": 3, "held_out": 0.2}},
+    "a large bank and a small one": banks((30_000, 40), (0.01, 0.01)),
+}
+
+
+@pytest.mark.parametrize("case", NOT_WORTH_IT)
+def test_nobody_is_invited_where_every_owner_does_worse(case):
+    """A bank alone needs no collaboration: it has its own model, without noise."""
+    scenario = Scenario.model_validate(NOT_WORTH_IT[case])
+    found = invite(scenario, replicates=4)
+    assert found.scenario is None
+    told = found.lines()
+    assert told[0] == f"invite    {NOBODY}"
+    assert told[1].startswith("best      ")
+    size = len(found.best.coalition.members)
+    by = "errors on their held-out rows" if scenario.data.holds_out else "ψ of all records"
+    assert told[2] == f"gains     0 of {size} owners ({size} do worse, 0 undecided), by {by}"
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 20.0, 1000.0])
+@pytest.mark.parametrize("records", [(400, 400), (30_000, 40, 40), (3000, 900, 300, 100)])
+def test_who_is_invited_gains_and_is_not_alone(records, epsilon):
+    """With the verdict that a forecast of the scenario it ends with gives."""
+    asked = Scenario.model_validate(banks(records, (epsilon,) * len(records)))
+    found = invite(asked, replicates=4)
+    assert min(len(each.coalition.members) for each in (found.best, *found.others)) > 1
+    if found.scenario is not None:
+        again = forecast(found.scenario, moments="own")
+        assert any(owner.profits for owner in again.owners)
+        assert found.lines()[1] == f"gains     {gaining(again)}"
+
+
+def test_a_coalition_in_which_an_owner_gains_comes_before_one_with_less_psi():
+    asked = Scenario.model_validate(banks((3484, 641, 3725, 1221), (13.73, 60.85, 0.46, 38.68)))
+    found = invite(asked, replicates=4)
+    assert found.scenario is not None
+    assert found.best.coalition.members == (1, 4)
 
 
 def test_answers_are_enough_and_no_more():

@@ -66,7 +66,7 @@ def off_of(printed):
 
 ADVICE = {
     "tune": ("--tune",),
-    "invite": ("--invite",),
+    "invite": ("--invite", "--set", "privacy.epsilon=2000"),
     "market": ("--market", "1,1,2", "--target", "0.5"),
 }
 LONG = pytest.mark.long

@@ -10,6 +10,10 @@ from asyncdp_sim.forecasts.advice.shapley import Division
 from asyncdp_sim.forecasts.advice.words import ESTIMATED, compared, following, gained, source
 from asyncdp_sim.scenario import Participants, Scenario
 
+NOBODY = (
+    "nobody: every owner does worse by joining than by itself, in all that was simulated afresh"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Trialled:
@@ -55,10 +59,13 @@ class Invited:
     Attributes
     ----------
     best, everybody, given : Trialled
-        Whom to invite; all owners, at the ρ and T that suit them best of those simulated; and the
-        scenario as it is. Played in the same runs, which had no part in the choosing.
+        Whom to invite, or the best choice where that is nobody; all owners, at the ρ and T that
+        suit them best of those simulated; and the scenario as it is. Played in the same runs, which
+        had no part in the choosing.
     others : tuple of Trialled
         The next best.
+    verdict : str
+        How many owners gain by the best choice.
     choices : int
         Coalitions with a ρ and T that were compared by simulated runs.
     invitation : Invitation
@@ -70,8 +77,8 @@ class Invited:
         Whether gradients are clipped.
     estimated : bool
         Whether the moments beside a ψ are of clipped gradients.
-    scenario : Scenario
-        Of whom to invite, with their ρ, T and K in it.
+    scenario : Scenario or None
+        Of whom to invite, with their ρ, T and K in it; None for nobody.
     moments : str
         Of what data.
     doubts : tuple of str
@@ -86,12 +93,13 @@ class Invited:
     everybody: Trialled
     given: Trialled
     others: tuple[Trialled, ...]
+    verdict: str
     choices: int
     invitation: Invitation
     worth: Division
     clipped: bool
     estimated: bool
-    scenario: Scenario
+    scenario: Scenario | None
     moments: str
     doubts: tuple[str, ...]
     not_for_release: bool
@@ -111,7 +119,9 @@ class Invited:
         inactive = ", clipping taken as inactive" * self.clipped
         value = np.argsort(-self.worth.share)
         return [
-            f"invite    {self.best}",
+            *([f"invite    {NOBODY}"] if self.scenario is None else []),
+            f"{'best  ' if self.scenario is None else 'invite'}    {self.best}",
+            f"gains     {self.verdict}",
             f"everybody {self.everybody}",
             f"given     {self.given}",
             *(f"gain      {said}" for said in self._gains()),
@@ -140,13 +150,11 @@ class Invited:
         if len(self.best.coalition.members) == len(self.everybody.coalition.members):
             told.append("none by leaving anybody out: everybody is the best coalition found")
         else:
-            told.append(
-                gained(self.everybody.simulated.over(best), "of everybody", "of whom to invite")
-            )
+            told.append(gained(self.everybody.simulated.over(best), "of everybody", "of the best"))
         if self.best is self.given:
             told.append("none by another ρ or T: no better choice was found")
         else:
-            told.append(gained(self.given.simulated.over(best), "as given", "of whom to invite"))
+            told.append(gained(self.given.simulated.over(best), "as given", "of the best"))
         return told
 
     def _share(self, i: int) -> str:
