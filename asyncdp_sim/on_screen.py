@@ -86,7 +86,7 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         *_rehearsed(manifest.get("measured")),
         ("replicates", str(len(manifest["replicates"]))),
-        ("updates", f"{summary['updates']} in all"),
+        ("updates", f"{figure(summary['updates'] / len(manifest['replicates']))} per replicate"),
         ("simulated time", f"{figure(summary['simulated_time'])} units per replicate"),
         ("throughput", f"{measured('throughput')} updates per unit"),
         ("learner busy", measured("utilisation")),

@@ -24,7 +24,7 @@ CIRCUMSTANCES = ("versions", "mixed_versions", "git_commit", "cpu_features", "bl
 """Keys of a manifest that say what a result was made with, and not what was made."""
 EVIDENCE = "rests_on"
 """Key of a manifest that says what is known of its numbers: more of the same ones in time."""
-LATER = ("warning_fields", EVIDENCE, "loop", "blas_kernel")
+LATER = ("warning_fields", EVIDENCE, "loop", "blas_kernel", "end_ticks")
 """Keys that not every version of the package writes, and that no number depends on: what replay
 compares are the others. ``loop``, of older manifests, names the event loop that was used."""
 

@@ -17,7 +17,7 @@ OF_NETWORK = (
     Column("simulated_time", "Mean simulated time of a replicate", TIME, SIZE),
     Column(
         "throughput",
-        "Updates made per time unit",
+        "Updates made per time unit: those of all replicates over the time of all",
         "updates / time unit",
         SIZE,
         "no time has passed",

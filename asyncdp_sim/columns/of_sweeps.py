@@ -1,13 +1,14 @@
 """The tables that a sweep's directory has besides its cells' own, column by column."""
 
-from asyncdp_sim.columns.entry import COUNT, NUMBER, SHARE, TEXT, TICKS, YES, Column, Table
+from asyncdp_sim.columns.entry import COUNT, NUMBER, SHARE, SIZE, TEXT, TICKS, YES, Column, Table
 from asyncdp_sim.columns.keys import OWNER, REPLICATE, one_of
 from asyncdp_sim.columns.of_owners import AT, OWNERS
 from asyncdp_sim.trace import Ending, ExchangeOutcome
 
 CELLS = Table(
     "cells",
-    "One row per cell of a sweep; swept paths are columns, and so are the figures of each summary",
+    "One row per cell of a sweep; swept paths are columns, and so are the figures of each summary "
+    "but for updates",
     (
         Column("cell", "Number of the cell, from 0, the last swept path fastest", domain=COUNT),
         Column("status", "Whether there is a result", domain="one of done, failed"),
@@ -24,6 +25,13 @@ CELLS = Table(
             "Digest of what decides the network: cells that have it share one trace",
             "none",
             TEXT,
+        ),
+        Column(
+            "updates_per_replicate",
+            "Mean number of updates of a replicate: throughput times simulated_time",
+            "updates",
+            SIZE,
+            "the cell has failed",
         ),
     ),
 )

@@ -1,14 +1,15 @@
 """One result against another: pairing, figures, settings."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.comparisons.contrast import Contrast, contrast
+from asyncdp_sim.comparisons.contrast import Contrast, contrast, pairs
 from asyncdp_sim.comparisons.quantities import Quantity, quantities
 from asyncdp_sim.comparisons.settings import OtherSetting, changed
 from asyncdp_sim.comparisons.together import together
+from asyncdp_sim.measures import Ratio
 from asyncdp_sim.opened import Result
 from asyncdp_sim.words import ranges
 
@@ -23,7 +24,8 @@ class ComparedFigure:
     ----------
     quantity : Quantity
     first, second : float
-        Means over the replicates compared; infinite or NaN where a replicate's value is.
+        Means over the replicates compared, or ratios of sums over them; infinite or NaN where a
+        replicate's value is.
     contrast : Contrast
         The second less the first.
     """
@@ -123,15 +125,23 @@ def _row(
     ours, theirs = quantity.of(first), quantity.of(second)
     if ours is None or theirs is None:
         return None
-    if len(common) > 0:
-        ours, theirs = _of(first, ours, common), _of(second, theirs, common)
+    (ours, each), (theirs, other) = _values(first, ours, common), _values(second, theirs, common)
     if np.isnan(ours).all() or np.isnan(theirs).all():
         return None
     found = contrast(ours, theirs, in_pairs=len(common) > 0)
+    if len(common) > 0:
+        found = replace(found, **pairs(each, other))
     return ComparedFigure(quantity, float(ours.mean()), float(theirs.mean()), found)
 
 
-def _of(result: Result, values: Array, common: tuple[int, ...]) -> Array:
-    """Return the values of these replicates, in their order."""
+def _values(result: Result, found: Array | Ratio, common: tuple[int, ...]) -> tuple[Array, Array]:
+    """Return what has a figure for its mean, and the figure of each of these replicates.
+
+    Of all of the result, where these are none.
+    """
     place = {number: index for index, number in enumerate(result.replicates)}
-    return values[[place[number] for number in common]]
+    some = [place[number] for number in common or result.replicates]
+    if isinstance(found, Ratio):
+        ratio = Ratio(found.part[some], found.whole[some])
+        return ratio.linear(), ratio.by_replicate()
+    return found[some], found[some]

@@ -51,17 +51,25 @@ def contrast(first: Array, second: Array, *, in_pairs: bool) -> Contrast:
 
 
 def _paired(first: Array, second: Array) -> Contrast:
-    known = ~(np.isnan(first) | np.isnan(second))
-    counts = (
-        int(np.count_nonzero(second[known] < first[known])),
-        int(np.count_nonzero(second[known] > first[known])),
-        int(np.count_nonzero(known)),
-    )
+    counts = pairs(first, second)
     if not _finite(first, second):
-        return Contrast(None, None, None, *counts)
+        return Contrast(None, None, None, **counts)
     differences = second - first
     error = float(differences.std(ddof=1)) / len(first) ** 0.5 if len(first) > 1 else None
-    return Contrast(*_ends(float(differences.mean()), error, len(first) - 1), *counts)
+    return Contrast(*_ends(float(differences.mean()), error, len(first) - 1), **counts)
+
+
+def pairs(first: Array, second: Array) -> dict[str, int]:
+    """Return in how many pairs the second value is less, and more, and in how many both are known.
+
+    By the names of a contrast's attributes.
+    """
+    known = ~(np.isnan(first) | np.isnan(second))
+    return {
+        "less": int(np.count_nonzero(second[known] < first[known])),
+        "more": int(np.count_nonzero(second[known] > first[known])),
+        "pairs": int(np.count_nonzero(known)),
+    }
 
 
 def _unpaired(first: Array, second: Array) -> Contrast:

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.measures import Ratio
 from asyncdp_sim.measures.scores import SCORES, Score
 from asyncdp_sim.opened import Result
+from asyncdp_sim.units import to_units
 
 Array = npt.NDArray[np.float64]
 
@@ -26,7 +27,8 @@ class Quantity:
     unit : str
         In tables and JSON; empty of a pure number.
     of : callable
-        From a result to its values, (R,), NaN where one is absent; None where it has none.
+        From a result to its values, (R,), NaN where one is absent, or to a ratio of sums over
+        replicates; None where it has none.
     more_is_better : bool
         Whether the larger of two values wins, not the smaller.
     """
@@ -34,7 +36,7 @@ class Quantity:
     name: str
     words: str
     unit: str
-    of: Callable[[Result], Array | None]
+    of: Callable[[Result], Array | Ratio | None]
     more_is_better: bool = False
 
 
@@ -83,36 +85,31 @@ def _time_to_end(result: Result) -> Array:
     return np.where(k == result.updates, time, np.nan)
 
 
-def _throughput(result: Result) -> Array:
-    """Return the updates per time unit up to the last update, NaN where nothing takes time."""
+def _throughput(result: Result) -> Ratio | None:
+    """Return the updates per time unit; None of an older result of which no end is known."""
     k, time = result.last("k", "time")
-    return _ratio(k, time)
+    ends = result.manifest.get("end_ticks")
+    if ends is not None:
+        return Ratio(k.astype(float), np.asarray(to_units(np.array(ends, dtype=np.int64))))
+    return Ratio(k.astype(float), time) if (k == result.updates).all() else None
 
 
-def _staleness(result: Result) -> Array | None:
-    """Return each replicate's mean staleness; None where the updates were not kept."""
+def _staleness(result: Result) -> Ratio | None:
+    """Return the mean staleness of answers used; None where the updates were not kept."""
     if not result.has("updates"):
         return None
     replicate, stale = result.columns("updates", "replicate", "staleness")
-    return np.array(
-        [stale[replicate == r].mean() if r in replicate else np.nan for r in result.replicates]
-    )
+    each = [stale[replicate == r] for r in result.replicates]
+    return Ratio(*np.array([(some.sum(), len(some)) for some in each], dtype=float).T)
 
 
-def _share(part: str, whole: str) -> Callable[[Result], Array]:
+def _share(part: str, whole: str) -> Callable[[Result], Ratio]:
     """Return what divides the sums over owners of two columns of ``owners``."""
 
-    def share(result: Result) -> Array:
-        above, below = (result.of_owners(name).sum(axis=1) for name in (part, whole))
-        return _ratio(above, below)
+    def share(result: Result) -> Ratio:
+        return Ratio(*(result.of_owners(n).sum(axis=1).astype(float) for n in (part, whole)))
 
     return share
-
-
-def _ratio(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> Array:
-    """Return a ratio per replicate, NaN where there is nothing to divide by."""
-    empty = np.full(len(above), np.nan)
-    return np.asarray(np.divide(above, below, out=empty, where=below > 0))
 
 
 def _answers(result: Result) -> Array:
@@ -132,9 +129,13 @@ _OF_NETWORKS = (
     ),
     Quantity("mean_staleness", "mean staleness", "updates", _staleness),
     Quantity("answers_released", "answers released", "", _answers),
-    Quantity("refusal_rate", "requests refused", "share", _share("refused", "attempts")),
-    Quantity("collision_rate", "answers collided", "share", _share("collided", "answers_released")),
-    Quantity("loss_rate", "answers lost", "share", _share("lost", "answers_released")),
+    Quantity("refused", "refused, of attempts", "share", _share("refused", "attempts")),
+    Quantity("collided", "collided, of answers", "share", _share("collided", "answers_released")),
+    Quantity("lost", "lost, of answers", "share", _share("lost", "answers_released")),
     Quantity("epsilon_spent", "most ε spent", "", _spent),
 )
-"""What does not depend on what is learned; fewer answers are better for privacy, all else equal."""
+"""What does not depend on what is learned; fewer answers are better for privacy, all else equal.
+
+A figure that has the name of a summary's is that one. Shares are of all attempts and released
+answers, also of those without an end.
+"""

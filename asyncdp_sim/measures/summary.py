@@ -104,6 +104,19 @@ class Ratio:
         """Σa/Σb; None if Σb is 0."""
         return _ratio(float(self.part.sum()), float(self.whole.sum()))
 
+    def linear(self) -> Array:
+        """Return r + (a − r b)/mean b, (R,): the mean is r, the spread that of r's interval."""
+        total = self.whole.sum()
+        if total == 0:
+            return np.full(len(self.part), np.nan)
+        value = self.part.sum() / total
+        return np.asarray(value + (self.part - value * self.whole) / self.whole.mean())
+
+    def by_replicate(self) -> Array:
+        """Return a/b, (R,); NaN where b is 0."""
+        empty = np.full(len(self.part), np.nan)
+        return np.asarray(np.divide(self.part, self.whole, out=empty, where=self.whole > 0))
+
     def interval(self, level: float = 0.95) -> tuple[float, float] | None:
         """Return r ± t·sd(a − r b)/(√R mean b), with Student's t; None with one replicate."""
         value, count = self.value, len(self.part)

@@ -92,7 +92,9 @@ def _cells_apart(manifest: Mapping[str, Any]) -> str | None:
 
 def _replicates_apart(manifest: Mapping[str, Any]) -> str | None:
     """Say that replicates are not ascending; None where they are."""
-    said = manifest["replicates"]
+    said, ends = manifest["replicates"], manifest.get("end_ticks")
+    if ends is not None and len(ends) != len(said):
+        return _told("end_ticks", ends)
     return None if said == sorted(set(said)) else _told("replicates", said)
 
 

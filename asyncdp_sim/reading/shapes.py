@@ -140,6 +140,7 @@ class KeptOfRun(Kept):
     fingerprints: Texts
     summary: Annotated[dict[str, Any], GetPydanticSchema(_summary)]
     replicates: Annotated[list[Count], Field(min_length=1)]
+    end_ticks: NotRequired[Annotated[list[Whole], Field(min_length=1)]]
     network: NotRequired[str]
     events: NotRequired[bool]
     columns: NotRequired[list[str]]

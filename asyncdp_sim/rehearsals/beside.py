@@ -11,7 +11,6 @@ from asyncdp_sim.trace import Trace
 from asyncdp_sim.words import figure
 
 _FIGURES = {
-    "updates": "updates",
     "time per replicate (units)": "simulated_time",
     "updates per unit": "throughput",
     "learner busy": "utilisation",
@@ -28,6 +27,8 @@ def beside(found: Rehearsal) -> list[list[str]]:
     """Return a table: what each figure is called, simulated, and measured."""
     both = found.simulated, found.measured
     rows = [["", "simulated", "measured"]]
+    made = (figure(each.summary["updates"] / len(each.traces)) for each in both)
+    rows.append(["updates per replicate", *made])
     for name, key in _FIGURES.items():
         rows.append([name, *(figure(each.summary[key]) for each in both)])
     rows.append(["90 % of staleness", *(figure(stale_90(each.traces)) for each in both)])

@@ -117,6 +117,7 @@ def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
         "network": network_digest(outcome.scenario, len(outcome.numbers)),
         "seed": outcome.scenario.run.seed,
         "replicates": list(outcome.numbers),
+        "end_ticks": [int(trace.end_tick) for trace in outcome.traces],
         "events": all(trace.events is not None for trace in outcome.traces),
         "columns": list(outcome.dataset.columns),
         **({} if len(names) == 0 else {"owner_names": list(names)}),

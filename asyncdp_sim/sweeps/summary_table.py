@@ -62,7 +62,11 @@ def close(
         columns["error"] = arrow_texts([failed.get(cell.number) for cell in cells])
     columns["seed"] = np.array([cell.seed for cell in cells])
     columns["network"] = arrow_texts([cell.network for cell in cells])
+    made = [None if each is None else each["updates_per_replicate"] for each in known]
+    columns["updates_per_replicate"] = summary_column("updates_per_replicate", made)
     summaries = [{} if each is None else flat(each["summary"]) for each in known]
+    for some in summaries:
+        some.pop("updates", None)  # of all replicates together
     for name in dict.fromkeys(itertools.chain(*summaries)):
         columns[name] = summary_column(name, [summary.get(name) for summary in summaries])
     together = None if len(manifests) == 0 else label(list(manifests.values()))
@@ -123,6 +127,7 @@ def _trimmed(into: Folder, cell: Cell, same: dict[Any, Any]) -> dict[str, Any]:
     said["scenario"] = {name: same.setdefault(repr(part), part) for name, part in sections}
     said["versions"] = same.setdefault(repr(said["versions"]), said["versions"])
     said["warnings"] = [same.setdefault(sentence, sentence) for sentence in said["warnings"]]
+    said["updates_per_replicate"] = manifest["summary"]["updates"] / len(manifest["replicates"])
     said["notices"] = [same.setdefault(each, each) for each in revived(manifest)]
     return said
 

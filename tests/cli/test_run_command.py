@@ -89,7 +89,7 @@ def test_says_what_matters_and_where_the_result_is(command: Command, here: Path)
     said = command.done("run", "small.toml", "--out", "result")
     table = dict(line.split("  ", 1) for line in said.out.splitlines() if "  " in line)
     assert table["replicates"].strip() == "2"
-    assert table["updates"].strip() == "24 in all"
+    assert table["updates"].strip() == "12 per replicate"
     assert "±" in table["throughput"]
     assert table["P(same owner twice)"].endswith("(uniform choice: 0.3333)")
     assert "theory" not in table["throughput"]  # clocks are gamma

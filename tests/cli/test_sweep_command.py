@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -27,10 +28,10 @@ WITH_INTERVALS = [
     "mean_staleness", "mean_online", "fairness", "p_repeat",
 ]  # fmt: skip
 FIGURES = [
-    "updates", "simulated_time", "throughput", "utilisation", "offered_load", "delivered_load",
-    "collision_rate", "loss_rate", "refusal_rate", "transmissions_per_answer", "mean_waiting",
-    "mean_round_trip", "mean_staleness", "largest_staleness", "mean_online", "fairness",
-    "updates_until_all", "p_repeat", "p_repeat_uniform",
+    "updates_per_replicate", "simulated_time", "throughput", "utilisation", "offered_load",
+    "delivered_load", "collision_rate", "loss_rate", "refusal_rate", "transmissions_per_answer",
+    "mean_waiting", "mean_round_trip", "mean_staleness", "largest_staleness", "mean_online",
+    "fairness", "updates_until_all", "p_repeat", "p_repeat_uniform",
     *(f"{name}_{end}" for name in WITH_INTERVALS for end in ("low", "high")),
     "clip_count", "psi_final.mean", "psi_final.median", "psi_final.q25", "psi_final.q75",
     "max_spent_ratio", "private", "epsilon_true", "epsilon_at_least", "delta",
@@ -120,6 +121,8 @@ def test_cells_parquet_has_the_intervals_of_the_cells(command: Command, here: Pa
         ends = [table[f"throughput_{end}"][number] for end in ("low", "high")]
         assert ends == intervals["throughput"]
         assert ends[0] < table["throughput"][number] < ends[1]
+    made = np.array(table["updates_per_replicate"]) / table["simulated_time"]
+    np.testing.assert_allclose(made, table["throughput"], rtol=1e-12)
 
 
 def test_cells_parquet_types(command: Command, here: Path) -> None:

@@ -1225,6 +1225,28 @@ MUTANTS = (
         "who gains is counted without the ± of substitute rows",
         ("tests/unit/forecasts/test_errors.py",),
     ),
+    # comparisons
+    Mutant(
+        "asyncdp_sim/comparisons/against.py",
+        "return ratio.linear(), ratio.by_replicate()",
+        "return ratio.by_replicate(), ratio.by_replicate()",
+        "a mean of ratios has the name of a ratio of sums",
+        ("tests/unit/comparisons",),
+    ),
+    Mutant(
+        "asyncdp_sim/comparisons/quantities.py",
+        "    if ends is not None:\n",
+        "    if ends is None:\n",
+        "the last update is taken for the end of a replicate",
+        ("tests/unit/comparisons",),
+    ),
+    Mutant(
+        "asyncdp_sim/sweeps/summary_table.py",
+        'manifest["summary"]["updates"] / len(manifest["replicates"])',
+        'manifest["summary"]["updates"] / 1',
+        "updates of all replicates stand beside a time per replicate",
+        ("tests/cli/test_sweep_command.py",),
+    ),
     # run
     Mutant(
         "asyncdp_sim/runs/warnings.py",
@@ -1576,8 +1598,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/comparisons/against.py",
-        "return values[[place[number] for number in common]]",
-        "return values[: len(common)]",
+        "[place[number] for number in common or result.replicates]",
+        "list(range(len(common or result.replicates)))",
         "replicates are paired by their place, not by their number",
         ("tests/unit/comparisons",),
     ),

@@ -11,10 +11,12 @@ from asyncdp_sim.comparisons import Comparison, compare, contrast
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures.comparisons.overlaid import draw_comparison
 from asyncdp_sim.figures.kit import style
+from asyncdp_sim.measures import Ratio
 from asyncdp_sim.opened import Result
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.theory.formulas.student_t import t_quantile
 
 SMALL = """
 schema = 1
@@ -127,6 +129,63 @@ def test_figures_are_those_of_the_tables(made: Path) -> None:
         assert row(found, figure)["second"] == pytest.approx(slower.summary[figure]["mean"])
     spent = slower.of_owners("epsilon_spent").max(axis=1).mean()
     assert row(found, "epsilon_spent")["second"] == pytest.approx(spent)
+
+
+ENDS = {
+    "update T": [],
+    "a time": ["run.until=4.0"],
+    "budgets": ["privacy.budget={kind='per-owner-cap',answers=5}", "run.updates=40"],
+    "a time, on a channel": [
+        "run.until=4.0", "protocol={kind='push'}", "channel={kind='aloha',airtime=0.1}",
+    ],
+    "several owners at a time": ["protocol={kind='broadcast',interval=2.0}", "run.until=4.0"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_figure_with_the_name_of_a_summarys_is_that_one(tmp_path: Path, end: str) -> None:
+    """Whatever ends the run: ratios are of sums over replicates, in time up to the end of each."""
+    (tmp_path / "s.toml").write_text(SMALL)
+    for name, more in (
+        ("one", []),
+        ("two", ["clock={kind='poisson',rate=[1.0,0.3,2.0]}"]),
+        ("far", ["run.seed=3"]),
+    ):
+        write(run(load(tmp_path / "s.toml", [*ENDS[end], *more])[0]), tmp_path / name)
+    for other in ("two", "far"):
+        found = compare([tmp_path / "one", tmp_path / other])
+        named = [
+            each for each in found.rows() if each["figure"] in Result.read(tmp_path / "one").summary
+        ]
+        assert {each["figure"] for each in named} >= {"throughput", "mean_staleness", "psi_final"}
+        for each in named:
+            for side, name in (("first", "one"), ("second", other)):
+                summary = Result.read(tmp_path / name).summary
+                known = summary[each["figure"]]
+                known = known["mean"] if isinstance(known, dict) else known
+                assert each[side] == pytest.approx(known, rel=1e-9), each["figure"]
+
+
+def test_a_ratios_interval_is_that_of_the_summary(made: Path) -> None:
+    """What stands for a ratio in each replicate has its mean and its spread."""
+    ends = Result.read(made / "slower").manifest["end_ticks"]
+    ratio = Ratio(np.full(6, 20.0), np.array(ends) / 1e9)
+    low, high = Result.read(made / "slower").summary["intervals"]["throughput"]
+    assert ratio.linear().mean() == pytest.approx(ratio.value)
+    half = t_quantile(5, 0.975) * ratio.linear().std(ddof=1) / 6**0.5
+    assert (high - low) / 2 == pytest.approx(half)
+
+
+def test_of_older_results_that_a_time_ended_no_throughput_is_known(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(SMALL)
+    for name, more in (("whole", []), ("cut", ["run.until=4.0"])):
+        write(run(load(tmp_path / "s.toml", more)[0]), tmp_path / name)
+        manifest = json.loads((tmp_path / name / "manifest.json").read_text("utf-8"))
+        del manifest["end_ticks"]
+        (tmp_path / name / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+        write(run(load(tmp_path / "s.toml", [*more, "run.seed=2"])[0]), tmp_path / f"{name}-new")
+        found = compare([tmp_path / name, tmp_path / f"{name}-new"])
+        assert ("throughput" in [each["figure"] for each in found.rows()]) == (name == "whole")
 
 
 def test_settings_are_told_in_the_words_of_the_file(made: Path) -> None:
