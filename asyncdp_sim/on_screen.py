@@ -76,19 +76,19 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     predicted = {each["quantity"]: _theory(each) for each in manifest.get("predictions", [])}
     intervals = summary.get("intervals", {})
 
-    def measured(key: str) -> str:
+    def measured(key: str, unit: str = "") -> str:
         """Return a figure, its 95 % interval, and what theory says where it says something."""
         interval, theory = intervals.get(key), predicted.get(key)
-        half = "" if interval is None else f" ± {figure((interval[1] - interval[0]) / 2)}"
+        ends = "" if interval is None else ", 95 % {} … {}".format(*map(figure, interval))
         beside = "" if theory is None else f" (theory {theory})"
-        return f"{figure(summary.get(key))}{half}{beside}"
+        return f"{figure(summary.get(key))}{unit}{ends}{beside}"
 
     return [
         *_rehearsed(manifest.get("measured")),
         ("replicates", str(len(manifest["replicates"]))),
         ("updates", f"{figure(summary['updates'] / len(manifest['replicates']))} per replicate"),
         ("simulated time", f"{figure(summary['simulated_time'])} units per replicate"),
-        ("throughput", f"{measured('throughput')} updates per unit"),
+        ("throughput", measured("throughput", " updates per unit")),
         ("learner busy", measured("utilisation")),
         *(
             (name, measured(key))
@@ -203,17 +203,17 @@ def _honest(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _energy(
-    figures: Mapping[str, Any], measured: Callable[[str], str]
+    figures: Mapping[str, Any], measured: Callable[[str, str], str]
 ) -> Iterator[tuple[str, str]]:
     """Yield rows on joules and bytes, where they are told."""
     if "joules" in figures:
-        each = measured("joules_per_update")
-        yield "energy", f"{figure(figures['joules'])} J per replicate, {each} J per update"
+        each = measured("joules_per_update", " J per update")
+        yield "energy", f"{figure(figures['joules'])} J per replicate, {each}"
     if "bytes_sent" in figures and "bytes_received" in figures:
         sent, heard = (number(round(figures[f"bytes_{way}"])) for way in ("sent", "received"))
         yield "bytes", f"{sent} sent, {heard} received by all owners per replicate"
     if "learner_watts" in figures:
-        yield "learner draws", f"{measured('learner_watts')} W"
+        yield "learner draws", measured("learner_watts", " W")
 
 
 def _scores(figures: Mapping[str, Any], unit: str | None) -> Iterator[tuple[str, str]]:

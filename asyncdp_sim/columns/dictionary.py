@@ -30,7 +30,8 @@ def summary() -> Mapping[str, Column]:
         for end, word in (("low", "Lower"), ("high", "Upper")):
             said = f"{word} end of the 95 % confidence interval of {name}, over replicates"
             null = f"there is one replicate, or {name} is null"
-            found[f"{name}_{end}"] = Column(f"{name}_{end}", said, found[name].unit, null=null)
+            own = found[name]
+            found[f"{name}_{end}"] = Column(f"{name}_{end}", said, own.unit, own.domain, null)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import exp, inf, isinf
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,20 @@ from asyncdp_sim.units import to_units, total_units
 Array = npt.NDArray[np.float64]
 
 
+POSITIVE, SHARE = (0.0, inf), (0.0, 1.0)
+RANGES = {
+    "transmissions_per_answer": (1.0, inf),
+    **dict.fromkeys(
+        (
+            "utilisation", "collision_rate", "loss_rate", "refusal_rate", "mean_online", "fairness",
+            "p_repeat",
+        ),
+        SHARE,
+    ),
+}  # fmt: skip
+"""Ranges of the ratios of a summary that are not just positive."""
+
+
 @dataclass(frozen=True)
 class NetworkSummary:
     """Figures of a run's network, over all replicates.
@@ -24,8 +39,8 @@ class NetworkSummary:
     Attributes
     ----------
     intervals : dict
-        95 % confidence intervals over replicates by name, None with one replicate: a ratio's is
-        from its linearisation, with Student's t.
+        95 % confidence intervals over replicates by name, within the figure's range; None with one
+        replicate. See :meth:`Ratio.interval`.
     """
 
     updates: int
@@ -67,7 +82,10 @@ def summarise(traces: Sequence[Trace], airtime: float | None = None) -> NetworkS
     shared = {name: ratio.value for name, ratio in ratios.items()}
     if airtime is None:
         shared |= dict.fromkeys(_SHARED)
-    intervals = {n: r.interval() if shared[n] is not None else None for n, r in ratios.items()}
+    intervals = {
+        name: ratio.interval(RANGES.get(name, POSITIVE)) if shared[name] is not None else None
+        for name, ratio in ratios.items()
+    }
     return NetworkSummary(
         updates=sum(trace.n_updates for trace in traces),
         simulated_time=total_units(np.array([t.end_tick for t in traces])) / len(traces),
@@ -117,14 +135,40 @@ class Ratio:
         empty = np.full(len(self.part), np.nan)
         return np.asarray(np.divide(self.part, self.whole, out=empty, where=self.whole > 0))
 
-    def interval(self, level: float = 0.95) -> tuple[float, float] | None:
-        """Return r ± t·sd(a − r b)/(√R mean b), with Student's t; None with one replicate."""
+    def interval(
+        self, within: tuple[float, float] = POSITIVE, level: float = 0.95
+    ) -> tuple[float, float] | None:
+        """Return the interval of r over replicates, which lies within its range.
+
+        With the half width h = t·sd(a − r b)/(√R mean b) of the linearised ratio, Student's t, it
+        is that of ln(r − low), which has the half width h/(r − low), or of a range with two ends
+        that of the logit ln((r − low)/(high − r)), h/(r − low) + h/(high − r), transformed back.
+
+        Parameters
+        ----------
+        within : tuple of float
+            Ends of the range, the upper one finite or ∞.
+        level : float
+
+        Returns
+        -------
+        tuple of float or None
+            None with one replicate; r twice where it is an end of its range.
+        """
         value, count = self.value, len(self.part)
         if value is None or count < 2:
             return None
         error = np.std(self.part - value * self.whole, ddof=1) / np.sqrt(count) / self.whole.mean()
-        half = t_quantile(count - 1, 0.5 + level / 2) * float(error)
-        return value - half, value + half
+        half, (low, high) = t_quantile(count - 1, 0.5 + level / 2) * float(error), within
+        if not low < value < high:
+            return value, value
+        if isinf(high):
+            factor = exp(half / (value - low))
+            return low + (value - low) / factor, low + (value - low) * factor
+        odds = (value - low) / (high - value)
+        factor = exp(half / (value - low) + half / (high - value))
+        below, above = odds / factor, odds * factor
+        return low + (high - low) * below / (1 + below), low + (high - low) * above / (1 + above)
 
 
 def _waits(trace: Trace) -> tuple[float, float]:

@@ -1225,27 +1225,20 @@ MUTANTS = (
         "who gains is counted without the ± of substitute rows",
         ("tests/unit/forecasts/test_errors.py",),
     ),
-    # comparisons
+    # intervals
     Mutant(
-        "asyncdp_sim/comparisons/against.py",
-        "return ratio.linear(), ratio.by_replicate()",
-        "return ratio.by_replicate(), ratio.by_replicate()",
-        "a mean of ratios has the name of a ratio of sums",
-        ("tests/unit/comparisons",),
+        "asyncdp_sim/measures/summary.py",
+        "factor = exp(half / (value - low) + half / (high - value))",
+        "factor = exp(half / (value - low))",
+        "the upper end of a share's range is forgotten in the width of its interval",
+        ("tests/unit/measures",),
     ),
     Mutant(
-        "asyncdp_sim/comparisons/quantities.py",
-        "    if ends is not None:\n",
-        "    if ends is None:\n",
-        "the last update is taken for the end of a replicate",
-        ("tests/unit/comparisons",),
-    ),
-    Mutant(
-        "asyncdp_sim/sweeps/summary_table.py",
-        'manifest["summary"]["updates"] / len(manifest["replicates"])',
-        'manifest["summary"]["updates"] / 1',
-        "updates of all replicates stand beside a time per replicate",
-        ("tests/cli/test_sweep_command.py",),
+        "asyncdp_sim/measures/summary.py",
+        '"mean_online", "fairness",',
+        '"mean_online",',
+        "the interval of Jain's index goes beyond 1",
+        ("tests/unit/measures",),
     ),
     # run
     Mutant(
@@ -1371,9 +1364,9 @@ MUTANTS = (
     # words and pictures
     Mutant(
         "asyncdp_sim/on_screen.py",
-        "figure((interval[1] - interval[0]) / 2)",
-        "figure(interval[1] - interval[0])",
-        "a width after ±",
+        ".format(*map(figure, interval))",
+        ".format(*map(figure, interval[::-1]))",
+        "the ends of an interval change places",
         ("tests/cli/test_run_command.py",),
     ),
     Mutant(
@@ -1465,13 +1458,6 @@ MUTANTS = (
         "before = np.where(new, 0, np.concatenate([[0], tick[:-1]]))",
         "before = np.concatenate([[0], tick[:-1]])",
         "the first gap of a replicate begins at the last update of another",
-        ("tests/unit/figures/test_spreads_by_hand.py",),
-    ),
-    Mutant(
-        "asyncdp_sim/figures/runs/staleness.py",
-        "residual.std(axis=0, ddof=1)",
-        "residual.std(axis=0)",
-        "ddof 0 in an interval over replicates",
         ("tests/unit/figures/test_spreads_by_hand.py",),
     ),
     Mutant(
@@ -1589,6 +1575,27 @@ MUTANTS = (
         ("tests/unit/reports/test_page.py",),
     ),
     # comparisons
+    Mutant(
+        "asyncdp_sim/comparisons/against.py",
+        "return ratio.linear(), ratio.by_replicate()",
+        "return ratio.by_replicate(), ratio.by_replicate()",
+        "a mean of ratios has the name of a ratio of sums",
+        ("tests/unit/comparisons",),
+    ),
+    Mutant(
+        "asyncdp_sim/comparisons/quantities.py",
+        "    if ends is not None:\n",
+        "    if ends is None:\n",
+        "the last update is taken for the end of a replicate",
+        ("tests/unit/comparisons",),
+    ),
+    Mutant(
+        "asyncdp_sim/sweeps/summary_table.py",
+        'manifest["summary"]["updates"] / len(manifest["replicates"])',
+        'manifest["summary"]["updates"] / 1',
+        "updates of all replicates stand beside a time per replicate",
+        ("tests/cli/test_sweep_command.py",),
+    ),
     Mutant(
         "asyncdp_sim/comparisons/contrast.py",
         "return _paired(first, second) if in_pairs else _unpaired(first, second)",

@@ -13,7 +13,7 @@ from asyncdp_sim.figures.kit.picture import Picture, Table
 from asyncdp_sim.figures.kit.small_multiples import Panel, panelled, remark
 from asyncdp_sim.figures.kit.source import Result, not_a_result
 from asyncdp_sim.figures.kit.style import BLUE, DARK_BLUE, THEORY
-from asyncdp_sim.theory.formulas.student_t import t_quantile
+from asyncdp_sim.measures import SHARE, Ratio
 from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -97,15 +97,11 @@ def between_replicates(
         none = np.full(reach + 1, np.nan)
         return none, none
     flat = np.bincount(index * (reach + 1) + stale, minlength=n_replicates * (reach + 1))
-    counts = flat.reshape(n_replicates, reach + 1)
-    total = counts.sum(axis=1, keepdims=True)
-    share = counts.sum(axis=0) / total.sum()
-    # The share is a ratio of sums; its spread is that of the residuals (linearised).
-    residual = (counts - share * total) / total.mean()
-    half = (
-        t_quantile(n_replicates - 1, 0.975) * residual.std(axis=0, ddof=1) / np.sqrt(n_replicates)
-    )
-    return np.maximum(share - half, 0.0), np.minimum(share + half, 1.0)
+    counts = flat.reshape(n_replicates, reach + 1).astype(float)
+    total = counts.sum(axis=1)
+    ends = [Ratio(part, total).interval(SHARE) or (np.nan, np.nan) for part in counts.T]
+    low, high = np.array(ends).T
+    return low, high
 
 
 def _reach(law: StalenessLaw | Unknown, largest: int) -> int:

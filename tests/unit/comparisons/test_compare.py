@@ -172,8 +172,8 @@ def test_a_ratios_interval_is_that_of_the_summary(made: Path) -> None:
     ratio = Ratio(np.full(6, 20.0), np.array(ends) / 1e9)
     low, high = Result.read(made / "slower").summary["intervals"]["throughput"]
     assert ratio.linear().mean() == pytest.approx(ratio.value)
-    half = t_quantile(5, 0.975) * ratio.linear().std(ddof=1) / 6**0.5
-    assert (high - low) / 2 == pytest.approx(half)
+    half = t_quantile(5, 0.975) * ratio.linear().std(ddof=1) / 6**0.5 / ratio.linear().mean()
+    assert np.log(high / low) / 2 == pytest.approx(half)
 
 
 def test_of_older_results_that_a_time_ended_no_throughput_is_known(tmp_path: Path) -> None:

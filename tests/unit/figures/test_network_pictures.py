@@ -135,7 +135,9 @@ def test_staleness_is_pooled_and_its_interval_is_between_replicates(tmp_path: Pa
     low, high = staleness.between_replicates(
         np.repeat([1, 2], 4), np.array([0, 0, 0, 1, 0, 1, 1, 2]), 2
     )
-    assert (low[1], high[1]) == (0, 1)  # 0.375 ± 12.7 · 0.125
+    wide = np.exp(12.7062047 * 0.125 / (0.375 * 0.625))  # of the odds 0.6, where h is 12.7 · 0.125
+    ends = (0.6 / wide / (1 + 0.6 / wide), 0.6 * wide / (1 + 0.6 * wide))
+    assert (low[1], high[1]) == pytest.approx(ends, rel=1e-6)
     assert "mean staleness 0.625" in picture.caption
     assert not staleness.never_stale(Result.read(directory))
     fresh = made(tmp_path / "fresh")

@@ -36,11 +36,15 @@ def test_the_first_gap_of_every_replicate_is_from_time_0() -> None:
 
 
 def test_a_share_of_staleness_has_students_interval_over_replicates() -> None:
-    """Of ten updates 2, 4, 4 and 6 are stale: residuals ∓0.2, sd √(0.08/3) over R − 1."""
+    """Of ten updates 2, 4, 4 and 6 are stale: residuals ∓0.2, sd √(0.08/3) over R − 1.
+
+    The logit of a share s has the half width h/(s(1 − s)), and odds are e to the logit.
+    """
     stale = np.concatenate([np.arange(10) < count for count in (2, 4, 4, 6)]).astype(int)
     low, high = staleness.between_replicates(np.repeat([1, 2, 3, 4], 10), stale, 1)
     half = T_975_3 * np.sqrt(0.08 / 3) / 2
-    assert (low[1], high[1]) == pytest.approx((0.4 - half, 0.4 + half), rel=1e-6)
+    odds = 2 / 3 * np.exp(np.array([-1, 1]) * half / 0.24)
+    assert (low[1], high[1]) == pytest.approx(tuple(odds / (1 + odds)), rel=1e-6)
 
 
 def test_the_error_of_owners_is_over_seeds() -> None:

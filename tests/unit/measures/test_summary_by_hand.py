@@ -6,12 +6,17 @@ so that two of its exchanges were read before their owners began to work.
 """
 
 from dataclasses import asdict
-from math import nan, pi, tan
+from math import exp, inf, nan, pi, tan
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis.strategies import integers, lists, tuples
 
-from asyncdp_sim.measures import NetworkSummary, summarise
+from asyncdp_sim.columns import summary
+from asyncdp_sim.measures import SHARE, NetworkSummary, Ratio, summarise
+from asyncdp_sim.measures.summary import POSITIVE, RANGES, RATIOS
+from asyncdp_sim.theory.formulas.student_t import t_quantile
 from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
 from asyncdp_sim.trace.vocabulary import EXCHANGES, OWNERS
 
@@ -108,11 +113,60 @@ def test_an_interval_is_students_over_replicates() -> None:
     """Throughput: residuals 3 − 0.0375·100 and 3 − 0.0375·60, that is ∓0.75.
 
     Their standard deviation (over R − 1) is 0.75 √2, that of the ratio 0.75 √2 / √2 / 80, and the
-    97.5 % point of Student's t with one degree of freedom is tan(0.475 π).
+    97.5 % point of Student's t with one degree of freedom is tan(0.475 π). On the scale of ln r,
+    the half width is that over r.
     """
     half = tan(0.475 * pi) * 0.75 / 80
     found = summarise([FIRST, SECOND], 1.5).intervals["throughput"]
-    assert found == pytest.approx((0.0375 - half, 0.0375 + half), rel=1e-9)
+    factor = exp(half / 0.0375)
+    assert found == pytest.approx((0.0375 / factor, 0.0375 * factor), rel=1e-9)
+
+
+def test_the_interval_of_a_share_is_that_of_its_logit() -> None:
+    """Residuals ∓2 of two replicates of ten: h = tan(0.475 π) · 2/10, of the odds 2/3."""
+    odds = 2 / 3 * np.exp(np.array([-1, 1]) * tan(0.475 * pi) * 0.2 / (0.4 * 0.6))
+    found = Ratio(np.array([2.0, 6.0]), np.array([10.0, 10.0])).interval(SHARE)
+    assert found == pytest.approx(tuple(odds / (1 + odds)), rel=1e-9)
+
+
+def test_every_interval_has_the_range_of_its_figure_in_the_dictionary() -> None:
+    ends = {"≥ 0": (0.0, inf), "≥ 1": (1.0, inf), "0 to 1": (0.0, 1.0)}
+    for name in RATIOS:
+        assert RANGES.get(name, POSITIVE) == ends[summary()[name].domain], name
+        for end in ("low", "high"):
+            assert summary()[f"{name}_{end}"].domain == summary()[name].domain
+
+
+@pytest.mark.parametrize("within", [POSITIVE, SHARE, (1.0, inf)])
+@given(parts=lists(tuples(integers(0, 20), integers(1, 20)), min_size=2, max_size=6))
+def test_an_interval_lies_within_its_range_and_holds_the_ratio(
+    within: tuple[float, float], parts: list[tuple[int, int]]
+) -> None:
+    part, whole = np.array(parts, dtype=float).T
+    if within == SHARE:
+        part = np.minimum(part, whole)
+    ratio = Ratio(part + within[0] * whole, whole)
+    value, found = ratio.value, ratio.interval(within)
+    assert value is not None
+    assert found is not None
+    assert within[0] <= found[0] <= value * (1 + 1e-12)
+    assert value * (1 - 1e-12) <= found[1] <= within[1]
+    if np.ptp(part / whole) > 0 and within[0] < value < within[1]:
+        assert found[0] < value < found[1]
+
+
+def test_rare_events_have_intervals_that_cover() -> None:
+    """A rate of 2 % in 50 answers of 8 replicates: coverage, which a symmetric interval lacks."""
+    g = np.random.default_rng(1)
+    covered = symmetric = 0
+    for _ in range(2000):
+        ratio = Ratio(g.binomial(50, 0.02, 8).astype(float), np.full(8, 50.0))
+        low, high = ratio.interval(SHARE) or (0.0, 0.0)
+        half = t_quantile(7, 0.975) * ratio.linear().std(ddof=1) / 8**0.5
+        covered += low <= 0.02 <= high
+        symmetric += abs((ratio.value or 0.0) - 0.02) <= half
+    assert covered > symmetric
+    assert 0.945 * 2000 < covered < 0.985 * 2000
 
 
 def test_all_have_contributed_when_the_last_one_has() -> None:
