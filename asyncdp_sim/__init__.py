@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from asyncdp_sim.api import (
         AsyncDPError,
+        AsyncDPWarning,
         Audit,
         Comparison,
         DataError,
@@ -38,6 +39,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AsyncDPError",
+    "AsyncDPWarning",
     "Audit",
     "Comparison",
     "DataError",

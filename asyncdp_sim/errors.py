@@ -1,6 +1,7 @@
 """Exceptions of the package, and the one-line form in which bad input is reported."""
 
 import errno
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -47,6 +48,29 @@ class AsyncDPError(Exception):
     >>> issubclass(ad.InputError, ad.AsyncDPError)
     True
     """
+
+
+class AsyncDPWarning(UserWarning):
+    """Something that a reader of a result must know: what the command line prints as a note.
+
+    Each is in ``result.warnings`` too; ``warnings.filterwarnings`` leaves them out.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> scenario = ad.load("vary-availability").replace(run={"updates": 5, "replicates": 1})
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", ad.AsyncDPWarning)
+    ...     result = ad.run(scenario)
+    >>> [str(each.message) for each in caught] == list(result.warnings)
+    True
+    """
+
+
+def warn(notes: Iterable[str]) -> None:
+    """Warn whoever has called the function that calls this, once of each note."""
+    for note in dict.fromkeys(notes):
+        warnings.warn(note, AsyncDPWarning, stacklevel=3)
 
 
 class InputError(AsyncDPError):

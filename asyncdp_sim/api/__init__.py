@@ -9,6 +9,7 @@ from asyncdp_sim.api.working import audit, forecast, replay, run, simulate, swee
 from asyncdp_sim.audits import Audit
 from asyncdp_sim.errors import (
     AsyncDPError,
+    AsyncDPWarning,
     DataError,
     InputError,
     MachineError,
@@ -20,6 +21,7 @@ from asyncdp_sim.scenario import Scenario
 
 __all__ = [
     "AsyncDPError",
+    "AsyncDPWarning",
     "Audit",
     "Comparison",
     "DataError",

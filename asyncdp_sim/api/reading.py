@@ -7,7 +7,7 @@ from asyncdp_sim import opened
 from asyncdp_sim.api.comparisons import Comparison
 from asyncdp_sim.api.place import KeptDirectory
 from asyncdp_sim.api.results import Result, Sweep
-from asyncdp_sim.errors import Fault, ResultError, SpecError
+from asyncdp_sim.errors import Fault, ResultError, SpecError, warn
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario import load as from_file
 from asyncdp_sim.scenario.catalogue import scenario_file
@@ -40,7 +40,9 @@ def load(
     >>> ad.load("lending-sound", ["run.updates=50"]).run.updates
     50
     """
-    return from_file(scenario_file(Path(scenario)), settings, allow_code=allow_code)[0]
+    found, notes = from_file(scenario_file(Path(scenario)), settings, allow_code=allow_code)
+    warn(notes)
+    return found
 
 
 def as_scenario(given: Scenario | Path | str) -> Scenario:

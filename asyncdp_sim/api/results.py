@@ -134,7 +134,8 @@ class Result:
 
     def __repr__(self) -> str:
         scenario, count = self.manifest["scenario"], len(self._found.replicates)
-        return f"<Result of {scenario['id']}, {count} replicates, {self.directory}>"
+        said = f"{count} replicates, {len(self.warnings)} warnings"
+        return f"<Result of {scenario['id']}, {said}, {self.directory}>"
 
     def _repr_html_(self) -> str:
         said = [f"note: {warning}" for warning in self.warnings]
@@ -213,7 +214,8 @@ class Sweep:
         return iter(self._cells)
 
     def __repr__(self) -> str:
-        return f"<Sweep over {', '.join(self.paths)}, {len(self)} cells, {self.directory}>"
+        said = f"{len(self)} cells, {len(self.warnings)} warnings"
+        return f"<Sweep over {', '.join(self.paths)}, {said}, {self.directory}>"
 
     def _repr_html_(self) -> str:
         shown = [*self.paths, "throughput", "simulated_time", "psi_final.median", "private"]

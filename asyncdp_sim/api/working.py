@@ -9,7 +9,7 @@ from asyncdp_sim.api.reading import as_directory, as_scenario
 from asyncdp_sim.api.results import Result, Sweep
 from asyncdp_sim.api.traces import Trace
 from asyncdp_sim.audits import Audit
-from asyncdp_sim.errors import DataError, Fault, SpecError
+from asyncdp_sim.errors import DataError, Fault, SpecError, warn
 from asyncdp_sim.forecasts.population import Moments
 from asyncdp_sim.progress import Progress
 from asyncdp_sim.progress.line import told
@@ -57,14 +57,18 @@ def run(
     20
     """
     from asyncdp_sim import runs
+    from asyncdp_sim.theory.predict.size import size_notes
 
     base = as_scenario(scenario).base()
     place = KeptDirectory(None if out is None else Path(out))
     if not place.kept or not runs.finished(base, place.path, events=events):
+        warn(size_notes(base, events=events))
         with told(progress) as hears:
             found = runs.run(base, workers=workers, events=events, progress=hears)
             runs.write(found, place.path)
-    return Result(opened.Result.read(place.path), place)
+    result = Result(opened.Result.read(place.path), place)
+    warn(result.warnings)
+    return result
 
 
 def sweep(
@@ -104,7 +108,9 @@ def sweep(
         status = sweeps.sweep(as_scenario(scenario), place.path, workers=workers, progress=hears)
     if status.done == 0:
         raise DataError([Fault("", why, "no cell could be run") for why in status.errors()])
-    return Sweep(opened.Sweep.read(place.path), place)
+    found = Sweep(opened.Sweep.read(place.path), place)
+    warn(found.warnings)
+    return found
 
 
 def forecast(

@@ -37,16 +37,48 @@ def check_command(
         try:
             with blaming(file):
                 scenario, said = load_scenario(file, settings, allow_code)
-                require_room(scenario.base())
+                if len(scenario.sweep) == 0:
+                    require_room(scenario)
                 lines = [*describe(scenario), *_of_tables(scenario)]
+                lines += [line for line in _of_cells(scenario) if line not in lines]
         except InputError as error:
             faulty += error.lines()
         else:
             show([f"{file}: valid", *(f"  {line}" for line in lines)])
-            note_all([*said, *size_notes(scenario.base())])
+            note_all([*said, *([] if len(scenario.sweep) > 0 else size_notes(scenario))])
     if len(faulty) > 0:
         show(faulty, err=True)
         raise typer.Exit(2)
+
+
+def _of_cells(scenario: "Scenario") -> list[str]:
+    """Return what is found in the cells of a sweep, if it has any: each kind of finding once.
+
+    Raises
+    ------
+    SpecError
+        If a cell cannot fit into the memory of this machine.
+    """
+    if len(scenario.sweep) == 0:
+        return []
+    from operator import attrgetter
+
+    from asyncdp_sim.describe import network_findings, privacy_findings
+    from asyncdp_sim.notices import Noted, Notice
+    from asyncdp_sim.sweeps.grid import grid, networks
+    from asyncdp_sim.sweeps.warnings import gathered
+    from asyncdp_sim.theory.predict.size import require_room, size_notes
+
+    cells = grid(scenario)
+    found: list[list[Notice]] = [[] for _ in cells]
+    for alike in networks(cells):
+        largest = max(alike, key=attrgetter("size"))
+        require_room(largest.scenario)
+        found[largest.number] += map(Noted.of, size_notes(largest.scenario))
+        of_network = network_findings(alike[0].scenario)
+        for cell in alike:
+            found[cell.number] += [*of_network, *privacy_findings(cell.scenario)]
+    return [each.words() for each in gathered(found)]
 
 
 def _of_tables(scenario: "Scenario") -> list[str]:

@@ -1,5 +1,5 @@
 """A scenario in words."""
 
-from asyncdp_sim.describe.whole import describe
+from asyncdp_sim.describe.whole import describe, network_findings, privacy_findings
 
-__all__ = ["describe"]
+__all__ = ["describe", "network_findings", "privacy_findings"]

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.notices import Counted
 from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.label import composition, record_unit
@@ -16,9 +17,7 @@ def privacy_lines(scenario: Scenario, whole: Scenario) -> Iterator[str]:
     """Yield what is said of privacy: of a cell, and of the whole sweep that it is of."""
     privacy, n_owners = scenario.privacy, scenario.owners.count
     if not privacy.hides:
-        exact = not scenario.algorithm.obfuscates
-        said = "none, the answers are exact gradients" if exact else "obfuscated, no DP guarantee"
-        yield f"privacy: {said}"
+        yield _unhidden(scenario)
         return
     accountant = scenario.accountant
     yield from _budget(privacy, accountant, n_owners)
@@ -26,9 +25,24 @@ def privacy_lines(scenario: Scenario, whole: Scenario) -> Iterator[str]:
     yield from _local(scenario)
     yield from _parts(scenario)
     yield from _composed(privacy, accountant, n_owners)
-    yield from _spent_early(scenario, int(accountant.answers.sum()))
+    yield from _spent_early(scenario)
     yield from _claims(scenario)
     yield from _together(whole)
+
+
+def against_privacy(scenario: Scenario) -> Iterator[str]:
+    """Yield what is said against a cell's privacy, and of budgets that end a run."""
+    if not scenario.privacy.hides:
+        yield _unhidden(scenario)
+        return
+    yield from _spent_early(scenario)
+    yield from _not_as_claimed(scenario)
+
+
+def _unhidden(scenario: Scenario) -> str:
+    exact = not scenario.algorithm.obfuscates
+    said = "none, the answers are exact gradients" if exact else "obfuscated, no DP guarantee"
+    return f"privacy: {said}"
 
 
 def _budget(privacy: Privacy, accountant: Accountant, n_owners: int) -> Iterator[str]:
@@ -96,14 +110,17 @@ def _composed(privacy: Privacy, accountant: Accountant, n_owners: int) -> Iterat
         )
 
 
-def _spent_early(scenario: Scenario, allowed: int) -> Iterator[str]:
+def _spent_early(scenario: Scenario) -> Iterator[str]:
     """Say whether budgets end a run before its last update."""
+    allowed = sum(scenario.network.answers_allowed)
     per_update, once = scenario.algorithm.answers_per_update or 1, scenario.algorithm.answers_once
     if not once and allowed < scenario.run.updates * per_update:
         takes = "" if per_update == 1 else f" updates of {per_update}"
-        yield (
-            f"the budgets allow {allowed} answers in all, fewer than "
-            f"T = {scenario.run.updates}{takes}: every run ends early"
+        yield Counted(
+            "the budgets allow {allowed} answers in all, fewer than "
+            f"T = {{updates}}{takes}: every run ends early",
+            allowed=allowed,
+            updates=scenario.run.updates,
         )
 
 
@@ -136,14 +153,19 @@ def _hoped(scenario: Scenario) -> dict[str, Any]:
     return {"scenario": scenario.plain(), "summary": summary}
 
 
-def _claims(scenario: Scenario) -> Iterator[str]:
-    privacy, sensitivity = scenario.privacy, scenario.privacy.sensitivity
-    if privacy.noise == "scalar-as-published":
+def _not_as_claimed(scenario: Scenario) -> Iterator[str]:
+    if scenario.privacy.noise == "scalar-as-published":
         yield "not private: one noise draw on all coordinates is not private for any ε"
+    sensitivity = scenario.privacy.sensitivity
+    if sensitivity is not None and sensitivity.norm == "l2-as-published":
+        yield "not private as claimed: Laplace noise scaled to an L2 bound gives up to √p ε"
+
+
+def _claims(scenario: Scenario) -> Iterator[str]:
+    yield from _not_as_claimed(scenario)
+    privacy, sensitivity = scenario.privacy, scenario.privacy.sensitivity
     if sensitivity is None:
         return
-    if sensitivity.norm == "l2-as-published":
-        yield "not private as claimed: Laplace noise scaled to an L2 bound gives up to √p ε"
     said = sensitivity.words(scenario.model, scenario.data.features, privacy.norm)
     if said is not None:
         yield said

@@ -5,14 +5,14 @@ from math import fsum
 
 import numpy as np
 
-from asyncdp_sim.describe.of_privacy import privacy_lines
+from asyncdp_sim.describe.of_privacy import against_privacy, privacy_lines
 from asyncdp_sim.measures.energy_figures import energy_predictions
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.compatibility import superposable
-from asyncdp_sim.network.resolution import NOTICED, meeting
+from asyncdp_sim.notices import Noted, Notice
 from asyncdp_sim.privacy.manifest_facts import UNTIMED
 from asyncdp_sim.privacy.reasons import NotVouchedFor
-from asyncdp_sim.runs.warnings import TicksMeet
+from asyncdp_sim.runs.warnings import NeverOnline, TicksMeet
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.staleness import holds_from
@@ -35,6 +35,18 @@ def describe(scenario: Scenario) -> list[str]:
         *_conduct(base),
         *_sweep(scenario),
     ]
+
+
+def network_findings(scenario: Scenario) -> list[Notice]:
+    """Return what a reader may want to change of the network of one cell."""
+    told = (*NeverOnline.of(scenario), *TicksMeet.of(scenario))
+    return [*told, *map(Noted.of, _chosen(scenario))]
+
+
+def privacy_findings(scenario: Scenario) -> list[Notice]:
+    """Return what is said against the privacy of one cell, or of its budgets."""
+    told = [*against_privacy(scenario), *_against_claims(scenario)]
+    return list(map(Noted.of, told))
 
 
 def _owners(scenario: Scenario) -> Iterator[str]:
@@ -79,9 +91,8 @@ def _network(scenario: Scenario) -> Iterator[str]:
     if airtime is not None:
         yield f"airtime: {airtime:.4g} units for an answer of {network.answer_bytes} bytes"
     yield from _online(scenario)
-    met = meeting(network.n_owners, network)
-    if met > NOTICED:
-        yield f"resolution: {TicksMeet(met).words()}"
+    yield from (each.words() for each in NeverOnline.of(scenario))
+    yield from (f"resolution: {each.words()}" for each in TicksMeet.of(scenario))
     predicted = predict(network)
     for each in predicted:
         yield f"predicted {each.quantity}: {_said(each, scenario.network)}"
@@ -169,6 +180,11 @@ def _conduct(scenario: Scenario) -> Iterator[str]:
         yield f"acceptance: {scenario.acceptance.words()}"
     if scenario.trigger is not None:
         yield f"trigger: {scenario.trigger.words()}"
+    yield from _against_claims(scenario)
+
+
+def _against_claims(scenario: Scenario) -> Iterator[str]:
+    """Say why no finite ε holds, or none is shown to, whatever the noise is."""
     if scenario.timing_unaccounted is not None:
         yield f"not private, no finite ε: {UNTIMED}{scenario.timing_unaccounted}"
     yield from (f"not private, no finite ε: {why}" for why in scenario.unsound)

@@ -10,7 +10,7 @@ import numpy as np
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.network.resolution import NOTICED, meeting
-from asyncdp_sim.notices import Ends, Noted, Notice, Number, over, plain
+from asyncdp_sim.notices import Ends, Listed, Noted, Notice, Number, over, plain
 from asyncdp_sim.privacy import Guarantee
 from asyncdp_sim.privacy.manifest_facts import BROKEN, UNSHOWN
 from asyncdp_sim.runs.problem import Problem
@@ -186,6 +186,38 @@ class TicksMeet(Notice):
         "off by up to half of that; a shorter time unit resolves them"
     )
 
+    @classmethod
+    def of(cls, scenario: Scenario) -> Iterator["TicksMeet"]:
+        """Yield it where the share is worth a reader's while."""
+        met = meeting(scenario.network.n_owners, scenario.network)
+        if met > NOTICED:
+            yield cls(met)
+
+
+@dataclass(frozen=True)
+class NeverOnline(Notice):
+    """Owners that are offline throughout: nothing is learned from them."""
+
+    owners: Listed
+    text: ClassVar[str] = (
+        "never online: {owners}; {owners:their} records count in f and θ*, and make no update"
+    )
+
+    @classmethod
+    def of(cls, scenario: Scenario, traces: Sequence[Trace] = ()) -> Iterator["NeverOnline"]:
+        """Yield what is known before a run, and what is seen in all of its replicates.
+
+        Where each tick draws, owners with few ticks are not seen online by chance.
+        """
+        available, count = scenario.availability, scenario.owners.count
+        never = set(available.never_online(count))
+        if len(traces) > 0 and not available.drawn_per_tick:
+            seen = np.max([trace.owners["online"] for trace in traces], axis=0)
+            never.update((np.flatnonzero(seen == 0) + 1).tolist())
+        if len(never) > 0:
+            who = scenario.owners.participants
+            yield cls(Listed.of([who[owner - 1] for owner in sorted(never)]))
+
 
 @dataclass(frozen=True)
 class PrivateRecordsRead(Notice):
@@ -211,6 +243,7 @@ def warnings(
         *(replace(reason, mark=mark) for reason in judged.because),
         *_of_scenario(scenario),
         *(() if scenario.run.target is None else _of_target(traces)),
+        *NeverOnline.of(scenario, traces),
         *EndedEarly.of_runs(traces, scenario.run.updates),
         *_of_divergence(traces, learned),
         *([PrivateRecordsRead()] if dataset.real else []),
@@ -221,9 +254,7 @@ def warnings(
 def _of_scenario(scenario: Scenario) -> Iterator[Notice]:
     """Yield what the scenario asks for that a reader may overlook."""
     privacy, adversary, acceptance = scenario.privacy, scenario.adversary, scenario.acceptance
-    met = meeting(scenario.network.n_owners, scenario.network)
-    if met > NOTICED:
-        yield TicksMeet(met)
+    yield from TicksMeet.of(scenario)
     if not privacy.hides and privacy.epsilon is not None:
         yield EpsilonNotUsed()
     if not privacy.needs_delta and privacy.delta is not None:

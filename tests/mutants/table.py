@@ -1225,6 +1225,42 @@ MUTANTS = (
         "who gains is counted without the ± of substitute rows",
         ("tests/unit/forecasts/test_errors.py",),
     ),
+    # findings
+    Mutant(
+        "asyncdp_sim/cli/checking.py",
+        "        for cell in alike:\n",
+        "        for cell in alike[:1]:\n",
+        "of the cells that share a network only the first is judged",
+        ("tests/cli/test_findings.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/cli/checking.py",
+        "of_network = network_findings(alike[0].scenario)",
+        "of_network = network_findings(scenario.base())",
+        "the base's network is judged in place of a cell's",
+        ("tests/cli/test_findings.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/runs/warnings.py",
+        "        *NeverOnline.of(scenario, traces),\n",
+        "",
+        "nothing is said of owners that are never online",
+        ("tests/cli/test_findings.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/network/availability/intervals.py",
+        "return tuple(owner for owner in every if len(self.periods(owner)) == 0)",
+        "return ()",
+        "an owner without a row is not known to be offline before a run",
+        ("tests/cli/test_findings.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/errors.py",
+        "warnings.warn(note, AsyncDPWarning, stacklevel=3)",
+        "warnings.warn(note, AsyncDPWarning, stacklevel=2)",
+        "warnings in Python name a line of the package",
+        ("tests/unit/api/test_door.py",),
+    ),
     # intervals
     Mutant(
         "asyncdp_sim/measures/summary.py",

@@ -132,6 +132,11 @@ class Intervals(FromFile, AvailabilityKind):
         return
 
     @override
+    def never_online(self, n_owners: int) -> tuple[int, ...]:
+        every = range(1, n_owners + 1)
+        return tuple(owner for owner in every if len(self.periods(owner)) == 0)
+
+    @override
     def faults(self, n_owners: int) -> list[Fault]:
         """Return what is wrong with the file, row by row: the first ten, and how many more."""
         table = self._table

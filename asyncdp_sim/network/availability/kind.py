@@ -56,6 +56,11 @@ class AvailabilityKind(Kind):
         None where there is no long run.
         """
 
+    def never_online(self, n_owners: int) -> tuple[int, ...]:
+        """Return the owners (from 1) of which it is known before a run that they never are."""
+        share = self.online_share(n_owners) or ()
+        return tuple(owner for owner, each in enumerate(share, start=1) if each == 0)
+
     def in_step(self, network: Any) -> str:  # noqa: ARG002
         """Return why what is regular may keep step with something else, or nothing."""
         return ""

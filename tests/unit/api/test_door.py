@@ -9,6 +9,7 @@ import pkgutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 import pytest
@@ -326,3 +327,25 @@ def test_what_an_audit_cannot_do_is_said(given: dict, said: str) -> None:
     with pytest.raises(ad.SpecError) as caught:
         ad.audit(small(), **given)
     assert said in str(caught.value)
+
+
+def test_notes_are_warnings_of_a_category_of_their_own(tmp_path: Path) -> None:
+    """Those that the command line prints; of the caller's line, so that each is shown once."""
+    scenario = ad.load("vary-availability").replace(run={"updates": 5, "replicates": 2})
+    swept = scenario.replace(sweep={"privacy.epsilon": [1.0, 2.0]})
+    lending, kind = Path("lending-sound"), ["privacy.budget.kind=horizon"]
+    for call in (
+        lambda: ad.run(scenario).warnings,
+        lambda: ad.run(scenario, out=tmp_path / "kept").warnings,
+        lambda: ad.run(scenario, out=tmp_path / "kept").warnings,
+        lambda: ad.sweep(swept).warnings,
+        lambda: ad.load("lending-sound", kind) and load_scenario(lending, kind, False)[1],
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            said = call()
+        assert [str(each.message) for each in caught] == list(dict.fromkeys(said))
+        assert len(caught) > 0
+        assert {each.category for each in caught} == {ad.AsyncDPWarning}
+        assert {each.filename for each in caught} == {__file__}
+    assert f", {len(ad.run(scenario).warnings)} warnings, " in repr(ad.run(scenario))

@@ -1,0 +1,125 @@
+"""Findings on every cell of a sweep, and on owners that are never online."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Command
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+SMALL = """
+schema = 1
+id = "small"
+[run]
+updates = 20
+replicates = 2
+until = 50.0
+[owners]
+count = 3
+records = 40
+[data]
+kind = "gaussian"
+features = 2
+[model]
+kind = "ridge"
+regularisation = 1e-2
+[algorithm]
+kind = "async-gossip"
+rho = 20.0
+[privacy]
+epsilon = 1.0
+sensitivity = { kind = "clip", bound = 5.0 }
+"""
+EARLY = "the budgets allow {} answers in all, fewer than T = 20: every run ends early"
+BIASED = (
+    "i_k is not uniform in the long run: owners are chosen unequally often, and the published step "
+    'optimises another objective (algorithm.selection = "inverse-rate" removes the bias)'
+)
+ONE_DRAW = "not private: one noise draw on all coordinates is not private for any ε"
+NEVER = "never online: {}; its records count in f and θ*, and make no update"
+SWEPT = {
+    "budgets": (
+        '"privacy.budget" = [{ kind = "horizon" }, { kind = "per-owner-cap", answers = 4 }, '
+        '{ kind = "per-owner-cap", answers = 2 }, { kind = "per-owner-cap", answers = 30 }]',
+        ["cell 1: " + EARLY.format(12), "cell 2: " + EARLY.format(6)],
+    ),
+    "many budgets": (
+        '"privacy.budget.answers" = [1, 2, 3, 4, 5, 6, 30]',
+        ["cells 0 to 5: " + EARLY.format("3 to 18")],
+    ),
+    "clocks": ('"clock.rate" = [1.0, [1.0, 2.0, 3.0]]', ["cell 1: " + BIASED]),
+    "noise": (
+        '"privacy.noise" = ["vector", "scalar-as-published"]\n"privacy.epsilon" = [1.0, 2.0]',
+        ["cells 2, 3: " + ONE_DRAW],
+    ),
+    "in every cell": ('"privacy.epsilon" = [1.0, 2.0]\n"privacy.noise" = ["scalar-as-published"]',
+                      [ONE_DRAW]),
+    "mechanism": (
+        '"privacy.mechanism" = ["laplace", "none"]',
+        ["cell 1: privacy: none, the answers are exact gradients"],
+    ),
+    "availability": (
+        '"availability.probability" = [0.5, [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]',
+        ["cell 1: " + NEVER.format("owner 2"),
+         "cell 2: " + NEVER.format("owner 3")],
+    ),
+    "nothing": ('"privacy.epsilon" = [1.0, 2.0]', []),
+}  # fmt: skip
+NEEDS = {
+    "many budgets": '[privacy.budget]\nkind = "per-owner-cap"\nanswers = 30\n',
+    "availability": '[availability]\nkind = "bernoulli"\nprobability = 0.5\n',
+    "clocks": '[clock]\nkind = "poisson"\nrate = 1.0\n',
+}
+
+
+@pytest.mark.parametrize("case", SWEPT)
+def test_every_cell_of_a_sweep_is_judged(case: str, command: Command) -> None:
+    """What is found in some cells stands behind their numbers; each kind of finding is a line."""
+    swept, findings = SWEPT[case]
+    Path("s.toml").write_text(f"{SMALL}{NEEDS.get(case, '')}[sweep]\n{swept}\n", encoding="utf-8")
+    said = command.done("check", "s.toml").out.splitlines()
+    at = next(number for number, line in enumerate(said) if line.startswith("  sweep: "))
+    assert sorted(said[at + 1 :]) == sorted(f"  {line}" for line in findings)
+
+
+def test_a_cell_that_cannot_fit_into_memory_is_refused(command: Command) -> None:
+    Path("s.toml").write_text(f'{SMALL}[sweep]\n"run.updates" = [20, 2147483647]\n')
+    said = command("check", "s.toml", "--set", "run.until=1e9")
+    assert said.code == 2
+    assert said.err.startswith("s.toml: run.updates: given 2147483647 in 2 replicates, which takes")
+
+
+OFFLINE = {
+    "bernoulli": ('{ kind = "bernoulli", probability = [0.5, 0.0, 0.5] }', True),
+    "intervals": ('{ kind = "intervals", path = "online.csv", names = ["a", "b", "c"] }', False),
+    "numbered intervals": ('{ kind = "intervals", path = "numbered.csv" }', True),
+}
+
+
+@pytest.mark.parametrize("case", OFFLINE)
+def test_an_owner_that_never_comes_online_is_a_note(case: str, command: Command) -> None:
+    """Known before a run, or seen in it: device b comes online after the run's end."""
+    available, known = OFFLINE[case]
+    Path("online.csv").write_text("owner,start,end\na,0,60\nb,55,60\nc,1,40\n")
+    Path("numbered.csv").write_text("owner,start,end\n1,0,60\n3,1,40\n")
+    Path("s.toml").write_text(f"availability = {available}\n{SMALL}", encoding="utf-8")
+    note = NEVER.format("owner 2")
+    assert (f"  {note}" in command.done("check", "s.toml").out.splitlines()) == known
+    said = command.done("run", "s.toml", "--out", "result")
+    assert f"note: {note}" in said.lines
+    assert note in json.loads(Path("result/manifest.json").read_text("utf-8"))["warnings"]
+    rest = command.done("run", "s.toml", "--set", "availability={kind='always'}", "--out", "all")
+    assert "never online" not in rest.err
+
+
+def test_of_many_owners_a_few_are_named(command: Command) -> None:
+    Path("s.toml").write_text(f'{SMALL}[availability]\nkind = "bernoulli"\nprobability = 0.5\n')
+    shares = "availability.probability=[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5, 0.5]"
+    said = command.done("check", "s.toml", "--set", "owners.count=9", "--set", shares).out
+    assert "never online: owners 1, 2, 3, 4, 5 and 2 more; their records count" in said
