@@ -76,7 +76,7 @@ BY_WHO = {"records": "", "owner_column": '"who"', "drop": "[]"}
 CASES = {
     "absent": case(None, PATH + "there is no such file; …"),
     "empty": case(b"", PATH + "the file is empty; …"),
-    "blank": case(b"\n\n\n", PATH + "the file cannot be read (No columns …"),
+    "blank": case(b"\n\n\n", PATH + "the file cannot be read (there is no header); …"),
     "header only": case(b"who,age,pay,rate\n", PATH + "the file has no rows; …"),
     "a cell too many": case(
         changed(3, "a,31,secret,1,2"),
@@ -125,13 +125,13 @@ CASES = {
         drop='["who", "age"]',
     ),
     "a quote in the header that does not end": case(
-        table('who,age,"pay,rate'), PATH + "the file cannot be read (…"
+        table('who,age,"pay,rate'), PATH + "a quotation mark is open at the end of the file; …"
     ),
     "a quote in a public row that does not end": case(
-        changed(11, ',1,"2,3'), PATH + "the file cannot be read (…"
+        changed(11, ',1,"2,3'), PATH + "a quotation mark is open at the end of the file; …"
     ),
     "a quote that does not end": case(
-        changed(3, 'a,31,"secret,1'), PATH + "the file cannot be read (…"
+        changed(3, 'a,31,"secret,1'), PATH + "a quotation mark is open at the end of the file; …"
     ),
     "a ZIP archive, as Excel's": case(
         b"PK\x03\x04" + bytes(range(256)),
@@ -139,11 +139,7 @@ CASES = {
     ),
     "a picture": case(
         b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20,
-        PATH + "the file is not text of its charset; …",
-    ),
-    "lines that end in carriage returns": case(
-        table().replace(b"\n", b"\r"),
-        PATH + "the file cannot be read (carriage returns without line feeds: …",
+        PATH + "the file has null characters: it is no text; …",
     ),
     "no gzip": case(table(), "data.path: given '{folder}/t.csv.gz'; the file cannot be read (…",
                     name="t.csv.gz"),

@@ -17,9 +17,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from asyncdp_sim.data import Dataset, FraudData, HospitalData, LendingData, TableData
-from asyncdp_sim.data.tables import csv_chunks
-from asyncdp_sim.data.tables.csv_chunks import MISSING, read_csv
+from asyncdp_sim.data.tables import csv_texts
+from asyncdp_sim.data.tables.csv_texts import MISSING, read_csv
 from asyncdp_sim.data.tables.encodings import Date, Drop, Encoding, Money, Number, OneHot, Ordinal
+from asyncdp_sim.data.tables.file_form import PLAIN
 from asyncdp_sim.data.tables.neighbour_file import write_neighbour
 from asyncdp_sim.data.tables.table_recipe import TableRecipe
 from asyncdp_sim.data.tables.text_columns import cell_or_nan, cells, map_text
@@ -80,7 +81,7 @@ EXAMPLES = pytest.mark.parametrize(
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are read, and types guessed, piece by piece: here a cell's piece is a few rows."""
-    monkeypatch.setattr(csv_chunks, "PIECE_ROWS", 4)
+    monkeypatch.setattr(csv_texts, "BLOCK", 2**12)
 
 
 def often(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -130,7 +131,7 @@ def test_a_cell_says_the_same_whatever_is_beside_it(
 
     def read(texts: list[str]) -> list[tuple[float, bool, bool]]:
         path.write_text("\n".join(["a,b", *(f"{text},0" for text in texts)]) + "\n")
-        column = read_csv(str(path), skip_first_lines=0, wanted=None)["a"]
+        column = read_csv(str(path), form=PLAIN)["a"]
         values, none = cells(column)
         return list(zip(np.nan_to_num(values, nan=-7.0), none, column.isna(), strict=True))
 
@@ -306,7 +307,7 @@ def test_a_number_is_one_whatever_else_its_column_holds(tmp_path: Path, text: st
     for name, line in (("alone", f'"{text}",0'), ("among", f'"{text}",0\nsome text,1')):
         (tmp_path / f"{name}.csv").write_text(f"x,y\n{line}\n", encoding="utf-8")
     alone, among = (
-        map_text(read_csv(str(path), skip_first_lines=0, wanted=None)["x"], cell_or_nan)[0]
+        map_text(read_csv(str(path), form=PLAIN)["x"], cell_or_nan)[0]
         for path in (tmp_path / "alone.csv", tmp_path / "among.csv")
     )
     assert np.array_equal([alone], [among], equal_nan=True)

@@ -17,6 +17,7 @@ from asyncdp_sim.data.lending.drift import TABLE_ROWS, drifting
 from asyncdp_sim.data.lending.rows import RowsOfLaw, projected
 from asyncdp_sim.data.lending.twin import calibrated, public_table, twin_table
 from asyncdp_sim.data.splits import ByColumn, Shuffled, ValuesOf
+from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import PrincipalComponents, Projection
 from asyncdp_sim.data.tables.read import column_names, first_line, read_table
@@ -164,8 +165,8 @@ def read_loans(
     """
     header = first_line(path)
     notice = header.strip('"').startswith("Notes offered by Prospectus")
-    skip = 1 if notice else 0
-    columns = column_names(path, skip_first_lines=skip)
+    form = FileForm(skip=1) if notice else PLAIN
+    columns = column_names(path, form=form)
     require_columns(columns, NEEDED)
     kept = None if wanted is None else wanted(columns)
-    return loan_rows(read_table(path, skip_first_lines=skip, wanted=kept), public_records)
+    return loan_rows(read_table(path, form=form, wanted=kept), public_records)

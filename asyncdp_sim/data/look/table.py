@@ -138,12 +138,12 @@ def look(
     known = (None, None, charset)
     form = found_form(path, None if private else public if public_path is None else 0, *known)
     if public_path is None:
-        frame = read_table(path, form=form)
+        frame = read_table(path, form=form, owner=owner)
     else:
         form = public_form(public_path, form, *known)
         own = read_table(public_path, form=found_form(public_path, None, *known))
         public = len(own)
-        frame, _ = with_public_rows(path, public_path, public, form, (owner,))
+        frame, _ = with_public_rows(path, public_path, public, form, (owner,), owner)
     _require(path, frame, target, owner, public)
     seen = frame if private else frame.tail(public)
     if owner is not None:

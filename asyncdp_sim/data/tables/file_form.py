@@ -8,7 +8,7 @@ import csv
 import io
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -21,8 +21,13 @@ CHARSETS = ("utf-8", "utf-16", "cp1252")
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _LONGEST = 1_000_000
 """Bytes of a line that are looked at."""
+OPEN_QUOTE = "a quotation mark is open at the end of the file"
+_REPLACED = "\ufffd"
+"""Stands for bytes that are no text."""
 _MOST = 2_000
 """Public rows that are looked at, the last ones."""
+_STATED = re.compile(r"sep=([,;\t|])")
+"""A line before the header by which a spreadsheet is told what stands between cells."""
 _COMMA = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+")
 _POINT = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:,\d{3})+)\.\d+")
 
@@ -37,11 +42,14 @@ class FileForm:
         What stands between cells, and before fractions.
     charset : str
         By which bytes are text.
+    skip : int
+        Lines before the header, such as ``sep=;``.
     """
 
     separator: str = ","
     decimal: str = "."
     charset: str = "utf-8"
+    skip: int = 0
 
     def words(self) -> str:
         """Return the form in words."""
@@ -75,12 +83,13 @@ def form_of(
     header, rows = _looked_at(path, public)
     charset = charset or _charset(header, rows)
     lines = [_text(line, charset) for line in (header, *rows)]
-    separator = separator or _separator(lines)
+    stated = _STATED.fullmatch(lines[0].strip())
+    separator = separator or (_separator(lines) if stated is None else stated[1])
     if decimal is None:
         cells = [cell for row in csv.reader(lines[1:], delimiter=separator) for cell in row]
         counted = Counter(_mark(cell) for cell in cells)
         decimal = "," if separator != "," and counted[","] > counted["."] else "."
-    return FileForm(separator, decimal, charset)
+    return FileForm(separator, decimal, charset, 0 if stated is None else 1)
 
 
 def _looked_at(path: str, public: int | None) -> tuple[bytes, list[bytes]]:
@@ -92,8 +101,11 @@ def _looked_at(path: str, public: int | None) -> tuple[bytes, list[bytes]]:
             file.seek(0)
             header, *rest = (line.encode("utf-16") for line in text)
             return header, rest[len(rest) - _kept(public, len(rest)) :]
+        header = first.splitlines(keepends=True)[0] if first else b""  # lines may end in "\r" alone
+        if file.seekable():
+            file.seek(len(header))
         kept = _MOST if public is None else min(public, _MOST)
-        return first, list(_last(file, kept))
+        return header, list(_last(file, kept))
 
 
 def _kept(public: int | None, rows: int) -> int:
@@ -149,70 +161,50 @@ def _mark(cell: str) -> str | None:
     return "." if _POINT.fullmatch(word) is not None else None
 
 
-def column_names(path: str, form: FileForm, skip_first_lines: int = 0) -> list[str]:
+def written_names(path: str, form: FileForm) -> list[str]:
     """Return the names in a CSV's header, as they stand there."""
-    with (
-        opened(path) as file,
-        io.TextIOWrapper(file, encoding=form.charset, errors="replace", newline="") as text,
-    ):
-        for _ in range(skip_first_lines):
-            text.readline()
-        rows = (row for row in csv.reader(text, delimiter=form.separator) if len(row) > 0)
-        return [name.lstrip("\ufeff") for name in next(rows, [])]
+    with opened(path) as file:
+        return next(_rows(file, form), [])
 
 
-def misplaced(path: str, form: FileForm, skip_first_lines: int = 0) -> str | None:
+def column_names(path: str, form: FileForm) -> list[str]:
+    """Return the names of a CSV's columns; one that has none is named by its place, from 0."""
+    names = written_names(path, form)
+    return [name or f"Unnamed: {place}" for place, name in enumerate(names)]
+
+
+def misplaced(path: str, form: FileForm) -> str | None:
     """Return in words where a CSV has a cell too many, or bytes that are no text; None if nowhere.
 
     Only where reading failed is this looked for. Rows count from 1 after the header; no cell is
     quoted, nor a name of the header, which is a row where a file has none.
     """
-    try:
-        names = column_names(path, form, skip_first_lines)
-        return _no_text(path, form, skip_first_lines, names) or _too_many(
-            path, form, skip_first_lines, names
-        )
-    except csv.Error:  # what is no CSV at all, such as a picture, has no rows to count
-        return None
-
-
-def _no_text(path: str, form: FileForm, skip: int, names: Sequence[str]) -> str | None:
-    if form.charset == "utf-16":
-        return None
-    bad = False
-
-    def texts(lines: Iterable[bytes]) -> Iterator[str]:
-        nonlocal bad
-        for line in lines:
-            try:
-                yield line.decode(form.charset)
-            except UnicodeDecodeError as error:
-                bad = True
-                yield line[: error.start].decode(form.charset) + "."
-                return
-
     with opened(path) as file:
-        rows = csv.reader(texts(islice(file, skip, None)), delimiter=form.separator)
-        last = deque(enumerate(row for row in rows if len(row) > 0), maxlen=1)
-    if not bad:
-        return None
-    [(row, cells)] = last
-    column = min(len(cells), len(names))
-    where = "the header" if row == 0 else f"row {row}, column {column},"
-    return f"{where} is not {form.charset.upper()} text"
-
-
-def _too_many(path: str, form: FileForm, skip: int, names: Sequence[str]) -> str | None:
-    with (
-        opened(path) as file,
-        io.TextIOWrapper(file, encoding=form.charset, errors="replace", newline="") as text,
-    ):
-        rows = csv.reader(islice(text, skip, None), delimiter=form.separator)
-        for number, row in enumerate(row for row in rows if len(row) > 0):
-            if len(row) > len(names):
-                extra = f"has {len(row)} cells and the header {len(names)}"
-                return f"row {number} {extra}: something stands behind the last column"
+        try:
+            names: list[str] = []
+            for number, row in enumerate(_rows(file, form, strict=True)):
+                names = names or row
+                if any("\0" in cell for cell in row):
+                    return "the file has null characters: it is no text"
+                bad = [place for place, cell in enumerate(row, 1) if _REPLACED in cell]
+                if len(bad) > 0:
+                    where = f"row {number}, column {bad[0]}," if number > 0 else "the header"
+                    return f"{where} is not {form.charset.upper()} text"
+                if len(row) > len(names):
+                    extra = f"has {len(row)} cells and the header {len(names)}"
+                    return f"row {number} {extra}: something stands behind the last column"
+        except csv.Error as error:
+            return OPEN_QUOTE if "unexpected end" in str(error) else None
     return None
+
+
+def _rows(file: Any, form: FileForm, *, strict: bool = False) -> Iterator[list[str]]:
+    """Yield the header's names, and then the cells of each row that is not empty."""
+    text = io.TextIOWrapper(file, encoding=form.charset, errors="replace", newline="")
+    lines = islice(text, form.skip, None)
+    cells = csv.reader(lines, delimiter=form.separator, strict=strict)
+    for number, row in enumerate(row for row in cells if len(row) > 0):
+        yield [row[0].lstrip("\ufeff"), *row[1:]] if number == 0 else row
 
 
 def require_distinct(path: str, names: Sequence[str]) -> None:

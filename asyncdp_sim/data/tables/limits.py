@@ -59,7 +59,10 @@ def most(name: str) -> int:
 
 def require_at_most(name: str, count: int) -> None:
     """Raise :class:`TooMuch` where a file has more rows, or bytes, than are read."""
-    limit = most(name)
+    _require(name, count, most(name))
+
+
+def _require(name: str, count: int, limit: int) -> None:
     if count > limit:
         raise TooMuch(f"more than {limit:,} {_UNITS[name]}; {_OPTIONS[name]} raises this limit")
 
@@ -93,6 +96,7 @@ class _Bounded(io.RawIOBase):
     def __init__(self, file: Any, *, seekable: bool) -> None:
         self._file = file
         self._seekable = seekable
+        self._most = most(BYTES)  # asked here, for a library may read in a thread of its own
         self._read = 0
         self._line = 0
 
@@ -113,8 +117,9 @@ class _Bounded(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         count = int(self._file.readinto(buffer))
         self._read += count
-        require_at_most(BYTES, self._read)
-        last = bytes(memoryview(buffer)[:count]).rfind(b"\n")
+        _require(BYTES, self._read, self._most)
+        read = bytes(memoryview(buffer)[:count])
+        last = max(read.rfind(b"\n"), read.rfind(b"\r"))
         self._line = self._line + count if last < 0 else count - last - 1
         if self._line > LONGEST_LINE:
             raise TooMuch(f"a line of more than {LONGEST_LINE:,} bytes: this is no table")

@@ -2,7 +2,6 @@
 
 import csv
 import hashlib
-import warnings
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -10,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncdp_sim.data.dataset import Source
-from asyncdp_sim.data.tables.csv_chunks import read_csv
+from asyncdp_sim.data.tables.csv_texts import MISSING, OpenQuoteError, read_csv
 from asyncdp_sim.data.tables.file_form import (
+    OPEN_QUOTE,
     PLAIN,
     FileForm,
     form_of,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _ZIP = b"PK\x03\x04"
 KINDS = "allowed is a CSV (.csv, UTF-8), a gzipped CSV (.csv.gz) or a Parquet file (.parquet)"
-_RAGGED = "a row has more cells than the header"
 _PIECE_ROWS = 1_024
 _NO_TEXT = "the file is not text of its charset"
 
@@ -35,30 +34,31 @@ _NO_TEXT = "the file is not text of its charset"
 def read_table(
     path: str,
     *,
-    skip_first_lines: int = 0,
     wanted: Callable[[str], bool] | None = None,
     form: FileForm = PLAIN,
-    texts: Collection[str] = (),
+    owner: str | None = None,
     unused: Collection[str] = (),
+    missing: Collection[str] = MISSING,
 ) -> "pd.DataFrame":
     """Read a CSV, gzipped CSV or Parquet file.
 
-    Texts of a CSV are categories, its numbers of the smallest type that holds them exactly.
+    The cells of a CSV are texts, as written, held as categories; those of a Parquet file have the
+    types of its columns.
 
     Parameters
     ----------
     path : str
         The file; names that end in ``.parquet`` are read as Parquet, all others as CSV.
-    skip_first_lines : int
-        Lines of a CSV before its header.
     wanted : callable, optional
         Tells by its name whether a column is kept; all are where it is absent.
     form : FileForm
         Of a CSV.
-    texts : collection of str
-        Columns of a CSV that are held as they are written, whatever they look like.
+    owner : str, optional
+        The column of a CSV whose cells are names, whatever they look like.
     unused : collection of str
         Columns of a Parquet file whose cells may hold several values.
+    missing : collection of str
+        Words of a CSV that mean a missing cell, in other columns.
 
     Raises
     ------
@@ -66,16 +66,15 @@ def read_table(
         On ``data.path``: missing, a directory, unreadable, empty, not text of its charset, not what
         its name says, without columns, with two of one name, or with several values in a cell.
     """
-    names = column_names(path, skip_first_lines=skip_first_lines, form=form)
+    names = column_names(path, form=form)
     require_distinct(path, names)
-    with _said_of(path, skip_first_lines, form):
+    with _said_of(path, form):
         if path.endswith(".parquet"):
             _require_single(path, wanted, unused)
             _require_readable(path, wanted)
             frame = _read_parquet(path, wanted)
         else:
-            skip = skip_first_lines
-            frame = read_csv(path, skip_first_lines=skip, wanted=wanted, form=form, texts=texts)
+            frame = read_csv(path, form=form, wanted=wanted, owner=owner, missing=missing)
     if len(frame.columns) == 0:
         raise _unreadable(path, "the file has no columns")
     if len(frame) == 0:
@@ -83,9 +82,7 @@ def read_table(
     return frame.reset_index(drop=True)
 
 
-def column_names(
-    path: str, *, skip_first_lines: int = 0, form: FileForm = PLAIN
-) -> tuple[str, ...]:
+def column_names(path: str, *, form: FileForm = PLAIN) -> tuple[str, ...]:
     """Return the names of a file's columns, without reading its rows.
 
     Raises
@@ -94,12 +91,12 @@ def column_names(
         On ``data.path``, as :func:`read_table`.
     """
     _require_file(path)
-    with _said_of(path, skip_first_lines, form):
+    with _said_of(path, form):
         if path.endswith(".parquet"):
             import pyarrow.parquet as pq
 
             return tuple(pq.read_schema(path).names)
-        return tuple(header(path, form, skip_first_lines))
+        return tuple(header(path, form))
 
 
 def found_form(path: str, public: int | None, *declared: Any) -> FileForm:
@@ -111,45 +108,43 @@ def found_form(path: str, public: int | None, *declared: Any) -> FileForm:
         On ``data.path``, if it cannot be read.
     """
     _require_file(path)
-    with _said_of(path, 0, PLAIN):
+    with _said_of(path, PLAIN):
         return form_of(path, public, *declared)
 
 
 @contextmanager
-def _said_of(path: str, skip_first_lines: int, form: FileForm) -> Iterator[None]:
+def _said_of(path: str, form: FileForm) -> Iterator[None]:
     """Say whatever reading fails of in one line."""
-    import pandas as pd
+    import pyarrow as pa
 
     try:
-        with warnings.catch_warnings():
-            # A row with more fields than the header has would be cut, with a warning only.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            yield
-    except pd.errors.ParserWarning:
-        raise _unreadable(path, misplaced(path, form, skip_first_lines) or _RAGGED) from None
+        yield
     except TooMuch as error:
         raise _too_much(path, error) from None
-    except UnicodeDecodeError:
-        raise _unreadable(path, misplaced(path, form, skip_first_lines) or _NO_TEXT) from None
-    except pd.errors.ParserError as error:
-        where = misplaced(path, form, skip_first_lines)
+    except OpenQuoteError:
+        raise _unreadable(path, OPEN_QUOTE) from None
+    except pa.ArrowInvalid as error:
+        where = None if path.endswith(".parquet") else misplaced(path, form)
         raise _unreadable(path, where or _cannot_be_read(error)) from None
+    except UnicodeDecodeError:
+        raise _unreadable(path, misplaced(path, form) or _NO_TEXT) from None
     except (OSError, ValueError, EOFError, csv.Error, zlib.error) as error:
         raise _unreadable(path, _cannot_be_read(error)) from None
 
 
 def _cannot_be_read(error: Exception) -> str:
     reason = str(error).splitlines()[0] if str(error) != "" else type(error).__name__
-    if "new-line character" in reason:  # the csv module's words for programmers
-        reason = "carriage returns without line feeds: text of old, or no text at all"
     return f"the file cannot be read ({reason[:120]})"
 
 
 def _read_parquet(path: str, wanted: Callable[[str], bool] | None) -> "pd.DataFrame":
     import pandas as pd
+    import pyarrow.parquet as pq
 
     columns = None if wanted is None else [name for name in column_names(path) if wanted(name)]
-    return pd.read_parquet(path, columns=columns)
+    # Whole numbers with a gap stay whole: as fractions, long ids would be one.
+    found: pd.DataFrame = pq.read_table(path, columns=columns).to_pandas(integer_object_nulls=True)
+    return found
 
 
 def _require_readable(path: str, wanted: Callable[[str], bool] | None) -> None:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Truths = npt.NDArray[np.bool_]
+_PLAIN = r"^-?[0-9]{1,300}(\.[0-9]{1,300})?$"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?")
 _COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 _TRUTH = {"true": 1.0, "false": 0.0}
@@ -81,12 +82,40 @@ def map_text(
     a text's is its own where it is taken ``as_written``.
     """
     said = written if as_written else _text
+    codes, distinct = _places(column, said)
+    table = np.array([code(said(value)) for value in distinct] + [np.nan])
+    return np.asarray(table[codes])  # a missing value has code −1: the last entry
+
+
+def _places(column: "pd.Series", said: Callable[[object], str]) -> tuple[Rows, "pd.Index"]:
+    """Return each cell's place among the values that differ, −1 if missing, and those values."""
+    if column.dtype == "category":
+        return column.cat.codes.to_numpy(), column.cat.categories
     if column.dtype == object and _is_mixed(column):
         # True and 1 are one value to a hash table, and lists are none
         column = column.map(said, na_action="ignore")
     codes, distinct = column.factorize()
-    table = np.array([code(said(value)) for value in distinct] + [np.nan])
-    return np.asarray(table[codes])  # a missing value has code −1: the last entry
+    return codes, distinct
+
+
+def _mapped(column: "pd.Series", code: Callable[[str], float]) -> Array:
+    """Return the same as :func:`map_text` where ``code`` takes a plain number for itself.
+
+    A table may have millions of them: Arrow reads those that are digits and a point at most.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if column.dtype not in ("category", "str"):
+        return map_text(column, code)
+    codes, distinct = _places(column, _text)
+    texts = pa.array(distinct, pa.string())
+    plain = pc.match_substring_regex(texts, _PLAIN)
+    numbers = pc.cast(pc.if_else(plain, texts, None), pa.float64()).to_numpy(zero_copy_only=False)
+    others = np.flatnonzero(~plain.to_numpy(zero_copy_only=False))
+    table = np.append(numbers, np.nan)
+    table[others] = [code(_text(distinct[place])) for place in others]
+    return np.asarray(table[codes])
 
 
 def written(value: object) -> str:
@@ -103,15 +132,16 @@ def groups(column: "pd.Series") -> Rows:
 
 def numeric(column: "pd.Series") -> Array:
     """Return a column of numbers or of texts that are numbers ("10.65%"); NaN for all else."""
-    return numbers(column) if _holds_numbers(column) else map_text(column, number_or_nan)
+    return numbers(column) if _holds_numbers(column) else _mapped(column, number_or_nan)
 
 
 def cells(column: "pd.Series", decimal: str = ".") -> tuple[Array, Truths]:
     """Return each cell as a finite number by :func:`cell_or_nan`, and which cells are none.
 
-    What is missing or infinite is NaN, and is not among the cells that are no numbers.
+    What is missing or infinite is NaN, and is not among the cells that are no numbers. Durations
+    and times of the day of a Parquet file are in days.
     """
-    from pandas.api.types import is_datetime64_any_dtype
+    from pandas.api.types import is_datetime64_any_dtype, is_timedelta64_dtype
 
     none = np.zeros(len(column), dtype=np.bool_)
     if _holds_numbers(column):
@@ -121,7 +151,9 @@ def cells(column: "pd.Series", decimal: str = ".") -> tuple[Array, Truths]:
         seconds = naive.to_numpy(dtype="datetime64[s]")
         gaps = np.isnat(seconds)
         return np.where(gaps, np.nan, seconds.astype(np.int64) / _DAY), none
-    read = map_text(column, partial(cell_or_nan, decimal=decimal))
+    if is_timedelta64_dtype(column):
+        return (column.dt.total_seconds() / _DAY).to_numpy(copy=True), none
+    read = _mapped(column, partial(cell_or_nan, decimal=decimal))
     none = np.isnan(read) & column.notna().to_numpy()
     return np.where(np.isfinite(read), read, np.nan), none
 
@@ -172,6 +204,8 @@ def _text(value: object) -> str:
     """Return what is written in a cell, whatever the type that its column has."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", errors="replace")
+    if isinstance(value, Integral) and not isinstance(value, bool | np.bool_):
+        return str(int(value))  # every digit of it: ids are long
     if isinstance(value, Real) and not isinstance(value, bool | np.bool_):
         try:
             number: float | None = float(value)

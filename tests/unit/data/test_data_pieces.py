@@ -1,82 +1,63 @@
 """A file read piece by piece is the file read whole, and a table encoded so the table."""
 
+import csv
+
 import numpy as np
-import pandas as pd
 import pytest
 from discharges import many as discharges
 from loans import many
 
 from asyncdp_sim.data import HospitalData, LendingData, Swap, dataset
 from asyncdp_sim.data.splits import Shuffled
-from asyncdp_sim.data.tables import csv_chunks
-from asyncdp_sim.data.tables.csv_chunks import read_csv
+from asyncdp_sim.data.tables import csv_texts
+from asyncdp_sim.data.tables.csv_texts import read_csv
+from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.streams import Streams
 
-COLUMNS = {
-    "whole": "1 2 3 4 5 6 7",
-    "large": "1 2 3 4 5 6 70000000000",
-    "gap": "1 2 3 . 5 6 7",
-    "late gap": "1 2 3 4 5 6 .",
-    "short": "0.5 0.25 1.5 2.5 3.5 4.5 5.5",
-    "long": "0.5 0.25 1.5 2.5 3.5 4.5 0.1",
-    "text": "a b a . c d a",
-    "mixed": "01 02 03 4 5 6 x",
-    "mixed first": "x 02 03 4 5 6 .",
-    "nothing": ". . . . . . .",
-    "late number": ". . . 4 5 . 0.1",
-    "late text": ". . . . . . z",
-    "truth": "True False True True False False True",
-    "truth or not": "True False True . . . True",
-    "late truth": ". . . True False False True",
+TEXTS = {
+    "whole": ["1", "2", "3", "4", "5", "6", "7"],
+    "spelled": ["01", "1", "1.0", " 1", "1e0", "x", "True"],
+    "long": ["9007199254740993", "9007199254740992", "", "1" * 30, "0.1", "-7", "NA"],
+    "quoted": ["a,b", 'say "a"', "two\nlines", "", "a", "a", "N/A"],
+    "nothing": ["", "NA", "n/a", "NaN", "NULL", "null", ""],
 }
+GAPS = {"long": {2, 6}, "quoted": {3, 6}, "nothing": set(range(7))}
 
 
 @pytest.fixture
 def path(tmp_path):
-    rows = zip(*(values.split() for values in COLUMNS.values()), strict=True)
-    lines = [",".join("" if cell == "." else cell for cell in row) for row in rows]
-    (tmp_path / "t.csv").write_text("\n".join([",".join(COLUMNS), *lines]) + "\n")
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([TEXTS.keys(), *zip(*TEXTS.values(), strict=True)])
     return str(tmp_path / "t.csv")
 
 
-@pytest.fixture
-def small_pieces(monkeypatch):
-    monkeypatch.setattr(csv_chunks, "PIECE_ROWS", 3)
-    monkeypatch.setattr(dataset, "PIECE_ROWS", 7)
+@pytest.mark.parametrize("block", [64, csv_texts.BLOCK])
+def test_cells_are_texts_as_written(path, monkeypatch, block):
+    monkeypatch.setattr(csv_texts, "BLOCK", block)
+    made = read_csv(path, form=PLAIN)
+    assert list(made.columns) == list(TEXTS)
+    for name, texts in TEXTS.items():
+        assert made[name].dtype in ("category", "str")
+        gaps = GAPS.get(name, set())
+        assert [None if x is np.nan else x for x in made[name].astype(object)] == [
+            None if row in gaps else text for row, text in enumerate(texts)
+        ]
 
 
-@pytest.mark.usefixtures("small_pieces")
-@pytest.mark.parametrize("lines", [None, 2])
-def test_pieces_make_the_whole(path, monkeypatch, lines):
-    if lines is not None:  # a file may have more rows than counted lines
-        monkeypatch.setattr(csv_chunks, "_lines", lambda _: lines)
-    made = read_csv(path, skip_first_lines=0, wanted=None)
-    whole = pd.read_csv(path, low_memory=False)
-    assert list(made.columns) == list(whole.columns)
-    for name in whole.columns:
-        gaps = whole[name].isna()
-        assert made[name].isna().tolist() == gaps.tolist(), name
-        texts = [column[~gaps].astype(object) for column in (made[name], whole[name])]
-        if whole[name].dtype.kind in "if":
-            assert texts[0].tolist() == texts[1].tolist(), name
-            assert pd.api.types.is_numeric_dtype(made[name]), name
-        else:
-            assert list(map(str, texts[0])) == list(map(str, texts[1])), name
-            assert made[name].dtype == "category", name
+def test_words_of_an_owner_are_names_and_only_wanted_columns_are_kept(path):
+    made = read_csv(path, form=PLAIN, wanted={"long", "nothing"}.__contains__, owner="nothing")
+    assert list(made.columns) == ["long", "nothing"]
+    assert made["nothing"].dropna().tolist() == ["NA", "n/a", "NaN", "NULL", "null"]
+    declared = read_csv(path, form=PLAIN, missing=["X", "true"])["spelled"]
+    assert np.flatnonzero(declared.isna()).tolist() == [5, 6]
 
 
-@pytest.mark.usefixtures("small_pieces")
-def test_types_are_the_smallest_that_change_nothing(path):
-    made = read_csv(path, skip_first_lines=0, wanted=None).dtypes
-    assert (made["whole"], made["large"]) == (np.int8, np.int64)
-    assert (made["short"], made["long"], made["gap"]) == (np.float32, np.float64, np.float32)
-    assert made["truth"] == "category"  # TRUE and true are texts until a column is understood
-
-
-@pytest.mark.usefixtures("small_pieces")
-def test_only_wanted_columns_are_kept(path):
-    made = read_csv(path, skip_first_lines=0, wanted={"mixed", "whole"}.__contains__)
-    assert list(made.columns) == ["whole", "mixed"]
+def test_short_rows_keep_their_places(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_texts, "BLOCK", 16)
+    (tmp_path / "t.csv").write_text('sep=;\na;b\n1;2\n\n3\n4;5\n"6"\n7;\n8\n')
+    made = read_csv(str(tmp_path / "t.csv"), form=FileForm(separator=";", skip=1))
+    assert made["a"].tolist() == ["1", "3", "4", "6", "7", "8"]
+    assert made["b"].isna().tolist() == [False, True, False, True, True, True]
 
 
 def built(tmp_path, swap=None):

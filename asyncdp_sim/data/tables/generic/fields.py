@@ -79,6 +79,15 @@ class GenericFields(TableRecipe):
         Literal["utf-8", "utf-16", "cp1252"] | None,
         about("By which bytes of a CSV are text; absent, as its header and public rows show"),
     ] = None
+    missing: Annotated[
+        tuple[str, ...] | None,
+        Strict(False),
+        about(
+            "Words of a CSV that mean a missing cell, as an empty one does, in capitals or not; "
+            "in the owners' column every word is a name. Absent: NA, N/A, NaN and null",
+            example=["NA", "unknown"],
+        ),
+    ] = None
     stand_in: Annotated[
         StandIn,
         about(

@@ -14,6 +14,7 @@ from typing_extensions import override
 from asyncdp_sim.data.dataset import Dataset, Encoded
 from asyncdp_sim.data.splits import ByColumn, TableToSplit
 from asyncdp_sim.data.stand_ins import DeclaredMoments
+from asyncdp_sim.data.tables.csv_texts import MISSING
 from asyncdp_sim.data.tables.encodings import Ordinal
 from asyncdp_sim.data.tables.file_rows import FileRows
 from asyncdp_sim.data.tables.gathering import Gathering
@@ -124,15 +125,17 @@ class TableData(GenericFields):
     def _column(self, name: str) -> Sequence[object]:
         key = self._split_key
         require_column(name, column_names(self.path, form=self.form), key)
-        return raw_values(read_table(self.path, wanted=name.__eq__, form=self.form), name, key)
+        frame = read_table(self.path, wanted=name.__eq__, form=self.form, owner=name)
+        return raw_values(frame, name, key)
 
     def _frame(self) -> tuple["pd.DataFrame", FileRows]:
         """Read the table, public rows last, and where its rows stand in the files."""
         spare = {*self._dropped, self.split.of_column} - {self.target}
-        texts = [name for name, encoding in self.columns.items() if encoding.as_written]
         frame, places = with_public_rows(
-            self.path, self.public_path, self.public_records, self.form, spare, texts,
+            self.path, self.public_path, self.public_records, self.form, spare,
+            owner=self.split.of_column,
             unused=self._dropped - {self.target, self.split.of_column},
+            missing=MISSING if self.missing is None else self.missing,
         )  # fmt: skip
         self._require_columns(frame, self._split_key)
         return frame, places

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from asyncdp_sim.data.tables.csv_texts import MISSING
 from asyncdp_sim.data.tables.file_form import FileForm
 from asyncdp_sim.data.tables.file_rows import FileRows
 from asyncdp_sim.data.tables.read import column_names, found_form, read_table
@@ -39,12 +40,14 @@ def with_public_rows(
     public_records: int,
     form: FileForm,
     spare: Collection[str | None] = (),
-    texts: Collection[str] = (),
+    owner: str | None = None,
     unused: Collection[str] = (),
+    missing: Collection[str] = MISSING,
 ) -> tuple["pd.DataFrame", FileRows]:
     """Return all rows, public ones last, which may lack columns that are spared; and their places.
 
-    Columns named in ``texts`` are held as they are written, those in ``unused`` may hold lists.
+    Of the column ``owner`` all texts are names, of others those of ``missing`` are none; columns in
+    ``unused`` may hold lists.
 
     Raises
     ------
@@ -52,25 +55,42 @@ def with_public_rows(
         On ``data.path``; on ``data.public_path``, whose file cannot be read, or lacks columns or
         rows.
     """
-    import pandas as pd
-
+    how: Any = {"owner": owner, "unused": unused, "missing": missing}
     if public_path is None:
-        frame = read_table(path, form=form, texts=texts, unused=unused)
+        frame = read_table(path, form=form, **how)
         return frame, FileRows.of(path, frame)
     with _of_public_rows():
         shown = found_form(public_path, None, None, form.decimal)
-        public = read_table(public_path, form=shown, texts=texts, unused=unused)
+        public = read_table(public_path, form=shown, **how)
     if len(public) < public_records:
         allowed = f"allowed is at most {len(public)}, the number of rows of data.public_path"
         raise DataError([Fault("data.public_records", str(public_records), allowed)])
     names = [name for name in column_names(path, form=form) if name in public.columns]
     public = public[names].tail(public_records)
-    texts = [name for name in names if public[name].dtype == "category" or name in texts]
-    private = read_table(path, form=form, texts=texts, unused=unused)
+    private = read_table(path, form=form, **how)
     lacking = [name for name in private.columns if name not in {*names, *spare}]
     if len(lacking) > 0:
         given = f"{public_path!r}, a table without a column {lacking[0]!r}"
         allowed = "allowed is a table with the columns of data.path that are used"
         raise DataError([Fault("data.public_path", given, allowed)])
     rows = (*FileRows.of(path, private).parts, *FileRows.of(public_path, public).parts)
-    return pd.concat([private, public], ignore_index=True), FileRows(rows)
+    return _joined(private, public), FileRows(rows)
+
+
+def _joined(private: "pd.DataFrame", public: "pd.DataFrame") -> "pd.DataFrame":
+    """Return rows one after another; columns of texts stay categories."""
+    import pandas as pd
+    from pandas.api.types import union_categoricals
+
+    columns: dict[Any, Any] = {}
+    for name in private.columns:
+        if name not in public.columns:
+            columns[name] = private[name].reindex(range(len(private) + len(public)))
+            continue
+        parts = [private[name], public[name]]
+        if all(part.dtype == "category" for part in parts):
+            columns[name] = union_categoricals(parts)
+        else:
+            held = [part.astype("str") if part.dtype == "category" else part for part in parts]
+            columns[name] = pd.concat(held, ignore_index=True)
+    return pd.DataFrame(columns, copy=False)
