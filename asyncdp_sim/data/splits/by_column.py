@@ -1,6 +1,8 @@
 """The split by a column: each of its values is an owner."""
 
+import re
 from collections.abc import Iterable, Sequence
+from math import inf
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -12,6 +14,8 @@ from asyncdp_sim.data.splits.kind import Owned, SplitKind, TableToSplit, ValuesO
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.notices import Counted
 from asyncdp_sim.spec import about
+
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,300})(\.[0-9]+)?")
 
 
 class ByColumn(SplitKind):
@@ -37,7 +41,7 @@ class ByColumn(SplitKind):
 
     @override
     def named(self, values: Sequence[object]) -> tuple[str, ...]:
-        return tuple(map(name_of, _in_order(_groups(values, self.least)[0])))
+        return tuple(_in_order(_groups(values, self.least)[0]))
 
     @override
     def owned(self, asked: TableToSplit) -> Owned:
@@ -62,7 +66,10 @@ class ByColumn(SplitKind):
 
 
 def name_of(value: object) -> str:
-    """Return a value as text; a whole number that was read as a fraction without its zero."""
+    """Return a value as text, as it is written; of a Parquet's fractions 1.0 is 1.
+
+    Whole numbers with gaps are such fractions in files that others write.
+    """
     return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
 
 
@@ -91,7 +98,7 @@ def rows_by_value(
     Returns
     -------
     tuple
-        Rows per owner, in sorted order of the values (numbers before texts), and notes.
+        Rows per owner, in sorted order of the values (numbers before other texts), and notes.
 
     Raises
     ------
@@ -145,16 +152,21 @@ def rows_by_value(
     return rows, tuple(notes)
 
 
-def _groups(values: Sequence[object], least: int) -> tuple[dict[object, list[int]], int]:
+def _groups(values: Sequence[object], least: int) -> tuple[dict[str, list[int]], int]:
     """Return the rows of each value that has enough, and how many values have too few."""
-    groups: dict[object, list[int]] = {}
+    groups: dict[str, list[int]] = {}
     for row, value in enumerate(values):
         if value is not None:
-            groups.setdefault(value, []).append(row)
+            groups.setdefault(name_of(value), []).append(row)
     enough = {value: rows for value, rows in groups.items() if len(rows) >= least}
     return enough, len(groups) - len(enough)
 
 
-def _in_order(groups: Iterable[object]) -> list[Any]:
-    """Return values in sorted order, numbers before texts."""
-    return sorted(groups, key=lambda v: (isinstance(v, str), v))
+def _in_order(names: Iterable[str]) -> list[str]:
+    """Return names in sorted order: numbers by size, then all others.
+
+    Where a name stands depends on it and the others it is compared with, two by two.
+    """
+    return sorted(
+        names, key=lambda name: (float(name), name) if _NUMBER.fullmatch(name) else (inf, name)
+    )

@@ -1,0 +1,86 @@
+"""Owners are texts, as written: no other cell decides which rows are whose."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from asyncdp_sim.data import TableData
+from asyncdp_sim.streams import Streams
+
+SETS = {
+    "long ids": ("9007199254740992", "9007199254740993", "9007199254740994"),
+    "spellings of one": ("1", "01", "1.0"),
+    "numbers by size": ("2", "10", "100"),
+    "words that may mean nothing": ("NA", "None", "n/a", "null"),
+    "capitals and spaces": ("North", "St. Maria Köln ", "north "),
+    "numbers and a text": ("7", "70", "seven"),
+}
+EACH = pytest.mark.parametrize("names", SETS.values(), ids=SETS)
+FORMS = pytest.mark.parametrize("form", ["csv", "csv.gz", "parquet"])
+ROWS, PUBLIC = 24, 6
+
+
+def table(names: tuple[str, ...]) -> pd.DataFrame:
+    """Return rows of owners in turn."""
+    who = [names[row % len(names)] for row in range(ROWS)]
+    return pd.DataFrame({"who": who, "x": [str(row % 5) for row in range(ROWS)],
+                         "y": [str(row % 7) for row in range(ROWS)]})  # fmt: skip
+
+
+def owners(folder: Path, rows: pd.DataFrame, form: str, public: int = PUBLIC) -> dict[str, int]:
+    """Return the owners of a file with their records."""
+    path = folder / f"t.{form}"
+    if form == "parquet":
+        rows.to_parquet(path, index=False)
+    else:
+        rows.to_csv(path, index=False)
+    data = TableData(
+        path=str(path), target="y", features=1, public_records=public, owner_column="who",
+        preprocessing="none",
+    )  # fmt: skip
+    names = data.owner_names()
+    built = data.build(len(names), None, Streams(1))
+    assert built.owner_names == names
+    return dict(zip(names, built.records, strict=True))
+
+
+@EACH
+@FORMS
+@pytest.mark.parametrize("public", [0, PUBLIC])
+def test_each_text_is_an_owner_in_any_file(
+    tmp_path: Path, names: tuple[str, ...], form: str, public: int
+) -> None:
+    rows = table(names)
+    counts = rows["who"].head(ROWS - public).value_counts()
+    assert owners(tmp_path, rows, form, public) == {name: int(counts[name]) for name in names}
+
+
+@EACH
+@FORMS
+def test_an_empty_cell_is_nobodys_and_changes_no_other_owner(
+    tmp_path: Path, names: tuple[str, ...], form: str
+) -> None:
+    before, rows = owners(tmp_path, table(names), form), table(names)
+    rows.loc[0, "who"] = None
+    assert owners(tmp_path, rows, form) == before | {names[0]: before[names[0]] - 1}
+
+
+@EACH
+@pytest.mark.parametrize("cell", [None, "x", "1e400", "7.5", "9" * 30])
+def test_a_cell_of_another_column_changes_no_owner(
+    tmp_path: Path, names: tuple[str, ...], cell: str | None
+) -> None:
+    before, rows = owners(tmp_path, table(names), "csv"), table(names)
+    rows.loc[1, "x"] = cell
+    assert owners(tmp_path, rows, "csv") == before
+
+
+def test_whole_numbers_of_a_parquet_stay_whole_beside_a_gap(tmp_path: Path) -> None:
+    ids = [int(name) for name in SETS["long ids"]]
+    rows = table(("a",)).assign(who=[ids[row % 3] for row in range(ROWS)])
+    whole = owners(tmp_path, rows, "parquet")
+    assert tuple(whole) == SETS["long ids"]
+    rows["who"] = rows["who"].astype("Int64")
+    rows.loc[0, "who"] = pd.NA
+    assert owners(tmp_path, rows, "parquet") == whole | {str(ids[0]): whole[str(ids[0])] - 1}
