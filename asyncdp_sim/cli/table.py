@@ -34,6 +34,15 @@ def data_command(
         str | None,
         typer.Option("--public", metavar="FILE|M", help="Public rows: a file, or the last M."),
     ] = None,
+    public_seed: Annotated[
+        int | None,
+        typer.Option(
+            "--public-seed",
+            metavar="N",
+            min=0,
+            help="Choose the M public rows at random by this seed, not the last ones.",
+        ),
+    ] = None,
     private: Annotated[
         bool, typer.Option("--private", help="Look at private rows too: not for release.")
     ] = False,
@@ -57,6 +66,8 @@ def data_command(
 
     if epsilon is not None and write is None:
         raise typer.BadParameter("--epsilon goes with --write, the scenario to be written")
+    if public_seed is not None and (public is None or not public.isascii() or not public.isdigit()):
+        raise typer.BadParameter("--public-seed goes with --public M, how many rows are chosen")
     rows = int(public) if public is not None and public.isascii() and public.isdigit() else 0
     apart = public if public is not None and not (public.isascii() and public.isdigit()) else None
     with blaming(file):
@@ -66,6 +77,7 @@ def data_command(
             owner=owner,
             public=rows,
             public_path=apart,
+            public_seed=public_seed,
             private=private,
             charset=charset,
         )
@@ -85,9 +97,14 @@ _NEEDED: tuple[tuple[str, Callable[["TableLook"], bool]], ...] = (
     ("--public, which rows are public", lambda seen: seen.public > 0),
     (
         "public rows with more than one target, to see what leads to which: where a table stands "
-        "in an order (of time, of classes) its last rows are alike, and rows drawn at random into "
-        "a file of their own (--public FILE) are of all",
+        "in an order (of time, of classes) its last rows are alike, and rows chosen at random "
+        "(--public-seed 1) are of all",
         lambda seen: seen.target is None or seen.public == 0 or seen.target_varies,
+    ),
+    (
+        "more than one owner: with a single one there is nobody to collaborate with (--owner names "
+        "another column)",
+        lambda seen: seen.owner is None or len(seen.owners) > 1,
     ),
 )
 

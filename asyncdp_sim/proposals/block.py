@@ -10,15 +10,13 @@ import numpy as np
 
 from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.look.column import ColumnLook, percent
-from asyncdp_sim.data.look.table import TableLook
+from asyncdp_sim.data.look.table import LEAST_RECORDS, TableLook
 from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.generic.encoded_columns import encoded
 from asyncdp_sim.data.tables.preprocessing import independent
 from asyncdp_sim.errors import DataError, Fault
 
 MOST_FEATURES = 10
-LEAST_RECORDS = 20
-"""Owners with fewer records are left out, for their noise is that of one record in so few."""
 HELD_OUT = 0.2
 
 
@@ -68,7 +66,11 @@ def _fields(look: TableLook, folder: Path | None) -> Iterator[tuple[str, str]]:
         out = f"; {left} with fewer records are left out" if left > 0 else ""
         yield f"split = {{ column = {text(look.owner)}{least} }}", f"whose rows they are{out}"
     where = "the last of the file" if public is None else "those of public_path"
+    if look.public_seed is not None:
+        where = "chosen at random"
     yield f"public_records = {look.public}", f"{where}; anybody may know them"
+    if look.public_seed is not None:
+        yield f"public_seed = {look.public_seed}", "by which they are chosen"
     yield 'preprocessing = "pca"', "columns centred and scaled by public rows"
     features, most = n_features(look)
     yield f"features = {features}", f"of {most} independent columns among the public rows"

@@ -11,13 +11,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from asyncdp_sim.data.look.table import TableLook
+from asyncdp_sim.data.look.table import LEAST_RECORDS, TableLook
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.progress import Progress
 from asyncdp_sim.proposals.block import (
-    LEAST_RECORDS,
     chosen_from,
     commented,
     data_lines,

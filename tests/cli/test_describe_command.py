@@ -32,7 +32,7 @@ def test_a_field_is_described(command: Command) -> None:
 
 def test_every_meaning_of_a_name_is_told(command: Command) -> None:
     said = command.done("describe", "slot").out
-    assert said.count("channel.slot (field of ") == 4
+    assert said.count("channel.slot (field of ") == 3
     assert "updates.staleness" in command.done("describe", "staleness").out
 
 

@@ -20,7 +20,7 @@ from asyncdp_sim.data.tables.encodings import (
     Ordinal,
 )
 from asyncdp_sim.data.tables.encodings.money import amount
-from asyncdp_sim.data.tables.text_columns import cells, days, written
+from asyncdp_sim.data.tables.text_columns import Truths, cells, days, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +38,11 @@ FEW = 20
 """Fewest values from which shares and correlations are told."""
 DATES = ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%b-%Y", "%b-%Y", "%b %d, %Y", "%Y-%m")
 """Forms of dates that are tried where texts are none as 2020-05-17."""
+_ISO, _SHORT = ("%Y-%m-%d",), ("%m/%d/%y", "%d/%m/%y", "%d.%m.%y")
+"""As they are read without a format, and with two digits for a year, which no format is proposed
+for."""
+FEW_WORDS = 0.1
+"""Share of cells at most that are words in a column of numbers."""
 _MEASURE = re.compile(
     r"[-+−]?\s*(?:[^\w\s.,+-]|[A-Z]{3}\s)?\s*[-+−]?\d[\d.,'\s]*\s*(?:[^\w\s]|[A-Za-z]+)?\s*"
 )
@@ -80,7 +85,7 @@ def looked_at(
     kind, encoding, told = _fitting(known, name, distinct, decimal)
     if target is not None:
         reasons = [*_ids(known, name, distinct, kind), *_leaks(column, encoding, decimal, target)]
-        told = reasons or told
+        told = reasons or [*told, *_doubts(known, name, distinct, kind)]
         encoding = Drop() if len(reasons) > 0 or len(distinct) < 2 else encoding
         if not encoding.makes_nothing:
             encoding, rare = _without_rare(column, encoding, decimal)
@@ -105,16 +110,41 @@ def _fitting(
         told = [] if form == "" else [f"dates as {form}"]
         return "date", Date(format=form or None, since=since), told
     code = _CODE.search(name.lower()) is not None
-    if not cells(known, decimal)[1].any():
-        if not code:
-            return "number", Number(), []
+    words = cells(known, decimal)[1]
+    if not words.any() and code:
         return "number", *_texts(distinct, ["numbers that may be codes"])
-    if not code and all(_measured(each, decimal) for each in distinct):
-        return "amount", Money(), [f"numbers with signs or units, as {_short(distinct[0])!r}"]
-    order = None if code else ordered(distinct)
+    if words.mean() <= FEW_WORDS and not code:
+        return "number", Number(), _words(known, words, "numbers")
+    signs = np.array([not _measured(written(each), decimal) for each in known])
+    if signs.mean() <= FEW_WORDS and not code:
+        amounts = known[~signs]
+        told = [f"numbers with signs or units, as {_short(written(amounts.iloc[0]))!r}"]
+        return "amount", Money(), [*told, *_words(known, signs, "amounts")]
+    several = _forms_of_dates(distinct)
+    order = None if code or several else ordered(distinct)
     if order is not None:
         return "ordered text", Ordinal(order=order), ["in an order of its own"]
-    return "text", *_texts(distinct, [])
+    return "text", *_texts(distinct, several)
+
+
+def _words(known: "pd.Series", words: Truths, called: str) -> list[str]:
+    """Return which cells of a column of quantities are words, where some are."""
+    if not words.any():
+        return []
+    met = sorted({written(each) for each in known[words]})
+    more = ", …" if len(met) > 3 else ""
+    return [
+        f"{percent(1 - float(words.mean()))} of the cells are {called}; missing are the others, "
+        f"such as {', '.join(repr(_short(each)) for each in met[:3])}{more}"
+    ]
+
+
+def _forms_of_dates(distinct: list[str]) -> list[str]:
+    """Return that texts are dates in several forms, where they are."""
+    forms = {form for text in distinct for form in (*_ISO, *DATES, *_SHORT) if _reads(text, form)}
+    if not all(any(_reads(text, form) for form in forms) for text in distinct):
+        return []
+    return ["dates in several forms, which are not read: write them as 2020-05-17"]
 
 
 def _measured(text: str, decimal: str) -> bool:
@@ -144,14 +174,40 @@ def _without_rare(
 
 
 def _ids(known: "pd.Series", name: str, distinct: list[str], kind: str) -> Iterator[str]:
-    """Yield why a column is one of ids, if it is."""
+    """Yield why a column is one of ids, if it is: by its name and form, or by its form alone."""
     if len(known) < FEW or kind not in ("number", "text"):
         return
     whole = kind != "number" or all("." not in text and "," not in text for text in distinct)
-    if whole and len(distinct) > ALL_DISTINCT * len(known):
+    differ = whole and len(distinct) > ALL_DISTINCT * len(known)
+    named = _ID.search(name.lower()) is not None
+    if differ and kind == "text":
         yield "an id: nearly all values differ"
-    elif whole and _ID.search(name.lower()) is not None:
+    elif differ and (named or _numbered(distinct)):
+        yield "an id: nearly all values differ, and they are " + (
+            "named as one" if named else "consecutive or padded with zeros"
+        )
+    elif whole and named and (kind == "text" or _padded(distinct)):
         yield "an id, by its name"
+
+
+def _doubts(known: "pd.Series", name: str, distinct: list[str], kind: str) -> Iterator[str]:
+    """Yield why a column that is kept may be one of ids."""
+    if kind != "number" or len(known) < FEW or any("." in text or "," in text for text in distinct):
+        return
+    if len(distinct) > ALL_DISTINCT * len(known) or _ID.search(name.lower()) is not None:
+        yield "if these are ids and no amounts, drop the column"
+
+
+def _padded(distinct: list[str]) -> bool:
+    return any(len(text) > 1 and text.startswith("0") for text in distinct)
+
+
+def _numbered(distinct: list[str]) -> bool:
+    """Return whether whole numbers are padded with zeros, or follow each other closely."""
+    if _padded(distinct):
+        return True
+    values = [float(text) for text in distinct if text.lstrip("+-").isdecimal()]
+    return len(values) > 0 and max(values) - min(values) < 1.1 * len(values)
 
 
 def _leaks(column: "pd.Series", encoding: Encoding, decimal: str, target: Array) -> Iterator[str]:
@@ -202,9 +258,12 @@ def _form_of_dates(distinct: list[str]) -> str | None:
 
 
 def _all_read(distinct: list[str], form: str) -> bool:
+    return all(_reads(text, form) for text in distinct)
+
+
+def _reads(text: str, form: str) -> bool:
     try:
-        for text in distinct:
-            datetime.strptime(text.strip(), form)
+        datetime.strptime(text.strip(), form)
     except ValueError:
         return False
     return True

@@ -1,5 +1,6 @@
 """A whole table looked at: public rows, the header, and how many records each owner has."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,11 @@ from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.look.column import ColumnLook, looked_at, percent
 from asyncdp_sim.data.splits import name_of
 from asyncdp_sim.data.tables.file_form import FileForm
-from asyncdp_sim.data.tables.generic.with_public import public_form, with_public_rows
+from asyncdp_sim.data.tables.generic.with_public import (
+    public_form,
+    require_one_header,
+    with_public_rows,
+)
 from asyncdp_sim.data.tables.named_columns import nearest
 from asyncdp_sim.data.tables.read import found_form, read_table
 from asyncdp_sim.errors import DataError, Fault
@@ -20,6 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NOT_FOR_RELEASE = "not for release: all rows were looked at, private ones too"
+LEAST_RECORDS = 20
+"""Owners with fewer records are left out, for their noise is that of one record in so few."""
 _WIDEST = 34
 
 
@@ -39,8 +46,11 @@ class TableLook:
     target, owner : str or None
     columns : tuple of ColumnLook
         But that of the owners.
-    owners : dict
-        From an owner's name to its records; empty where no column says whose they are.
+    owners, public_of : dict
+        From an owner's name to its records, and to its public rows of this file; empty where no
+        column says whose they are.
+    public_seed : int or None
+        By which public rows were chosen at random.
     private : bool
         Whether all rows were looked at.
     seen : DataFrame
@@ -56,6 +66,8 @@ class TableLook:
     owner: str | None
     columns: tuple[ColumnLook, ...]
     owners: dict[str, int]
+    public_of: dict[str, int]
+    public_seed: int | None
     private: bool
     seen: "pd.DataFrame"
 
@@ -75,7 +87,9 @@ class TableLook:
         form = "Parquet" if parquet else self.form.words()
         told = [NOT_FOR_RELEASE] if self.private else []
         told.append(f"table: {Path(self.path).name}, {self.rows} rows, {form}")
-        whose = f"the last {self.public} rows of {Path(self.public_path or self.path).name}"
+        chosen = "last {} rows" if self.public_seed is None else "{} rows, chosen at random,"
+        file = Path(self.public_path or self.path).name
+        whose = f"the {chosen.format(self.public)} of {file}"
         seen = "all rows" if self.private else "the header and n_i"
         told.append(f"looked at: {seen}" + (f", and {whose}, which are public" * (self.public > 0)))
         if len(self.seen) == 0:
@@ -97,7 +111,51 @@ class TableLook:
         least, most = (f(self.owners, key=self.owners.__getitem__) for f in (min, max))
         return [
             f"owners: {len(sizes)} by {self.owner}, {number(sizes[0])} ({least}) to "
-            f"{number(sizes[-1])} ({most}) records, median {number(float(np.median(sizes)))}"
+            f"{number(sizes[-1])} ({most}) records, median {number(float(np.median(sizes)))}",
+            *self._small(),
+            *self._swallowed(),
+            *self._alike(),
+        ]
+
+    def _small(self) -> list[str]:
+        """Return which owners have so few records that a proposal leaves them out."""
+        few = [f"{name} ({n})" for name, n in self.owners.items() if n < LEAST_RECORDS]
+        told = f"fewer than {LEAST_RECORDS} records, which a proposal leaves out"
+        return [f"owners with {told}: {_listed(few)}"] if len(few) > 0 else []
+
+    def _swallowed(self) -> list[str]:
+        """Return which owners lose most of their records to the public rows."""
+        all_rows = {name: n + self.public_of.get(name, 0) for name, n in self.owners.items()}
+        lost = [name for name in self.public_of if name not in self.owners]
+        told = []
+        if len(lost) > 0:
+            told.append(f"no owners, for all their records are public: {_listed(lost)}")
+        shrunk = [name for name, n in all_rows.items() if self.owners[name] < n / 2]
+        if len(shrunk) > 0:
+            told.append(f"more than half of the records are public of {_listed(shrunk)}")
+        if len(told) > 0:
+            told.append(
+                f"public rows at random leave every owner most of its own: --public {self.public} "
+                "--public-seed 1"
+            )
+        return told
+
+    def _alike(self) -> list[str]:
+        """Return which owners' names differ in capitals and spaces alone, and what merges them."""
+        places: dict[str, list[str]] = {}
+        for name in sorted({*self.owners, *self.public_of}):
+            places.setdefault("".join(name.split()).casefold(), []).append(name)
+        alike = [names for names in places.values() if len(names) > 1]
+        if len(alike) == 0:
+            return []
+        said = "; ".join(", ".join(map(repr, names)) for names in alike[:3])
+        file, read = Path(self.path).name, "parquet" if self.path.endswith(".parquet") else "csv"
+        how = "" if read == "parquet" else f", sep={self.form.separator!r}, dtype=str"
+        merged = f"t[{self.owner!r}] = t[{self.owner!r}].str.strip().str.title()"
+        return [
+            f"owners whose names look alike: {said}{'; …' if len(alike) > 3 else ''}",
+            f'to merge them: python -c "import pandas as pd; t = pd.read_{read}({file!r}{how}); '
+            f"{merged}; t.to_{read}('merged.{read}', index=False)\"",
         ]
 
 
@@ -108,6 +166,7 @@ def look(
     owner: str | None = None,
     public: int = 0,
     public_path: str | None = None,
+    public_seed: int | None = None,
     private: bool = False,
     charset: str | None = None,
 ) -> TableLook:
@@ -122,6 +181,8 @@ def look(
         How many of the last rows are public.
     public_path : str, optional
         A file of public rows, all of which are taken.
+    public_seed : int, optional
+        By which public rows are chosen among all; absent, they are the last.
     private : bool
         Whether private rows may be looked at.
     charset : str, optional
@@ -136,15 +197,17 @@ def look(
         allowed = "allowed is a file of other rows, which are no owner's; these are the table's own"
         raise DataError([Fault("--public", public_path, allowed)], path)
     known = (None, None, charset)
-    form = found_form(path, None if private else public if public_path is None else 0, *known)
+    shown = public if public_path is None and public_seed is None else 0
+    form = found_form(path, None if private else shown, *known)
     if public_path is None:
-        frame = read_table(path, form=form, owner=owner)
+        frame, _ = with_public_rows(path, None, public, form, owner=owner, seed=public_seed)
     else:
         form = public_form(public_path, form, *known)
         own = read_table(public_path, form=found_form(public_path, None, *known))
         public = len(own)
         frame, _ = with_public_rows(path, public_path, public, form, (owner,), owner)
     _require(path, frame, target, owner, public)
+    require_one_header(path, frame, public, form)
     seen = frame if private else frame.tail(public)
     if owner is not None:
         seen = seen.drop(columns=owner)
@@ -162,7 +225,9 @@ def look(
         target=target,
         owner=owner,
         columns=columns,
-        owners=_owners(frame, owner, public),
+        owners=_owners(frame.head(len(frame) - public), owner),
+        public_of=_owners(frame.tail(public if public_path is None else 0), owner),
+        public_seed=public_seed,
         private=private,
         seen=seen.reset_index(drop=True),
     )
@@ -175,10 +240,14 @@ def _values(column: "pd.Series", form: FileForm) -> Array:
     return values[0] if encoding.single and len(values) > 0 else np.full(len(column), np.nan)
 
 
-def _owners(frame: "pd.DataFrame", owner: str | None, public: int) -> dict[str, int]:
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def _owners(frame: "pd.DataFrame", owner: str | None) -> dict[str, int]:
     if owner is None:
         return {}
-    counted = frame[owner].head(len(frame) - public).value_counts()
+    counted = frame[owner].value_counts()
     return {name_of(value): int(count) for value, count in counted.items() if count > 0}
 
 

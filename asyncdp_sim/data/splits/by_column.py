@@ -163,10 +163,7 @@ def _groups(values: Sequence[object], least: int) -> tuple[dict[str, list[int]],
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
-    """Return names in sorted order: numbers by size, then all others.
-
-    Where a name stands depends on it and the others it is compared with, two by two.
-    """
+    """Return names in sorted order: numbers by size, then all others."""
     return sorted(
         names, key=lambda name: (float(name), name) if _NUMBER.fullmatch(name) else (inf, name)
     )

@@ -7,14 +7,17 @@ from asyncdp_sim.data.dataset import Rows, Source
 from asyncdp_sim.notices import Counted
 
 
-def public_rows_note(source: Source | None, file: str | None, public: int) -> tuple[str, ...]:
+def public_rows_note(
+    source: Source | None, file: str | None, public: int, seed: int | None
+) -> tuple[str, ...]:
     """Return which rows of a file are public, where one was read."""
     if source is None or public == 0:
         return ()
     return (
         Counted(
-            "Public rows: the last {public} of {file}. Anybody may know them, and they alone "
-            "decide codes and projection.",
+            f"Public rows: {'the last {public}' if seed is None else '{public}'} of {{file}}"
+            f"{'' if seed is None else ', chosen at random'}. Anybody may know them, and they "
+            "alone decide codes and projection.",
             public=public,
             file=Path(file or source.name).name,
         ),

@@ -112,6 +112,11 @@ class TableFields(DataKind):
         return self._by_column.named(values[: max(len(values) - self._held_back, 0)])
 
     @property
+    def chosen_by(self) -> int | None:
+        """The seed by which public rows are chosen; None where they are the last ones."""
+        return None
+
+    @property
     def _held_back(self) -> int:
         """How many of the file's last rows are no owner's."""
         return 0 if self.public_overlap else self.public_records

@@ -112,7 +112,7 @@ class TableRecipe(TableFields):
         sets = trained + unseen + ([others] if len(others) > 0 else [])
         features, targets, set_aside = records_of(table, projection, sets)
         notes = (
-            *public_rows_note(source, self.public_file, self.public_records),
+            *public_rows_note(source, self.public_file, self.public_records, self.chosen_by),
             *table.notes,
             *projection.notes,
             *owned.notes,

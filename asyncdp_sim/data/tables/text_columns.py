@@ -31,6 +31,9 @@ _NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?")
 _COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 _TRUTH = {"true": 1.0, "false": 0.0}
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[-+]\d\d:?\d\d)?)?")
+_TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?")
+_UNITS = (24, 1440, 86_400)
+"""Hours, minutes and seconds of a day."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400.0  # seconds
 
@@ -60,6 +63,7 @@ def number_or_nan(text: str) -> float:
 def cell_or_nan(text: str, decimal: str = ".") -> float:
     """Return what a text says as a number: true is 1, a date its days since 1970; else NaN.
 
+    A time of the day is the part of the day that has gone by: 12:00 is 0.5.
     A number without a value in floating point (1e400) is infinite. With a ``decimal`` comma, "1,5"
     and "1,5e-3" are numbers, too, whatever blanks stand around them.
     """
@@ -69,8 +73,14 @@ def cell_or_nan(text: str, decimal: str = ".") -> float:
     if number is not None:
         return number
     word = text.strip()
-    truth = _TRUTH.get(word.lower())
-    return days(word) if truth is None else truth
+    if word.lower() in _TRUTH:
+        return _TRUTH[word.lower()]
+    time = _TIME.fullmatch(word)
+    if time is not None:
+        return sum(
+            float(part or 0) / unit for part, unit in zip(time.groups(), _UNITS, strict=True)
+        )
+    return days(word)
 
 
 def map_text(

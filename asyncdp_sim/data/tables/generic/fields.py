@@ -79,6 +79,14 @@ class GenericFields(TableRecipe):
         Literal["utf-8", "utf-16", "cp1252"] | None,
         about("By which bytes of a CSV are text; absent, as its header and public rows show"),
     ] = None
+    public_seed: Annotated[
+        int | None,
+        Field(ge=0, le=2**63 - 1),
+        about(
+            "Seed by which public rows are chosen at random among all rows of path, as where a "
+            "file is sorted; absent, they are the last ones"
+        ),
+    ] = None
     missing: Annotated[
         tuple[str, ...] | None,
         Strict(False),
@@ -128,6 +136,11 @@ class GenericFields(TableRecipe):
 
     @property
     @override
+    def chosen_by(self) -> int | None:
+        return self.public_seed
+
+    @property
+    @override
     def split_column(self) -> str | None:
         return self.split.of_column if self.owner_column is None else self.owner_column
 
@@ -140,7 +153,8 @@ class GenericFields(TableRecipe):
     @override
     def form(self) -> FileForm:
         declared = (self.separator, self.decimal, self.charset)
-        public = self.public_records if self.public_path is None else 0
+        last = self.public_path is None and self.public_seed is None
+        public = self.public_records if last else 0
         found = found_form(self.path, public, *declared)
         if self.public_path is None or self.path.endswith(".parquet"):
             return found
@@ -187,6 +201,9 @@ class GenericFields(TableRecipe):
                 "allowed is false with public_path: rows of a file of their own are no owner's"
             )
             yield Fault("public_overlap", "true", allowed)
+        if self.public_path is not None and self.public_seed is not None:
+            allowed = "allowed is nothing with public_path: its rows are the public ones"
+            yield Fault("public_seed", str(self.public_seed), allowed)
         for name, encoding in self.columns.items():
             key = f"columns.{name}"
             yield from encoding.faults(key, self.public_records)

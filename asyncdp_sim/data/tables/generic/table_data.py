@@ -21,7 +21,11 @@ from asyncdp_sim.data.tables.gathering import Gathering
 from asyncdp_sim.data.tables.generic.encoded_columns import encoded, target_of
 from asyncdp_sim.data.tables.generic.fields import GenericFields
 from asyncdp_sim.data.tables.generic.on_stand_in import Ground, private_rows, replaced
-from asyncdp_sim.data.tables.generic.with_public import with_public_rows
+from asyncdp_sim.data.tables.generic.with_public import (
+    public_last,
+    require_one_header,
+    with_public_rows,
+)
 from asyncdp_sim.data.tables.named_columns import nearest, raw_values, require_column
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import AsTheyAre, Projection
@@ -126,7 +130,8 @@ class TableData(GenericFields):
         key = self._split_key
         require_column(name, column_names(self.path, form=self.form), key)
         frame = read_table(self.path, wanted=name.__eq__, form=self.form, owner=name)
-        return raw_values(frame, name, key)
+        rows = public_last(len(frame), self.public_records, self.public_seed)
+        return raw_values(frame.iloc[rows], name, key)
 
     def _frame(self) -> tuple["pd.DataFrame", FileRows]:
         """Read the table, public rows last, and where its rows stand in the files."""
@@ -136,7 +141,9 @@ class TableData(GenericFields):
             owner=self.split.of_column,
             unused=self._dropped - {self.target, self.split.of_column},
             missing=MISSING if self.missing is None else self.missing,
+            seed=self.public_seed,
         )  # fmt: skip
+        require_one_header(self.path, frame, self.public_records, self.form)
         self._require_columns(frame, self._split_key)
         return frame, places
 

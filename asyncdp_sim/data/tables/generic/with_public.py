@@ -5,10 +5,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from asyncdp_sim.data.dataset import Rows
 from asyncdp_sim.data.tables.csv_texts import MISSING
 from asyncdp_sim.data.tables.file_form import FileForm
 from asyncdp_sim.data.tables.file_rows import FileRows
 from asyncdp_sim.data.tables.read import column_names, found_form, read_table
+from asyncdp_sim.data.tables.text_columns import cells
 from asyncdp_sim.errors import DataError, Fault
 
 if TYPE_CHECKING:
@@ -43,11 +47,12 @@ def with_public_rows(
     owner: str | None = None,
     unused: Collection[str] = (),
     missing: Collection[str] = MISSING,
+    seed: int | None = None,
 ) -> tuple["pd.DataFrame", FileRows]:
     """Return all rows, public ones last, which may lack columns that are spared; and their places.
 
     Of the column ``owner`` all texts are names, of others those of ``missing`` are none; columns in
-    ``unused`` may hold lists.
+    ``unused`` may hold lists. With a ``seed`` public rows are chosen at random among all.
 
     Raises
     ------
@@ -58,7 +63,8 @@ def with_public_rows(
     how: Any = {"owner": owner, "unused": unused, "missing": missing}
     if public_path is None:
         frame = read_table(path, form=form, **how)
-        return frame, FileRows.of(path, frame)
+        frame = frame.iloc[public_last(len(frame), public_records, seed)]
+        return frame.reset_index(drop=True), FileRows.of(path, frame)
     with _of_public_rows():
         shown = found_form(public_path, None, None, form.decimal)
         public = read_table(public_path, form=shown, **how)
@@ -75,6 +81,38 @@ def with_public_rows(
         raise DataError([Fault("data.public_path", given, allowed)])
     rows = (*FileRows.of(path, private).parts, *FileRows.of(public_path, public).parts)
     return _joined(private, public), FileRows(rows)
+
+
+def public_last(rows: int, public: int, seed: int | None) -> Rows:
+    """Return all rows with the public ones last: the last ones, or as many chosen at random.
+
+    Which are chosen depends on how many rows there are, and on nothing in them.
+    """
+    if seed is None:
+        return np.arange(rows)
+    chosen = np.zeros(rows, dtype=np.bool_)
+    generator = np.random.Generator(np.random.PCG64(seed))
+    chosen[generator.permutation(rows)[: min(public, rows)]] = True
+    return np.concatenate([np.flatnonzero(~chosen), np.flatnonzero(chosen)])
+
+
+def require_one_header(path: str, frame: "pd.DataFrame", public: int, form: FileForm) -> None:
+    """Refuse a CSV whose first row is a second header, of names where public rows have numbers.
+
+    Raises
+    ------
+    DataError
+        On ``data.path``.
+    """
+    if path.endswith(".parquet") or public == 0 or len(frame) <= public:
+        return
+    known = {name: cells(frame[name].tail(public), form.decimal) for name in frame.columns}
+    numbers = [n for n, (x, none) in known.items() if not none.any() and np.isfinite(x).any()]
+    first = [frame[name].head(1) for name in numbers]
+    names = [str(each.iloc[0]) for each in first if cells(each, form.decimal)[1].all()]
+    if len(names) > 1 and len(names) == len(numbers) == len(set(names)):
+        given = f"{path!r}, whose row 1 holds names ({', '.join(names[:3])}) in place of numbers"
+        raise DataError([Fault("data.path", given, "allowed is one header: delete that row")])
 
 
 def _joined(private: "pd.DataFrame", public: "pd.DataFrame") -> "pd.DataFrame":

@@ -1,0 +1,163 @@
+"""A table of one's own is read as it says, and what is left out is named on the screen."""
+
+from datetime import time, timedelta
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from asyncdp_sim.data.look.table import TableLook, look
+from asyncdp_sim.errors import DataError
+from asyncdp_sim.scenario import load
+from tests.cli.command import Command
+
+ROWS, PUBLIC = 240, 120
+
+
+def table(**columns: object) -> pd.DataFrame:
+    """Return rows of three sites in turn, with columns changed or added."""
+    draws = np.random.default_rng(4)
+    dose = draws.normal(40, 9, ROWS).round(1)
+    made = {
+        "site": ["West", "East", "North"] * (ROWS // 3),
+        "age": draws.integers(20, 90, ROWS).astype(str),
+        "dose": dose,
+        "days": (dose / 9 + draws.normal(0, 1, ROWS)).round(1),
+    }
+    return pd.DataFrame(made | columns)
+
+
+def seen(folder: Path, rows: pd.DataFrame, public: int = PUBLIC, **how: object) -> TableLook:
+    rows.to_csv(folder / "t.csv", index=False)
+    return look(str(folder / "t.csv"), target="days", owner="site", public=public, **how)  # type: ignore[arg-type]
+
+
+def placed(texts: list[str], others: list[str]) -> list[str]:
+    """Return ``others`` in the first public rows, before and after them the texts in turn."""
+    whole = [texts[row % len(texts)] for row in range(ROWS)]
+    return [*whole[: ROWS - PUBLIC], *others, *whole[ROWS - PUBLIC + len(others) :]]
+
+
+NUMBERS = [str(number) for number in range(20, 90)]
+AMOUNTS = [f"${number:,}" for number in range(900, 1900, 7)]
+COLUMNS = {
+    "a word": (placed(NUMBERS, ["unknown"]), "number", "'unknown'"),
+    "points": (placed(NUMBERS, ["."] * 4), "number", "'.'"),
+    "bounds": (placed(AMOUNTS, ["<$0.5"]), "money", "numbers with signs"),
+    "a word among amounts": (placed(AMOUNTS, ["ask us"]), "money", "'ask us'"),
+    "two forms of dates": (placed(["2024-01-01", "2/2/24", "3/4/23"], []), None, "several forms"),
+    "times of the day": (placed([f"{h:02d}:30" for h in range(24)], []), "number", ""),
+    "whole dollars": ([str(1000 + 37 * (row * row % 997) + row) for row in range(ROWS)], "number",
+                      "if these are ids"),
+    "ids": ([str(5000 + row) for row in range(ROWS)], "drop", "consecutive"),
+    "padded ids": ([f"{97 * row:06d}" for row in range(ROWS)], "drop", "an id"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_column_is_what_its_public_cells_say(tmp_path: Path, name: str) -> None:
+    cells, encoding, told = COLUMNS[name]
+    found = next(c for c in seen(tmp_path, table(x=cells)).columns if c.name == "x")
+    assert encoding is None or found.encoding.kind == encoding
+    assert told in "; ".join(found.suspicious)
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_what_is_proposed_is_accepted(tmp_path: Path, command: Command, name: str) -> None:
+    cells, _, _ = COLUMNS[name]
+    table(x=cells).to_csv(tmp_path / "t.csv", index=False)
+    asked = ["--target", "days", "--owner", "site", "--public", str(PUBLIC)]
+    command.done("data", tmp_path / "t.csv", *asked, "--write", tmp_path / "s.toml", "--epsilon", 5)
+    command.done("check", tmp_path / "s.toml")
+
+
+@pytest.mark.parametrize("cell", ["unknown", "<0.5", "", "2024-01-01", "x" * 50])
+def test_a_private_word_changes_no_look(tmp_path: Path, cell: str) -> None:
+    before = seen(tmp_path, table()).lines()
+    ages = table()["age"].tolist()
+    ages[3] = cell
+    assert seen(tmp_path, table(age=ages)).lines() == before
+
+
+def test_who_is_left_out_is_named(tmp_path: Path) -> None:
+    by_site = table().sort_values("site", kind="stable")
+    lines = "\n".join(seen(tmp_path, by_site, 100).lines())
+    assert "no owners, for all their records are public: West" in lines
+    assert "more than half of the records are public of" not in lines
+    assert "--public 100 --public-seed 1" in lines
+    chosen = seen(tmp_path, by_site, 100, public_seed=1)
+    assert sorted(chosen.owners) == ["East", "North", "West"]
+    assert sum(chosen.owners.values()) == ROWS - 100
+    assert not any("--public-seed" in line for line in chosen.lines())
+    few = table(site=["A", "B", "C"] * 75 + ["D"] * 15)
+    assert "fewer than 20 records, which a proposal leaves out: D (15)" in "\n".join(
+        seen(tmp_path, few.iloc[::-1], 60).lines()
+    )
+
+
+def test_names_that_look_alike_are_named_and_the_line_merges_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sites = ["Clinic A", "clinic a", "Clinic A "] * (ROWS // 3)
+    lines = seen(tmp_path, table(site=sites)).lines()
+    assert "owners whose names look alike: 'Clinic A', 'Clinic A ', 'clinic a'" in lines
+    [line] = [each for each in lines if each.startswith("to merge them: ")]
+    monkeypatch.chdir(tmp_path)
+    exec(line.partition('python -c "')[2].removesuffix('"'))
+    merged = look("merged.csv", target="days", owner="site", public=PUBLIC)
+    assert merged.owners == {"Clinic A": ROWS - PUBLIC}
+
+
+def test_a_single_owner_has_nobody_to_collaborate_with(tmp_path: Path, command: Command) -> None:
+    table(site="one").to_csv(tmp_path / "t.csv", index=False)
+    asked = ["--target", "days", "--owner", "site", "--public", str(PUBLIC)]
+    said = command("data", tmp_path / "t.csv", *asked, "--write", tmp_path / "s.toml")
+    assert said.code == 2
+    assert "it needs more than one owner" in said.err
+
+
+def test_rows_chosen_at_random_are_those_of_the_scenario(tmp_path: Path, command: Command) -> None:
+    table().sort_values("site").to_csv(tmp_path / "t.csv", index=False)
+    asked = ["--target", "days", "--owner", "site", "--public", str(PUBLIC), "--public-seed", "3"]
+    command.done("data", tmp_path / "t.csv", *asked, "--write", tmp_path / "s.toml", "--epsilon", 5)
+    scenario = load(tmp_path / "s.toml")[0]
+    assert scenario.owners.count == 3
+    found = look(str(tmp_path / "t.csv"), target="days", owner="site", public=PUBLIC, public_seed=3)
+    assert f"{PUBLIC} rows, chosen at random," in found.lines()[1]
+    said = command.done("check", tmp_path / "s.toml")
+    assert sum(found.owners.values()) == ROWS - PUBLIC
+    assert "chosen at random" in said.err + said.out
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda text: text.replace("\n", "\r"), None),
+        (lambda text: text.replace("\n", "\r\n"), None),
+        (lambda text: "sep=,\n" + text, None),
+        (lambda text: text.replace("\n", "\nSITE,AGE,DOSE,DAYS\n", 1), "one header"),
+        (lambda text: text.replace("\nWest", '\n"West', 1), "a quotation mark is open"),
+    ],
+    ids=["returns", "both", "sep=", "two headers", "an open quote"],
+)
+def test_a_file_is_read_or_refused(tmp_path: Path, change: object, told: str | None) -> None:
+    assert callable(change)
+    expected = seen(tmp_path, table())
+    text = (tmp_path / "t.csv").read_text(encoding="utf-8")
+    (tmp_path / "t.csv").write_bytes(change(text).encode())
+    if told is None:
+        found = look(str(tmp_path / "t.csv"), target="days", owner="site", public=PUBLIC)
+        assert found.lines() == expected.lines()
+    else:
+        with pytest.raises(DataError, match=told):
+            look(str(tmp_path / "t.csv"), target="days", owner="site", public=PUBLIC)
+
+
+def test_durations_and_times_of_a_parquet_are_in_days(tmp_path: Path) -> None:
+    stays = [timedelta(hours=12 * (row % 50)) for row in range(ROWS)]
+    times = [time(row % 24, 30) for row in range(ROWS)]
+    table(stay=stays, at=times).to_parquet(tmp_path / "t.parquet", index=False)
+    found = look(str(tmp_path / "t.parquet"), target="days", owner="site", public=PUBLIC)
+    kinds = {each.name: each.encoding.kind for each in found.columns}
+    assert (kinds["stay"], kinds["at"]) == ("number", "number")
