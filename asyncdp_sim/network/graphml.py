@@ -28,34 +28,56 @@ def graphml_of(text: str, name: str, key: str) -> tuple[list[str], list[Edge]]:
     SpecError
         If it holds no graph, or a directed one.
     """
-    try:
-        root = ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
-        given = f"text that is not XML: {error} ({name})"
-        raise SpecError([Fault(key, given, "allowed is GraphML")]) from None
-    graph = next(_within(root, "graph"), None)
-    if _local(root) != "graphml" or graph is None:
-        given = f"XML without a graph ({name})"
-        raise SpecError([Fault(key, given, "allowed is GraphML: <graphml> with a <graph>")])
-    found = list(_within(graph, "edge"))
+    root, graph = graph_of(text, name, key)
+    found = list(within(graph, "edge"))
     directed = graph.get("edgedefault") == "directed"
     if any(edge.get("directed", str(directed).lower()) == "true" for edge in found):
         raise SpecError([Fault(key, f"a directed graph ({name})", UNDIRECTED)])
     keys: dict[str | None, str | None] = {}
-    for told in _within(root, "key"):
+    for told in within(root, "key"):
         if told.get("attr.name") == "latency" and told.get("for", "all") in ("edge", "all"):
-            keys[told.get("id")] = next((_text(part) for part in _within(told, "default")), None)
+            keys[told.get("id")] = next((text_in(part) for part in within(told, "default")), None)
     default = next((text for text in keys.values() if text is not None), None)
-    nodes = [node.get("id", "") for node in _within(graph, "node")]
+    nodes = [node.get("id", "") for node in within(graph, "node")]
     edges: list[Edge] = []
     for edge in found:
-        said = [_text(data) for data in _within(edge, "data") if data.get("key") in keys]
+        said = [text_in(data) for data in within(edge, "data") if data.get("key") in keys]
         ends = edge.get("source", ""), edge.get("target", "")
         edges.append((*ends, next((text for text in said if text is not None), default), name))
     return nodes, edges
 
 
-def _within(root: ElementTree.Element, tag: str) -> Iterator[ElementTree.Element]:
+def graph_of(
+    document: str | bytes, name: str, key: str
+) -> tuple[ElementTree.Element, ElementTree.Element]:
+    """Return the root of a GraphML document and its first graph.
+
+    Parameters
+    ----------
+    document : str or bytes
+        Bytes are decoded as the document declares.
+    name, key : str
+        The file's name, and what a fault is reported at.
+
+    Raises
+    ------
+    SpecError
+        If it holds no graph.
+    """
+    try:
+        root = ElementTree.fromstring(document)
+    except (ElementTree.ParseError, LookupError, ValueError) as error:
+        given = f"text that is not XML: {error} ({name})"
+        raise SpecError([Fault(key, given, "allowed is GraphML")]) from None
+    graph = next(within(root, "graph"), None)
+    if _local(root) != "graphml" or graph is None:
+        given = f"XML without a graph ({name})"
+        raise SpecError([Fault(key, given, "allowed is GraphML: <graphml> with a <graph>")])
+    return root, graph
+
+
+def within(root: ElementTree.Element, tag: str) -> Iterator[ElementTree.Element]:
+    """Return the elements with this tag, in any namespace, at any depth."""
     return (element for element in root.iter() if _local(element) == tag)
 
 
@@ -64,7 +86,7 @@ def _local(element: ElementTree.Element) -> str:
     return str(element.tag).rpartition("}")[2]
 
 
-def _text(element: ElementTree.Element) -> str | None:
+def text_in(element: ElementTree.Element) -> str | None:
     """Return an element's text; None where there is none."""
     text = (element.text or "").strip()
     return text if text != "" else None
