@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 from asyncdp_sim.errors import Fault, SpecError
 
 UNDIRECTED = 'allowed is an undirected one: edgedefault="undirected", no directed="true"'
+CONVERT = "for a topology, convert it: asyncdp import topology {name} -o NEW.graphml"
 
 Edge = tuple[str, str, str | None, str]
 """Two nodes, the text of the latency between them, and where that stands in the file."""
@@ -32,7 +33,8 @@ def graphml_of(text: str, name: str, key: str) -> tuple[list[str], list[Edge]]:
     found = list(within(graph, "edge"))
     directed = graph.get("edgedefault") == "directed"
     if any(edge.get("directed", str(directed).lower()) == "true" for edge in found):
-        raise SpecError([Fault(key, f"a directed graph ({name})", UNDIRECTED)])
+        allowed = f"{UNDIRECTED}; {CONVERT.format(name=name)}"
+        raise SpecError([Fault(key, f"a directed graph ({name})", allowed)])
     keys: dict[str | None, str | None] = {}
     for told in within(root, "key"):
         if told.get("attr.name") == "latency" and told.get("for", "all") in ("edge", "all"):

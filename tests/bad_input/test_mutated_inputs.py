@@ -102,6 +102,8 @@ def a_table(draw: random.Random) -> Words:
 def a_graph(draw: random.Random) -> Words:
     """Change a GraphML."""
     Path("g.graphml").write_bytes(damaged(Path("whole.graphml").read_bytes(), draw, text=True))
+    if draw.random() < 0.5:
+        return ("import", "topology", "g.graphml", "-o", f"o-{draw.randrange(10**12)}.graphml")
     return ("check", "topology.toml")
 
 

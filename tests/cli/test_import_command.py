@@ -48,6 +48,7 @@ def test_devices_become_a_table(command: Command, folder: Path) -> None:
         (("flash", "states.json", "-o", "a.csv", "--needs", "wifi,sun"), "--needs takes some of"),
         (("trace", "states.json", "-o", "a.toml"), "a trace needs --fit"),
         (("trace", "states.json", "-o", "a.toml", "--fit"), "states.json: given the header"),
+        (("flash", "states.json", "-o", "a.csv", "--unit", "s"), "--unit: allowed with topology"),
         (("ping", "states.json", "-o", "a.toml"), "asyncdp: Invalid value for"),
         (("fedscale", "devices.pkl", "-o", "no/a.csv"), "No such file or directory"),
     ],
@@ -61,6 +62,82 @@ def test_what_is_wrong_is_one_line(
     assert len(said.lines) == 1
     assert line in said.lines[0]
     assert sorted(folder.iterdir()) == before
+
+
+WEIGHTS = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<key id="w" for="edge" attr.name="weight" attr.type="double"/>
+<graph edgedefault="directed"><node id="Oslo"/><node id="Rome"/><node id="Bern"/>
+<edge source="Oslo" target="Rome"><data key="w">10</data></edge>
+<edge source="Rome" target="Oslo"><data key="w">12</data></edge>
+<edge source="Oslo" target="Bern"><data key="w">40</data></edge>
+</graph></graphml>
+"""
+RUN = """schema = 1
+id = "two-cities"
+owners = { count = 2, records = 50 }
+run = { updates = 20 }
+data = { kind = "gaussian", features = 2 }
+model = { kind = "ridge", regularisation = 1e-3 }
+algorithm = { kind = "async-gossip", rho = 10.0 }
+privacy = { epsilon = 1.0, sensitivity = { kind = "clip", bound = 1.0 } }
+"""
+
+
+def test_a_topology_becomes_a_graph_file_that_runs(command: Command, folder: Path) -> None:
+    (folder / "clouds.graphml").write_text(WEIGHTS, encoding="utf-8")
+    (folder / "direct.toml").write_text(
+        RUN + 'topology = { kind = "file", path = "clouds.graphml" }\n', encoding="utf-8"
+    )
+    refused = command("check", "direct.toml")
+    assert refused.code == 2
+    [line] = refused.lines
+    assert line.endswith("convert it: asyncdp import topology clouds.graphml -o NEW.graphml")
+    said = command.done(
+        "import", "topology", "clouds.graphml", "--unit", "ms", "-o", "net.graphml"
+    ).out.splitlines()
+    assert said[-1] == "written to net.graphml"
+    assert said[4] == "learner: 'Oslo', the first node of the file; --learner NODE takes another"
+    (folder / "s.toml").write_text(f"{RUN}{said[-2]}\n", encoding="utf-8")
+    command.done("run", "s.toml")
+    scenario, _ = load(folder / "s.toml")
+    assert scenario.topology.distances(2) == (0.011, 0.04)
+    before = (folder / "net.graphml").read_bytes()
+    command.done("import", "topology", "clouds.graphml", "--unit", "ms", "-o", "net.graphml")
+    assert (folder / "net.graphml").read_bytes() == before
+
+
+def test_help_has_two_examples(command: Command) -> None:
+    text = command.done("import", "--help").out
+    assert "\n    asyncdp import flash states.json -o phones.csv --needs charging,wifi\n" in text
+    assert "\n    asyncdp import topology clouds.graphml --unit ms -o net.graphml\n" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("c.graphml", "--unit", "h", "-o", "n.graphml"), "c.graphml: --unit: given 'h'; allowed:"),
+        (("c.graphml", "--unit", "0", "-o", "n.graphml"), "c.graphml: --unit: given '0'; allowed:"),
+        (("c.graphml", "--missing", "-1", "-o", "n.graphml"), "allowed is a number ≥ 0"),
+        (("c.graphml", "--learner", "Pisa", "-o", "n.graphml"), "a node: Oslo, Rome, Bern"),
+        (("c.graphml", "-o", "n.csv"), "c.graphml: -o: given 'n.csv'; allowed is a name that ends"),
+        (("c.graphml", "-o", "./c.graphml"), "c.graphml: -o: given 'c.graphml'; allowed is a name"),
+        (
+            ("no.graphml", "-o", "n.graphml"),
+            "no.graphml: given 'no.graphml'; there is no such file",
+        ),
+        (("c.graphml.gz", "-o", "n.graphml"), "unpack it: gunzip c.graphml.gz"),
+        (("c.gml", "-o", "n.graphml"), "nx.write_graphml(nx.read_gml('c.gml', label='id'), "),
+    ],
+)
+def test_a_wrong_topology_is_one_line(
+    arguments: tuple[str, ...], line: str, command: Command, folder: Path
+) -> None:
+    (folder / "c.graphml").write_text(WEIGHTS, encoding="utf-8")
+    said = command("import", "topology", *arguments)
+    assert said.code == 2
+    assert len(said.lines) == 1
+    assert line in said.lines[0]
+    assert not (folder / "n.graphml").exists()
 
 
 TRACE = "owner,request,read,release,end\n"

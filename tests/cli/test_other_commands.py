@@ -229,7 +229,9 @@ def test_a_wrong_command_names_the_nearest(command: Command) -> None:
 def test_an_argument_that_is_missing_is_told_in_one_line(command: Command) -> None:
     said = command("import")
     assert (said.code, said.out) == (2, "")
-    assert said.lines == ["asyncdp: Missing argument 'format'. Choose from: fedscale, flash, trace"]
+    assert said.lines == [
+        "asyncdp: Missing argument 'format'. Choose from: fedscale, flash, topology, trace"
+    ]
 
 
 def test_help_of_a_command(command: Command) -> None:

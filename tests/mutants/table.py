@@ -1576,6 +1576,27 @@ MUTANTS = (
         ("tests/unit/imports",),
     ),
     Mutant(
+        "asyncdp_sim/imports/topology.py",
+        "ways[way] = min(edge.latency, ways.get(way, inf))",
+        "ways[way] = edge.latency",
+        "of parallel edges the last one counts, not the shortest",
+        ("tests/unit/imports",),
+    ),
+    Mutant(
+        "asyncdp_sim/imports/topology.py",
+        "latency=(far + ways.get((b, a), far)) / 2)",
+        "latency=far)",
+        "a link has the latency of one of its directions, not their mean",
+        ("tests/unit/imports",),
+    ),
+    Mutant(
+        "asyncdp_sim/imports/topology.py",
+        "links.remove_edges_from([ends for ends in links.edges if hub not in ends])",
+        "pass",
+        "messages take routes through other nodes where latencies were measured end to end",
+        ("tests/unit/imports",),
+    ),
+    Mutant(
         "asyncdp_sim/imports/fitted.py",
         "        1 / a / share,\n        1 / b / share,",
         "        1 / b / share,\n        1 / a / share,",

@@ -11,7 +11,7 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import show
 from asyncdp_sim.network.contents import EXAMPLES, FromFile, rows_of, shortened, text_of, time_of
-from asyncdp_sim.network.graphml import Edge, graphml_of
+from asyncdp_sim.network.graphml import CONVERT, Edge, graphml_of
 from asyncdp_sim.network.topology.failures import LEARNER, Node
 from asyncdp_sim.network.topology.routed import TopologyKind, enumerated
 from asyncdp_sim.spec import about
@@ -82,7 +82,9 @@ class GraphFile(FromFile, TopologyKind):
                 given = f"no {few} {enumerated(absent)} ({name})"
                 owners = "1" if n_owners == 1 else f"1 to {n_owners}"
                 allowed = f"allowed is a graph with the nodes {NAME} and {owners}"
-                found.append(Fault(KEY, given, allowed))
+                if name.lower().endswith(".graphml"):
+                    allowed = f"{allowed}; {CONVERT.format(name=name)}"
+                found.insert(0, Fault(KEY, given, allowed))
         if len(found) == 0 and (who := self.stranded(n_owners)) != "":
             allowed = "allowed is a graph in which every owner has one"
             found.append(

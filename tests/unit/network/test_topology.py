@@ -447,6 +447,7 @@ def test_graphml_by_hand_with_a_default_latency(written):
 
 GOOD = link("learner", 1, 1.0)
 UNDIRECTED = 'allowed is an undirected one: edgedefault="undirected", no directed="true"'
+CONVERT = "for a topology, convert it: asyncdp import topology net.graphml -o NEW.graphml"
 
 
 @pytest.mark.parametrize(
@@ -463,10 +464,10 @@ UNDIRECTED = 'allowed is an undirected one: edgedefault="undirected", no directe
             graphml(GOOD + link(1, 2, 1.0) + link(2, 1, 1.0)),
             "again the edge 2 to 1 (net.graphml); allowed is one edge between two nodes",
         ),
-        (graphml(GOOD, "directed"), f"a directed graph (net.graphml); {UNDIRECTED}"),
+        (graphml(GOOD, "directed"), f"a directed graph (net.graphml); {UNDIRECTED}; {CONVERT}"),
         (
             graphml(GOOD + link(1, 2, 1.0, 'directed="true"')),
-            f"a directed graph (net.graphml); {UNDIRECTED}",
+            f"a directed graph (net.graphml); {UNDIRECTED}; {CONVERT}",
         ),
         (
             graphml(GOOD),
@@ -493,6 +494,14 @@ def test_wrong_graphml_is_told_in_one_line(written, text, expected):
 
 
 NODES = "allowed is a graph with the nodes learner and 1 to 2"
+
+
+def test_graphml_of_others_is_refused_with_how_to_convert_it(written):
+    text = graphml(GOOD + link(1, 2)).replace("learner", "hub")
+    assert said(written(text, "net.graphml")) == [
+        f"topology.path: given no node learner (net.graphml); {NODES}; {CONVERT}",
+        f"topology.path: given no latency on the edge 1 to 2 (net.graphml); {TIME}",
+    ]
 
 
 @pytest.mark.parametrize(
