@@ -109,8 +109,8 @@ def test_public_rows_of_one_target_are_no_ground_for_a_scenario(
     asked = ("data", "classes.csv", "--target", "Class", "--public", 60)
     why = (
         "it needs public rows with more than one target, to see what leads to which: where a table "
-        "stands in an order (of time, of classes) its last rows are alike, and rows drawn at "
-        "random into a file of their own (--public FILE) are of all"
+        "stands in an order (of time, of classes) its last rows are alike, and rows chosen at "
+        "random (--public-seed 1) are of all"
     )
     said = command.done(*asked).out.splitlines()
     assert said[-1] == f"proposed: nothing, for {why}"

@@ -139,6 +139,7 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     ("ordinal", "order"): [None],
     ("date", "format"): [None],
     ("table", "unit"): [None],
+    **{("table", name): [None] for name in ("public_seed", "missing")},
     ("gaussian", "labels"): [True],
     ("node", "colluding"): [None],
     **{("dirichlet", name): [None] for name in ("groups", "rows")},

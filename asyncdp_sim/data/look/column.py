@@ -118,7 +118,8 @@ def _fitting(
     signs = np.array([not _measured(written(each), decimal) for each in known])
     if signs.mean() <= FEW_WORDS and not code:
         amounts = known[~signs]
-        told = [f"numbers with signs or units, as {_short(written(amounts.iloc[0]))!r}"]
+        first = min(written(each) for each in amounts)
+        told = [f"numbers with signs or units, as {_short(first)!r}"]
         return "amount", Money(), [*told, *_words(known, signs, "amounts")]
     several = _forms_of_dates(distinct)
     order = None if code or several else ordered(distinct)
@@ -186,7 +187,7 @@ def _ids(known: "pd.Series", name: str, distinct: list[str], kind: str) -> Itera
         yield "an id: nearly all values differ, and they are " + (
             "named as one" if named else "consecutive or padded with zeros"
         )
-    elif whole and named and (kind == "text" or _padded(distinct)):
+    elif whole and named and (kind == "text" or _numbered(distinct)):
         yield "an id, by its name"
 
 
@@ -198,13 +199,9 @@ def _doubts(known: "pd.Series", name: str, distinct: list[str], kind: str) -> It
         yield "if these are ids and no amounts, drop the column"
 
 
-def _padded(distinct: list[str]) -> bool:
-    return any(len(text) > 1 and text.startswith("0") for text in distinct)
-
-
 def _numbered(distinct: list[str]) -> bool:
     """Return whether whole numbers are padded with zeros, or follow each other closely."""
-    if _padded(distinct):
+    if any(len(text) > 1 and text.startswith("0") for text in distinct):
         return True
     values = [float(text) for text in distinct if text.lstrip("+-").isdecimal()]
     return len(values) > 0 and max(values) - min(values) < 1.1 * len(values)

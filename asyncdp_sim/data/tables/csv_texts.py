@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 BLOCK = 2**25
 """Bytes that are read at a time, two lines of the greatest length."""
+_DECODED = {"utf-8": "utf-8-sig"}
+"""By which bytes are decoded before Arrow sees them: its own UTF-8 would meet wrong ones in a row
+that is handed back, and print of them."""
 MISSING = ("NA", "N/A", "NaN", "null")
 """Words that mean a missing cell, in capitals or not, unless a scenario lists others."""
 
@@ -67,7 +70,10 @@ def read_csv(
         open_csv(
             file,
             ReadOptions(
-                use_threads=False, block_size=BLOCK, encoding=form.charset, skip_rows=form.skip
+                use_threads=False,
+                block_size=BLOCK,
+                encoding=_DECODED.get(form.charset, form.charset),
+                skip_rows=form.skip,
             ),
             ParseOptions(
                 delimiter=form.separator, newlines_in_values=True, invalid_row_handler=short.take

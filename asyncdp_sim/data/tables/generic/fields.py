@@ -84,7 +84,9 @@ class GenericFields(TableRecipe):
         Field(ge=0, le=2**63 - 1),
         about(
             "Seed by which public rows are chosen at random among all rows of path, as where a "
-            "file is sorted; absent, they are the last ones"
+            "file is sorted; absent, they are the last ones",
+            "none",
+            example=1,
         ),
     ] = None
     missing: Annotated[
