@@ -156,7 +156,7 @@ def test_hospitals_of_a_table_go_by_their_facility(tmp_path: Path) -> None:
     rows = [
         f"{facility},{draws.integers(1, 20)},{age} to 99,{sex},White,Unknown,Elective,"
         f"{draws.integers(1, 260)},{draws.integers(0, 230)},{drg},4"
-        for facility in (1000.0, 4.0, 66.0)
+        for facility in (1000, 4, 66)
         for age, sex, drg in ((0, "M", 140), (18, "F", 300), (50, "F", 302), (70, "M", 45))
     ]
     header = "Facility Id,Length of Stay,Age Group,Gender,Race,Ethnicity,Type of Admission,"

@@ -99,6 +99,7 @@ def read_csv(
     for at in reversed(taken):  # one after another, and then its texts are no longer needed
         parts = [*kept.pop(), pa.array(short.column(at), pa.string())]
         columns[names[at]] = _column(parts, order, () if names[at] == owner else words)
+    pa.default_memory_pool().release_unused()  # as much as the file, where its texts differ
     return pd.DataFrame({names[at]: columns[names[at]] for at in taken}, copy=False)
 
 
