@@ -36,7 +36,8 @@ def weight_of(
     if weighting == "constant":
         return np.ones(late.shape)
     if weighting == "polynomial":  # scalar powers: vectorised ones differ between CPUs
-        falls = np.broadcast_to(exponent, late.shape).ravel().tolist()
+        several = isinstance(exponent, np.ndarray)
+        falls = np.ravel(exponent).tolist() if several else [exponent] * late.size
         each = [(1.0 + s) ** -a for s, a in zip(late.ravel().tolist(), falls, strict=True)]
         return np.array(each).reshape(late.shape)
     return np.asarray(1 / (exponent * np.maximum(late - patience, 0.0) + 1))
@@ -123,7 +124,7 @@ class CentralSteps(Steps):
 
     @override
     def query(self, state: CentralState, turn: Turn) -> Array:
-        return state.central[turn.replicates]
+        return state.central.take(turn.replicates, axis=0)
 
     def evened(self, moves: Array, turn: Turn) -> Array:
         """Return what owners' answers move, (r, p), over how often each answers; in place."""

@@ -48,9 +48,9 @@ class FedAsyncSteps(CentralSteps):
         local = self._local_model(turn, points, answers)
         if self.often is not None:
             local = points + self.evened(local - points, turn)
-        weight = np.full((len(turn.owners), 1), of_rows(self.mixing, turn.replicates))
+        weight = of_rows(self.mixing, turn.replicates)
         if turn.staleness is not None:
-            weight *= self.weight(turn)
+            weight = weight * self.weight(turn)
         state.move(state.central + weight * (local - state.central), self.theta_max)
 
     def _local_model(self, turn: Turn, points: Array, answers: Array) -> Array:

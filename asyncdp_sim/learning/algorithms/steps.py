@@ -26,7 +26,7 @@ def project(model: Array, theta_max: float | Array | None) -> npt.NDArray[np.boo
     if theta_max is None:
         return None
     outside: npt.NDArray[np.bool_] = (np.abs(model).max(axis=1, keepdims=True) > theta_max)[:, 0]
-    if not outside.any():
+    if np.count_nonzero(outside) == 0:
         return None
     np.clip(model, -theta_max, theta_max, out=model)
     return outside
