@@ -42,7 +42,8 @@ def placed(texts: list[str], others: list[str]) -> list[str]:
 NUMBERS = [str(number) for number in range(20, 90)]
 AMOUNTS = [f"${number:,}" for number in range(900, 1900, 7)]
 COLUMNS = {
-    "a word": (placed(NUMBERS, ["unknown"]), "number", "'unknown'"),
+    "a word": (placed(NUMBERS, ["unknown"]), "number",
+               "99% of the cells are numbers; the others are read as missing: 'unknown'"),
     "points": (placed(NUMBERS, ["."] * 4), "number", "'.'"),
     "bounds": (placed(AMOUNTS, ["<$0.5"]), "money", "numbers with signs"),
     "a word among amounts": (placed(AMOUNTS, ["ask us"]), "money", "'ask us'"),
@@ -83,8 +84,8 @@ def test_a_private_word_changes_no_look(tmp_path: Path, cell: str) -> None:
 def test_who_is_left_out_is_named(tmp_path: Path) -> None:
     by_site = table().sort_values("site", kind="stable")
     lines = "\n".join(seen(tmp_path, by_site, 100).lines())
-    assert "no owners, for all their records are public: West" in lines
-    assert "more than half of the records are public of" not in lines
+    assert "not owners, since all of their records are public: West" in lines
+    assert "more than half of their records are public" not in lines
     assert "--public 100 --public-seed 1" in lines
     chosen = seen(tmp_path, by_site, 100, public_seed=1)
     assert sorted(chosen.owners) == ["East", "North", "West"]

@@ -134,9 +134,10 @@ def _words(known: "pd.Series", words: Truths, called: str) -> list[str]:
         return []
     met = sorted({written(each) for each in known[words]})
     more = ", …" if len(met) > 3 else ""
+    examples = ", ".join(repr(_short(each)) for each in met[:3])
     return [
-        f"{percent(1 - float(words.mean()))} of the cells are {called}; missing are the others, "
-        f"such as {', '.join(repr(_short(each)) for each in met[:3])}{more}"
+        f"{percent(1 - float(words.mean()))} of the cells are {called}; the others are read as "
+        f"missing: {examples}{more}"
     ]
 
 

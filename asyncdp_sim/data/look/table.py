@@ -129,13 +129,13 @@ class TableLook:
         lost = [name for name in self.public_of if name not in self.owners]
         told = []
         if len(lost) > 0:
-            told.append(f"no owners, for all their records are public: {_listed(lost)}")
+            told.append(f"not owners, since all of their records are public: {_listed(lost)}")
         shrunk = [name for name, n in all_rows.items() if self.owners[name] < n / 2]
         if len(shrunk) > 0:
-            told.append(f"more than half of the records are public of {_listed(shrunk)}")
+            told.append(f"more than half of their records are public: {_listed(shrunk)}")
         if len(told) > 0:
             told.append(
-                f"public rows at random leave every owner most of its own: --public {self.public} "
+                f"to choose the public rows at random instead: --public {self.public} "
                 "--public-seed 1"
             )
         return told
