@@ -68,6 +68,13 @@ def test_a_line_without_end(tmp_path: Path) -> None:
     )
 
 
+def test_lines_end_in_carriage_returns_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of which no line is long is not taken for one line."""
+    monkeypatch.setattr(limits, "LONGEST_LINE", 64)
+    (tmp_path / "t.csv").write_bytes(b"income,age,rate\r" + b"1,2,3\r" * 100)
+    assert len(read_table(str(tmp_path / "t.csv"))) == 100
+
+
 def test_rows_of_a_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(limits.ROWS, "60000")
     short_rows(tmp_path / "t.csv.gz", 60_001)
