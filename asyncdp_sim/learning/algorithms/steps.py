@@ -25,7 +25,10 @@ def project(model: Array, theta_max: float | Array | None) -> npt.NDArray[np.boo
     """Project models (r, p) onto Θ in place; return which were outside, None if none were."""
     if theta_max is None:
         return None
-    outside: npt.NDArray[np.bool_] = (np.abs(model).max(axis=1, keepdims=True) > theta_max)[:, 0]
+    size = np.abs(model)
+    if size.max() <= (theta_max if isinstance(theta_max, float) else np.min(theta_max)):
+        return None
+    outside: npt.NDArray[np.bool_] = (size.max(axis=1, keepdims=True) > theta_max)[:, 0]
     if np.count_nonzero(outside) == 0:
         return None
     np.clip(model, -theta_max, theta_max, out=model)
@@ -148,10 +151,24 @@ def of_rows(number: float | Array, rows: Indices) -> float | Array:
 
 
 def of_owners(table: Array, turn: Turn) -> Array:
-    """Return the owners' numbers in the rows of a turn, shape (r, 1)."""
+    """Return the owners' numbers in the rows of a turn, shape (r, 1), or (1, 1) if all share one.
+
+    See :func:`shared` for one number of all owners.
+    """
+    if table.strides == (0,):
+        return table[:1, None]
     if table.ndim == 1:
         return table.take(turn.owners)[:, None]
     return table[turn.replicates, turn.owners][:, None]
+
+
+def shared(table: Array) -> Array:
+    """Return owners' numbers (N,), as one number with stride 0 where all are equal.
+
+    Owners of one size share their step, and a number for all rows is multiplied in half the time.
+    """
+    first = table[:1]
+    return np.broadcast_to(first, table.shape) if np.all(table == first) else table
 
 
 def power(base: float, exponent: float | Array) -> float | Array:
