@@ -19,7 +19,7 @@ Amounts of frauds are log-normal, up to the largest seen.
 What it does not reproduce: order in time, skewness of single components (rows of small norm are
 a quarter too small, the largest components of all are missing), amounts of frauds that depend on
 the components. V2's mean and deviation among frauds are published, but its covariance with the
-others there is assumed (see :mod:`asyncdp_sim.data.fraud.calibrate`).
+others there is assumed (see :mod:`scenarios.twins.fraud`).
 """
 
 from dataclasses import dataclass

@@ -4,7 +4,7 @@ Row r of hospital i has latent values z = m_i + W g_r with its hospital's shift 
 h_i and g_r are iid standard normal and BBᵀ + WWᵀ has unit diagonal. Every variable is a step
 function of its z, or a choice among indicators (age group, race), the length of stay too. The steps
 and the factors B and W are in ``twin.json``, made by
-:mod:`asyncdp_sim.data.hospital.calibrate` so that frequencies, pairwise covariances and the part
+:mod:`scenarios.twins.hospital` so that frequencies, pairwise covariances and the part
 of these covariances that lies between hospitals match those of the real table. So hospitals differ
 in their patients and in how long similar ones stay.
 
@@ -15,7 +15,7 @@ have 10,000 records.
 What it does not reproduce: patients other than the real table's (musculoskeletal, 18 to 69 years
 old), dependence beyond pairs, a relation between a hospital's size and its patients, slopes that
 differ between hospitals. Of ``as-published`` columns the type of admission is assumed (see
-:mod:`asyncdp_sim.data.hospital.calibrate`), and the MDC is nearly always the same.
+:mod:`scenarios.twins.hospital`), and the MDC is nearly always the same.
 """
 
 from collections.abc import Sequence

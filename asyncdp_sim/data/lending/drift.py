@@ -6,7 +6,7 @@ last. Row j of the drifting twin has the law of that block of :data:`BLOCK_ROWS`
 that holds row j, with the block's own marginals and correlations; the table's last block is
 shorter, and row 42,536 is of the first block again. Within a block rows are exchangeable.
 
-``drift.json`` is made by :mod:`asyncdp_sim.data.lending.calibrate`.
+``drift.json`` is made by :mod:`scenarios.twins.lending`.
 """
 
 from dataclasses import dataclass

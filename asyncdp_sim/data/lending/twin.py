@@ -3,7 +3,7 @@
 Each row is z = L g with g iid standard normal, then every variable is a monotone function of its
 z: a piecewise linear quantile table (amounts), a step function (counts), or a choice among
 indicators (purpose, state). The tables and the factor L are in ``twin.json``, made by
-:mod:`asyncdp_sim.data.lending.calibrate` so that means, variances and pairwise covariances of the
+:mod:`scenarios.twins.lending` so that means, variances and pairwise covariances of the
 encoded columns and the target match those of the 42,535 loans of 2007–2011.
 
 There are two laws, because the real table's rows run from 2011 down to 2007 and its last rows,

@@ -12,7 +12,7 @@ import pytest
 
 from asyncdp_sim.data import Swap, dataset
 from asyncdp_sim.data.dataset import Encoded
-from asyncdp_sim.data.fraud import calibrate, recipe
+from asyncdp_sim.data.fraud import recipe
 from asyncdp_sim.data.fraud.columns import FEATURES, transactions
 from asyncdp_sim.data.fraud.recipe import FraudData
 from asyncdp_sim.data.fraud.twin import (
@@ -27,6 +27,7 @@ from asyncdp_sim.data.tables.read import read_table
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.learning.objectives import SVM
 from asyncdp_sim.streams import Streams
+from scenarios.twins import fraud as calibrate
 
 REAL = Path(__file__).parents[4] / "shared" / "data" / "creditcard_subset_10k.parquet"
 needs_real = pytest.mark.skipif(not REAL.exists(), reason="the real table is not at hand")

@@ -7,9 +7,7 @@ from discharges import REAL, needs_real
 
 from asyncdp_sim.data import HospitalData
 from asyncdp_sim.data.dataset import Encoded
-from asyncdp_sim.data.hospital import calibrate
 from asyncdp_sim.data.hospital import twin as hospital_twin
-from asyncdp_sim.data.hospital.calibrate import between_hospitals
 from asyncdp_sim.data.hospital.columns import HOSPITAL, read_discharges
 from asyncdp_sim.data.hospital.encode_as_published import COLUMNS, complete
 from asyncdp_sim.data.hospital.encode_as_published import encode as encode_published
@@ -24,6 +22,8 @@ from asyncdp_sim.data.hospital.twin import (
 )
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.streams import Streams
+from scenarios.twins import hospital as calibrate
+from scenarios.twins.hospital import between_hospitals
 
 ENCODINGS = ["plain", "as-published"]
 SHIPPED = resources.files("asyncdp_sim.data.hospital").joinpath("twin.json")

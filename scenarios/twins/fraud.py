@@ -1,6 +1,6 @@
 """Make the fraud twin's summary statistics from the real table and what is published of it.
 
-``python -m asyncdp_sim.data.fraud.calibrate TABLE`` writes ``twin.json`` beside this module.
+``python -m scenarios.twins.fraud TABLE`` writes ``twin.json`` beside the twin.
 It is run by hand. TABLE may hold more frauds than their share, or only some genuine rows: all that
 is taken from it are moments of its frauds. What concerns all 284,807 rows is below, as printed by
 the usual summaries of the public table (standard deviations, correlations with Amount, amounts).
@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.data.dataset import Encoded, OnDemand
-from asyncdp_sim.data.declared.calibrate import triangle_to_json, write_json
+from asyncdp_sim.data.fraud import twin
 from asyncdp_sim.data.fraud.columns import transactions
 from asyncdp_sim.data.fraud.twin import COMPONENTS
 from asyncdp_sim.data.tables.read import read_table
+from scenarios.twins.moments import triangle_to_json, write_json
 
 DEVIATION = """1.9587 1.6513 1.5163 1.4159 1.3802 1.3323 1.2371 1.1944 1.0986 1.0888 1.0207 0.9992
 0.9953 0.9586 0.9153 0.8763 0.8493 0.8382 0.8140 0.7709 0.7345 0.7257 0.6245 0.6056 0.5213 0.4822
@@ -58,7 +59,7 @@ def calibrate(table: Encoded | OnDemand) -> dict[str, Any]:
     genuine = [np.log(grown) - variance / 2, np.sqrt(variance), AMOUNT_LARGEST]
     return {
         "about": "Summary statistics of ULB's 284,807 card transactions of September 2013 and "
-        "their 492 frauds; made by asyncdp_sim.data.fraud.calibrate.",
+        "their 492 frauds; made by scenarios.twins.fraud.",
         "deviation": [float(x) for x in DEVIATION.split()],
         "amount_correlation": [float(x) for x in AMOUNT_CORRELATION.split()],
         "genuine_amounts": _rounded(genuine),
@@ -71,7 +72,7 @@ def calibrate(table: Encoded | OnDemand) -> dict[str, Any]:
 def main(path: str) -> Path:
     """Calibrate on the table at ``path`` and write the package's file."""
     stored = calibrate(transactions(read_table(path)))
-    return write_json(Path(__file__).with_name("twin.json"), stored)
+    return write_json(twin, "twin.json", stored)
 
 
 def _rounded(numbers: Any) -> list[float]:

@@ -7,6 +7,7 @@ Anything, Cario and Nelson 1997), because the second moments are what a quadrati
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -168,7 +169,8 @@ def triangle_to_json(matrix: Array, digits: int) -> list[list[float]]:
     return [[round(float(x), digits) for x in row[: i + 1]] for i, row in enumerate(matrix)]
 
 
-def write_json(file: Path, stored: dict[str, Any]) -> Path:
-    """Write what a package ships, and return the file."""
+def write_json(twin: ModuleType, name: str, stored: dict[str, Any]) -> Path:
+    """Write what ships beside a twin, and return the file."""
+    file = Path(str(twin.__file__)).with_name(name)
     file.write_text(json.dumps(stored, separators=(",", ":")) + "\n", "utf-8")
     return file

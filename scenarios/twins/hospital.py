@@ -1,7 +1,7 @@
 """Make the hospital twin's summary statistics from the real table.
 
-``python -m asyncdp_sim.data.hospital.calibrate TABLE`` writes ``twin.json`` beside this
-module. It is run by hand, when an encoding changes.
+``python -m scenarios.twins.hospital TABLE`` writes ``twin.json`` beside the
+twin. It is run by hand, when an encoding changes.
 
 Marginals: steps with the table's frequencies; neighbouring values that fewer than ten rows share
 are one step, at their mean, so that no step is a record. Dependence: the Pearson correlations of
@@ -17,7 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data.dataset import Array, Encoded, OnDemand
-from asyncdp_sim.data.declared.calibrate import (
+from asyncdp_sim.data.declared.twin import Variable
+from asyncdp_sim.data.hospital import encode_as_published, encode_plain, twin
+from asyncdp_sim.data.hospital.columns import HOSPITAL, TARGET, read_discharges
+from asyncdp_sim.data.hospital.twin import Twin
+from scenarios.twins.moments import (
     Moments,
     correlation,
     drawn,
@@ -29,10 +33,6 @@ from asyncdp_sim.data.declared.calibrate import (
     steps,
     write_json,
 )
-from asyncdp_sim.data.declared.twin import Variable
-from asyncdp_sim.data.hospital import encode_as_published, encode_plain
-from asyncdp_sim.data.hospital.columns import HOSPITAL, TARGET, read_discharges
-from asyncdp_sim.data.hospital.twin import Twin
 
 PUBLIC_ROWS = 10_001
 LARGEST = 86  # hospitals with 10,000 records of the full table
@@ -123,11 +123,11 @@ def main(path: str) -> Path:
     )
     stored = {
         "about": "Summary statistics of 36,631 discharges from New York's hospitals in 2020; "
-        "made by asyncdp_sim.data.hospital.calibrate.",
+        "made by scenarios.twins.hospital.",
         "sizes": [rounded(x) for x in np.quantile(sizes / sizes[0], np.linspace(0, 1, 21))],
         "encodings": {"plain": to_json(plain), "as-published": to_json(with_admissions(published))},
     }
-    return write_json(Path(__file__).with_name("twin.json"), stored)
+    return write_json(twin, "twin.json", stored)
 
 
 def _whole(table: OnDemand) -> Encoded:

@@ -1,7 +1,7 @@
 """Make the twin's summary statistics from the real table.
 
-``python -m asyncdp_sim.data.lending.calibrate TABLE`` writes ``twin.json`` and, of the
-table's blocks, ``drift.json`` beside this module. It is run by hand, when an encoding
+``python -m scenarios.twins.lending TABLE`` writes ``twin.json`` and, of the
+table's blocks, ``drift.json`` beside the twin. It is run by hand, when an encoding
 changes.
 
 Marginals: a least-squares linear spline of the empirical quantile function in normal scores
@@ -17,7 +17,13 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array, Encoded, OnDemand
-from asyncdp_sim.data.declared.calibrate import (
+from asyncdp_sim.data.declared.quantiles import Z_KNOTS
+from asyncdp_sim.data.declared.twin import Variable
+from asyncdp_sim.data.lending import encode_as_published, encode_plain, twin
+from asyncdp_sim.data.lending.drift import BLOCK_ROWS
+from asyncdp_sim.data.lending.recipe import read_loans
+from asyncdp_sim.data.lending.twin import Twin
+from scenarios.twins.moments import (
     Moments,
     correlation,
     drawn,
@@ -28,14 +34,8 @@ from asyncdp_sim.data.declared.calibrate import (
     steps,
     write_json,
 )
-from asyncdp_sim.data.declared.quantiles import Z_KNOTS
-from asyncdp_sim.data.declared.twin import Variable
-from asyncdp_sim.data.lending import encode_as_published, encode_plain
-from asyncdp_sim.data.lending.drift import BLOCK_ROWS
-from asyncdp_sim.data.lending.recipe import read_loans
-from asyncdp_sim.data.lending.twin import Twin
 
-MADE_BY = "asyncdp_sim.data.lending.calibrate"
+MADE_BY = "scenarios.twins.lending"
 PUBLIC_ROWS = 10_001  # as published
 SUMS = {
     "total_pymnt": ("total_rec_prncp", "total_rec_int", "total_rec_late_fee", "recoveries"),
@@ -111,7 +111,7 @@ def drift(table: OnDemand) -> list[dict[str, Any]]:
 def _write(name: str, which: str, encodings: dict[str, Any]) -> Path:
     about = f"Summary statistics of LendingClub's 42,535 loans of 2007-2011{which}; "
     stored = {"about": f"{about}made by {MADE_BY}.", "encodings": encodings}
-    return write_json(Path(__file__).with_name(name), stored)
+    return write_json(twin, name, stored)
 
 
 def _parts(table: OnDemand) -> dict[str, Any]:
