@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array, Encoded, OnDemand
-from asyncdp_sim.data.declared.quantiles import Z_KNOTS
-from asyncdp_sim.data.declared.twin import Variable
+from asyncdp_sim.data.declared.twin import Z_KNOTS, Variable
 from asyncdp_sim.data.lending import encode_as_published, encode_plain, twin
 from asyncdp_sim.data.lending.drift import BLOCK_ROWS
 from asyncdp_sim.data.lending.recipe import read_loans

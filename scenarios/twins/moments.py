@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array, Encoded
-from asyncdp_sim.data.declared.quantiles import Z_KNOTS
-from asyncdp_sim.data.declared.twin import Marginals, Variable
+from asyncdp_sim.data.declared.twin import Z_KNOTS, Marginals, Variable
 
 LEAST_EIGENVALUE = 1e-4
 

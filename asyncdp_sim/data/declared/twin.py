@@ -10,10 +10,11 @@ from typing import Any, Literal
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array, Encoded
-from asyncdp_sim.data.declared.quantiles import interpolated, steps
 from asyncdp_sim.streams import Scope, Streams
 
 Encoding = Literal["plain", "as-published"]
+Z_KNOTS: Array = np.linspace(-4.5, 4.5, 151)
+"""Where quantile tables are tabulated; beyond the ends a variable keeps its end value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +29,7 @@ class Variable:
         Increasing thresholds of z, between the steps of a step function or the categories; None
         for a quantile table.
     values : NDArray
-        Without cuts, the column's non-decreasing values at :data:`~.quantiles.Z_KNOTS`. With cuts,
+        Without cuts, the column's non-decreasing values at :data:`Z_KNOTS`. With cuts,
         the steps, one more than there are cuts; for indicators the category's index, −1 for none.
     """
 
@@ -39,9 +40,9 @@ class Variable:
     def write(self, z: Array, into: Array) -> None:
         """Write the columns for latent values ``z`` (n,) into the array (n, columns)."""
         if self.cuts is None:
-            into[:, 0] = interpolated(z, self.values)
+            into[:, 0] = np.interp(z, Z_KNOTS, self.values)
             return
-        chosen = self.values[steps(z, self.cuts)]
+        chosen = self.values[np.searchsorted(self.cuts, z, side="right")]
         if len(self.columns) == 1:
             into[:, 0] = chosen
             return
