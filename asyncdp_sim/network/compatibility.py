@@ -1,11 +1,12 @@
 """Faults of parts of a network that do not fit together, or that lead nowhere."""
 
+from math import fsum
 from typing import Any
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.latency import MESSAGES, answer_airtime, mean_times
-from asyncdp_sim.network.resolution import unresolved
-from asyncdp_sim.spec import wrong_length
+from asyncdp_sim.spec import LONGEST, wrong_length
+from asyncdp_sim.units import TICKS_PER_UNIT
 
 
 def conflicts(n_owners: int, parts: Any) -> list[Fault]:
@@ -132,3 +133,47 @@ def _offline(n_owners: int, parts: Any) -> list[Fault]:
         return []
     allowed = "no owner is ever online, so no update can ever happen"
     return [Fault("availability.kind", repr(parts.availability.kind), allowed)]
+
+
+NOTICED = 1e-3
+"""x from which a reader is told: figures are off by 0.05 %."""
+REFUSED = 1e-2
+"""x from which nothing is simulated: figures would be off by 0.5 %."""
+
+
+def meeting(n_owners: int, parts: Any) -> float:
+    """Return x = Λδ, the mean number of ticks of all clocks in one tick of time.
+
+    Λ = Σλ_i and δ = 10⁻⁹ time units. The mean of exponential gaps rounded to ticks is short by
+    (λδ)²/24 of itself. Of owners whose clocks tick together the one that was served last comes
+    last, so that P(i_{k+1} = i_k) is short by (N − 1)/(2N)·x of itself, to first order. A regular
+    clock's period is off by x/2 of itself at most: ``tests/verification/test_resolution.py``.
+
+    Owners without a clock begin anew when a job ends, at the rate of jobs. Where ticks have no
+    rate none meet by rounding.
+    """
+    rates = parts.clock.rates(n_owners)
+    if parts.clock.saturated:
+        rates = [1 / time for time in mean_times(n_owners, parts) if time > 0]
+    return 0.0 if rates is None else fsum(rates) / TICKS_PER_UNIT
+
+
+def unresolved(n_owners: int, parts: Any) -> list[Fault]:
+    """Return a fault where clocks are too fast for ticks of time to tell who was first.
+
+    Or too slow: the mean gap is a duration, which has a longest one.
+    """
+    slowest = min(parts.clock.rates(n_owners) or (1.0,))
+    if slowest * LONGEST < 1:
+        allowed = f"allowed is at least {1 / LONGEST:g}: choose a longer time unit"
+        return [Fault("clock.rate", f"{slowest:g}", allowed)]
+    met = meeting(n_owners, parts)
+    if met <= REFUSED:
+        return []
+    key, what = ("compute", "jobs end") if parts.clock.saturated else ("clock.rate", "clocks tick")
+    given = f"owners whose {what} {met * TICKS_PER_UNIT:.3g} times per time unit in all"
+    allowed = (
+        f"allowed are {REFUSED * TICKS_PER_UNIT:g} at most, as time is counted in steps of "
+        f"{1 / TICKS_PER_UNIT:g}: choose a shorter time unit, by which rates fall and times grow"
+    )
+    return [Fault(key, given, allowed)]

@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from asyncdp_sim.kernel import AT_TICK, Activity, Kernel, Waiting
-from asyncdp_sim.network.delivery.policy import LostMessages
+from asyncdp_sim.network.delivery.policy import LostMessages, Patience
 from asyncdp_sim.network.delivery.processor import Processor
-from asyncdp_sim.network.delivery.timeout import Patience
 from asyncdp_sim.network.learner import ATTEMPTS, BroadcastQuery, Learner
 from asyncdp_sim.trace import Exchange
 from asyncdp_sim.trace.vocabulary import BUSY, CLOCK_DROPPED, CLOCK_TICK, OFFLINE

@@ -1754,7 +1754,7 @@ MUTANTS = (
         ("tests/unit/trace",),
     ),
     Mutant(
-        "asyncdp_sim/network/learner/lock.py",
+        "asyncdp_sim/network/learner/learner.py",
         "self.waiting.popleft()",
         "self.waiting.pop()",
         "the request that came last is served first",
@@ -1873,7 +1873,7 @@ MUTANTS = (
         ("tests/unit/sweeps/test_killed.py",),
     ),
     Mutant(
-        "asyncdp_sim/network/resolution.py",
+        "asyncdp_sim/network/compatibility.py",
         "0.0 if rates is None else fsum(rates)",
         "0.0 if rates is None else max(rates)",
         "many slow clocks count as one",

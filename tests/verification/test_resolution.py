@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.network import resolution
+from asyncdp_sim.network import compatibility
 from asyncdp_sim.units import TICKS_PER_UNIT
 from tests.theory.ticks import mean_gap, repeated
 
@@ -17,7 +17,7 @@ RUNS, UPDATES = 40, 4000
 
 
 def unlimited(patch):
-    patch.setattr(resolution, "REFUSED", np.inf)
+    patch.setattr(compatibility, "REFUSED", np.inf)
 
 
 def measure(n_owners, met, *, seed, count=RUNS, expected=repeated, gap=mean_gap):
@@ -64,7 +64,7 @@ def test_times_that_are_not_rounded_are_seen():
 
 
 @pytest.mark.parametrize("n_owners", [1, 2, 3, 10, 60])
-@pytest.mark.parametrize("met", [resolution.NOTICED, resolution.REFUSED])
+@pytest.mark.parametrize("met", [compatibility.NOTICED, compatibility.REFUSED])
 def test_the_limits_say_how_far_off_figures_are(n_owners, met):
     each = met / n_owners
     short = 1 - n_owners * repeated(n_owners, each)

@@ -8,10 +8,9 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.network.availability.is_online import IsOnline
-from asyncdp_sim.network.availability.kind import AvailabilityKind
-from asyncdp_sim.network.draws import uniforms
+from asyncdp_sim.network.availability.kind import AvailabilityKind, IsOnline
 from asyncdp_sim.network.laws import Source
+from asyncdp_sim.network.laws.drawn import uniforms
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import PerOwner, about, per_owner, wrong_length

@@ -1,17 +1,19 @@
 """Base of every kind of availability: traits, and methods that the network asks for."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.network.availability.is_online import IsOnline
 from asyncdp_sim.network.laws import Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import Kind
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Recorder
+
+IsOnline = Callable[[int, int], bool]
+"""From an owner (from 1) and a tick to whether it is online then; ticks never go back."""
 
 
 class AvailabilityKind(Kind):

@@ -12,9 +12,7 @@ from typing_extensions import override
 
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
-from asyncdp_sim.network.availability.is_online import IsOnline
-from asyncdp_sim.network.availability.kind import AvailabilityKind
-from asyncdp_sim.network.draws import uniforms
+from asyncdp_sim.network.availability.kind import AvailabilityKind, IsOnline
 from asyncdp_sim.network.laws import (
     Constant,
     Empirical,
@@ -25,6 +23,7 @@ from asyncdp_sim.network.laws import (
     Uniform,
     too_short,
 )
+from asyncdp_sim.network.laws.drawn import uniforms
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import about

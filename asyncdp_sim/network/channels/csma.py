@@ -14,8 +14,8 @@ from asyncdp_sim.network.channels.air import Air, Fate, Port
 from asyncdp_sim.network.channels.backoff import Backoff
 from asyncdp_sim.network.channels.contended import UNKNOWN, Deferring
 from asyncdp_sim.network.channels.load import Load
-from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.network.laws import Exponential, too_short
+from asyncdp_sim.network.laws.drawn import uniforms
 from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.channels import csma

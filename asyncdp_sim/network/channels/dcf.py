@@ -11,7 +11,7 @@ from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Activity, Kernel, Signal, Wa
 from asyncdp_sim.network.channels.air import Air, Fate, Port
 from asyncdp_sim.network.channels.contended import Contended
 from asyncdp_sim.network.channels.load import Load
-from asyncdp_sim.network.draws import uniforms
+from asyncdp_sim.network.laws.drawn import uniforms
 from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.channels import dcf

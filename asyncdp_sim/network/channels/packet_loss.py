@@ -15,8 +15,8 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS
-from asyncdp_sim.network.draws import uniforms
 from asyncdp_sim.network.laws import Source
+from asyncdp_sim.network.laws.drawn import uniforms
 from asyncdp_sim.spec import EACH_OWNER, Member, PerOwner, about, own, per_owner, wrong_length
 from asyncdp_sim.theory.formulas import packet_loss as formulas
 

@@ -24,7 +24,7 @@ from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.channels.shared import SharedChannel
 from asyncdp_sim.network.channels.slotted_access.slotted_aloha import SlottedAloha
 from asyncdp_sim.network.channels.slotted_access.tdma import Tdma
-from asyncdp_sim.network.draws import uniforms
+from asyncdp_sim.network.laws.drawn import uniforms
 from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess

@@ -13,8 +13,7 @@ from asyncdp_sim.kernel import (
 )
 from asyncdp_sim.network.channels.air import Fate, Port
 from asyncdp_sim.network.channels.backoff import Backoff
-from asyncdp_sim.network.delivery.policy import DeliveryPolicy, LostMessages
-from asyncdp_sim.network.delivery.timeout import Patience
+from asyncdp_sim.network.delivery.policy import DeliveryPolicy, LostMessages, Patience
 from asyncdp_sim.network.learner import BroadcastQuery, Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome

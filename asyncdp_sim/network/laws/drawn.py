@@ -1,5 +1,7 @@
 """Laws of durations that are drawn."""
 
+from collections.abc import Iterator
+from itertools import chain
 from math import log, sqrt
 from typing import Annotated, Literal, Self
 
@@ -10,7 +12,7 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.network.laws.kind import DrawnLaw
+from asyncdp_sim.network.laws.kind import DrawnLaw, Source
 from asyncdp_sim.spec import LONGEST, Duration, Positive, about
 
 Mean = Annotated[Positive, Field(le=LONGEST)]
@@ -196,3 +198,14 @@ class Uniform(DrawnLaw):
     @override
     def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
         return generator.uniform(self.low, self.high, size)
+
+
+def uniforms(source: Source) -> Iterator[float]:
+    """Return draws from U[0, 1), without end; the stream is made at the first."""
+    return chain.from_iterable(_blocks(source))
+
+
+def _blocks(source: Source) -> Iterator[list[float]]:
+    generator = source()
+    while True:
+        yield generator.random(64).tolist()

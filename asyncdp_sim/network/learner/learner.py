@@ -4,15 +4,15 @@ What the model is, the network does not know. This learner tells nobody of reads
 trace alone is recorded, for replay. One who does is :class:`~.live.LiveLearner`.
 """
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.kernel import Kernel
+from asyncdp_sim.kernel import Kernel, Priority, Signal
 from asyncdp_sim.network.delivery.aggregation import Aggregation
 from asyncdp_sim.network.learner.exchanges import Exchanges
-from asyncdp_sim.network.learner.lock import Lock
 from asyncdp_sim.network.learner.sums import Sums
 from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, Recorder
 from asyncdp_sim.trace.vocabulary import (
@@ -25,6 +25,44 @@ from asyncdp_sim.trace.vocabulary import (
     REQUEST_SENT,
     UPDATE_APPLIED,
 )
+
+
+class Lock:
+    """Held while an owner is served alone.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    event : callable
+        Notes an event of a kind, an owner and a message.
+
+    Attributes
+    ----------
+    held : bool
+    waiting : deque of Signal
+        The turns of the requests that wait, the oldest first.
+    """
+
+    def __init__(self, kernel: Kernel, event: Callable[[EventKind, int, int], None]) -> None:
+        self.held = False
+        self.waiting: deque[Signal] = deque()
+        self._kernel = kernel
+        self._event = event
+
+    def queue(self, owner: int, message: int) -> Signal:
+        """Let a request wait; return what happens when its turn has come, the lock still held."""
+        turn = Signal(self._kernel)
+        self.waiting.append(turn)
+        self._event(EventKind.request_queued, owner, message)
+        return turn
+
+    def release(self) -> None:
+        """Turn to the request that has waited longest, or be free."""
+        if len(self.waiting) > 0:
+            self.waiting.popleft().fire(self._kernel.tick, Priority.TURN)
+        else:
+            self.held = False
+
 
 ATTEMPTS = 10**5
 """Attempts in a row without a released answer after which a run has stalled."""

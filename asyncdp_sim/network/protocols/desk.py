@@ -7,7 +7,7 @@ from functools import partial
 from itertools import accumulate
 
 from asyncdp_sim.kernel import Activity, Priority, Signal
-from asyncdp_sim.network.draws import uniforms
+from asyncdp_sim.network.laws.drawn import uniforms
 from asyncdp_sim.network.learner import ATTEMPTS, Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.policies import Known, Policy, chosen

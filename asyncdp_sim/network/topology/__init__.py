@@ -4,11 +4,9 @@ from typing import Annotated
 
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.network.topology.failures import LinkFailures
-from asyncdp_sim.network.topology.geometric import Geometric
 from asyncdp_sim.network.topology.graph_file import GraphFile
-from asyncdp_sim.network.topology.scale_free import ScaleFree
+from asyncdp_sim.network.topology.random_graphs import Geometric, ScaleFree, Waxman
 from asyncdp_sim.network.topology.star import Star
-from asyncdp_sim.network.topology.waxman import Waxman
 
 Topology = Annotated[Star | Waxman | Geometric | ScaleFree | GraphFile, FAMILY]
 """Every kind of topology; a new one joins by its line here."""
