@@ -2,7 +2,7 @@
 
 from array import array
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import nan
 from struct import Struct
 from typing import Any
@@ -12,8 +12,9 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.kernel import Kernel
+from asyncdp_sim.trace.invariants import check
 from asyncdp_sim.trace.occupation import Spells, State
-from asyncdp_sim.trace.trace import Trace
+from asyncdp_sim.trace.tables import Tables
 from asyncdp_sim.trace.vocabulary import (
     EVENTS,
     EXCHANGES,
@@ -24,6 +25,24 @@ from asyncdp_sim.trace.vocabulary import (
     EventKind,
     ExchangeOutcome,
 )
+
+
+@dataclass(frozen=True, eq=False)
+class Trace(Tables):
+    """Tables of a replicate that hold every invariant.
+
+    Raises
+    ------
+    InvariantError
+        At construction, if the tables contradict each other.
+    """
+
+    def __post_init__(self) -> None:
+        for table in (self.exchanges, self.owners, self.events, self.update_ticks, self.occupation):
+            if table is not None:
+                table.setflags(write=False)
+        check(self)
+
 
 _MANY = 2**20
 """Requests that were turned away at once, beyond which they are counted."""

@@ -14,15 +14,15 @@ from asyncdp_sim.learning.algorithms.local_steps import LocalSteps
 from asyncdp_sim.learning.algorithms.moments import OneOnOne, Schedule, StepsInRounds
 from asyncdp_sim.learning.algorithms.parameter_server import ParameterServer, ParameterServerSteps
 from asyncdp_sim.learning.algorithms.polar import Polar, PolarState, PolarSteps
-from asyncdp_sim.learning.algorithms.rows import CellRows
 from asyncdp_sim.learning.algorithms.statistics.noisy_statistics import (
     NoisyStatistics,
     NoisyStatisticsSteps,
+    Statistics,
 )
-from asyncdp_sim.learning.algorithms.statistics.second_moments import Statistics
 from asyncdp_sim.learning.algorithms.steps import (
     Array,
     Asks,
+    CellRows,
     Gradients,
     Indices,
     Setting,

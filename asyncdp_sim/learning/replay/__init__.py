@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 
 from asyncdp_sim.learning.algorithms import Asks, Steps
-from asyncdp_sim.learning.replay.answering import OwnAnswers, answers_of, put_in_besides
+from asyncdp_sim.learning.answers import OwnAnswers, answers_of, put_in_besides
 from asyncdp_sim.learning.replay.cells import CellTask
-from asyncdp_sim.learning.replay.folding import fold
-from asyncdp_sim.learning.replay.together import replay_together
+from asyncdp_sim.learning.replay.folding import Trajectory, fold, replay_together
 from asyncdp_sim.learning.reply import Reply
-from asyncdp_sim.learning.trajectory import Trajectory
 from asyncdp_sim.learning.watch import Watch
 from asyncdp_sim.progress import Advance
 from asyncdp_sim.streams import Scope

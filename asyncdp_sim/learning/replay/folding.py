@@ -1,19 +1,60 @@
-"""Folding algorithms over recorded traces: all rows advance together, answer by answer."""
+"""Folding algorithms over recorded traces: all rows advance together, answer by answer.
 
-from collections.abc import Sequence
+Cells of a sweep that share traces, and are alike, learn as further rows of one fold.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Asks, CellRows
-from asyncdp_sim.learning.answers import Answers
-from asyncdp_sim.learning.replay.answering import answers_of, put_in_besides
-from asyncdp_sim.learning.replay.cells import CellTask, together
+from asyncdp_sim.learning.algorithms import Array, Asks, CellRows, Indices
+from asyncdp_sim.learning.answers import Answers, answers_of, put_in_besides
+from asyncdp_sim.learning.replay.cells import CellTask, alike, together
 from asyncdp_sim.learning.replay.reads import StaleReads, WatchedReads
 from asyncdp_sim.learning.replay.schedule import Iterations, TraceSchedule
-from asyncdp_sim.learning.trajectory import Trajectory
 from asyncdp_sim.progress import Advance
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """The way of the central model.
+
+    Attributes
+    ----------
+    updates : array of int (R,)
+        Number of updates of each replicate.
+    record_every : int
+        Distance in k between recorded models.
+    central : array (J, R, p)
+        θ_L at k = 0, record_every, 2·record_every, …; rows past a replicate's end repeat the last.
+    final : array (R, p)
+        θ_L after the last update.
+    clipped : array of int (R,)
+        Updates in which a projection was active.
+    """
+
+    updates: Indices
+    record_every: int
+    central: Array
+    final: Array
+    clipped: Indices
+
+    def ks(self, replicate: int) -> Indices:
+        """Return the recorded k of a replicate: 0, the multiples of record_every, and the last."""
+        last = int(self.updates[replicate])
+        ks = np.arange(0, last + 1, self.record_every)
+        return ks if ks[-1] == last else np.append(ks, last)
+
+    def models(self, replicate: int) -> Array:
+        """Return θ_L at :meth:`ks`, shape (len(ks), p)."""
+        last = int(self.updates[replicate])
+        models = self.central[: last // self.record_every + 1, replicate]
+        if last % self.record_every != 0:
+            models = np.concatenate([models, self.final[replicate][None]])
+        return models
 
 
 def fold(
@@ -112,3 +153,55 @@ def fold(
         central[last // every + 1 :, column] = final[column]
     blocks = [slice(n * len(traces), (n + 1) * len(traces)) for n in range(len(cells))]
     return [Trajectory(updates, every, central[:, b], final[b], clipped[b]) for b in blocks]
+
+
+BYTES = 2**28
+"""Of paths and models held at a time at most, unless one cell has more."""
+
+
+def replay_together(
+    traces: Sequence[Trace],
+    cells: Sequence[CellTask],
+    scopes: Callable[[], Sequence[Scope]],
+    asks: Asks = "average",
+    advance: Advance | None = None,
+) -> Iterator[tuple[int, Trajectory]]:
+    """Replay cells over the same traces with the same random streams (common random numbers).
+
+    Each path is to the bit what :func:`fold` gives for its cell alone. It is yielded as soon as it
+    is there; at most :data:`BYTES` are held for cells that learn together, unless one has more, for
+    as long as the caller keeps none.
+
+    Parameters
+    ----------
+    traces : sequence of Trace
+        One per replicate.
+    cells : sequence of CellTask
+    scopes : callable
+        Gives the replicates' random streams, fresh each time.
+    asks : str
+        Where gradients are taken.
+    advance : callable, optional
+        Told how many more updates are done, of all replicates and cells.
+
+    Yields
+    ------
+    tuple of int and Trajectory
+        The number of a cell, from 0, and its path; cells that learn together, one after another.
+
+    Raises
+    ------
+    ValueError
+        If a trace made its updates of another number of answers than a cell's algorithm does.
+    """
+    shape = (len(traces), max((trace.n_updates for trace in traces), default=0))
+    kinds = [alike(cell) for cell in cells]
+    for kind in dict.fromkeys(kinds):
+        same = [number for number, other in enumerate(kinds) if other == kind]
+        held = max(1, BYTES // max(cells[number].size(*shape) for number in same))
+        held = 1 if kind is None else held
+        for first in range(0, len(same), held):
+            some = same[first : first + held]
+            rows = [scope for _ in some for scope in scopes()]
+            tasks = [cells[number] for number in some]
+            yield from zip(some, fold(traces, tasks, rows, asks, advance=advance), strict=True)

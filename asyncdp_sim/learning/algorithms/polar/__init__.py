@@ -5,10 +5,11 @@ from asyncdp_sim.learning.algorithms.polar.consensus import (
     RESOLUTION,
     Consensus,
     Words,
+    averaged,
     draw_masks,
+    gridded,
     secure_consensus,
 )
-from asyncdp_sim.learning.algorithms.polar.neighbours import averaged, gridded
 from asyncdp_sim.learning.algorithms.polar.perturbation import draw_additive, draw_weights
 from asyncdp_sim.learning.algorithms.polar.spec import Polar
 from asyncdp_sim.learning.algorithms.polar.state import PolarState

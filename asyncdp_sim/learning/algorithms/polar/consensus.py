@@ -1,9 +1,20 @@
-"""Secure consensus: POLAR's servers average their models without showing them.
+"""How POLAR's servers average their models: in secret, or openly with their neighbours.
 
 Each server J sends every other L a random mask R_{J,L}, announces
 A^J = x^J + Σ_L R_{L,J} − Σ_L R_{J,L}, and all of them sum what was announced: the masks cancel
 (POLAR, algorithm 2, lines 8–12). The paper computes modulo 2|X|, where the sum of S models wraps.
 Here models are whole numbers on a grid of 2⁴⁰ points per |X|, and the modulus is 2⁶³.
+
+Secure consensus needs every server to hear every other. Where only neighbours talk, the models of
+servers are multiplied by a doubly stochastic matrix B (POLAR, section V-A), here by Metropolis
+weights: B[I, J] = 1/(1 + max(d_I, d_J)) for neighbours of d_I and d_J neighbours, the rest on the
+diagonal. On the same grid, what one server gives the other takes, so that the mean over servers
+stays what it was exactly.
+
+References
+----------
+Xiao, Boyd and Lall (2005), A scheme for robust distributed sensor fusion based on average
+consensus, IPSN (the weights).
 """
 
 from collections.abc import Sequence
@@ -12,6 +23,9 @@ from math import isfinite
 
 import numpy as np
 import numpy.typing as npt
+
+from asyncdp_sim.network.graphs.metropolis import parts
+from asyncdp_sim.network.graphs.of_servers import Neighbours
 
 Array = npt.NDArray[np.float64]
 Words = npt.NDArray[np.uint64]
@@ -126,3 +140,34 @@ def secure_consensus(models: Array, bound: float, masks: Words) -> Consensus:
     messages = (points + masks.sum(axis=-3) - masks.sum(axis=-2)) & _LAST
     total = (messages.sum(axis=-2) & _LAST).astype(np.int64) - n_servers * RESOLUTION
     return Consensus(total / n_servers / RESOLUTION * bound, messages, masks)
+
+
+Points = npt.NDArray[np.int64]
+
+
+def gridded(models: Array, bound: float) -> Points:
+    """Return models in [−|X|, |X|] as whole numbers, 2⁴⁰ of them per |X|."""
+    return np.rint(models / bound * RESOLUTION).astype(np.int64)
+
+
+def averaged(points: Points, server: int, near: Neighbours) -> Points:
+    """Return what a server goes on with: n_I + Σ_J ⌊(n_J − n_I)/(1 + max(d_I, d_J))⌋ towards 0.
+
+    Rounded towards zero, what I gives J is what J takes from I, and no model leaves the hull of
+    those that it is made of; it is off by less than one grid point for each neighbour.
+
+    Parameters
+    ----------
+    points : array of int64 (…, S, p)
+        All servers' models before the agreement; those of others than neighbours do not matter.
+    server : int
+        I, from 0.
+    near : tuple of tuples
+        Each server's neighbours, from 1.
+    """
+    own = points[..., server, :]
+    found = own.copy()
+    for other in near[server]:
+        away = points[..., other - 1, :] - own
+        found += np.sign(away) * (np.abs(away) // parts(near, server, other - 1))
+    return found

@@ -22,10 +22,11 @@ from asyncdp_sim.learning.algorithms.central import start
 from asyncdp_sim.learning.algorithms.moments import Initial
 from asyncdp_sim.learning.algorithms.polar.consensus import (
     RESOLUTION,
+    averaged,
     draw_masks,
+    gridded,
     secure_consensus,
 )
-from asyncdp_sim.learning.algorithms.polar.neighbours import averaged, gridded
 from asyncdp_sim.learning.algorithms.polar.perturbation import draw_additive, draw_weights
 from asyncdp_sim.learning.algorithms.polar.state import Iteration, PolarState
 from asyncdp_sim.learning.algorithms.steps import (
