@@ -8,10 +8,10 @@ from asyncdp_sim.network.build import Builder, block
 from asyncdp_sim.network.delivery.spells import OccupationNotes
 from asyncdp_sim.network.joined import Joined, Process
 from asyncdp_sim.network.learner import Learner, Learning, LiveLearner
-from asyncdp_sim.network.one_clock.crowd import Crowd
 from asyncdp_sim.network.owner import Owner, live, once_a_sum, saturate
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.network.stall import watch
+from asyncdp_sim.network.superposed import Crowd
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Ending, EventRecorder, OccupationRecorder, Recorder, Trace
 from asyncdp_sim.units import LAST_TICK, to_ticks

@@ -12,13 +12,13 @@ from asyncdp_sim.learning.algorithms.gossip_graph import GossipGraph, GossipGrap
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.local_steps import LocalSteps
 from asyncdp_sim.learning.algorithms.moments import OneOnOne, Schedule, StepsInRounds
-from asyncdp_sim.learning.algorithms.parameter_server import ParameterServer, ParameterServerSteps
-from asyncdp_sim.learning.algorithms.polar import Polar, PolarState, PolarSteps
-from asyncdp_sim.learning.algorithms.statistics.noisy_statistics import (
+from asyncdp_sim.learning.algorithms.noisy_statistics import (
     NoisyStatistics,
     NoisyStatisticsSteps,
     Statistics,
 )
+from asyncdp_sim.learning.algorithms.parameter_server import ParameterServer, ParameterServerSteps
+from asyncdp_sim.learning.algorithms.polar import Polar, PolarState, PolarSteps
 from asyncdp_sim.learning.algorithms.steps import (
     Array,
     Asks,

@@ -27,7 +27,7 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy
 from asyncdp_sim.network.protocols.servers_theory import STEPS, steps, words
-from asyncdp_sim.network.servers.server import Client, Server, ServersTogether
+from asyncdp_sim.network.servers import Client, Server, ServersTogether
 from asyncdp_sim.spec import Count, OneOrSeveral, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.prediction import Prediction, either

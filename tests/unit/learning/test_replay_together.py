@@ -10,7 +10,7 @@ import pytest
 from asyncdp_sim.learning.acceptance import Clipping
 from asyncdp_sim.learning.algorithms import AsyncGossip, FedAsync, Setting
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
-from asyncdp_sim.learning.replay import CellTask, Trajectory, fold
+from asyncdp_sim.learning.replay import CellTask, Trajectory, fold, folding, replay_together
 from asyncdp_sim.learning.replay.cells import alike
 from asyncdp_sim.learning.reply import Reply, Sample
 from asyncdp_sim.learning.watch import Watch

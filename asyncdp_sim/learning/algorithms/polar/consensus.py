@@ -1,4 +1,4 @@
-"""How POLAR's servers average their models: in secret, or openly with their neighbours.
+"""Agreement of POLAR's servers: averages of models, in secret or openly with neighbours.
 
 Each server J sends every other L a random mask R_{J,L}, announces
 A^J = x^J + Σ_L R_{L,J} − Σ_L R_{J,L}, and all of them sum what was announced: the masks cancel

@@ -1,1 +1,0 @@
-"""Learning from statistics that owners release once: second moments of their records."""

@@ -1,1 +1,0 @@
-"""Clocks of all owners as one, superposed in law."""

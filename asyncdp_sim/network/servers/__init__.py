@@ -1,1 +1,0 @@
-"""Several parameter servers: their steps, their clients, and their agreement."""
