@@ -5,8 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 from asyncdp_sim.evidence.exact_moments import CLIPPED, SAMPLED, nonlinear, out_of_order
-from asyncdp_sim.evidence.oracle import Basis
-from asyncdp_sim.evidence.register import basis_of, oracles_of
+from asyncdp_sim.evidence.register import Basis, basis_of, oracles_of
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import Kind, Spec

@@ -22,6 +22,15 @@ from asyncdp_sim.trace import Trace
 from tests.conformance.members import examples, said
 from tests.together import together
 
+ORACLE = pytest.mark.oracle(
+    "models learned inside the network",
+    "bit for bit what replay makes of the trace",
+    source="live = replay",
+    setting="three owners, every protocol that it runs on",
+    kinds="every algorithm",
+    basis="replay",
+)
+
 ALGORITHMS = examples(Algorithm)
 EACH = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=said)
 ON_EACH = [
@@ -163,6 +172,7 @@ def test_replicates_do_not_touch_each_other(algorithm: Algorithm, quadratic: Qua
         assert np.array_equal(few.final, together.final[:count])
 
 
+@ORACLE
 @EACH
 @pytest.mark.parametrize("every", [1, 7])
 def test_live_equals_replay(algorithm: Algorithm, quadratic: Quadratic, every: int) -> None:
@@ -178,6 +188,7 @@ def test_live_equals_replay(algorithm: Algorithm, quadratic: Quadratic, every: i
         assert found.clipped[0] == path.clipped[r]
 
 
+@ORACLE
 @pytest.mark.parametrize(("algorithm", "kind"), ON_EACH, ids=str)
 def test_live_equals_replay_on_each_of_its_protocols(
     algorithm: Algorithm, kind: str, quadratic: Quadratic

@@ -118,6 +118,13 @@ def test_the_declared_share_is_one_per_owner_and_a_share(availability: Availabil
         assert all(0 <= a <= 1 for a in share)
 
 
+@pytest.mark.oracle(
+    "share of ticks that find an owner online",
+    "the declared long-run share",
+    source="renewal-reward theorem",
+    setting="three owners; kinds without a long run have none to declare",
+    kinds="Always, Bernoulli, OnOff, Diurnal, Outages",
+)
 @EACH
 def test_the_long_run_share_of_ticks_is_the_declared_one(availability: Availability) -> None:
     """z-test, |z| < 4 (fixed seed), over R = 30 replicates of 30 time units at rate 4.

@@ -13,6 +13,14 @@ from asyncdp_sim.privacy.sensitivity import Clip, Sensitivity
 from tests.conformance.members import examples, said
 from tests.together import together
 
+ALLOWED = pytest.mark.oracle(
+    "answers that a budget allows, and the noise that it takes",
+    "no number allowed costs more than ε",
+    source="the accountant of the mechanism",
+    setting="every budget under every mechanism",
+    kinds="every budget",
+)
+
 N, T = 3, 50
 NOISY = pytest.mark.parametrize(
     "mechanism", [each for each in examples(Mechanism) if not each.exact], ids=said
@@ -30,6 +38,7 @@ def private(budget: Budget, mechanism: MechanismKind, overlap: int = 1) -> Priva
     )
 
 
+@ALLOWED
 @together
 @NOISY
 @pytest.mark.parametrize("budget", examples(Budget), ids=said)
@@ -44,6 +53,7 @@ def test_a_budget_allows_every_owner_a_whole_number_of_answers(
     assert all(type(k) is int and k >= 1 for k in allowed)
 
 
+@ALLOWED
 @together
 @NOISY
 @pytest.mark.parametrize("budget", examples(Budget), ids=said)
@@ -78,6 +88,13 @@ def test_every_budget_has_a_noise_that_grows_with_the_bound_alone(
     assert noise[1].scale == pytest.approx(2 * noise[0].scale, rel=1e-12)
 
 
+@pytest.mark.oracle(
+    "answers without a mechanism",
+    "the gradients themselves, at any number of answers",
+    source="the definition",
+    setting="every budget",
+    kinds="NoMechanism",
+)
 @together
 @NOISY
 @pytest.mark.parametrize("budget", examples(Budget), ids=said)

@@ -19,6 +19,14 @@ from asyncdp_sim.units import LAST_TICK, to_ticks
 from tests.conformance.members import examples, said
 from tests.together import together
 
+ORACLE = pytest.mark.oracle(
+    "which transmissions begin, which collide, how long the air is in use",
+    "what overlaps in [start, end) and nothing else",
+    source="a brute-force pass over all transmissions",
+    setting="few stations, every channel",
+    kinds="every channel",
+)
+
 CHANNELS = examples(Channel)
 SHARED = [channel for channel in CHANNELS if channel.contended is not None]
 EACH = pytest.mark.parametrize("channel", SHARED, ids=said)
@@ -146,6 +154,7 @@ def test_a_lone_owner_never_collides_and_never_overlaps_itself(channel: Channel)
     assert all(a.interval[1] <= b.interval[0] for a, b in pairwise(sent))
 
 
+@ORACLE
 @EACH
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_what_overlaps_collides_and_nothing_else(channel: Channel, seed: int) -> None:
@@ -233,6 +242,7 @@ def test_an_owner_that_thinks_better_of_it_leaves_nothing_on_the_air(channel: Ch
     assert station.medium.on_air_ticks(station.kernel.now) == 0
 
 
+@ORACLE
 @EACH
 def test_time_on_the_air_is_the_sum_of_all_transmissions(channel: Channel) -> None:
     """Overlapping ones count each; what the end of the run cuts short counts up to there."""

@@ -102,6 +102,13 @@ def outcome(
     return run(scenario(observer, of, **gossip))
 
 
+@pytest.mark.oracle(
+    "ε of every owner against an observer",
+    "at most that of whoever hears every answer, and no other run",
+    source="post-processing",
+    setting="six owners with budgets of their own, three graphs",
+    kinds="every observer",
+)
 @EACH
 @pytest.mark.parametrize("graph", ["ring", "star", "complete"])
 def test_nobody_learns_more_than_who_hears_all(observer: ObserverKind, graph: str) -> None:

@@ -20,6 +20,14 @@ from asyncdp_sim.trace.vocabulary import RELEASED
 from asyncdp_sim.units import LAST_TICK
 from tests.conformance.members import examples, said
 
+ORACLE = pytest.mark.oracle(
+    "budgets, endings and messages of every protocol over every channel",
+    "no budget exceeded, each message ends once, each query is told once",
+    source="invariants of a trace",
+    setting="small networks; an invariant, no law",
+    kinds="every protocol",
+)
+
 K = EventKind
 PROTOCOLS = [each for each in examples(Protocol) if not each.ideal_only]
 PERFECT = [each for each in examples(Protocol) if each.ideal_only]
@@ -154,6 +162,7 @@ def test_what_loses_nothing_refuses_channels_that_do(
         network(protocol, channel, latency=Latency(), clock=PoissonClock())
 
 
+@ORACLE
 @EACH
 @OVER
 def test_a_run_ends_and_no_budget_is_exceeded(protocol: Protocol, channel: dict[str, Any]) -> None:
@@ -187,6 +196,7 @@ def test_a_run_ends_with_update_t(protocol: Protocol, channel: dict[str, Any]) -
     assert trace.end_tick == trace.updates["tick"][-1]
 
 
+@ORACLE
 @EACH
 @OVER
 def test_every_message_ends_at_most_once(protocol: Protocol, channel: dict[str, Any]) -> None:

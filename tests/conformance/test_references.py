@@ -4,15 +4,13 @@ The references know owners, read times and answers from the trace alone, one rep
 """
 
 from collections.abc import Callable, Iterable
-from runpy import run_path
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.evidence import ORACLES, Basis, of_algorithms
-from asyncdp_sim.evidence.of_algorithms import REFERRED
+from asyncdp_sim.evidence import named
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.learning.algorithms import Algorithm, FedAsync
 from asyncdp_sim.learning.objectives import Quadratic
@@ -23,7 +21,7 @@ from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import kind_of, members, parse
 from asyncdp_sim.trace import Trace
-from tests.conformance.members import examples, said
+from tests.conformance.members import FAMILIES, examples, said
 from tests.conformance.test_algorithms import (
     BOX,
     RECORDS,
@@ -36,7 +34,17 @@ from tests.conformance.test_algorithms import (
     steps_of,
     traces_of,
 )
+from tests.oracles import marked
 from tests.together import together
+
+ORACLE = pytest.mark.oracle(
+    "models without noise",
+    "a few lines written from the algorithm's formula, over the same trace",
+    source="tests/conformance/test_references.py",
+    setting="three owners, squared loss, every protocol that it runs on",
+    kinds="AsyncGossip, Averaging, Collab1, Collab2, FedAsync, FedBuff, GossipGraph, "
+    "NoisyStatistics, ParameterServer, Polar",
+)
 
 Model = np.ndarray
 SILENT = LaplaceNoise(np.zeros(len(RECORDS[0])))
@@ -205,6 +213,7 @@ class New(FedAsync):
 WHOLE = [spec for spec in examples(Algorithm) if spec.kind in REFERENCES and spec.sample is None]
 
 
+@ORACLE
 def test_every_algorithm_has_a_reference() -> None:
     assert {
         kind_of(member) for member in members(Algorithm)
@@ -213,8 +222,9 @@ def test_every_algorithm_has_a_reference() -> None:
 
 def claimed(referred: Iterable[str]) -> set[str]:
     """Algorithms that are said to equal a reference, without having one, or the other way round."""
-    oracle = next(each for each in ORACLES if each.kinds is REFERRED)
-    return {kind_of(member) for member in oracle.kinds} ^ set(referred)
+    oracle = named("conformance/test_references.py::test_every_algorithm_has_a_reference")
+    stated = {kind_of(each) for each in members(Algorithm) if each.__name__ in oracle.kinds}
+    return stated ^ set(referred)
 
 
 def test_what_a_run_rests_on_names_a_reference_only_where_there_is_one() -> None:
@@ -224,17 +234,18 @@ def test_what_a_run_rests_on_names_a_reference_only_where_there_is_one() -> None
     assert claimed(referred - {"fedasync"}) == {"fedasync"}
 
 
-def test_an_algorithm_that_is_new_in_the_union_is_not_exact() -> None:
+def test_an_algorithm_that_is_new_in_the_union_is_not_exact(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """With a copy of the register as it is made with one more member."""
-    union = Annotated[get_args(Algorithm)[0] | New, FAMILY]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("asyncdp_sim.learning.algorithms.Algorithm", union)
-        made = run_path(of_algorithms.__file__)["OF_ALGORITHMS"]
-    bases = {each.basis for each in made if New in each.kinds}
-    assert bases == {Basis.replay}
-    assert {each.basis for each in made if FedAsync in each.kinds} > bases
+    monkeypatch.setitem(FAMILIES, "algorithm", Annotated[get_args(Algorithm)[0] | New, FAMILY])
+    made = marked()
+    bases = {each["basis"] for each in made if "New" in each["kinds"]}
+    assert bases == {"replay"}
+    assert {each["basis"] for each in made if "FedAsync" in each["kinds"]} > bases
 
 
+@ORACLE
 @pytest.mark.parametrize("algorithm", WHOLE, ids=said)
 def test_without_noise_it_equals_its_reference(algorithm: Algorithm) -> None:
     quadratic = Quadratic.from_records(*RECORDS, SIGMA, BOX)

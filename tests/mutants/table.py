@@ -516,9 +516,9 @@ MUTANTS = (
         ("tests/conformance/test_references.py",),
     ),
     Mutant(
-        "asyncdp_sim/evidence/of_algorithms.py",
-        "        REFERRED,\n",
-        "        every(Algorithm),\n",
+        "tests/conformance/test_references.py",
+        'kinds="AsyncGossip, Averaging, Collab1, ',
+        'kinds="every algorithm, Averaging, Collab1, ',
         "a new algorithm rests on a reference that nobody has written",
         ("tests/conformance/test_references.py",),
     ),
@@ -1639,6 +1639,27 @@ MUTANTS = (
         ("tests/unit/data/test_dirichlet_split.py",),
     ),
     # evidence and reports
+    Mutant(
+        "asyncdp_sim/evidence/register.py",
+        "    if is_outside(kind):\n        return ()\n",
+        "",
+        "a kind from outside has the oracles of the one whose name it has",
+        ("tests/unit/evidence/test_rests_on.py",),
+    ),
+    Mutant(
+        "tests/verification/test_bounds.py",
+        '@OF_ASYNC\n@pytest.mark.parametrize("noise"',
+        '@pytest.mark.parametrize("noise"',
+        "a test loses the mark of its oracle",
+        ("tests/unit/evidence/test_register.py",),
+    ),
+    Mutant(
+        "tests/oracles.py",
+        "mark(inner.decorator_list, of_class)",
+        "mark(inner.decorator_list, top)",
+        "the mark of a class is not that of its tests",
+        ("tests/unit/evidence/test_register.py",),
+    ),
     Mutant(
         "asyncdp_sim/evidence/rests_on.py",
         "if len(doubts) == 0 and len(order) == 0:",

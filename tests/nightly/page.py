@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from asyncdp_sim.evidence import NOT_OF_A_KIND, ORACLES, Oracle
+from asyncdp_sim.evidence import Oracle, oracles
 from tests.nightly.kept import FOLDER, Found, kept
-from tests.nightly.parts import PARTS
+from tests.nightly.parts import PARTS, about_no_kind
 from tests.nightly.reports import ROOT
 from tests.versions.matrix import OF_LINT
 
@@ -99,7 +99,7 @@ def _oracles(found: Mapping[str, Found]) -> str:
         f"{len(failed)} tests failed.\n",
         _listed([f"failed: `{test}`" for test in failed]),
         "Where there is no score the comparison is exact, or its test says how near it is.\n",
-        _table(ORACLE, (_oracle(each, found) for each in ORACLES)),
+        _table(ORACLE, (_oracle(each, found) for each in oracles())),
     ])  # fmt: skip
 
 
@@ -202,11 +202,11 @@ def not_covered(found: Mapping[str, Mapping[str, Found]]) -> list[str]:
         if each["passed"] is None:
             said.append(f"{name}: {each['said']}")
     said.append(f"on other versions, for their tools are pinned: {OF_LINT}")
-    fixed = [each.name for each in ORACLES if _fixed(each, found["oracles"])]
+    fixed = [each.name for each in oracles() if _fixed(each, found["oracles"])]
     said.append(f"oracles whose scores are of fixed seeds alone: {_few(fixed)}")
-    near = [each.statistic for each in ORACLES if each.basis != "exact"]
+    near = [each.statistic for each in oracles() if each.basis != "exact"]
     said.append(f"approximations and replays, not equalities: {_few(near)}")
-    said.append(f"tested, but about no kind: {_few(sorted(NOT_OF_A_KIND))}")
+    said.append(f"tested, but about no kind: {_few(about_no_kind())}")
     return said
 
 

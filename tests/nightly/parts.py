@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from asyncdp_sim.evidence import NOT_OF_A_KIND, ORACLES
+from asyncdp_sim.evidence import oracles
 from tests.mutants.hunt import hunt
 from tests.mutants.table import MUTANTS
 from tests.nightly.kept import Found
@@ -47,9 +47,7 @@ class Oracles(Part):
 
     def items(self) -> list[str]:
         """Return the files."""
-        named = (test.partition("::")[0] for each in ORACLES for test in each.tests)
-        others = (f"verification/test_{name}.py" for name in NOT_OF_A_KIND)
-        return list(dict.fromkeys([*named, *others]))
+        return [*_named(), *(f"verification/test_{name}.py" for name in about_no_kind())]
 
     def run(self, items: Sequence[str], seed: int) -> Iterator[tuple[str, Found]]:
         """Yield of each file its tests that passed or not, and the scores of each."""
@@ -65,11 +63,24 @@ class Oracles(Part):
             )
 
 
+def _named() -> list[str]:
+    return list(dict.fromkeys(t.partition("::")[0] for each in oracles() for t in each.tests))
+
+
+def about_no_kind() -> list[str]:
+    """Return the names of the files of ``tests/verification`` that no oracle names."""
+    files = (ROOT / "tests" / "verification").glob("test_*.py")
+    others = {file.stem.removeprefix("test_") for file in files} - {
+        file.removeprefix("verification/test_").removesuffix(".py") for file in _named()
+    }
+    return sorted(others)
+
+
 def chosen_of(file: str) -> list[str]:
     """Return what is run of a file: all of it, or the tests that oracles name."""
     if file.startswith("verification/"):
         return [file]
-    named = [test for each in ORACLES for test in each.tests if test.startswith(f"{file}::")]
+    named = [test for each in oracles() for test in each.tests if test.startswith(f"{file}::")]
     return list(dict.fromkeys(named))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.evidence import ORACLES
+from asyncdp_sim.evidence import oracles
 from tests.fresh import GIVEN, fresh_seed
 from tests.nightly.__main__ import README, dated, faults
 from tests.nightly.kept import FOLDER, keep, kept, stamp
@@ -37,7 +37,7 @@ def test_it_is_made_whole_from_what_is_kept() -> None:
 
 def test_it_has_a_row_for_each_oracle() -> None:
     lines = page().splitlines()
-    for oracle in ORACLES:
+    for oracle in oracles():
         start = f"| {oracle.statistic} | {oracle.formula} |".replace("|z|", "\\|z\\|")
         assert any(line.startswith(f"| {oracle.statistic} | ") for line in lines), start
 
@@ -65,7 +65,7 @@ def test_scores_are_told_by_the_worst(tmp_path: Path) -> None:
 
 
 def test_tests_that_came_after_the_last_night_are_told(tmp_path: Path) -> None:
-    oracle = next(each for each in ORACLES if len(each.tests) == 3)
+    oracle = next(each for each in oracles() if len(each.tests) == 3)
     for file in {test.partition("::")[0] for test in oracle.tests}:
         keep("oracles", file, WHEN | {"passed": [], "failed": {}, "scores": {}}, tmp_path)
     first = oracle.tests[0]

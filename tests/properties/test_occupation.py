@@ -5,6 +5,7 @@ from itertools import pairwise
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,14 @@ from asyncdp_sim.trace.spans import ANSWER, COMPUTING, OFFLINE, QUERY, REQUEST, 
 from asyncdp_sim.units import TICKS_PER_UNIT
 from tests.properties.networks import FIXED, networks
 from tests.properties.rough_networks import rough_networks
+
+pytestmark = pytest.mark.oracle(
+    "what each owner is at, tick by tick",
+    "spans of events joined by precedence; a sweep over changes; airtime of the channel",
+    source="a second computation from events",
+    setting="random networks of every channel and protocol; an identity, no law",
+    kinds="Request, Push",
+)
 
 FEW = settings(FIXED, max_examples=15)
 SEEDS = st.integers(0, 2**32)

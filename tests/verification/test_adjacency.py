@@ -6,6 +6,8 @@ import pytest
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.privacy import Clip, Privacy
 
+pytestmark = pytest.mark.no_evidence
+
 XI, K, EPSILON = 1.0, 5, 1.0
 OWNER = np.zeros(1, dtype=np.int64)
 

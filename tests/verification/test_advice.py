@@ -26,6 +26,8 @@ from asyncdp_sim.scenario import Scenario
 from tests.fresh import fresh_seed
 from tests.unit.forecasts.banks import banks
 
+pytestmark = pytest.mark.no_evidence
+
 REFEREES = 400
 """Runs that a headline, of as many as users get, is compared with; other ones."""
 

@@ -25,6 +25,14 @@ from .networks import LastOnly, SparingAir, begun, network, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
+pytestmark = pytest.mark.oracle(
+    "answers begun and answers that survive",
+    "G e^(−2G); with N owners [e^(−λτ)/(1+λτ)]^(N−1); capture by power",
+    source="asyncdp_sim.theory.formulas.channels.aloha (Abramson 1970)",
+    setting="push, equal airtimes",
+    kinds="Aloha, Push, PoissonClock",
+)
+
 MANY = 2**31 - 1
 RUNS = 40
 
@@ -122,6 +130,7 @@ def spoilt(air):
     return Spoilt
 
 
+@pytest.mark.no_evidence
 @pytest.mark.parametrize(
     "name", ["infinite, one clock", pytest.param("two owners", marks=pytest.mark.nightly)]
 )
@@ -132,6 +141,7 @@ def test_a_victim_that_survives_a_collision_is_seen(name):
     assert seen(found[1:]) > 5
 
 
+@pytest.mark.no_evidence
 @pytest.mark.long
 def test_interference_that_does_not_add_up_is_seen():
     channel, theory, how = CASES["infinite, capture"]
@@ -139,6 +149,7 @@ def test_interference_that_does_not_add_up_is_seen():
     assert seen(measure(broken, theory, **how, count=20)[1:]) > 5
 
 
+@pytest.mark.no_evidence
 @pytest.mark.long
 def test_the_formula_of_an_infinite_population_is_seen():
     channel, theory, how = CASES["two owners"]

@@ -9,6 +9,8 @@ from asyncdp_sim.privacy.accountants.gaussian_law import delta_of, epsilon_of, m
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.privacy.attack import Claim, Pair, attack
 
+pytestmark = pytest.mark.oracle("ε of a mechanism, a scenario, or a planted fault, by attack")
+
 EPSILON, DOUBT, SCORES = 0.5, 0.2, 8
 TRUTH = Claim(EPSILON)
 REPEATS = 200
@@ -45,6 +47,7 @@ def test_many_scores_refute_the_truth_no_more_often_than_stated() -> None:
     assert count > 0  # the hardest case comes near
 
 
+@pytest.mark.no_evidence
 @pytest.mark.long
 def test_choosing_and_measuring_on_the_same_runs_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: no split. The best of sixteen events by chance is then taken at its word."""

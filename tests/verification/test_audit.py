@@ -15,7 +15,10 @@ from asyncdp_sim.privacy.mechanisms import laplace
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle("ε of a mechanism, a scenario, or a planted fault, by attack"),
+]
 
 CONFIDENCE = 0.999
 
@@ -90,6 +93,7 @@ def test_what_is_sound_is_not_refuted(name: str) -> None:
     assert one(found) > 0.4 * found.checks[0].claim.epsilon  # it does look
 
 
+@pytest.mark.no_evidence
 def test_a_declared_bound_that_records_exceed_is_refuted() -> None:
     given = with_privacy(sensitivity={"kind": "declared", "bound": 1.0})
     assert whole(audited(given, runs=400)) > 2.0
@@ -102,6 +106,7 @@ def test_a_declared_bound_that_holds_is_not() -> None:
     assert whole(found) == pytest.approx(0.0, abs=0.2)  # far from what the bound would allow
 
 
+@pytest.mark.no_evidence
 @pytest.mark.nightly  # by default test_audit_faults plants less: noise × 0.8
 def test_half_the_sensitivity_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     """C/n for 2C/n: the true ε is twice the claim."""
@@ -116,6 +121,7 @@ UNCHARGED = [(400, 0.6), pytest.param(4000, 1.2, marks=pytest.mark.nightly)]
 """Runs, and what they must show by themselves of more than the ε = 1 that is claimed."""
 
 
+@pytest.mark.no_evidence
 @pytest.mark.parametrize(("runs", "least"), UNCHARGED)
 def test_a_fresh_retransmission_that_is_not_charged_is_refuted(
     runs: int, least: float, monkeypatch: pytest.MonkeyPatch
@@ -150,6 +156,7 @@ def test_a_fresh_retransmission_that_is_not_charged_is_refuted(
     assert whole(found) > least
 
 
+@pytest.mark.no_evidence
 @pytest.mark.nightly  # by default test_audit_faults plants a quota given back
 def test_more_releases_than_the_noise_was_scaled_for_are_refuted(
     monkeypatch: pytest.MonkeyPatch,
@@ -164,6 +171,7 @@ def test_more_releases_than_the_noise_was_scaled_for_are_refuted(
     assert whole(audited(scenario(data={"kind": "gaussian", "features": 1}))) > 1.2
 
 
+@pytest.mark.no_evidence
 def test_sending_only_what_is_large_is_refuted() -> None:
     """Event-triggered: whether an answer comes at all tells the record."""
     live = {"seed": 3, "updates": 1, "until": 2.0, "learning": "live"}
@@ -180,6 +188,7 @@ def test_sending_only_what_is_large_is_refuted() -> None:
     assert found.checks[1].finding.event.score in ("answers", "first answer", "end")
 
 
+@pytest.mark.no_evidence
 def test_a_public_row_of_an_owner_is_refuted() -> None:
     data = {
         "kind": "lending",
@@ -195,6 +204,7 @@ def test_a_public_row_of_an_owner_is_refuted() -> None:
     assert "row" in found.pair
 
 
+@pytest.mark.no_evidence
 def test_scalar_noise_and_an_l2_bound_as_published_are_refuted() -> None:
     """The two published faults."""
     wide = {"kind": "gaussian", "features": 10}

@@ -39,7 +39,10 @@ from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.cli.command import Command
 from tests.verification.optimism import forgotten, rounded_down
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle("ε of a mechanism, a scenario, or a planted fault, by attack"),
+]
 
 SCENE = Path(__file__).parent / "scenes" / "three-records.toml"
 SUMMED = SCENE.with_name("four-summed.toml")
@@ -487,6 +490,7 @@ def test_a_planted_fault_is_caught_and_no_bound_exceeds_its_truth(
     bounds_are_true(planted, found)
 
 
+@pytest.mark.no_evidence
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_caught_at_the_default_size_within_a_minute(
@@ -503,6 +507,7 @@ def test_a_planted_fault_is_caught_at_the_default_size_within_a_minute(
     assert all(any(words in line for line in refuting(said.out)) for words in due)
 
 
+@pytest.mark.no_evidence
 def test_composed_answers_are_not_refuted_where_losses_are_rounded_up() -> None:
     found = attacked(COMPOSING, (100, 10))
     assert not found.exceeded, found.lines()
@@ -519,6 +524,7 @@ def test_the_scenario_itself_is_not_refuted(settings: tuple[str, ...]) -> None:
     assert all("not exceeded" in fact.words() for fact in found.facts)
 
 
+@pytest.mark.no_evidence
 def test_parts_of_answers_that_wait_for_an_update_in_vain_are_not_refuted() -> None:
     """Of five answers or so, three make an update."""
     gathered = 'algorithm={kind="fedbuff",step=0.1,server_step=1.0,buffer=3}'
@@ -542,6 +548,7 @@ def test_sums_themselves_are_not_refuted() -> None:
     assert "sums opened: of 2 answers or more, 2 claimed: not exceeded" in found.lines()
 
 
+@pytest.mark.no_evidence
 def test_views_themselves_are_not_refuted() -> None:
     found = attacked((), (300_000, 100), VIEWS)
     assert not found.exceeded, found.lines()
@@ -551,10 +558,12 @@ def test_views_themselves_are_not_refuted() -> None:
     assert view.finding.epsilon > 0.7 * view.claim.epsilon  # it does look
 
 
+@pytest.mark.no_evidence
 def test_every_fault_that_was_asked_for_is_planted_here() -> None:
     assert set(ASKED_FOR) <= set(FAULTS)
 
 
+@pytest.mark.no_evidence
 def test_a_planted_fault_exits_with_3(monkeypatch: Patch, command: Command) -> None:
     quota_given_back(monkeypatch)
     said = command("audit", SCENE, "--answers", "100", "--runs", "100")
@@ -570,6 +579,7 @@ def test_what_replay_publishes_is_compared_with_what_was_attacked(monkeypatch: P
     assert "replay of run 1 ends at another model: EXCEEDED" in "\n".join(found.lines())
 
 
+@pytest.mark.no_evidence
 def test_an_answer_of_shared_noise_is_seen_where_the_claim_is_beyond_what_runs_show(
     monkeypatch: Patch,
 ) -> None:

@@ -17,7 +17,7 @@ from asyncdp_sim.scenario import load
 from tests.cli.command import Command
 from tests.unit.data.discharges import many as discharges
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
 
 PUBLIC, RECORDS = 40, 600
 SCENARIO = """schema = 1

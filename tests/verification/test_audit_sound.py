@@ -21,7 +21,10 @@ from tests.fresh import fresh_seed
 from .node_views import attack_on_views
 from .sound import sound
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle("ε of a mechanism, a scenario, or a planted fault, by attack"),
+]
 
 LOSSY = (
     'channel={kind="ideal", loss=0.3, retransmissions=2, resend="fresh"}',

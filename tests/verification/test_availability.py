@@ -27,7 +27,17 @@ from .networks import (
 from .shared import shared
 from .zscores import CELL, require, score, seen, two_stages
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle(
+        "updates and time online of owners that come and go",
+        "thinning; dispersion 1 + 2λa/(a+b)²; E on/(E on + E off); Λ(t) increments exponential",
+        source="tests/theory/availability.py",
+        setting="nothing takes time, nobody is refused; periods of any of these laws",
+        kinds="Bernoulli, OnOff, Diurnal, PoissonClock, Constant, Exponential, Lognormal, Gamma, "
+        "Uniform, Empirical",
+    ),
+]
 
 MANY = 2**31 - 1
 """Updates that no run reaches: the window ends it."""
@@ -240,30 +250,36 @@ def nightly(law):
     return pytest.param(law, marks=pytest.mark.nightly)
 
 
+@pytest.mark.no_evidence
 def test_availability_drawn_once_is_seen():
     assert seen(heard(DrawnOnce, count=100, windows=1)["second"]) > 5
 
 
+@pytest.mark.no_evidence
 def test_thinning_twice_is_seen():
     assert seen(listening("equal", ThinnedTwice, count=24)["mean"]) > 5
     assert seen(heard(ThinnedTwice, count=20, windows=5)["mean"]) > 5
 
 
+@pytest.mark.no_evidence
 @pytest.mark.parametrize("law", ["exponential", nightly("gamma")])
 def test_owners_that_all_start_online_are_seen(law):
     assert seen(alternating(law, "short", OnlineStart, count=24)["mean"]) > 5
 
 
+@pytest.mark.no_evidence
 @pytest.mark.parametrize("law", ["constant", nightly("gamma")])
 def test_a_first_period_like_all_others_is_seen(law):
     assert seen(alternating(law, "short", WholeFirstPeriod, count=20)["mean"]) > 5
 
 
+@pytest.mark.no_evidence
 @pytest.mark.parametrize("law", ["exponential", nightly("empirical")])
 def test_a_first_period_that_is_not_length_biased_is_seen(law):
     assert seen(alternating(law, "short", ShareOfAnOrdinaryPeriod, count=20)["mean"]) > 5
 
 
+@pytest.mark.no_evidence
 def test_a_phase_ignored_is_seen():
     assert seen(days("phases", PhaseIgnored, count=20)["second"]) > 5
     assert seen(any_phase(PhaseIgnored, count=20)["mean"]) > 5

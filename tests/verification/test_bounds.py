@@ -28,6 +28,15 @@ from tests.theory.fits import fit
 
 pytestmark = pytest.mark.long
 
+OF_ASYNC = pytest.mark.oracle(
+    "E ‖θ − θ*‖² and E ψ against the paper's bounds",
+    "at most the bound of Theorem 2, mended; the printed one fails, as is said",
+    source="asyncdp_sim.theory.bounds",
+    setting="random small problems, exact second moments",
+    kinds="AsyncGossip",
+    basis="approximation",
+)
+
 PROBLEMS = 200
 
 
@@ -196,16 +205,19 @@ def ratios(name):
 
 @pytest.mark.parametrize("name", ["paper", "smooth"])
 class TestTheBoundsHold:
+    @OF_ASYNC
     def test_for_the_central_model_after_every_update(self, name):
         for seed in range(PROBLEMS):
             found = outcome(seed)
             assert np.all(found.central <= getattr(found, name)), seed
 
+    @OF_ASYNC
     def test_for_all_models_together(self, name):
         for seed in range(PROBLEMS):
             found = outcome(seed)
             assert found.total <= getattr(found, name)[-1] * (1 + 1e-12), seed
 
+    @OF_ASYNC
     def test_for_the_fitness(self, name):
         for seed in range(PROBLEMS):
             found = outcome(seed)
@@ -213,6 +225,7 @@ class TestTheBoundsHold:
             assert np.all(found.excess <= most), seed
 
 
+@pytest.mark.no_evidence
 def test_how_loose_they_are():
     paper, smooth = ratios("paper"), ratios("smooth")
     assert 20 < np.median(paper) < 100
@@ -236,6 +249,7 @@ def broken(problem, bug):
     return bound.after(problem.updates)
 
 
+@pytest.mark.no_evidence
 @pytest.mark.parametrize(
     ("bug", "seen"),
     [
@@ -253,6 +267,7 @@ def test_planted_bugs(bug, seen):
     assert any(failed) == seen
 
 
+@OF_ASYNC
 @pytest.mark.parametrize("initial", ["ones", "uniform"])
 @pytest.mark.parametrize("seed", range(5))
 def test_other_starts(initial, seed):
@@ -271,6 +286,7 @@ def loud(seed, noise):
     return problem, np.trace(exact.second[-1]) + np.einsum("iaia->", exact.copies_second)
 
 
+@OF_ASYNC
 @pytest.mark.parametrize("noise", ["vector", "scalar-as-published"])
 def test_strong_noise(noise):
     thin_fails = []
@@ -308,6 +324,7 @@ def every_outcome(theta_max, rate, noise, updates=7):
     return np.array(far), np.array(excess), best, curve, slope
 
 
+@OF_ASYNC
 @pytest.mark.parametrize("theta_max", [0.2, 0.6, 5.0])
 @pytest.mark.parametrize(("rate", "noise"), [(0.05, 0.0), (0.05, 3.0), (0.5, 1.0)])
 def test_an_active_projection(theta_max, rate, noise):
@@ -344,6 +361,7 @@ def without_noise(updates):
     return error, said, mended.after(updates)
 
 
+@pytest.mark.no_evidence
 def test_the_printed_bound_fails_where_the_transient_matters():
     error, said, mended = without_noise(10)
     assert error < said
@@ -384,6 +402,14 @@ def synchronous(seed):
 
 
 class TestCollab:
+    @pytest.mark.oracle(
+        "E ‖θ − θ*‖² of the average against the paper's bound",
+        "at most the bound of Theorem 2 of Collab, mended",
+        source="asyncdp_sim.theory.bounds",
+        setting="random small problems, exact second moments",
+        kinds="Collab1",
+        basis="approximation",
+    )
     def test_the_mended_bound_holds_after_every_update(self):
         loose = []
         for seed in range(PROBLEMS):
@@ -392,6 +418,7 @@ class TestCollab:
             loose.append(bound[-1] / exact[-1])
         assert 1 < np.median(loose) < 5
 
+    @pytest.mark.no_evidence
     def test_a_convexity_that_is_not_there_is_seen(self):
         def fails(seed):
             exact, bound = rounds(synchronous(seed), convexity=1.1)
@@ -399,6 +426,7 @@ class TestCollab:
 
         assert any(fails(seed) for seed in range(PROBLEMS))
 
+    @pytest.mark.no_evidence
     def test_the_printed_bound_fails_where_the_transient_matters(self):
         problem = replace(random_problem(1), variance=0 * random_problem(1).variance)
         said = collab_as_printed.as_printed(
@@ -416,6 +444,7 @@ class TestCollab:
 CELLS = np.array([privacy_term(3 * n, [eps] * 3) for n in (1000, 10_000) for eps in (0.1, 1, 10)])
 
 
+@pytest.mark.no_evidence
 @pytest.mark.parametrize("truth", [(30.0, 1e5), (0.0, 1e5), (30.0, 0.0)], ids=str)
 def test_intervals_of_fitted_constants_cover_the_truth(truth):
     """95 % of synthetic experiments, or more where a constant is 0, less four standard errors."""

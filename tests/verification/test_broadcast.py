@@ -25,7 +25,17 @@ from .networks import SparingAir, network, runs
 from .shared import shared
 from .zscores import CELL, counts, require, score, seen, two_stages
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle(
+        "who answers a query to all, and which answers survive",
+        "binomial responders; P(no collision given m) = (1−(m−1)d)^m",
+        source="asyncdp_sim.theory.formulas.broadcast",
+        setting='answer_at = "after-delay", uniform delays, windows that do not overlap, pure '
+        "ALOHA",
+        kinds="Broadcast, Bernoulli, Uniform",
+    ),
+]
 
 RUNS = 40
 CASES = {"four": (4, 0.7, 0.05, 1.0, 1.1, 1250, 2101), "eight": (8, 0.3, 0.04, 2.0, 2.5, 850, 2102)}
@@ -150,11 +160,13 @@ class SparingAloha(Aloha):
         return AlohaMedium(SparingAir(kernel), None, streams)
 
 
+@pytest.mark.no_evidence
 def test_listening_drawn_for_each_tick_is_seen():
     found = measure("four", protocol=DrawnForEachTick, count=24)
     assert seen(found["second"]) > 5
 
 
+@pytest.mark.no_evidence
 def test_a_victim_that_survives_a_collision_is_seen():
     found = measure("four", channel=SparingAloha, count=20)
     assert seen(found["mean"]) > 5

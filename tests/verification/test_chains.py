@@ -24,7 +24,16 @@ from .networks import own_seed, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle(
+        "counts of updates, attempts, refusals, transmissions, time busy: features two by two",
+        "the small Markov chain of the network, one linear solve",
+        source="tests/verification/chains.py",
+        setting="1 to 4 owners, exponential or Erlang stages, private channels",
+        kinds="Request, Push, PoissonClock, Bernoulli, OnOff, Exponential, Gamma, Ideal",
+    ),
+]
 
 RUNS, AIM = 100, 0.9
 """Runs of a pair, and the part of the error allowed that they are planned for."""
@@ -160,6 +169,7 @@ def test_pair(pair):
         require([each], error=allowed(each.name))
 
 
+@pytest.mark.no_evidence
 class TestPlantedBugs:
     """What happens to a message is in the chain; a simulator that does otherwise is seen."""
 

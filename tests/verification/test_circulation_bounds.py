@@ -21,7 +21,16 @@ from .shared import shared
 from .test_dispatch import SKEWED, UPDATES, gap, settled
 from .zscores import require, score, seen, two_stages
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle(
+        "tasks that return where they queue and times have any law",
+        "bounds only, of means D, Z of work and ways: m/(mD + Z) ≤ Λ ≤ min(m/(D + Z), min μ_i/p_i)",
+        source="asyncdp_sim.theory.formulas.closed_network (Denning and Buzen 1978)",
+        setting="dispatch, 2 to 40 tasks, 3 to 100 owners, fifo: drawn, in turn, back to the same",
+        kinds="Dispatch, Constant, Lognormal, Gamma, Uniform",
+    ),
+]
 
 RUNS = 40
 LAWS = {
@@ -122,6 +131,7 @@ class Even(Desk):
         super().__init__(*parts, **said | {"chances": alike})
 
 
+@pytest.mark.no_evidence
 @pytest.mark.parametrize(
     ("desk", "shape"),
     [(Unhurried, "one does nearly all"), (AtOnce, "many"), (Even, "one does nearly all")],

@@ -10,6 +10,15 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.moments.clipped import ClippedCourse
 from tests.unit.forecasts.banks import banks
 
+pytestmark = pytest.mark.oracle(
+    "E ψ with clipped gradients",
+    "moments that take gradients as linear between their clipped ends, within 6 %",
+    source="asyncdp_sim.theory.moments.clipped",
+    setting="async-gossip, three owners alike; half to nine in ten of all gradients clipped",
+    kinds="Clip",
+    basis="approximation",
+)
+
 HALF, MOST = 2.5, 0.3
 """Clipping bounds under which about half, and nine in ten, of all gradients are at the optimum."""
 OFF = 0.06
@@ -57,6 +66,7 @@ def test_they_are_as_near_as_they_say(bound, rho, epsilon):
     assert abs(estimate(case, rho) / runs.psi - 1) < OFF + runs.half_width / runs.psi
 
 
+@pytest.mark.no_evidence
 def test_moments_that_take_clipping_as_inactive_are_seen():
     case = known(HALF, 200.0, 3.0)
     runs = Played(ends(case.scenario, range(1, 101), dataset=case.dataset))

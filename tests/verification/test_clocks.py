@@ -11,6 +11,14 @@ from .networks import FavouringClock, LosingClock, RegularClock, in_windows, net
 from .shared import shared
 from .zscores import CELL, counts, require, score, seen, two_stages
 
+pytestmark = pytest.mark.oracle(
+    "gaps between ticks of all owners, whose ticks they are, ticks in a window",
+    "gaps are exponential of rate Nλ, owners independent of them, counts Poisson",
+    source="superposition of Poisson processes",
+    setting="nothing takes time, nothing is lost",
+    kinds="PoissonClock",
+)
+
 RATES = {"five": (1.0,) * 5, "ten": (0.4,) * 10, "unequal": (0.5, 1.0, 1.5, 3.0)}
 CI = ("five", "unequal")
 """What every run measures; the others' turn comes at night."""
@@ -88,14 +96,17 @@ def test_the_number_of_updates_in_a_window_is_poisson():
     require(found["second"], error=0.03)
 
 
+@pytest.mark.no_evidence
 def test_an_owner_slightly_favoured_is_seen():
     assert seen(measure(merged(RATES["five"]), FavouringClock(), count=48)["owners"]) > 5
 
 
+@pytest.mark.no_evidence
 def test_lost_ticks_are_seen():
     assert seen(measure(merged(RATES["five"]), LosingClock())["mean"]) > 5
 
 
+@pytest.mark.no_evidence
 def test_clocks_that_are_not_memoryless_are_seen():
     found = measure(merged(RATES["five"]), RegularClock(), count=24)
     assert seen(found["pairs"]) > 5

@@ -15,6 +15,8 @@ from asyncdp_sim.scenario import Scenario
 from tests.unit.forecasts.banks import banks
 from tests.verification.zscores import require, score, seen
 
+pytestmark = pytest.mark.no_evidence
+
 CASES = dict(
     zip(("i", "ii", "iii", "iv"), itertools.product((1000, 100_000), (0.1, 10.0)), strict=True)
 )

@@ -27,7 +27,16 @@ from .networks import network
 from .shared import shared
 from .zscores import require, score, seen
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle(
+        "mean and spread of the model, slopes of ψ in budgets and records",
+        "a recursion over the model and its average",
+        source="tests/verification/test_collab.py",
+        setting="quadratic loss, rounds that all answer",
+        kinds="Collab1, Collab2",
+    ),
+]
 
 N, P, T, SIGMA = 3, 4, 40, 0.2
 FIRST, SECOND = Collab1(rho=0.2 * T**2), Collab2(step=0.1)
@@ -118,6 +127,7 @@ def test_the_mean_of_the_recursion_is_the_run_without_noise():
         assert np.abs(finals(algorithm, objective, quiet, 1, 1)[0] - mean).max() < 1e-13
 
 
+@pytest.mark.no_evidence
 def test_noise_four_percent_large_is_seen():
     assert seen(excess(FIRST, 42, 1.04)) > 5
     assert seen(excess(SECOND, 43, 1.04)) > 5

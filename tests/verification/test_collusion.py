@@ -22,6 +22,8 @@ from tests.theory.collusion import averaged_deviation
 from .shared import shared
 from .zscores import require, score, seen
 
+pytestmark = pytest.mark.no_evidence
+
 RUNS, T, P, RECORDS, BOUND, EPSILON = 250, 8, 12, 50, 4.0, 20.0
 HIDDEN = 1
 

@@ -17,7 +17,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.theory.prediction import Unknown
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
 
 CAPPED = {"kind": "per-owner-cap", "answers": 15}
 Fields = dict[str, Any]

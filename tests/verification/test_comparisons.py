@@ -6,6 +6,8 @@ from scipy.stats import binom
 
 from asyncdp_sim.comparisons import contrast
 
+pytestmark = pytest.mark.no_evidence
+
 DRAWS = 2000
 TRUE = 0.3
 ENDS = binom.ppf([1e-5, 1 - 1e-5], DRAWS, 0.95)

@@ -14,6 +14,14 @@ from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from .shared import shared
 from .zscores import require, score, seen
 
+pytestmark = pytest.mark.oracle(
+    "honest answers beyond a bound, and what clipping leaves of a gradient",
+    "1 − q; B/(b p)",
+    source="the law of Laplace noise",
+    setting="noise much longer than the gradient",
+    kinds="ClipAnswers",
+)
+
 RUNS, P, SCALE = 100_000, 5, 2.0
 GRADIENT = SCALE * np.array([0.01, -0.02, 0.02, 0.0, 0.004])
 ONE = np.zeros(RUNS, dtype=np.int64)
@@ -67,6 +75,7 @@ def test_a_bound_below_the_noise_shortens_what_is_learned():
     require(left(), error=0.01)
 
 
+@pytest.mark.no_evidence
 @pytest.mark.parametrize("scores_of", [longer, shortened])
 def test_another_law_of_noise_is_seen(scores_of):
     assert seen(scores_of("gaussian")) > 5

@@ -12,6 +12,14 @@ from .networks import FavouringClock, RegularClock, network, runs
 from .shared import shared
 from .zscores import counts, require, score, seen, two_stages
 
+pytestmark = pytest.mark.oracle(
+    "updates until all owners have contributed, updates of each",
+    "N H_N updates; of T updates Binomial(T, 1/N) are of one owner",
+    source="asyncdp_sim.theory.formulas.coupon_collector",
+    setting="uniform owners",
+    kinds="PoissonClock",
+)
+
 RUNS = 100
 COVERS = {3: 280, 8: 210}
 """How many times over all owners contribute in a run, by N; what 0.3 % takes."""
@@ -88,16 +96,19 @@ def test_covers_and_answers(n_owners):
     require(found["owners"], error=0.01)
 
 
+@pytest.mark.no_evidence
 def test_an_owner_slightly_favoured_is_seen():
     assert seen(measure(3, FavouringClock(), count=40)["owners"]) > 5
 
 
+@pytest.mark.no_evidence
 def test_owners_that_take_turns_are_seen():
     found = measure(3, RegularClock(), count=30)
     assert seen(found["mean"]) > 5
     assert seen(found["second"]) > 5
 
 
+@pytest.mark.no_evidence
 def test_a_cover_counted_one_short_is_seen():
     found = measure(3, PoissonClock(), count=30, off=-1)
     assert seen(found["mean"]) > 5

@@ -26,7 +26,16 @@ from .networks import begun, network, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle(
+        "answers begun and answers that survive",
+        "G e^(−aG)/(G(1+2a) + e^(−aG)), and its forms for N owners, detection, persistence 1",
+        source="asyncdp_sim.theory.formulas.channels.csma (Kleinrock and Tobagi 1975)",
+        setting="push, non-persistent or 1-persistent, no backoff, a < airtime",
+        kinds="Csma, Push, PoissonClock",
+    ),
+]
 
 RUNS, WARM = 40, 60.0
 
@@ -131,6 +140,7 @@ class NoTail(Csma):
         return medium
 
 
+@pytest.mark.no_evidence
 @pytest.mark.parametrize("bug", [HeardAtOnce, NoTail])
 @pytest.mark.parametrize(
     "name", ["infinite, near", pytest.param("ten owners", marks=pytest.mark.nightly)]
@@ -139,6 +149,7 @@ def test_a_carrier_heard_too_early_or_too_briefly_is_seen(name, bug):
     assert seen(CASES[name](kind=bug, count=20)) > 5
 
 
+@pytest.mark.no_evidence
 def test_the_formula_of_an_infinite_population_is_seen():
     _, rates, delay, window, _ = CASES["ten owners"].args
     surviving = sound("ten owners")[1]
@@ -146,6 +157,7 @@ def test_the_formula_of_an_infinite_population_is_seen():
     assert abs(surviving.mean - csma_infinite(sum(rates), delay) * window) > 5 * error
 
 
+@pytest.mark.no_evidence
 def test_a_collision_that_is_not_detected_is_seen():
     assert seen(CASES["detecting"](collision_detection=False, count=20)) > 5
 

@@ -21,7 +21,16 @@ from .networks import begun, network, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle(
+        "answers that survive, answers sent, staleness",
+        "the chain of all owners' windows and counts; Bianchi's fixed point within 1 % for N ≥ 5",
+        source="asyncdp_sim.theory.formulas.channels.dcf (Bianchi 2000)",
+        setting="push, 2 and 3 owners that always have an answer; 5 to 30",
+        kinds="Dcf, Push, SaturatedClock",
+    ),
+]
 
 RUNS, EDGE, LENGTH = 40, 100, 2000
 TIMES = {"airtime": 1.0, "slot": 0.1, "after_success": 0.3, "after_collision": 0.2}
@@ -145,6 +154,7 @@ class ShortMedium(DcfMedium):
         self._after[Fate.clear] = 0
 
 
+@pytest.mark.no_evidence
 @pytest.mark.parametrize("medium", [ForgetfulMedium, FreezingMedium, ShortMedium])
 def test_planted_bugs_are_seen(medium):
     class Broken(Dcf):

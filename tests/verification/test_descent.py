@@ -21,6 +21,14 @@ from asyncdp_sim.theory.moments.synchronous import moments
 from .shared import shared
 from .zscores import require, score, seen
 
+pytestmark = pytest.mark.oracle(
+    "E ψ of rounds in the middle and at the end",
+    "exact moments of synchronous descent",
+    source="asyncdp_sim.theory.moments.synchronous",
+    setting="three unequal owners, quadratic loss",
+    kinds="Collab1, Collab2, ParameterServer, Ridge",
+)
+
 T, MIDDLE = 100, 40
 RUNS = 2500
 ALGORITHMS = {
@@ -110,6 +118,7 @@ def curve(name, *, power=2, late=0):
     return told.judged.expected_excess() / objective.least
 
 
+@pytest.mark.no_evidence
 @pytest.mark.parametrize(
     ("name", "bug"), [*((name, {"power": 1}) for name in ALGORITHMS), ("collab-2", {"late": 1})]
 )

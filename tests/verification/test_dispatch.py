@@ -24,7 +24,17 @@ from .networks import network, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle(
+        "tasks that return, whose they are, their staleness",
+        "closed network in product form, mean value analysis; m − 1 in every trace",
+        source="asyncdp_sim.theory.formulas.closed_network (Reiser and Lavenberg 1980)",
+        setting="dispatch, 1 to 40 tasks, 3 and 100 owners, queued, shared, all at once; private "
+        "channels",
+        kinds="Dispatch, Exponential, Uniform, Gamma, Constant, Lognormal",
+    ),
+]
 
 RUNS, UPDATES = 40, 3000
 SKEWED = (0.5, 0.3, 0.2)
@@ -174,6 +184,7 @@ class Lazy(Desk):
         super().__init__(*parts, **said | {"one_by_one": False})
 
 
+@pytest.mark.no_evidence
 @pytest.mark.parametrize("desk", [Idle, Lazy])
 def test_planted_bugs_are_seen(desk, monkeypatch):
     monkeypatch.setattr("asyncdp_sim.network.protocols.dispatch.Desk", desk)
@@ -207,6 +218,7 @@ class Forgetful(Processor):
         yield from super().work(ticks)
 
 
+@pytest.mark.no_evidence
 @pytest.mark.parametrize("processor", [OneByOne, Many, Forgetful])
 def test_bugs_of_sharing_are_seen(processor, monkeypatch):
     monkeypatch.setattr("asyncdp_sim.network.build.Processor", processor)

@@ -21,6 +21,14 @@ from .networks import network
 from .shared import shared
 from .zscores import require, score, seen
 
+pytestmark = pytest.mark.oracle(
+    "the mean model",
+    "gradient descent on the whole objective: θ* − (I − 2αηH)^k θ*",
+    source="tests/verification/test_fedasync.py",
+    setting="fresh answers, quadratic loss, uniform owners",
+    kinds="FedAsync",
+)
+
 N, P, UPDATES, RUNS = 3, 2, 60, 800
 SIGMA, STEP, MIXING = 0.2, 0.1, 0.6
 
@@ -74,6 +82,7 @@ def test_the_mean_model_is_that_of_gradient_descent():
     require(sound(5), error=0.003)
 
 
+@pytest.mark.no_evidence
 def test_owners_weighed_alike_are_seen(monkeypatch):
     """Planted bug: the answer of an owner is not weighed by its share of the records."""
     made = FedAsync.steps
@@ -85,6 +94,7 @@ def test_owners_weighed_alike_are_seen(monkeypatch):
     assert seen(measure(5, 100)) > 5
 
 
+@pytest.mark.no_evidence
 @pytest.mark.long
 def test_a_step_four_percent_long_is_seen():
     found = measure(5, RUNS, FedAsync(step=1.04 * STEP, mixing=MIXING), scale=0.0)

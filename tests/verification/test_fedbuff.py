@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import count
 
 import numpy as np
+import pytest
 
 from asyncdp_sim.learning.algorithms import FedBuff, Setting
 from asyncdp_sim.learning.algorithms.fedbuff import FedBuffSteps
@@ -23,6 +24,14 @@ from .networks import network
 from .shared import shared
 from .test_fedasync import SIGMA, N, P, gradient, problem
 from .zscores import require, score, seen
+
+pytestmark = pytest.mark.oracle(
+    "the mean model, and the noise of an update",
+    "gradient descent on the whole objective; a variance that falls as 1/B",
+    source="tests/verification/test_fedbuff.py",
+    setting="fresh answers, quadratic loss, uniform owners",
+    kinds="FedBuff",
+)
 
 BUFFER, UPDATES, RUNS = 3, 40, 500
 STEP, SERVER_STEP = 0.1, 0.6
@@ -91,6 +100,7 @@ def test_the_noise_of_an_update_is_that_of_a_mean():
     require(sound_spread(9), error=0.03)
 
 
+@pytest.mark.no_evidence
 def test_staleness_that_counts_the_update_itself_is_seen(monkeypatch):
     """Planted bug: s = k − read_k, one too many, so that fresh answers weigh too little."""
     apply = FedBuffSteps.apply
@@ -102,6 +112,7 @@ def test_staleness_that_counts_the_update_itself_is_seen(monkeypatch):
     assert seen(measure(8, 60)) > 5
 
 
+@pytest.mark.no_evidence
 def test_an_answer_that_counts_twice_is_seen(monkeypatch):
     """Planted bug: the last of B answer counts twice."""
     apply, met = FedBuffSteps.apply, count(1)
@@ -114,6 +125,7 @@ def test_an_answer_that_counts_twice_is_seen(monkeypatch):
     assert seen(measure(8, 60)) > 5
 
 
+@pytest.mark.no_evidence
 def test_an_answer_that_overwrites_the_buffer_is_seen(monkeypatch):
     """Planted bug: the last answer stands for all B, unbiased; only the spread can tell."""
     apply, met = FedBuffSteps.apply, count(1)
@@ -128,5 +140,6 @@ def test_an_answer_that_overwrites_the_buffer_is_seen(monkeypatch):
     assert seen(spread(9, 60)) > 5
 
 
+@pytest.mark.no_evidence
 def test_a_step_four_percent_long_is_seen():
     assert seen(measure(8, step=1.04 * STEP, scale=0.0)) > 5

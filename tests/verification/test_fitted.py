@@ -22,7 +22,7 @@ from asyncdp_sim.network.protocols import Push, Request
 from asyncdp_sim.scenario import load
 from tests.unit.imports.measure import measured
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
 
 RATES = (0.3, 0.5, 0.8, 1.2, 2.0)
 AWAY = OnOff(on=Exponential(mean=8.0), off=Exponential(mean=12.0))

@@ -14,6 +14,14 @@ import pytest
 
 from asyncdp_sim.privacy.mechanisms import DiscreteLaplaceNoise, LaplaceNoise, grid_steps
 
+pytestmark = pytest.mark.oracle(
+    "low bits of floating-point answers",
+    "answers that a neighbour cannot give, and none on a grid",
+    source="Mironov (2012)",
+    setting="NumPy's draws",
+    kinds="LaplaceMechanism, DiscreteLaplaceMechanism",
+)
+
 RUNS, NEAR = 1500, 12
 """Answers; and candidates on either side of the likeliest uniform number."""
 BOUND, RECORDS, EPSILON = 5.0, 10, 1.0

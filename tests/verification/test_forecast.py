@@ -20,7 +20,7 @@ from asyncdp_sim.theory.prediction import Unknown
 
 from .shared import shared
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
 
 R = 600
 

@@ -36,6 +36,21 @@ from .zscores import require, score, seen, two_stages
 
 pytestmark = pytest.mark.long
 
+MEETINGS = pytest.mark.oracle(
+    "how fast averaging contracts, and how often neighbours meet",
+    "the spectrum of E W; a loss network (Kelly), 1 − l_a l_b updates a meeting",
+    source="asyncdp_sim.theory.formulas.gossip_spectrum, asyncdp_sim.theory.formulas.loss_network",
+    setting="Poisson clocks, small graphs; answers lost by themselves",
+    kinds="Gossip, Complete, Edges, GeometricGraph, Ring, StarGraph",
+)
+MEANS = pytest.mark.oracle(
+    "means of all models on a graph, and where they come to",
+    "the mean recursion; θ* as the step falls; a gap orders how far apart they stay",
+    source="asyncdp_sim.theory.moments.gossip_map",
+    setting="small graphs, quadratic loss",
+    kinds="GossipGraph",
+)
+
 NEAR = GeometricGraph(radius=0.7, graph=3)
 LINE = Edges(between=[[k, k + 1] for k in range(1, 12)])
 N = 6
@@ -128,18 +143,21 @@ def averaging(name, simulated):
     return averages(graph, list(runs(net, seed, 150)), seed)
 
 
+@MEETINGS
 @pytest.mark.parametrize("name", AVERAGING)
 def test_averaging_contracts_as_the_spectrum_says(name):
     require(averaging(name, simulated=False), error=0.08)
     require(averaging(name, simulated=True), error=0.2)
 
 
+@pytest.mark.no_evidence
 @pytest.mark.parametrize("kind", [OneOfTwo, Hasty])
 def test_averaging_otherwise_is_seen(kind):
     """In few runs."""
     assert seen(averages(Ring(), made_up(Ring(), N, 1000, KS[-1], 3), 3, kind)) > 5
 
 
+@pytest.mark.no_evidence
 def test_an_edge_that_wakes_more_often_is_seen():
     shares = np.array([3.0, *[1.0] * 5]) / 8
     assert seen(averages(Ring(), made_up(Ring(), N, 1500, KS[-1], 4, shares), 4)) > 5
@@ -187,6 +205,7 @@ def mean_map(graph, rate):
     return mean, drift
 
 
+@MEANS
 @pytest.mark.parametrize("graph", AVERAGING.values(), ids=AVERAGING)
 def test_all_nodes_come_to_the_optimum_as_the_step_falls(graph):
     """In the mean and noise-free: the bias of every node is of the order of the step."""
@@ -200,6 +219,7 @@ def test_all_nodes_come_to_the_optimum_as_the_step_falls(graph):
     assert bias[1] / bias[2] == pytest.approx(10, rel=0.01)
 
 
+@MEANS
 @pytest.mark.parametrize("graph", [Ring(), NEAR], ids=["ring", "near"])
 def test_a_run_without_noise_comes_as_near_as_the_step_is_small(graph):
     """The mean of the nodes, after the transient; it fluctuates by the root of the step."""
@@ -246,11 +266,13 @@ def learning(name):
     return learnt(AVERAGING[name], own_seed("learning", name))
 
 
+@MEANS
 @pytest.mark.parametrize("name", AVERAGING)
 def test_models_have_the_exact_mean(name):
     require(learning(name), error=0.02)
 
 
+@pytest.mark.no_evidence
 def test_steps_not_divided_by_how_often_a_node_wakes_are_seen():
     """Planted bug: 1/π_i is taken for N/2 on a graph with unequal degrees."""
 
@@ -320,15 +342,18 @@ def meeting(name):
     return met(name, own_seed("meeting", name))
 
 
+@MEETINGS
 @pytest.mark.parametrize("name", MEETING)
 def test_neighbours_meet_as_in_a_loss_network(name):
     require(meeting(name), error=0.02)
 
 
+@pytest.mark.no_evidence
 def test_nodes_that_are_not_busy_are_seen():
     assert seen(met("ring, constant", 2, count=20, kind=Inattentive)) > 5
 
 
+@MEETINGS
 def test_answers_lost_as_one_are_seen(monkeypatch):
     """Planted bug: of a meeting's two answers both are lost, or none."""
     sound = Meetings._arrives
@@ -347,6 +372,7 @@ def test_answers_lost_as_one_are_seen(monkeypatch):
     assert seen(met("ring, losses", 3, count=20)) > 5
 
 
+@MEANS
 def test_the_smaller_the_gap_the_further_apart_the_owners_stay():
     """Twelve owners, noise-free: mean disagreement once the start is forgotten.
 

@@ -13,6 +13,14 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
 
+pytestmark = pytest.mark.oracle(
+    "what a neighbour works out of answers",
+    "the gradient where there is no noise, to rounding",
+    source="the algorithm's step, solved for the answer",
+    setting="gossip on a graph",
+    kinds="GossipGraph",
+)
+
 OWNERS, P = 4, 3
 
 

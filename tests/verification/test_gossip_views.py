@@ -27,7 +27,16 @@ from asyncdp_sim.trace import Trace
 
 from .zscores import LIMIT
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle(
+        "what nodes learn of each other's records while they average",
+        "the exact trade-off of a linear Gaussian view: an attack reaches it, and no more",
+        source="asyncdp_sim.privacy.observers.views",
+        setting="six owners on a ring, lossy too, and on a complete graph; alone, with colluders",
+        kinds="Averaging, NodeObserver",
+    ),
+]
 
 N, RUNS = 6, 20_000
 TRIED = [

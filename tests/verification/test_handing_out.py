@@ -11,6 +11,8 @@ from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 
+pytestmark = pytest.mark.no_evidence
+
 TARGET = 0.05
 RAW = {
     "schema": 1,

@@ -19,6 +19,14 @@ from .networks import network, runs
 from .shared import shared
 from .zscores import require, score, seen
 
+pytestmark = pytest.mark.oracle(
+    "what the ledger shows",
+    "releases × ε per answer, exactly, and never above ε",
+    source="rational arithmetic",
+    setting="runs cut short, budgets that end",
+    kinds="PerOwnerCap, UntilSpent",
+)
+
 EPSILON = np.array([0.1, 1.0, 10 / 3])
 SLOW = {"latency": Latency(answer=Exponential(mean=0.3)), "compute": Constant(value=0.1)}
 CAP, TIME, OWNERS = 5, 6.0, 10
@@ -181,11 +189,13 @@ def test_what_a_shared_record_costs_is_reported(privacy):
     assert "shared_record_epsilon" not in run(scenario(budget, **privacy)).summary
 
 
+@pytest.mark.no_evidence
 def test_charging_at_delivery_is_seen():
     with pytest.raises(AssertionError):
         check(cut_short(), (1000,) * 3, charged=delivered)
 
 
+@pytest.mark.no_evidence
 def test_one_release_too_many_is_seen():
     with pytest.raises(AssertionError, match="released 6 answers"):
         check(capped(6, 2, 8), (5, 1, 7))

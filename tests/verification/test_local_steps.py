@@ -43,6 +43,22 @@ from .networks import network
 from .shared import shared
 from .zscores import require, score, seen
 
+MODELS = pytest.mark.oracle(
+    "mean and covariance of the model where owners make several local steps",
+    "the linear recursion of each algorithm in all noise; all pairs of samples enumerated",
+    source="tests/verification/test_local_steps.py",
+    setting="quadratic loss, no clipping, Θ inactive, a given trace, stale reads and lost answers "
+    "too",
+    kinds="FedAsync, FedBuff, ParameterServer, Ridge",
+)
+COSTS = pytest.mark.oracle(
+    "what answers of several local steps cost",
+    "as much as E times as many answers of one gradient, to the bit",
+    source="adaptive composition",
+    setting="every mechanism, accountants, samples, shared records, an own learner",
+    kinds="LaplaceMechanism, GaussianMechanism",
+)
+
 SCENE = Path(__file__).parent / "scenes" / "local-records.toml"
 N, P, UPDATES, SIGMA, RUNS = 3, 2, 8, 0.2, 4000
 NOISE = np.array([0.5, 1.0, 0.7])
@@ -173,6 +189,7 @@ def scores():
     return [each for name in CASES for each in sound(name, 5)]
 
 
+@MODELS
 @EACH
 def test_mean_and_covariance_are_those_of_the_linear_recursion(name):
     found = sound(name, 5)
@@ -180,12 +197,14 @@ def test_mean_and_covariance_are_those_of_the_linear_recursion(name):
     require([each for each in found if each.name.startswith("cov")], error=0.03)
 
 
+@MODELS
 def test_reads_are_stale_and_rounds_lack_answers_where_that_is_tried():
     assert traced("fedasync").updates["staleness"].max() > 1
     assert traced("fedbuff").updates["staleness"].max() > 0
     assert len(traced("parameter-server").updates) < N * UPDATES
 
 
+@pytest.mark.no_evidence
 @EACH
 def test_one_noise_for_all_steps_of_an_answer_is_seen(name, monkeypatch):
     """Planted bug."""
@@ -207,6 +226,7 @@ def test_one_noise_for_all_steps_of_an_answer_is_seen(name, monkeypatch):
     assert seen(measure(name, 5, 2000)) > 5
 
 
+@pytest.mark.no_evidence
 @pytest.mark.parametrize("name", ["fedasync", "parameter-server"])
 def test_a_step_too_few_or_a_difference_not_divided_by_their_number_is_seen(name, monkeypatch):
     """Planted bugs."""
@@ -256,10 +276,12 @@ def sampled(seed, runs=5000):
     return found
 
 
+@MODELS
 def test_each_step_has_a_sample_of_its_own():
     require(sampled(11), error=0.03)
 
 
+@pytest.mark.no_evidence
 def test_one_sample_for_all_steps_is_seen(monkeypatch):
     """Planted bug: mean and variance are others, as samples of two steps are not independent."""
     right, kept = PoissonSample.gradient, {}
@@ -303,6 +325,7 @@ ALGORITHMS = {
 }  # fmt: skip
 
 
+@COSTS
 @EVERY
 def test_a_budget_is_spent_by_the_last_gradient_and_never_exceeded(accounted):
     """The noise is that of E times as many answers of one gradient, which cost the same."""
@@ -318,6 +341,7 @@ def test_a_budget_is_spent_by_the_last_gradient_and_never_exceeded(accounted):
     assert several.accountant.answers.tolist() == [2, 2]
 
 
+@pytest.mark.no_evidence
 @EVERY
 def test_charging_the_first_step_alone_is_seen(accounted, monkeypatch):
     """Planted bug."""
@@ -328,6 +352,7 @@ def test_charging_the_first_step_alone_is_seen(accounted, monkeypatch):
         test_a_budget_is_spent_by_the_last_gradient_and_never_exceeded(accounted)
 
 
+@MODELS
 @pytest.mark.long
 @pytest.mark.parametrize("resend", ["same", "fresh"])
 @pytest.mark.parametrize("accounted", [(), ACCOUNTED["gaussian over samples"]], ids=["", "samples"])
@@ -342,6 +367,7 @@ def test_live_learning_is_its_replay_and_no_budget_is_exceeded(algorithm, accoun
     assert first.summary["epsilon_true"] == pytest.approx(1.0, rel=1e-3)
 
 
+@MODELS
 @pytest.mark.parametrize(
     "algorithm",
     [
@@ -360,6 +386,7 @@ def test_one_local_step_is_none(algorithm):
     assert first.fingerprints == second.fingerprints
 
 
+@COSTS
 def test_a_repeat_sends_the_same_and_costs_nothing_new():
     """However often answers are sent again: two of three gradients each are all there is."""
     lossy = ("channel.loss=0.6", "channel.retransmissions=20", "channel.resend=same")
@@ -369,6 +396,7 @@ def test_a_repeat_sends_the_same_and_costs_nothing_new():
     assert Ledger.of(scenario.accountant, [trace]).spent.tolist() == [[1.0, 1.0]]
 
 
+@MODELS
 @pytest.mark.parametrize(
     "law",
     [
@@ -390,6 +418,7 @@ def test_every_gradient_takes_its_time(law):
         assert whole.instant == single.instant
 
 
+@COSTS
 def test_the_curve_of_a_budget_and_zcdp_are_of_all_gradients():
     several, one = load(SCENE, PLD)[0], load(SCENE, (*OF_ONE, *PLD))[0]
     mine, due = (
@@ -406,6 +435,7 @@ def test_the_curve_of_a_budget_and_zcdp_are_of_all_gradients():
 SERVER = ("algorithm={kind='parameter-server', step=1.0}", "protocol.kind=rounds")
 
 
+@COSTS
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
@@ -428,6 +458,7 @@ def test_what_is_not_known_or_makes_no_sense_is_refused(settings, said):
     assert any(said in str(fault) for fault in refused.value.faults)
 
 
+@MODELS
 def test_gradients_are_taken_in_the_box():
     """Where a bound on records' gradients holds of all models that are asked at."""
     local = LocalSteps(3, np.array([100.0]), 1.0, 0.5)
@@ -441,6 +472,7 @@ def test_gradients_are_taken_in_the_box():
     assert max(np.abs(each).max() for each in asked) == 0.5
 
 
+@COSTS
 def test_of_gaussian_gradients_at_one_point_the_sum_tells_all():
     """The likelihood ratio of all of them is that of their sum, whose noise is √E as large."""
     rng, scale, count, apart = np.random.default_rng(8), 0.7, 5, np.array([0.3, -0.2])
@@ -456,6 +488,7 @@ def test_of_gaussian_gradients_at_one_point_the_sum_tells_all():
     assert told == pytest.approx(ratio(whole, answers.sum(axis=0)[None], count * apart), rel=1e-12)
 
 
+@MODELS
 def test_noise_of_another_law_has_the_moments_of_its_variance():
     found = measure("fedasync", 6, 4000, LaplaceNoise)
     require(found, error=0.05)

@@ -25,6 +25,14 @@ from .networks import (
 from .shared import shared
 from .zscores import CELL, counts, require, score, seen, two_stages
 
+pytestmark = pytest.mark.oracle(
+    "rate of updates, share of time that the learner is locked, refusals, who updates next",
+    "rate N/(1+Nρ), busy Nρ/(1+Nρ), refused (N−1)ρ/(1+(N−1)ρ), owners iid",
+    source="asyncdp_sim.theory.formulas.lock; Erlang's loss formula",
+    setting='busy = "refuse", no losses, Poisson clocks, any law of the service',
+    kinds="Request, PoissonClock, Constant, Exponential, Lognormal",
+)
+
 RUNS = 40
 UPDATES = {"constant": 900, "exponential": 1500, "lognormal": 3600}
 """Per run; what a standard error of 0.3 % takes."""
@@ -137,27 +145,32 @@ def planted(protocol=None, theory=None):
     return measure("exponential", (1.0,) * 10, right, count=20, protocol=protocol, updates=1800)
 
 
+@pytest.mark.no_evidence
 def test_a_lock_released_early_is_seen():
     found = planted(EarlyRelease())
     assert seen(found["mean"]) > 5
     assert seen(found["tail"]) > 5
 
 
+@pytest.mark.no_evidence
 def test_a_leaky_lock_is_seen():
     assert seen(planted(LeakyLock())["mean"]) > 5
 
 
+@pytest.mark.no_evidence
 def test_own_ticks_while_served_are_seen():
     found = planted(RestlessOwner())
     assert seen(found["tail"]) > 5
     require(found["mean"], error=0.01)  # nothing else changes
 
 
+@pytest.mark.no_evidence
 def test_a_refused_request_counted_as_served_is_seen():
     with pytest.raises(InvariantError, match="a request never ended"):
         planted(UncountedRefusal())
 
 
+@pytest.mark.no_evidence
 def test_the_formula_of_an_infinite_population_is_seen():
     found = planted(theory=poisson_source(10.0, 0.1))
     assert seen(found["tail"]) > 5

@@ -16,6 +16,8 @@ from scenarios.beyond.moves import (
     while_it_lasts,
 )
 
+pytestmark = pytest.mark.no_evidence
+
 ONLINE = np.array([0.9, 0.5, 0.2])
 PART = ONLINE / ONLINE.sum()
 

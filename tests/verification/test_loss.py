@@ -22,7 +22,16 @@ from .networks import network, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle(
+        "answers delivered, and attempts that they take",
+        "1 − l^R, (1 − l^R)/(1 − l); in bursts the Gilbert–Elliott chain",
+        source="asyncdp_sim.theory.formulas.packet_loss",
+        setting="private channels, nothing takes time",
+        kinds="Ideal",
+    ),
+]
 
 RUNS, SKIPPED = 40, 100
 BURSTS = {"to_bad": 0.1, "to_good": 0.25, "loss_good": 0.05, "loss_bad": 0.8}
@@ -112,6 +121,7 @@ def test_answers_in_succession_are_not_as_the_first():
     assert abs(first - mean) / mean > 5 * delivered.error
 
 
+@pytest.mark.no_evidence
 class TestPlantedBugs:
     def test_a_loss_not_drawn_for_what_is_sent_again(self, monkeypatch):
         sound_survives = Link._survives

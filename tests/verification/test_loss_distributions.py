@@ -29,7 +29,10 @@ from tests.reproducibility.runs import scenario
 from tests.verification import pure_law
 from tests.verification.optimism import forgotten, rounded_down
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle("what pure answers cost together, by privacy loss distributions"),
+]
 
 DELTA = 1e-6
 KINDS: dict[str, type[PurePair]] = {"laplace": LaplacePair, "any pure": GenericPair}
@@ -67,6 +70,7 @@ def test_answers_cost_no_less_than_they_must_and_hardly_more(kind: type[PurePair
     held_between(kind)
 
 
+@pytest.mark.no_evidence
 def test_losses_rounded_down_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     rounded_down(monkeypatch)
     with pytest.raises(AssertionError):

@@ -24,7 +24,16 @@ from .networks import network, own_seed, runs
 from .shared import shared
 from .zscores import counts, kept, require, score, seen
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle(
+        "who hears whom where meetings lose answers, and where the nodes' mean goes",
+        "binomial; E W and E W S Wᵀ of random averaging, conserved in the mean if all lose alike",
+        source="a linear recursion over edges and outcomes",
+        setting="four owners on a ring, Poisson clocks, losses alike and each owner's own",
+        kinds="Gossip, Averaging",
+    ),
+]
 
 N, UPDATES, RUNS, FEW = 4, 6, 3000, 500
 START = np.array([3.0, -1.0, 2.0, 4.0])

@@ -17,6 +17,14 @@ from asyncdp_sim.privacy.mechanisms import (
 from .shared import shared
 from .zscores import Score, counts, require, score, seen
 
+pytestmark = pytest.mark.oracle(
+    "draws of noise, and how far they tell neighbours apart",
+    "the law and its moments; a likelihood ratio of at most e^ε",
+    source="the definitions of the mechanisms",
+    setting="a million draws",
+    kinds="LaplaceMechanism, GaussianMechanism, DiscreteLaplaceMechanism",
+)
+
 RUNS, P, SCALE = 250_000, 4, 2.5
 GRID, MOST = 0.5, 30
 """Spacing, and the largest number of steps that is counted on its own."""
@@ -142,12 +150,14 @@ def test_discrete_laplace_is_exactly_on_its_grid():
         assert np.array_equal(moved, np.full((9, P), np.rint(np.pi / grid) * grid))
 
 
+@pytest.mark.no_evidence
 @pytest.mark.parametrize("measure", [laplace, gaussian, discrete])
 @pytest.mark.parametrize("factor", [0.99, 1.01])
 def test_noise_one_percent_off_is_seen(measure, factor):
     assert seen(measure(factor)) > 5
 
 
+@pytest.mark.no_evidence
 def test_another_law_of_the_same_variance_is_seen():
     """By the distance of the distribution functions, and by the kurtosis."""
     normal = np.sqrt(2) * noise(mechanism("gaussian"), 62)

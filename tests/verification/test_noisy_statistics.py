@@ -23,6 +23,14 @@ from asyncdp_sim.streams import Streams
 from .shared import shared
 from .zscores import require, score, seen
 
+pytestmark = pytest.mark.oracle(
+    "statistics as released, and ψ of the model that is solved from them",
+    "unbiased, of known variance; tr H⁻¹(…) to first order in the noise",
+    source="the delta method",
+    setting="quadratic loss; ψ where the noise is small",
+    kinds="NoisyStatistics",
+)
+
 N, P, RECORDS = 2, 3, 200
 ROW, TARGET, SHARE = 2.0, 4.0, 0.6
 RUNS = 4000
@@ -139,6 +147,7 @@ def test_the_expected_excess_is_that_of_the_delta_method():
     require(sound_solution(6), error=0.03)
 
 
+@pytest.mark.no_evidence
 def test_a_block_with_half_the_noise_is_seen():
     means, variances = released(5, 1000, HalfMoment)
     wrong = [each for each in variances if each.name.startswith("g")]

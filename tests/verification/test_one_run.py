@@ -20,7 +20,7 @@ from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.spec import parse
 from tests.cli.command import Command
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
 
 SCENE = Path(__file__).parent / "scenes" / "canaries.toml"
 DOUBT, REPEATS, COINS = 0.05, 4000, 100

@@ -25,7 +25,16 @@ from .gossip_cases import Case, OwnersOnly, correlated
 from .networks import network, runs
 from .zscores import require, score, seen
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle(
+        "E ψ where messages are lost, budgets end, or the order of updates is given",
+        "exact moments over counts of answers, or given the order",
+        source="asyncdp_sim.theory.moments.with_budgets, asyncdp_sim.theory.moments.given_order",
+        setting="as above; losses independent",
+        kinds="AsyncGossip, Ridge",
+    ),
+]
 
 UPDATES, RUNS, PARTS, DRAWS = 14, 2000, 4400, 4
 FIT = correlated(n_owners=3, records=20, n_features=4, sigma=0.2, seed=1)

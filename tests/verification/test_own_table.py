@@ -20,6 +20,8 @@ from asyncdp_sim.proposals import whole
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import load
 
+pytestmark = pytest.mark.no_evidence
+
 FOLDER = Path(__file__).resolve().parents[3] / "shared/data"
 PAGE = Path(__file__).resolve().parents[2] / "docs/tutorial-own-table.md"
 PUBLIC, FIRST, DRAWS = 2000, 20200101, 8

@@ -36,6 +36,14 @@ from tests.theory.polar import (
 from .shared import shared
 from .zscores import require, score, seen
 
+pytestmark = pytest.mark.oracle(
+    "mean path, convergence, Lemma 3, what servers learn of each other",
+    "E x_k = x* − Π (I − (M/S) α_j ∇²f) x*; Lemma 3 of POLAR-SGD; uniform masks",
+    source="POLAR-SGD; tests/verification/test_polar.py",
+    setting="quadratic loss, consensus after every step; graphs of a few servers",
+    kinds="Polar",
+)
+
 S, TOTAL, BOUND, BATCH = 5, 5.0, 50.0, 10
 WINDOWS = (10, 20, 50)
 BOX, SIGMA = 10.0, 1e-5
@@ -220,6 +228,7 @@ def test_on_a_graph_it_converges_within_lemma_3(small, graph, monkeypatch):
         assert np.all(derived + alphas * bounds.mean_reach <= printed)
 
 
+@pytest.mark.no_evidence
 def test_servers_that_never_agree_are_seen(small, monkeypatch):
     """The planted bug: without averages they drift, and by more than any of the above."""
     ends = []
@@ -322,5 +331,6 @@ def test_the_mean_path_with_a_consensus_after_every_step_is_exact():
     require(sound(4), error=0.01)
 
 
+@pytest.mark.no_evidence
 def test_the_mean_path_sees_weights_that_sum_to_a_tenth_more():
     assert seen(measure(4, total=2.2)) > 5

@@ -25,6 +25,8 @@ from asyncdp_sim.learning.algorithms.polar import (
 from .shared import shared
 from .zscores import CELL, Score, counts, require, score, seen
 
+pytestmark = pytest.mark.oracle("mean path, convergence, Lemma 3, what servers learn of each other")
+
 COORDINATES, BINS = 20_000, 32
 SETTINGS = {
     "bound": (1.0, 1.0, 1.0),
@@ -140,16 +142,19 @@ def test_every_view_fits_other_models_as_well():
         assert np.array_equal(first, second)
 
 
+@pytest.mark.no_evidence
 @pytest.mark.parametrize("planted", [narrow_masks, one_way_masks, coarse_masks])
 def test_planted_bugs(planted):
     assert seen(measured(planted)) > 5
 
 
+@pytest.mark.no_evidence
 @pytest.mark.parametrize("n_servers", WRONG)
 def test_the_printed_modulus_is_wrong(n_servers):
     assert np.mean(wrong_share(n_servers)) == pytest.approx(WRONG[n_servers], abs=0.02)
 
 
+@pytest.mark.no_evidence
 def test_the_printed_modulus_is_wrong_as_often_as_sums_wrap():
     require(printed(), error=0.01)
 

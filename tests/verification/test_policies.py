@@ -15,6 +15,21 @@ from .zscores import require, score, seen
 
 pytestmark = pytest.mark.long
 
+TASKS = pytest.mark.oracle(
+    "tasks that return, and whose, where they go to the shortest queue",
+    "N tasks: as those that go back to their owners; N − 1: μ_j (M − μ_j)/M, M = Σ μ_i",
+    source="a chain whose state is who is idle, in detailed balance",
+    setting="dispatch, three owners, exponential times",
+    kinds="ShortestQueue",
+)
+STALENESS = pytest.mark.oracle(
+    "staleness of tasks whatever chooses their owners, and where some have spent their budgets",
+    "m − 1 of m tasks, in every trace, with what is still open",
+    source="the learner keeps m tasks under way",
+    setting="dispatch, four tasks of three owners, the shortest queue; a budget that ends half way",
+    kinds="Dispatch, ShortestQueue",
+)
+
 RUNS, UPDATES = 30, 2000
 RATES = np.array([10.0, 2.0, 1.0])
 WORK = tuple(Exponential(mean=1 / rate) for rate in RATES)
@@ -37,6 +52,7 @@ def measure(policy):
     return found
 
 
+@TASKS
 def test_a_task_each_goes_back_to_its_owner():
     """With N tasks whoever answers is the only one without any."""
     sent, same = (
@@ -48,11 +64,13 @@ def test_a_task_each_goes_back_to_its_owner():
         assert np.array_equal(sent.updates[column], same.updates[column])
 
 
+@TASKS
 def test_one_task_less_leaves_one_owner_idle():
     """Who is idle, i, is relieved by j at rate μ_j/2, so that P(i) is in proportion to μ_i."""
     require(measure(ShortestQueue()), error=0.05)
 
 
+@STALENESS
 def test_staleness_is_one_less_than_the_tasks_whatever_chooses():
     """Pathwise, with updates seen by what is still open; predicted while budgets suffice."""
     net = network_of(Dispatch(tasks=4, policy=ShortestQueue()))
@@ -66,6 +84,7 @@ def test_staleness_is_one_less_than_the_tasks_whatever_chooses():
     assert "may be spent" in predicted(scarce, "mean_staleness").reason
 
 
+@STALENESS
 def test_budgets_that_are_spent_change_whom_is_asked_and_no_mean():
     """Owner 1 falls silent half way, and its tasks go to the others."""
     few = network_of(Dispatch(tasks=4)).model_copy(update={"answers_allowed": (300, 2000, 2000)})
@@ -92,6 +111,7 @@ class LeastAsked(ShortestQueue):
         return min(known.free, key=lambda owner: (known.ended[owner - 1], owner))
 
 
+@pytest.mark.no_evidence
 @pytest.mark.parametrize("policy", [FirstOfThem(), LeastAsked()])
 def test_planted_bugs_are_seen(policy):
     assert seen(measure(policy)) > 5

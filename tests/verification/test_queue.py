@@ -20,7 +20,16 @@ from .networks import LastInFirstOut, network, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle(
+        "waits of requests",
+        "Pollaczek–Khinchine and its second moment; Lindley's recursion in every run",
+        source="asyncdp_sim.theory.formulas.queueing",
+        setting='busy = "queue", own_tick = "queue", load at most 0.7',
+        kinds="Request, PoissonClock, Constant, Exponential",
+    ),
+]
 
 RUNS = 40
 FIFO = Request(busy="queue", own_tick="queue")
@@ -112,6 +121,7 @@ def test_waits_follow_from_arrivals_and_services(name):
     assert all(follows_lindley(trace) for trace in traces(name, count=3))
 
 
+@pytest.mark.no_evidence
 def test_last_in_first_out_is_seen_by_the_second_moment_alone():
     protocol = LastInFirstOut(busy="queue", own_tick="queue")
     found = measure("constant", protocol=protocol, count=20)

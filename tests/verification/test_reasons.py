@@ -18,6 +18,8 @@ from asyncdp_sim.theory.predict.update_order import releases
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import EventKind, Trace
 
+pytestmark = pytest.mark.no_evidence
+
 Fields = dict[str, Any]
 Fact = Callable[[list[Trace]], bool]
 T, R = 60, 5

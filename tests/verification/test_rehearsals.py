@@ -18,6 +18,14 @@ from asyncdp_sim.trace import Exchange, Trace
 from tests.rehearsals.scenes import WAYS, order_of, scenario
 from tests.rehearsals.timeless import timeless
 
+pytestmark = pytest.mark.oracle(
+    "every exchange: when it was asked for, read, released and ended, and how it ended",
+    "equal, tick for tick, to those of owners and a learner that talk over sockets",
+    source="a second implementation of the protocol, asyncdp_sim.rehearsals",
+    setting="ideal channel with losses; the machine costs no time there",
+    kinds="Request, Push, Rounds",
+)
+
 COLUMNS = ("owner", "request_tick", "read_tick", "read_k", "release_tick", "end_tick", "end_k")
 TICKS = ("request_tick", "read_tick", "release_tick", "end_tick")
 

@@ -11,6 +11,14 @@ from .networks import network, own_seed, runs
 from .shared import shared
 from .zscores import LIMIT, require, score, two_stages
 
+pytestmark = pytest.mark.oracle(
+    "clocks near the resolution of time",
+    "rounded gaps have the mean (x/2)/sinh(x/2), and who repeats is a Markov chain's",
+    source="Poisson clocks on a lattice of ticks, tests/theory/ticks.py",
+    setting="nothing takes time; x is the ticks of a clock in one tick of time",
+    kinds="PoissonClock",
+)
+
 CASES = {"three": (3, 0.3), "three at once": (3, 3.0), "ten": (10, 1.0)}
 """N, and x = Λδ: far beyond what is allowed, so that little is enough to see."""
 RUNS, UPDATES = 40, 4000
@@ -55,6 +63,7 @@ def test_fresh_seeds(name, monkeypatch):
     two_stages(lambda seed, factor: measure(*CASES[name], seed=seed, count=RUNS * factor))
 
 
+@pytest.mark.no_evidence
 def test_times_that_are_not_rounded_are_seen():
     """P = 1/N and the exact mean would be far off here."""
     with pytest.MonkeyPatch.context() as patch:

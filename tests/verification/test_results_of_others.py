@@ -27,7 +27,18 @@ from scenarios.catalogue import entry
 from .shared import shared
 from .zscores import Score, require, score, seen, two_stages
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle(
+        "where learning ends, and how fast, where owners are absent or tasks handed out",
+        "moments of recursions that owners, waves, a chain or stale answers move",
+        source="scenarios.beyond",
+        setting="4 to 20 owners: rounds, one at a time, copies; drawn, in waves, lasting; 4 and "
+        "10 tasks",
+        kinds="AsyncGossip, FedAsync, FedBuff, ParameterServer, Bernoulli, Diurnal, Outages, "
+        "Rounds, Request, Dispatch",
+    ),
+]
 
 LIKE = {"bias": "bias-of-absence", "waves": "absence-in-waves", "lasting": "absence-that-lasts"}
 RUNS = {"bias": 300, "waves": 30, "lasting": 30, "routing": 60}

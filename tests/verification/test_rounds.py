@@ -26,7 +26,16 @@ from .networks import network, runs
 from .shared import shared
 from .zscores import CELL, counts, require, score, seen
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle(
+        "length of rounds, who misses a deadline, what losses leave out",
+        "H_N/μ; e^(−μD) in each round; binomial thinning",
+        source="asyncdp_sim.theory.formulas.rounds",
+        setting="exponential times, private channels",
+        kinds="Rounds, SaturatedClock, Exponential, Ideal",
+    ),
+]
 
 N, RATE = 5, 2.0
 SLOW = Exponential(mean=1 / RATE)
@@ -143,6 +152,7 @@ def test_the_prediction_is_the_mean_round():
     assert predicted(far, "throughput") == pytest.approx(expected, rel=1e-14)
 
 
+@pytest.mark.no_evidence
 def test_a_round_that_ends_with_the_second_slowest_is_seen(monkeypatch):
     """Planted bug: the learner does not wait for the last owner."""
     apply = Learner.apply
@@ -156,6 +166,7 @@ def test_a_round_that_ends_with_the_second_slowest_is_seen(monkeypatch):
     assert seen(round_length(31, 100)) > 5
 
 
+@pytest.mark.no_evidence
 def test_a_deadline_that_is_ignored_is_seen(monkeypatch):
     """Planted bug: the timer rings and nothing follows."""
     monkeypatch.setattr(rounds, "_close", lambda *_: None)
@@ -163,6 +174,7 @@ def test_a_deadline_that_is_ignored_is_seen(monkeypatch):
     assert seen(computing(34)) > 5
 
 
+@pytest.mark.no_evidence
 def test_a_late_owner_that_drops_its_work_is_seen(monkeypatch):
     """Planted bug: at the deadline late owners are free at once, and begin anew."""
     close = rounds._close
@@ -184,5 +196,6 @@ def test_a_late_owner_that_drops_its_work_is_seen(monkeypatch):
     assert seen(computing(34)) > 5
 
 
+@pytest.mark.no_evidence
 def test_a_loss_two_points_high_is_seen():
     assert seen(losing(35, LOSS + 0.02)) > 5

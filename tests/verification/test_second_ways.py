@@ -14,6 +14,8 @@ from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Trace
 
+pytestmark = pytest.mark.no_evidence
+
 SCENES = Path(__file__).parent / "scenes"
 SOME = 'availability={kind="bernoulli",probability=0.5}'
 

@@ -23,6 +23,14 @@ from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.predict.update_order import shares as shares_of
 from asyncdp_sim.theory.prediction import Unknown
 
+pytestmark = pytest.mark.oracle(
+    "where unequal shares of the updates lead",
+    "the optimum with weights π_i, worked out by hand; inverse-rate removes it",
+    source="two quadratics",
+    setting="no noise",
+    kinds="AsyncGossip",
+)
+
 SIGMA, T, RUNS = 0.02, 10_000, 20
 OBJECTIVE = Quadratic.from_records(
     [np.ones((100, 1))] * 2, [np.zeros(100), np.full(100, 10.0)], SIGMA, None

@@ -20,6 +20,8 @@ from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 
+pytestmark = pytest.mark.no_evidence
+
 Fields = dict[str, Any]
 T, R = 40, 20
 

@@ -20,6 +20,8 @@ from asyncdp_sim.runs.account import owner_columns
 from asyncdp_sim.runs.writing import manifest
 from tests.reproducibility.runs import scenario
 
+pytestmark = pytest.mark.no_evidence
+
 Array = npt.NDArray[np.float64]
 RUNS = 500_000
 F = 0.01

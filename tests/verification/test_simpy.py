@@ -14,6 +14,8 @@ import pytest
 
 from tests.nightly.reports import ROOT
 
+pytestmark = pytest.mark.no_evidence
+
 DIFFERENT = re.compile(r"^\| `(test_\w+)` \| [^|]+\. \|$", flags=re.MULTILINE)
 """A row of the table in ``docs/simpy.md``: a test of SimPy's that fails on the kernel, and why."""
 LEFT_OUT = ("test_rt.py", "test_benchmark.py")

@@ -19,7 +19,16 @@ from .networks import SparingAir, begun, network, runs
 from .shared import shared
 from .zscores import require, score, seen, two_stages
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle(
+        "what a slot holds, and who cannot send in the next",
+        "N q (1−q)^(N−1), q = p/(1+p), p = 1 − e^(−λτ)",
+        source="asyncdp_sim.theory.formulas.channels.aloha",
+        setting="push, an airtime of at most a slot",
+        kinds="SlottedAloha, Push, PoissonClock",
+    ),
+]
 
 RUNS, WARM = 40, 50
 CASES = {"three": (3, 0.25, 0.25, 4000, 801), "ten": (10, 0.05, 1.0, 8300, 802)}
@@ -100,6 +109,7 @@ def test_the_last_sender_cannot_send_in_the_next_slot(name):
         assert not np.any((np.diff(updates["owner"]) == 0) & next_slot)
 
 
+@pytest.mark.no_evidence
 def test_attempts_taken_for_independent_are_seen():
     """The textbook's q = p, at the same clocks."""
     n_owners, q, slot, _, _ = CASES["ten"]
@@ -109,6 +119,7 @@ def test_attempts_taken_for_independent_are_seen():
     assert abs(alone.mean - textbook) > 5 * alone.error * alone.exact
 
 
+@pytest.mark.no_evidence
 def test_a_victim_that_survives_a_collision_is_seen():
     class Sparing(SlottedAloha):
         def open(self, kernel, streams, n_owners):  # noqa: ARG002
@@ -118,6 +129,7 @@ def test_a_victim_that_survives_a_collision_is_seen():
         measure("ten", count=20, channel=Sparing)
 
 
+@pytest.mark.no_evidence
 def test_a_slot_too_late_is_seen(monkeypatch):
     sound_port = SlottedPort.transmit
 

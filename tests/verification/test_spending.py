@@ -41,6 +41,14 @@ from tests.conformance.members import examples, said
 from tests.properties.networks import FIXED
 from tests.together import together as together_cases
 
+pytestmark = pytest.mark.oracle(
+    "unequal parts of a budget: what they cost, and E ψ under them",
+    "rational sums; losses rounded down; exact moments and 2,000 learnings, |z| ≤ 4",
+    source="asyncdp_sim.theory.moments.spending; Hölder's inequality for the best parts",
+    setting="quadratic loss, no clipping; one-on-one, budgets that end, lost answers, rounds",
+    kinds="Scheduled, LaplaceMechanism, GaussianMechanism, LossDistributions",
+)
+
 SCENE = Path(__file__).parent / "scenes" / "spending.toml"
 REPLICATES = 2000
 UNEVEN = [each for each in examples(Budget) if not each.even]

@@ -18,7 +18,16 @@ from asyncdp_sim.theory.moments.per_update import moments
 from .gossip_cases import Case, OwnersOnly, correlated
 from .zscores import Score, require, seen
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle(
+        "bias, selection, transient and noise in ψ at the end",
+        "exact moments and the fixed point of the mean map",
+        source="asyncdp_sim.runs.split",
+        setting="unequal shares of the updates",
+        kinds="AsyncGossip, Ridge",
+    ),
+]
 
 CHANCE = np.array([0.5, 0.3, 0.2])
 FIT = correlated(n_owners=3, records=8, n_features=2, sigma=0.5, seed=1)
@@ -97,16 +106,19 @@ def test_the_mean_map_ends_where_the_moments_do():
     assert np.allclose(moments(CASE.process).mean[-1], later.mean[-1], rtol=1e-2)  # T forgets
 
 
+@pytest.mark.no_evidence
 def test_noise_a_third_too_large_is_seen():
     reply = Reply(FIT, LaplaceNoise(CASE.scale * 1.33))
     assert seen([scores(measured(reply))["noise"]]) > 5
 
 
+@pytest.mark.no_evidence
 def test_uniform_owners_in_theory_are_seen(sound):
     found = scores(sound, CASE.but(probability=None))
     assert seen([found["bias"], found["limit"]]) > 5
 
 
+@pytest.mark.no_evidence
 def test_a_run_without_noise_that_learns_half_the_loss_is_seen():
     class Half:
         def gradient(self, owners, points):
@@ -116,6 +128,7 @@ def test_a_run_without_noise_that_learns_half_the_loss_is_seen():
     assert seen(scores(measured(free=free)).values()) > 5
 
 
+@pytest.mark.no_evidence
 def test_a_limit_taken_too_early_is_seen(monkeypatch):
     """A start that is not forgotten counts as bias then."""
     slow = CASE.but(rho=150.0)

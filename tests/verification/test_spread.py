@@ -36,7 +36,7 @@ from . import (
     test_tdma,
 )
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
 
 
 def test_scores_spread_like_normal_deviates():

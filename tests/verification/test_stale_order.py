@@ -26,6 +26,21 @@ from asyncdp_sim.theory.prediction import Unknown
 
 from .zscores import require, score, seen
 
+GIVEN_ORDER = pytest.mark.oracle(
+    "E ψ of one model whose answers are stale, given who answers when",
+    "exact moments given the order and the staleness; without noise to 10⁻¹⁰",
+    source="asyncdp_sim.theory.moments.stale_order",
+    setting="quadratic loss, no clipping, Θ inactive, one answer an update",
+    kinds="FedBuff, Ridge",
+)
+LIMITS = pytest.mark.oracle(
+    "where steps that fall with staleness lead",
+    "the θ of least Σ w_i f_i, w_i = π_i E[w(s) | i] in closed form; over w_i it is θ*",
+    source="asyncdp_sim.theory.formulas.staleness",
+    setting="two quadratics, owners that are never idle, no noise, small steps",
+    kinds="FedBuff, FedAsync",
+)
+
 FAST, SLOW = Exponential(mean=0.25), Exponential(mean=0.75)
 PUBLIC = {
     "schema": 1,
@@ -77,11 +92,13 @@ def scores(louder=1.0):
     return [score(f"ψ at {k}", found[:, at], 0, 1) for at, k in enumerate((20, 40))]
 
 
+@GIVEN_ORDER
 @pytest.mark.long
 def test_psi_is_what_the_order_and_the_staleness_make_it():
     require(scores(), error=0.05)
 
 
+@pytest.mark.no_evidence
 @pytest.mark.long
 def test_noise_that_is_twice_as_large_is_seen():
     assert seen(scores(louder=2.0)) > 5
@@ -92,6 +109,7 @@ def silent() -> Scenario:
     return parse(Scenario, {**raw, "algorithm": {**PUBLIC["algorithm"], "initial": "zeros"}})
 
 
+@GIVEN_ORDER
 def test_without_noise_it_is_exact_and_staleness_that_is_one_too_small_is_seen():
     assert np.abs(differences(silent())).max() < 1e-10
     assert np.abs(differences(silent(), lambda late: np.maximum(late - 1, 0))).max() > 0.01
@@ -103,6 +121,7 @@ def random_problem(rng, n_owners, p):
     return Quadratic.from_records(features, targets, 0.3, None)
 
 
+@GIVEN_ORDER
 @pytest.mark.parametrize("initial", ["zeros", "ones", "uniform"])
 def test_backwards_is_as_good_as_all_models_at_once(initial):
     """A twin that keeps mean and covariance of all former models, update by update."""
@@ -139,6 +158,7 @@ def test_backwards_is_as_good_as_all_models_at_once(initial):
         assert found.excess(variance)[row] == pytest.approx(np.array(excess)[ks], rel=1e-12)
 
 
+@GIVEN_ORDER
 @pytest.mark.parametrize("wrong", [{"owners": [[3]]}, {"staleness": [[1]]}, {"ks": [2]},
                                    {"initial": "twos"}])  # fmt: skip
 def test_what_is_no_order_is_refused(wrong):
@@ -151,6 +171,7 @@ def test_what_is_no_order_is_refused(wrong):
         stale_course(process, **arrays)
 
 
+@GIVEN_ORDER
 def test_noise_does_not_look_at_whom_is_asked():
     """With K_i in proportion to p_i, and steps over Np_i, an update's noise is the same for all p.
 
@@ -221,6 +242,7 @@ def settled(selection, start, kind=FedBuff):
     return found
 
 
+@LIMITS
 @pytest.mark.long
 @pytest.mark.parametrize("selection", ["uniform", "inverse-rate", "inverse-weight"])
 def test_the_mean_limit_minimises_the_weighted_sum(selection):
@@ -234,6 +256,7 @@ def test_the_mean_limit_minimises_the_weighted_sum(selection):
         assert abs(exact / float(TWO.optimum[0]) - 1) > 0.2
 
 
+@LIMITS
 @pytest.mark.long
 def test_steps_over_the_shares_alone_do_not_lead_to_the_optimum():
     """Planted fault: weights that fall with staleness, and steps divided by Nπ_i alone."""
@@ -242,6 +265,7 @@ def test_steps_over_the_shares_alone_do_not_lead_to_the_optimum():
     assert seen([found]) > 5
 
 
+@LIMITS
 @pytest.mark.long
 @pytest.mark.parametrize("network", [PAIR, PUSHED])
 def test_owners_that_never_rest_are_stale_by_a_geometric_law(network):
@@ -258,6 +282,7 @@ def test_owners_that_never_rest_are_stale_by_a_geometric_law(network):
     require(scores, error=0.01)
 
 
+@LIMITS
 def test_divisors_are_those_of_the_algorithm():
     """What the algorithm divides by is Nπ_i E[w(s) | i]."""
     raw = {
@@ -278,6 +303,7 @@ def test_divisors_are_those_of_the_algorithm():
         assert found == pytest.approx(expected, rel=1e-12)
 
 
+@LIMITS
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
@@ -293,6 +319,7 @@ def test_laws_of_staleness_that_are_not_known_are_named(changed, said):
     assert said in str(found)
 
 
+@LIMITS
 def test_servers_that_are_ample_and_alike_make_all_tasks_race():
     """1/m each: geometric, whoever was drawn."""
     alike = {"compute": FAST, "protocol": Dispatch(tasks=4, queue="none")}
@@ -301,6 +328,7 @@ def test_servers_that_are_ample_and_alike_make_all_tasks_race():
     assert lateness(PAIR.model_copy(update={"protocol": Dispatch(tasks=1)}))[0].tolist() == [1.0]
 
 
+@LIMITS
 def test_a_hinge_is_the_step_that_adapts_to_delays():
     """w(s) = min(1, b/s) is a hinge with a = 1/b."""
     late = np.arange(30)

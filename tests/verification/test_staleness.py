@@ -19,7 +19,16 @@ from .networks import network, runs
 from .shared import shared
 from .zscores import require, score, seen
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle(
+        "staleness",
+        "Poisson, binomial or N−1 in the mean; a balance of integers in every trace",
+        source="asyncdp_sim.theory.formulas.staleness",
+        setting="push, private channels, no losses",
+        kinds="Push, SaturatedClock, Constant, Exponential",
+    ),
+]
 
 RUNS, N, JOB, WARM = 60, 10, 0.3, 20.0
 
@@ -98,6 +107,7 @@ def test_every_trace_balances_staleness_and_jobs_in_flight():
         assert total > 0
 
 
+@pytest.mark.no_evidence
 class TestPlantedBugs:
     def test_staleness_off_by_one(self, monkeypatch):
         sound = Learner.read

@@ -28,7 +28,10 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import load
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle("what answers over samples cost, and how they spread"),
+]
 
 SCENE = Path(__file__).parent / "scenes" / "three-records.toml"
 PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "subsampling.md"

@@ -16,7 +16,16 @@ from .networks import network, runs
 from .shared import shared
 from .zscores import counts, require, score, seen
 
-pytestmark = pytest.mark.long
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.oracle(
+        "one clock for all owners",
+        "the oracles of owners with clocks of their own: lock, thinning, on and off",
+        source="asyncdp_sim.theory.formulas.lock, tests/theory/availability.py",
+        setting='clock.population = "superposed"',
+        kinds="PoissonClock, Bernoulli, OnOff",
+    ),
+]
 
 RATES = (0.5, 1.0, 1.0, 1.5)
 RUNS = 60
@@ -90,11 +99,13 @@ def test_owners_that_come_and_go_are_worked_out_at_their_ticks():
     require(found["seconds"], error=0.03)
 
 
+@pytest.mark.no_evidence
 def test_requests_that_are_not_counted_in_bulk_are_seen(monkeypatch):
     monkeypatch.setattr(Crowd, "catch_up", _skip_to)
     assert seen(locked(11, count=20)["tails"]) > 5
 
 
+@pytest.mark.no_evidence
 def test_owners_that_are_always_asked_afresh_are_seen(monkeypatch):
     """Planted bug: whether an owner is online does not depend on when it was last asked."""
 

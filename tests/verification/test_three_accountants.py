@@ -24,6 +24,15 @@ from .calibration import FIRST
 from .shared import shared
 from .zscores import LIMIT
 
+pytestmark = pytest.mark.oracle(
+    "ψ at the end, and who profits, as forecast under three accountants",
+    "the mean of runs that no forecast looks at, |z| ≤ 4; ψ of owners' own optima",
+    source="independent replicates; least squares of each owner's records",
+    setting="three banks, clipped, at ε = 1 as in the catalogue, and small ones",
+    kinds="LaplaceMechanism, GaussianMechanism, LossDistributions",
+    basis="approximation",
+)
+
 ACCOUNTANTS = {
     "ε adds up": (),
     "losses composed": ("privacy.accountant=pld", "privacy.delta=1e-6"),

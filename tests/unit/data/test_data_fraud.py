@@ -29,6 +29,15 @@ from asyncdp_sim.learning.objectives import SVM
 from asyncdp_sim.streams import Streams
 from scenarios.twins import fraud as calibrate
 
+ORACLE = pytest.mark.oracle(
+    "moments of the synthetic transactions",
+    "those of the law that they are drawn from",
+    source="the law's own formulas",
+    setting="a twin has the moments of the real table that it was calibrated on, and no more",
+    kinds="FraudData",
+    basis="approximation",
+)
+
 REAL = Path(__file__).parents[4] / "shared" / "data" / "creditcard_subset_10k.parquet"
 needs_real = pytest.mark.skipif(not REAL.exists(), reason="the real table is not at hand")
 SHIPPED = resources.files("asyncdp_sim.data.fraud").joinpath("twin.json")
@@ -257,6 +266,7 @@ def test_the_shipped_file_is_small_and_holds_no_rows():
     assert [len(row) for row in json.loads(text)["fraud_covariance"]] == list(range(1, 29))
 
 
+@ORACLE
 def test_the_law_has_the_moments_that_it_is_made_from():
     """Exactly: over both classes the components' mean is 0 and their covariance diagonal."""
     law, share = calibrated(), FRAUD_SHARE
@@ -281,6 +291,7 @@ def drawn():
     return table.matrix[~label], table.matrix[label]
 
 
+@ORACLE
 def test_drawn_rows_have_the_laws_moments(drawn):
     """4 standard errors; the deviations of heavy tails vary more, and so a tenth."""
     genuine, frauds = drawn

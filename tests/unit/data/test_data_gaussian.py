@@ -5,6 +5,14 @@ from asyncdp_sim.data import GaussianData
 from asyncdp_sim.errors import DataError, SpecError
 from asyncdp_sim.streams import Streams
 
+ORACLE = pytest.mark.oracle(
+    "covariance and noise of drawn records",
+    "the condition number, determinant 1, the stated deviation",
+    source="linear algebra",
+    setting="some thousand records",
+    kinds="GaussianData",
+)
+
 
 def test_adding_owners_leaves_the_others_unchanged():
     spec = GaussianData(features=4, condition=9.0)
@@ -16,12 +24,14 @@ def test_adding_owners_leaves_the_others_unchanged():
     assert more.records == (50, 60, 70)
 
 
+@ORACLE
 def test_the_model_is_linear_without_noise():
     data = GaussianData(features=3, noise=0.0).build(1, (40,), Streams(3))
     truth = Streams(3).generator("data", "truth").standard_normal(3)
     assert np.allclose(data.features[0] @ truth, data.targets[0], rtol=1e-12)
 
 
+@ORACLE
 def test_noise_has_the_stated_deviation():
     quiet = GaussianData(features=3, noise=0.0).build(1, (20_000,), Streams(3))
     noisy = GaussianData(features=3, noise=2.5).build(1, (20_000,), Streams(3))
@@ -30,6 +40,7 @@ def test_noise_has_the_stated_deviation():
     assert (noisy.targets[0] - quiet.targets[0]).std() == pytest.approx(2.5, rel=0.02)
 
 
+@ORACLE
 def test_the_covariance_has_the_stated_condition_and_determinant_one():
     data = GaussianData(features=3, condition=100.0).build(1, (100_000,), Streams(3))
     spectrum = np.linalg.eigvalsh(np.cov(data.features[0].T))

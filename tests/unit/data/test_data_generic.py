@@ -6,6 +6,14 @@ from asyncdp_sim.data import TableData
 from asyncdp_sim.errors import DataError, SpecError
 from asyncdp_sim.streams import Streams
 
+ORACLE = pytest.mark.oracle(
+    "what becomes of a table's rows",
+    "by hand, row by row; private rows recode nobody else's",
+    source="the definitions",
+    setting="small tables",
+    kinds="TableData",
+)
+
 TABLE = pd.DataFrame(
     {
         "hospital": [7, 7, 3, 3, 7, 3],
@@ -30,6 +38,7 @@ def build(path, n_owners=2, records=(2, 2), **fields):
     return TableData(path=path, target="los", **fields).build(n_owners, records, Streams(1))
 
 
+@ORACLE
 def test_columns_are_coded_from_the_public_rows_alone(path):
     data = build(path)
     assert data.columns == ("hospital", "age", "sex", "admitted")
@@ -49,6 +58,7 @@ def test_columns_are_coded_from_the_public_rows_alone(path):
     assert data.source.name == "t.parquet"
 
 
+@ORACLE
 def test_an_owner_column_splits_and_is_no_feature(path):
     data = build(path, records=None, owner_column="hospital", features=3)
     assert data.columns == ("age", "sex", "admitted")
@@ -154,6 +164,7 @@ def test_two_splits_contradict():
         )
 
 
+@ORACLE
 def test_a_private_cell_of_text_recodes_nobody_else(tmp_path):
     lines = ["x,y", *(f"{j}.5,{j}" for j in range(12))]
     right, wrong = tmp_path / "right.csv", tmp_path / "wrong.csv"

@@ -25,6 +25,15 @@ from asyncdp_sim.streams import Streams
 from scenarios.twins import hospital as calibrate
 from scenarios.twins.hospital import between_hospitals
 
+ORACLE = pytest.mark.oracle(
+    "moments of the synthetic stays",
+    "those given to the calibration, between hospitals too",
+    source="normal to anything",
+    setting="a twin has the moments of the real table that it was calibrated on, and no more",
+    kinds="HospitalData",
+    basis="approximation",
+)
+
 ENCODINGS = ["plain", "as-published"]
 SHIPPED = resources.files("asyncdp_sim.data.hospital").joinpath("twin.json")
 BY_HOSPITAL = {"split": {"column": "Facility Id"}}
@@ -139,6 +148,7 @@ def test_a_step_is_shared_by_ten_rows_and_keeps_their_mean():
     assert whole.tolist() == [1, 3, 7]
 
 
+@ORACLE
 def test_the_part_between_hospitals_is_unbiased():
     """Of 300 hospitals of unequal sizes: 4 standard errors of a variance are √(32/300)."""
     generator = np.random.default_rng(1)
@@ -152,6 +162,7 @@ def test_the_part_between_hospitals_is_unbiased():
     assert abs(found[0, 1]) < 0.02
 
 
+@ORACLE
 def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
     monkeypatch.setattr(calibrate, "HOSPITALS", 400)
     monkeypatch.setattr(calibrate, "ROUNDS", 12)

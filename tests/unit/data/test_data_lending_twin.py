@@ -14,6 +14,15 @@ from asyncdp_sim.data.lending.twin import calibrated, from_json, twin_table
 from asyncdp_sim.streams import Streams
 from scenarios.twins import lending as calibrate
 
+ORACLE = pytest.mark.oracle(
+    "moments of the synthetic loans",
+    "those given to the calibration",
+    source="normal to anything",
+    setting="a twin has the moments of the real table that it was calibrated on, and no more",
+    kinds="LendingData",
+    basis="approximation",
+)
+
 ENCODINGS = ["plain", "as-published"]
 
 
@@ -51,6 +60,7 @@ def test_adding_owners_leaves_the_others_and_the_projection_unchanged():
     assert more.source is None
 
 
+@ORACLE
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_values_lie_where_real_ones_do(encoding):
     table = twin_table(encoding, 20_000, 2000, Streams(1))
@@ -93,6 +103,7 @@ def test_the_shipped_file_is_small_and_holds_no_rows():
                 assert len(v.values) <= 151
 
 
+@ORACLE
 def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
     monkeypatch.setattr(calibrate, "SAMPLE", 50_000)
     drawn = twin_table("plain", 20_000, 0, Streams(5))

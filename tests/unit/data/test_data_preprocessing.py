@@ -5,6 +5,14 @@ from asyncdp_sim.data.tables.preprocessing import Preprocessing
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.spec import parse
 
+ORACLE = pytest.mark.oracle(
+    "projected features",
+    "orthonormal on the public rows; unit variance; left as they are",
+    source="linear algebra",
+    setting="small tables",
+    kinds="every preprocessing",
+)
+
 GENERATOR = np.random.default_rng(1)
 ROWS = GENERATOR.standard_normal((200, 6)) * [1e5, 1e4, 100, 10, 1, 0.1] + [1e4, 0, 50, 0, 1, 0]
 TARGET = GENERATOR.standard_normal(200) + 12
@@ -14,6 +22,7 @@ def fit(kind, *public):
     return parse(Preprocessing, kind).fit(*public)
 
 
+@ORACLE
 def test_eigen_features_are_orthonormal_on_the_public_rows():
     features = fit("eigen-uncentred", ROWS, TARGET, 4).features(ROWS)
     assert np.allclose(features.T @ features, np.eye(4), atol=1e-10)
@@ -36,6 +45,7 @@ def test_signs_do_not_depend_on_the_library(kind):
     assert np.all(directions[largest, np.arange(5)] > 0)
 
 
+@ORACLE
 def test_pca_is_centred_scaled_and_of_unit_variance():
     projection = fit("pca", ROWS, TARGET, 6)
     features = projection.features(ROWS)
@@ -68,6 +78,7 @@ def test_more_features_than_the_rank():
         fit("eigen-uncentred", ROWS[:2], TARGET[:2], 3)
 
 
+@ORACLE
 def test_none_keeps_the_columns():
     features = fit("none", ROWS[:0], TARGET[:0], 6).features(ROWS)
     assert np.array_equal(features, ROWS)

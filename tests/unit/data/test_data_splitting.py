@@ -8,6 +8,14 @@ from asyncdp_sim.faults import show
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
 
+ORACLE = pytest.mark.oracle(
+    "whose row is which",
+    "consecutive blocks; a permutation; one owner for each value",
+    source="the definitions",
+    setting="small tables",
+    kinds="InOrder, Shuffled, ByColumn",
+)
+
 
 def owner_rows(split, available, public, records, streams):
     who = (None, available, public, len(records), records, streams)
@@ -15,11 +23,13 @@ def owner_rows(split, available, public, records, streams):
     return parse(Split, split).owned(asked).rows
 
 
+@ORACLE
 def test_in_order_is_consecutive_blocks():
     rows = owner_rows("in-order", 10, 0, (2, 3, 4), Streams(1))
     assert [r.tolist() for r in rows] == [[0, 1], [2, 3, 4], [5, 6, 7, 8]]
 
 
+@ORACLE
 def test_shuffled_is_a_permutation_of_the_owners_rows_from_its_stream():
     rows = owner_rows("shuffled", 9, 3, (4, 5), Streams(1))
     expected = Streams(1).generator("data", "split").permutation(9)
@@ -39,6 +49,7 @@ def test_more_records_than_rows_says_what_to_change():
         owner_rows("in-order", 10, 0, (6, 6), Streams(1))
 
 
+@ORACLE
 def test_each_value_is_one_owner_in_sorted_order():
     rows, notes = rows_by_value("h", [30, 4, None, 30, 4, 100], 3, None)
     assert [r.tolist() for r in rows] == [[1, 4], [0, 3], [5]]

@@ -11,6 +11,14 @@ from asyncdp_sim.errors import DataError
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
 
+ORACLE = pytest.mark.oracle(
+    "shares of groups that owners have",
+    "every row has one owner; large α alike, small α not; the stated variation",
+    source="the Dirichlet law",
+    setting="small tables",
+    kinds="Dirichlet",
+)
+
 N, ROWS, PUBLIC = 4, 400, 100
 
 
@@ -27,6 +35,7 @@ def owners(rows, count):
     return found
 
 
+@ORACLE
 def test_every_row_has_one_owner_and_groups_go_by_shares_of_their_own():
     target = np.repeat([0.0, 1.0], 20_000)
     rows = dealt(Dirichlet(dirichlet=0.5), target, np.array([1.0, 0.0]))
@@ -49,6 +58,7 @@ def test_a_large_alpha_is_alike_and_a_small_one_is_not():
     assert apart(1e6) < 0.05 < 0.2 < apart(1.0) < apart(0.3)
 
 
+@ORACLE
 def test_weights_are_lognormal_with_their_variation():
     """Of sizes whose groups are alike, weights are what is left."""
     target = np.zeros(200_000)

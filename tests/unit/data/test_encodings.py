@@ -26,6 +26,13 @@ def codes(encoding, cells, public, decimal="."):
     return learned.names, filled
 
 
+@pytest.mark.oracle(
+    "what cells become",
+    "by hand",
+    source="the definitions",
+    setting="every encoding",
+    kinds="every encoding",
+)
 @together
 @pytest.mark.parametrize(
     ("encoding", "cells", "public", "names", "columns"),

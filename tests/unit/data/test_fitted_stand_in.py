@@ -9,6 +9,14 @@ from asyncdp_sim.data.stand_ins import FittedTwin, PublicKnowledge, PublicRows
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.streams import Streams
 
+ORACLE = pytest.mark.oracle(
+    "rows of a model fitted to public ones, in place of private rows",
+    "second moments of the public rows over all owners; owners as far apart as they show",
+    source="linear algebra; the law that the public rows were drawn from",
+    setting="forecasts alone, which take no private row; targets that are no labels",
+    kinds="FittedTwin",
+)
+
 OWNERS, P, PUBLIC = 10, 3, 1500
 
 
@@ -39,6 +47,7 @@ def together(rows):
     return np.concatenate([x for x, _ in rows]), np.concatenate([y for _, y in rows])
 
 
+@ORACLE
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("seen", [OWNERS, 6])
 def test_second_moments_of_all_owners_are_those_of_the_public_rows(seen, missing):
@@ -97,6 +106,7 @@ def apart(truths, given):
     return float(np.mean(np.square(given.features @ away.T)))
 
 
+@ORACLE
 @pytest.mark.parametrize("spread", [0.0, 0.6])
 def test_owners_are_as_unlike_as_public_rows_show(spread):
     """In the mean over twelve public files: seen owners in their order, others as far apart."""

@@ -8,6 +8,14 @@ from asyncdp_sim.data.tables.generic import TableData
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.streams import Streams
 
+ORACLE = pytest.mark.oracle(
+    "moments of rows drawn from public ones, in place of private rows",
+    "those of the public rows, whatever private cells hold",
+    source="the mean of draws with replacement",
+    setting="forecasts alone, which take no private row; small tables",
+    kinds="PublicRows",
+)
+
 PUBLIC = 300
 
 
@@ -30,6 +38,7 @@ def built(path, records=None, **fields):
     return TableData(**asked).twin().build(2, records, Streams(5))
 
 
+@ORACLE
 @pytest.mark.parametrize("kind", ["public-rows", "fitted"])
 def test_no_private_cell_has_a_say(tmp_path, kind):
     stand_in = {"kind": kind}
@@ -52,6 +61,7 @@ def test_owners_keep_their_names_and_numbers_and_rows_are_public(tmp_path):
     assert set(np.round(np.concatenate(found.targets), 9)) <= shifted
 
 
+@ORACLE
 def test_moments_are_those_of_the_public_rows(tmp_path):
     """A mean of draws with replacement has the public mean; standard error s/√n."""
     path = table(tmp_path / "t.csv", private=60_000)

@@ -8,17 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.evidence import NOT_OF_A_KIND, ORACLES, Basis, basis_of, oracles_of
+from asyncdp_sim.evidence import Basis, basis_of, oracles, oracles_of
 from asyncdp_sim.spec import kind_of, members
 from tests.conformance.members import FAMILIES
+from tests.oracles import REGISTER, TESTS, marked, marks, register
 
-TESTS = Path(__file__).resolve().parents[2]
-NOTICED = (
-    "PlantedBugs", "_is_seen", "_are_seen", "_sees_", "planted", "fresh_seeds", "noticed",
-    "refuted", "is_wrong",
-    "printed_bound_fails", "unsound", "too_small_a", "bugs", "how_loose", "intervals_of_fitted",
-)  # fmt: skip
-"""In names of tests that show what an oracle notices, or how sharp it is."""
 ALIASES = {
     "AsyncGossip": ("gossip_map", "lending-convergence"),
     "Collab1": ("collab_theorem2",),
@@ -44,65 +38,85 @@ UNVERIFIED = {
 
 @cache
 def source(file: str) -> str:
-    """Return the text of a test file and of the helpers beside it that it imports."""
+    """Return the text of a test file, without marks, and of the modules beside it that it uses."""
     path = TESTS / file
     text = path.read_text("utf-8")
     near = re.findall(r"^from (?:\.|tests\.)([\w.]+) import", text, re.M)
+    found = {mark for _, mark in marks(ast.parse(text)) if mark is not None}
+    for mark in [ast.get_source_segment(text, each) or "" for each in found]:
+        text = text.replace(mark, "")
     helpers = [path.parent / f"{name}.py" for name in near]
     helpers += [TESTS / f"{name.replace('.', '/')}.py" for name in near]
     return "\n".join([text, *(each.read_text("utf-8") for each in helpers if each.is_file())])
 
 
-@cache
-def functions(file: str) -> set[str]:
-    tree = ast.parse((TESTS / file).read_text("utf-8"))
-    found = {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}
-    classes = [each for each in tree.body if isinstance(each, ast.ClassDef)]
-    return found | {
-        f"{each.name}::{inner.name}"
-        for each in classes
-        for inner in each.body
-        if isinstance(inner, ast.FunctionDef)
-    }
+def test_the_register_is_what_the_marks_say() -> None:
+    """``python -m tests.oracles`` writes it anew."""
+    assert REGISTER.read_text("utf-8") == register()
+    assert len({each.name for each in oracles()}) == len(oracles()) > 90
 
 
-def test_every_oracle_test_exists_and_is_of_the_default_run_or_the_night() -> None:
-    named = [test.split("::", 1) for each in ORACLES for test in each.tests]
-    assert len(named) > 150
-    assert [f"{file}::{name}" for file, name in named if name not in functions(file)] == []
-    assert len({each.name for each in ORACLES}) == len(ORACLES)
+def test_every_test_of_verification_is_an_oracle_or_marked_as_no_evidence() -> None:
+    files = sorted((TESTS / "verification").glob("test_*.py"))
+    assert [
+        f"{file.name}::{name}"
+        for file in files
+        for name, mark in marks(ast.parse(file.read_text("utf-8")))
+        if mark is None and "test_fresh_seeds" not in name
+    ] == []
 
 
-def test_every_oracle_test_of_verification_is_registered_or_about_no_kind() -> None:
-    """But for those that show what an oracle notices: they are the oracle's own."""
-    named = {test for each in ORACLES for test in each.tests}
-    left = []
-    for path in sorted((TESTS / "verification").glob("test_*.py")):
-        file, name = f"verification/{path.name}", path.stem.removeprefix("test_")
-        registered = any(test.startswith(f"{file}::") for test in named)
-        assert registered != (name in NOT_OF_A_KIND), f"{name} is in both lists, or in neither"
-        if registered:
-            wanted = {f for f in functions(file) if "test_" in f}
-            own = {f for f in wanted if not any(part in f for part in NOTICED)}
-            left += [f"{file}::{each}" for each in sorted(own) if f"{file}::{each}" not in named]
-    assert left == []
-    files = {path.stem.removeprefix("test_") for path in (TESTS / "verification").glob("test_*")}
-    assert set(NOT_OF_A_KIND) <= files
+MARKED = """
+pytestmark = [pytest.mark.long, pytest.mark.oracle(
+    "rate", "1", source="a law", setting="one", kinds="Aloha, every clock with rate"
+)]
+def test_b(): ...
+def test_a(): ...
+def test_fresh_seeds(): ...
+@pytest.mark.no_evidence
+def test_planted(): ...
+OTHER = pytest.mark.oracle("draws", "0", source="a", setting="b", kinds="Ridge", basis="replay")
+@pytest.mark.no_evidence
+class TestMore:
+    @OTHER
+    def test_c(self): ...
+    def test_d(self): ...
+"""
+
+
+def test_the_nearest_mark_counts(tmp_path: Path) -> None:
+    (tmp_path / "test_one.py").write_text(MARKED)
+    (tmp_path / "test_two.py").write_text(
+        '@pytest.mark.oracle("draws")\ndef test_e(): ...\ndef test_f(): ...\n'
+    )
+    rate, draws = marked(tmp_path)
+    assert rate["tests"] == ["test_one.py::test_b", "test_one.py::test_a"]
+    assert draws["tests"] == ["test_one.py::TestMore::test_c", "test_two.py::test_e"]
+    assert draws["basis"] == "replay"
+    assert {"Aloha", "PoissonClock"} < set(rate["kinds"])
+    assert "SaturatedClock" not in rate["kinds"]
+
+
+def test_a_repeated_mark_that_nobody_states_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "test_one.py").write_text('@pytest.mark.oracle("draws")\ndef test_e(): ...\n')
+    with pytest.raises(ValueError, match="0 marks state 'draws'; allowed is one"):
+        marked(tmp_path)
 
 
 def test_a_kind_is_named_where_it_is_said_to_be_tested() -> None:
     """By its class or by its kind; or its whole family is tried, member by member."""
     family = {member: name for name, union in FAMILIES.items() for member in members(union)}
+    classes = {member.__name__: member for member in family}
     silent = []
-    for oracle in ORACLES:
+    for oracle in oracles():
         text = "\n".join(source(test.split("::")[0]) for test in oracle.tests)
-        for kind in oracle.kinds:
-            words = (rf"\b{kind.__name__}\b", rf"['\"]{kind_of(kind)}['\"]")
+        for name in oracle.kinds:
+            kind = classes[name]
+            words = (rf"\b{name}\b", rf"['\"]{kind_of(kind)}['\"]")
             words += (rf"examples\({family[kind].capitalize()}", rf"FAMILIES\[.{family[kind]}")
-            noise = kind.__name__.replace("Mechanism", "Noise")
-            words += (rf"\b{noise}\b", *ALIASES.get(kind.__name__, ()))
+            words += (rf"\b{name.replace('Mechanism', 'Noise')}\b", *ALIASES.get(name, ()))
             if not any(re.search(word, text) for word in words):
-                silent.append(f"{oracle.name}: {kind.__name__}")
+                silent.append(f"{oracle.name}: {name}")
     assert silent == []
 
 
@@ -111,7 +125,8 @@ def test_bases_are_those_of_the_oracles() -> None:
     every = list(families)
     weak = {(families[k], kind_of(k)) for k in every if basis_of(k) is Basis.unverified}
     assert weak == set(UNVERIFIED)
-    assert all(set(each.kinds) <= set(every) for each in ORACLES)
+    assert len({kind.__name__ for kind in every}) == len(every)
+    assert {name for each in oracles() for name in each.kinds} <= {k.__name__ for k in every}
     for kind in every:
         given = [each.basis for each in oracles_of(kind)]
         assert basis_of(kind) in given or given == []
@@ -124,7 +139,7 @@ def test_each_basis_has_words(basis: Basis) -> None:
 
 def test_sources_that_are_ours_are_there() -> None:
     """Modules of the package and files of tests, wherever a source names them."""
-    said = " ".join(each.source for each in ORACLES)
+    said = " ".join(each.source for each in oracles())
     modules = set(re.findall(r"\basyncdp_sim(?:\.\w+)+", said))
     files = set(re.findall(r"\btests/[\w/]+\.py", said))
     assert len(modules) > 15

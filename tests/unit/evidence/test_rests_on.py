@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from asyncdp_sim.evidence import Basis, named, rests_on
+from asyncdp_sim.evidence import Basis, named, oracles_of, rests_on
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.runs import run, write
@@ -78,6 +78,12 @@ def test_a_kind_from_outside_is_unverified_and_so_is_all_that_it_is_part_of() ->
     assert all("outside" in row["why"] for row in found["together"])
     clock = next(row for row in found["kinds"] if row["at"] == "clock")
     assert clock == {"at": "clock", "kind": "mine", "basis": "unverified", "oracles": []}
+
+
+def test_a_name_of_ours_gives_a_kind_from_outside_no_oracle() -> None:
+    namesake = type("PoissonClock", (PoissonClock,), {"__module__": __name__})
+    assert len(oracles_of(PoissonClock)) > 5
+    assert oracles_of(namesake) == ()
 
 
 def test_a_manifest_says_it_and_its_projections_count(tmp_path: Path) -> None:

@@ -19,6 +19,14 @@ from asyncdp_sim.scenario.files import dump
 from asyncdp_sim.streams import Streams
 from tests.cli.command import Command
 
+ORACLE = pytest.mark.oracle(
+    "forecasts from released second moments, and the noise of a played release",
+    "the forecast from the records, where there is no noise; the declared noise",
+    source="ψ is a function of second moments and n_i alone, where nothing is clipped",
+    setting="forecasts alone, which take no private row; small tables",
+    kinds="DeclaredMoments",
+)
+
 OWNERS, EACH, PUBLIC, P = 4, 400, 300, 3
 
 
@@ -76,6 +84,7 @@ def released(folder, name: str, epsilon: float | None, *, seed: int = 0, law: st
     return out
 
 
+@ORACLE
 def test_moments_without_noise_forecast_what_the_records_do(folder):
     """ψ is a function of second moments and n_i alone, where nothing is clipped."""
     file = released(folder, "exact.json", None)
@@ -146,6 +155,7 @@ def test_a_matrix_is_mended_to_the_nearest_and_rows_have_its_moments():
     assert np.mean([z.T @ z / 4 for z in few], axis=0) == pytest.approx(found, abs=0.15)
 
 
+@ORACLE
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 def test_a_played_release_has_the_noise_it_declares_and_is_none_of_real_rows(folder, law):
     privacy = {"mechanism": law, "delta": 1e-6 if law == "gaussian" else None}

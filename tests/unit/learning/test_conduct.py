@@ -21,10 +21,27 @@ from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 
+BY_HAND = pytest.mark.oracle(
+    "answers after clipping or trimming",
+    "by hand",
+    source="the definitions",
+    setting="a few answers",
+    kinds="ClipAnswers, TrimAnswers",
+)
+LIARS = pytest.mark.oracle(
+    "learning with owners that lie",
+    "bit for bit what replay makes of the trace",
+    source="live = replay",
+    setting="one network; whose factor is which is checked by hand",
+    kinds="every adversary",
+    basis="replay",
+)
+
 CLIP = {"kind": "clip", "bound": 5.0}
 HONEST = HonestAnswers(2.0, LaplaceNoise(np.array([0.0, 0.5, 1.0])), 2)
 
 
+@LIARS
 def test_who_multiplies_by_what() -> None:
     assert Flip(owners=[3, 1]).factors(4).tolist() == [-1, 1, -1, 1]
     assert Flip(owners=[2], factor=10.0).factors(2).tolist() == [1, -10]
@@ -73,11 +90,13 @@ ANSWERS = np.array([[3.0, -1.0], [0.0, 0.0], [1.0, 1.0], [np.inf, 0.0], [np.nan,
 OWNERS = np.array([0, 0, 1, 0, 1, 0])
 
 
+@BY_HAND
 def test_clipping_by_hand() -> None:
     found = Clipping(np.array([2.0, 5.0])).accept(OWNERS, ANSWERS.copy())
     assert found.tolist() == [[1.5, -0.5], [0, 0], [1, 1], [0, 0], [0, 0], [0, 0]]
 
 
+@BY_HAND
 def test_trimming_by_hand() -> None:
     found = Trimming(np.array([2.0, 2.0])).accept(OWNERS, ANSWERS.copy())
     assert found.tolist() == [[0, 0], [0, 0], [1, 1], [0, 0], [0, 0], [0, 0]]
@@ -128,6 +147,7 @@ def test_bounds_are_worked_out_for_every_noise(mechanism: dict[str, Any]) -> Non
     assert bounds == pytest.approx(reach + noise.longest(2, 0.99))
 
 
+@LIARS
 @pytest.mark.parametrize("acceptance", EACH, ids=["clip", "trim", "clip to 0.5"])
 @pytest.mark.parametrize("parts", [{}, {"protocol": {"kind": "push"}}, ROUNDS], ids=str)
 def test_live_equals_replay(parts: dict[str, Any], acceptance: dict[str, Any]) -> None:
@@ -143,6 +163,13 @@ def test_live_equals_replay(parts: dict[str, Any], acceptance: dict[str, Any]) -
     assert prints[0]["models"] != learned(**parts, acceptance=acceptance).fingerprints["models"]
 
 
+@pytest.mark.oracle(
+    "learning where nobody lies and everything is taken",
+    "the run without a word of it",
+    source="the same scenario without the section",
+    setting="one network",
+    kinds="AcceptAll",
+)
 def test_nobody_lies_and_everything_is_taken_as_without_a_word_of_it() -> None:
     plain = learned()
     said = learned(adversary={"kind": "scale", "owners": [], "factor": 0.0}, acceptance=ALL)

@@ -18,6 +18,8 @@ from asyncdp_sim.learning.objectives import (
 from asyncdp_sim.learning.objectives.minimisers.interior import PROMISED, duality_gap
 from tests.unit.learning.problems import records
 
+ORACLE = pytest.mark.oracle("gradients and optimum of a loss over records")
+
 SIZES = (40, 7, 23)
 SMOOTH = [Squared(), LogisticLoss(), HuberLoss(0.4), HuberLoss(1e-3)]
 LOSSES = [*SMOOTH, Hinge()]
@@ -68,6 +70,7 @@ def test_no_feasible_direction_descends_from_a_smooth_optimum(loss, theta_max):
         assert active == (5 if theta_max == 0.05 and getattr(loss, "delta", 1) > 0.01 else 0)
 
 
+@ORACLE
 @pytest.mark.parametrize("theta_max", [None, 0.3])
 @pytest.mark.parametrize("loss", SMOOTH, ids=name)
 def test_a_smooth_optimum_agrees_with_another_solver(loss, theta_max):
@@ -109,6 +112,7 @@ def test_the_gap_of_any_dual_point_is_an_upper_bound_and_tells_a_bad_point():
         assert gap >= value - objective.least > 0
 
 
+@ORACLE
 @pytest.mark.parametrize("theta_max", [None, 0.3])
 def test_an_svm_agrees_with_a_general_solver_of_the_quadratic_program(theta_max):
     """Variables θ and ξ, ξ ≥ 0, ξ + yθᵀx ≥ 1."""

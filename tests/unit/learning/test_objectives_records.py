@@ -18,6 +18,14 @@ from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.privacy import Domain
 from tests.unit.learning.problems import records
 
+GRADIENTS = pytest.mark.oracle(
+    "gradients and optimum of a loss over records",
+    "numeric slopes; loops over records; other solvers, the duality gap",
+    source="calculus; scipy",
+    setting="small random data",
+    kinds="Logistic, SVM, Huber",
+)
+
 ORDER = {"l1": 1, "l2": 2}
 LOSSES = [Squared(), LogisticLoss(), Hinge(), HuberLoss(0.7)]
 
@@ -51,6 +59,7 @@ def slope(loss, z, y):
     return 2 * (z - y) if isinstance(loss, Squared) else max(-0.7, min(0.7, z - y))
 
 
+@GRADIENTS
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("clip", [None, 0.01, 0.5, 1e6])
 @pytest.mark.parametrize("loss", LOSSES, ids=name)
@@ -72,6 +81,7 @@ def test_clipped_gradient_equals_a_loop_over_records(loss, clip, norm):
     assert (clipped > 0) == (clip in (0.01, 0.5))
 
 
+@pytest.mark.oracle("how far a record moves an answer under clipping")
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("loss", LOSSES[1:], ids=name)
 def test_replacing_one_record_moves_a_clipped_mean_by_at_most_twice_the_bound(loss, norm):
@@ -105,6 +115,7 @@ def test_largest_gradient_equals_brute_force(loss, norm):
         assert found[owner] == pytest.approx(max(each), rel=1e-12)
 
 
+@GRADIENTS
 @pytest.mark.parametrize("loss", LOSSES, ids=name)
 def test_a_gradient_is_the_numeric_slope_of_the_owners_mean_loss(loss):
     x, y = data(loss)

@@ -14,6 +14,14 @@ from asyncdp_sim.learning.objectives import (
 )
 from tests.unit.learning.problems import records
 
+GRADIENTS = pytest.mark.oracle(
+    "gradients of a perceptron",
+    "numeric slopes; loops over records",
+    source="calculus",
+    setting="small random data; that its optimum is the best one is not shown",
+    kinds="MLP",
+)
+
 ORDER = {"l1": 1, "l2": 2}
 LOSSES = [Squared(), LogisticLoss()]
 SIZES, D, H = (40, 1, 9), 3, 4
@@ -82,6 +90,7 @@ def test_fitness_equals_a_loop_over_records(loss):
         assert float(here.fitness(theta)) == pytest.approx(told, rel=1e-13)
 
 
+@GRADIENTS
 @pytest.mark.parametrize("loss", LOSSES, ids=name)
 def test_a_gradient_is_the_numeric_slope_of_the_owners_mean_loss(loss):
     x, y = data(loss)
@@ -98,6 +107,7 @@ def test_a_gradient_is_the_numeric_slope_of_the_owners_mean_loss(loss):
         assert np.allclose(found, numeric, rtol=1e-6, atol=1e-6 * np.abs(numeric).max())
 
 
+@GRADIENTS
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("clip", [None, 0.05, 2.0, 1e6])
 @pytest.mark.parametrize("loss", LOSSES, ids=name)
@@ -131,6 +141,7 @@ def test_a_sampled_gradient_is_the_mean_over_the_records_drawn(loss):
         assert np.allclose(found[row], np.mean(each, axis=0), rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.oracle("how far a record moves an answer under clipping")
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("loss", LOSSES, ids=name)
 def test_replacing_one_record_moves_a_clipped_mean_by_at_most_twice_the_bound(loss, norm):

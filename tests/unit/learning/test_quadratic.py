@@ -7,6 +7,14 @@ from asyncdp_sim.errors import DataError
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic, Ridge, constants
 from tests.unit.learning.problems import loss, objective, records
 
+ORACLE = pytest.mark.oracle(
+    "gradient, fitness and optimum from second moments",
+    "those from records, finite differences, conditions of optimality",
+    source="calculus",
+    setting="small random data",
+    kinds="Ridge",
+)
+
 SIZES = (40, 7, 23)
 
 
@@ -15,6 +23,7 @@ def p(request: pytest.FixtureRequest) -> int:
     return request.param
 
 
+@ORACLE
 def test_gradient_from_moments_equals_the_gradient_from_records(p: int) -> None:
     x, y = records(1, SIZES, p)
     points = np.random.default_rng(2).normal(size=(6, p))
@@ -43,6 +52,7 @@ def test_gradient_adds_up_in_a_stated_order(p: int) -> None:
         assert quadratic.gradient(owners, points).tobytes() == expected.tobytes()
 
 
+@ORACLE
 def test_gradient_equals_finite_differences_of_the_owners_loss() -> None:
     x, y = records(3, SIZES, 4)
     quadratic = Quadratic.from_records(x, y, 0.7, None)  # the regulariser is not in the answer
@@ -72,6 +82,7 @@ def test_fitness_equals_the_direct_sum_over_records(theta_max: float | None) -> 
         assert np.allclose(quadratic.relative_fitness(points), direct / best - 1, rtol=1e-7)
 
 
+@ORACLE
 @pytest.mark.parametrize("theta_max", [None, 100.0, 0.5, 0.05])
 def test_optimum_satisfies_the_optimality_conditions(theta_max: float | None) -> None:
     active = 0

@@ -92,6 +92,14 @@ def replayed(outcome: RunResult) -> np.ndarray:
     return path.final
 
 
+@pytest.mark.oracle(
+    "learning where owners answer large gradients alone",
+    "bit for bit what replay makes of the trace",
+    source="live = replay",
+    setting="small networks",
+    kinds="LargeGradient",
+    basis="replay",
+)
 @EACH
 def test_live_is_the_replay_of_its_trace(parts: Parts) -> None:
     outcome = learned(**parts, **TRIGGER)

@@ -70,6 +70,13 @@ def said(spec, n_owners=3):
     return [str(fault) for fault in spec.faults(n_owners)]
 
 
+@pytest.mark.oracle(
+    "when owners of a file come and go",
+    "the file's times",
+    source="the file",
+    setting="a few owners",
+    kinds="Intervals",
+)
 def test_owners_come_and_go_at_the_times_of_the_file(written):
     spec = written(HEADER + "1,0,1.5\n2,1,2\n1,3,4\n")
     assert said(spec) == []

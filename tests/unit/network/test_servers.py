@@ -21,7 +21,16 @@ from tests.unit.network.server_networks import (
     units,
 )
 
+ORACLE = pytest.mark.oracle(
+    "when servers of POLAR take their steps",
+    "a recursion of maxima, tick by tick",
+    source="tests/unit/network/server_networks.py",
+    setting="a few servers, given times of computation",
+    kinds="Servers",
+)
 
+
+@ORACLE
 @pytest.mark.parametrize("read", READS)
 @pytest.mark.parametrize("seed", range(8))
 def test_every_tick_by_a_recursion(seed, read):
@@ -117,6 +126,7 @@ def test_rows_of_later_updates_may_arrive_first():
         replace(cut, in_order=True)
 
 
+@ORACLE
 @pytest.mark.parametrize("read", READS)
 def test_a_step_takes_constant_time_as_predicted(read):
     protocol = Servers(

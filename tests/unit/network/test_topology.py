@@ -31,6 +31,21 @@ from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
 from tests.together import together
 
+DISTANCES = pytest.mark.oracle(
+    "distances of owners over links",
+    "shortest paths, by hand",
+    source="Dijkstra's definition",
+    setting="graphs of a few nodes; links that do not fail, or one by one",
+    kinds="Star, GraphFile",
+)
+RANDOM_GRAPHS = pytest.mark.oracle(
+    "which links a random graph has",
+    "by hand; β exp(−d/(αL)) for Waxman",
+    source="Waxman (1988), Barabási and Albert (1999)",
+    setting="small graphs",
+    kinds="Geometric, Waxman, ScaleFree",
+)
+
 UNIT = 10**9
 RANDOM = [
     Waxman(alpha=0.5, beta=1.0, latency_per_distance=2.0),
@@ -85,6 +100,7 @@ def edges(graph):
     return {(a, b): latency for a, b, latency in graph.edges(data="latency")}
 
 
+@DISTANCES
 def test_a_star_is_its_links():
     assert Star(latency=0.3).distances(3) == (0.3, 0.3, 0.3)
     star = Star(latency=(0.1, 0.2))
@@ -112,6 +128,7 @@ def presence(spec, n_owners, until):
     return notes.told
 
 
+@DISTANCES
 def test_shortest_paths_by_hand(written):
     spec = written(SQUARE)
     assert said(spec) == []
@@ -137,6 +154,7 @@ def test_begin_sets_distances_in_ticks(written):
     assert notes.told == []
 
 
+@DISTANCES
 def test_a_square_whose_links_fail_one_by_one(written):
     notes = Notes(2)
     routes = Routes(written(SQUARE).build(2), notes.owners, notes)
@@ -300,6 +318,7 @@ def test_a_graph_is_no_part_of_its_spec_and_travels_with_it(spec):
         spec.build(5).remove_node(1)
 
 
+@RANDOM_GRAPHS
 def test_a_geometric_graph_by_hand():
     """Places drawn from the same source, and all simple paths."""
     spec, n = Geometric(radius=0.6, latency_per_distance=3.0, graph=4), 5
@@ -323,6 +342,7 @@ def test_a_geometric_graph_by_hand():
         assert far == pytest.approx(min(ways))
 
 
+@RANDOM_GRAPHS
 def test_waxman_links_are_as_likely_as_the_formula_says():
     """z-test, |z| < 4 (fixed seeds), over 300 graphs of 10 nodes: links minus Σ β exp(−d/(αL))."""
     surplus, variance = 0.0, 0.0
@@ -343,6 +363,7 @@ def test_waxman_links_are_as_likely_as_the_formula_says():
     assert sqrt(variance) < 60  # 13,500 pairs: α and β swapped would be far off
 
 
+@RANDOM_GRAPHS
 def test_a_scale_free_graph_has_its_links_and_their_latencies():
     spec = ScaleFree(edges=2, latency=Constant(value=0.5))
     graph = spec.build(30)

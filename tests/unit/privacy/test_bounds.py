@@ -9,6 +9,14 @@ from asyncdp_sim.learning.objectives import LinearRecords, Ridge
 from asyncdp_sim.privacy import Clip, Declared, Domain
 from tests.together import together
 
+LARGEST = pytest.mark.oracle(
+    "the largest gradient over a domain",
+    "never beyond the bound, and reached",
+    source="a search over corners",
+    setting="boxes of a few coordinates",
+    kinds="Domain",
+)
+
 ORDER = {"l1": 1, "l2": 2, "l2-as-published": 2}
 NORMS = list(ORDER)
 ROWS = [(norm, rows) for norm in NORMS for rows in (None, "l1", "l2")]
@@ -19,6 +27,7 @@ def order_of_rows(domain: Domain) -> int:
     return ORDER[domain.norm if domain.rows is None else domain.rows]
 
 
+@LARGEST
 @together
 @pytest.mark.parametrize(("norm", "rows_in"), ROWS)
 @pytest.mark.parametrize("row_norm", [0.3, 1.0, 7.0])
@@ -62,6 +71,7 @@ def corner_search(domain: Domain, theta_max: float, p: int) -> float:
     return worst
 
 
+@LARGEST
 @together
 @pytest.mark.parametrize(("norm", "rows"), ROWS)
 @pytest.mark.parametrize("p", [1, 2, 5])
@@ -114,6 +124,13 @@ def test_a_named_bound_is_itself(kind: type) -> None:
     assert kind(bound=2.5, norm="l2-as-published").xi(boxed, 300) == 2.5
 
 
+@pytest.mark.oracle(
+    "how far a record moves an answer under clipping",
+    "at most twice the bound over n_i",
+    source="a loop over records; random and extreme records",
+    setting="linear models and perceptrons",
+    kinds="Clip",
+)
 @pytest.mark.parametrize("norm", NORMS)
 def test_no_record_contributes_more_than_a_clips_bound(norm: str) -> None:
     """A mean over one record is that record's clipped gradient."""

@@ -41,6 +41,21 @@ from tests.verification.optimism import forgotten
 from tests.verification.pure_law import delta_of as pure_delta
 from tests.verification.test_audit_faults import SCENE
 
+COMPOSED = pytest.mark.oracle(
+    "what pure answers cost together, by privacy loss distributions",
+    "randomised response composed exactly; Laplace noise rounded to cells; integrated mixes",
+    source="P(B ≥ b) − e^ε P'(B ≥ b), B binomial; δ(ε) = E δ'(ε − L)",
+    setting="up to 10⁶ answers of ε₀ to 3, δ from 1e-300 to 1e-2",
+    kinds="LossDistributions, LaplaceMechanism",
+)
+OVER_SAMPLES = pytest.mark.oracle(
+    "what answers over samples cost, and how they spread",
+    "an integral over all pairs of records; sums of losses; dp-accounting for one replaced",
+    source="(1 − q) P₀ + q P₁ against (1 − q) P₀ + q P₂; Cov = (1 − q)/(q n²) Σ ∇ℓ ∇ℓᵀ",
+    setting="z from 0.1 to 1,000, q from 1e-9 to 1, up to 100,000 answers, δ from 1e-300 to 1e-2",
+    kinds="LaplaceMechanism, GaussianMechanism",
+)
+
 mpmath.mp.dps = 40
 SAMPLED = ("privacy.mechanism=gaussian", "privacy.accountant=pld", "privacy.delta=1e-12")
 
@@ -71,6 +86,7 @@ RESPONSES = [
 ]  # fmt: skip
 
 
+@COMPOSED
 @pytest.mark.parametrize(("charge", "answers", "delta"), RESPONSES)
 def test_randomised_response_costs_what_its_binomial_law_says(
     charge: float, answers: int, delta: float
@@ -88,6 +104,7 @@ ROUNDED = {
 """Where δ is too low without each margin: ε₀, K, δ, and ends of ε over K ε₀."""
 
 
+@COMPOSED
 @pytest.mark.parametrize("margin", ROUNDED)
 def test_rounding_never_makes_delta_too_low(margin: str) -> None:
     """And does without the margin for it."""
@@ -99,6 +116,7 @@ def test_rounding_never_makes_delta_too_low(margin: str) -> None:
     assert not above(bare, charge, answers, least, most)
 
 
+@COMPOSED
 def test_the_law_as_it_is_holds_where_delta_is_large_and_its_margin_where_it_is_small() -> None:
     found = of(GenericPair(0.5), 20, 1e-6, tilted=False)
     for epsilon in (-3.0, -0.5, 0.0, 0.4, 2.0, 4.0, 9.4):
@@ -138,6 +156,7 @@ ONE = [
 ]  # fmt: skip
 
 
+@OVER_SAMPLES
 @pytest.mark.parametrize(("mu", "q", "delta"), ONE)
 def test_an_answer_over_a_sample_costs_what_its_law_says(mu: float, q: float, delta: float) -> None:
     pair = SampledGaussianPair(mu, q)
@@ -147,6 +166,7 @@ def test_an_answer_over_a_sample_costs_what_its_law_says(mu: float, q: float, de
     assert sampled_delta(epsilon * (1 - 1e-4) - 1e-9, pair) > delta
 
 
+@OVER_SAMPLES
 def test_two_answers_over_samples_cost_what_their_laws_say() -> None:
     for mu, q, delta in ((1.0, 0.1, 1e-6), (2.0, 1e-2, 1e-20)):
         pair = SampledGaussianPair(mu, q)
@@ -168,6 +188,7 @@ def one_is_large(epsilon: float, pair: SampledGaussianPair, answers: int) -> flo
     return float((likely - exp(epsilon) * unlikely).max())
 
 
+@OVER_SAMPLES
 @pytest.mark.parametrize(
     ("mu", "q", "answers", "delta", "close"),
     [
@@ -189,6 +210,7 @@ def test_many_answers_of_which_one_gives_a_record_away(
         assert one_is_large(epsilon * less, pair, answers) <= found.delta(epsilon * less)
 
 
+@OVER_SAMPLES
 def test_samples_of_all_records_have_the_exact_gaussian_curve() -> None:
     for mu, answers, delta in ((0.5, 1, 1e-6), (0.03, 63, 1e-12), (0.1, 10**5, 1e-3)):
         found = of(SampledGaussianPair(mu, 1 - 2.0**-53), answers, delta)
@@ -219,6 +241,7 @@ def below(pair: Pair, losses: Any) -> tuple[Any, Any]:
     return 1 - mpmath.exp((losses - charge) / 2) / 2, mpmath.exp((-losses - charge) / 2) / 2
 
 
+@OVER_SAMPLES
 @pytest.mark.parametrize("pair", PAIRS, ids=repr)
 def test_cells_have_no_less_than_their_probability_and_no_less_of_it_at_the_upper_end(
     pair: Pair,
@@ -244,6 +267,7 @@ def test_cells_have_no_less_than_their_probability_and_no_less_of_it_at_the_uppe
     assert beyond * (1 - 1e-9) <= cells.beyond <= 2 * beyond
 
 
+@COMPOSED
 @pytest.mark.parametrize(
     ("name", "large"), [("CUT", 0.5), ("TAIL", 0.05), ("CONVERGED", 0.5)], ids=str
 )
@@ -264,12 +288,14 @@ def test_what_is_cut_off_or_coarse_counts_against_privacy(
                 assert two_sampled_delta(epsilon, pair) <= twice.delta(epsilon)
 
 
+@COMPOSED
 def test_epsilon_at_delta_is_one_whose_delta_that_is() -> None:
     for answers in range(1, 60):
         found = of(LaplacePair(0.3), answers, 1e-4)
         assert found.delta(found.uncapped(1e-4)) <= 1e-4
 
 
+@COMPOSED
 def test_a_charge_and_a_number_of_answers_fit_the_budget_they_are_found_for() -> None:
     for kind, answers in ((LaplacePair, 7), (GenericPair, 3000), (sampled_gaussian(0.01), 400)):
         for epsilon, delta in ((0.2, 1e-6), (3.0, 1e-40)):
@@ -281,6 +307,7 @@ def test_a_charge_and_a_number_of_answers_fit_the_budget_they_are_found_for() ->
             assert of(kind(charge), fits + 1, delta).epsilon(delta) > epsilon
 
 
+@COMPOSED
 def test_many_unequal_answers_cost_no_less_than_themselves_and_hardly_more() -> None:
     costs = tuple((0.001 * (1 + np.arange(3000) % 1000)).tolist())
     grouped = unlike(LaplacePair, 1.0, costs)
@@ -290,6 +317,7 @@ def test_many_unequal_answers_cost_no_less_than_themselves_and_hardly_more() -> 
     assert np.square(dearer).sum() <= 1.03 * np.square(costs).sum()
 
 
+@COMPOSED
 def test_the_ledger_grows_with_answers_up_to_the_budget() -> None:
     """On one lattice, that of all answers: with one for each number it need not."""
     most, charge = 300, charge_of(LaplacePair, 1.0, 1e-6, 300)
@@ -304,6 +332,7 @@ def test_the_ledger_grows_with_answers_up_to_the_budget() -> None:
         assert steps == {fine_step(((LaplacePair(float(accountant.charges[0])), most),), 1e-6)}
 
 
+@OVER_SAMPLES
 @pytest.mark.parametrize("q", ["0.2", "1e-4", "1e-5", "1e-9"])
 def test_sampled_gaussian_answers_at_a_small_delta_take_no_time(q: str) -> None:
     begun = time.process_time()
@@ -314,6 +343,7 @@ def test_sampled_gaussian_answers_at_a_small_delta_take_no_time(q: str) -> None:
     assert time.process_time() - begun <= 10
 
 
+@OVER_SAMPLES
 def test_a_delta_for_which_no_noise_is_needed_is_refused() -> None:
     """Where a record is in no answer with a probability of 1 − δ, as where δ is no float."""
     few = ("privacy.sampling=1e-6", "privacy.budget.answers=3", "privacy.delta=1e-5")
@@ -323,6 +353,7 @@ def test_a_delta_for_which_no_noise_is_needed_is_refused() -> None:
         load(SCENE, ("privacy.accountant=pld", "privacy.delta=1e-310"))
 
 
+@OVER_SAMPLES
 def test_renyi_privacy_is_never_better() -> None:
     """Worked out by an integral, at the orders that a library tries first."""
     for mu, q, answers, delta in ((1.0, 0.1, 100, 1e-6), (4.0, 1e-4, 1000, 1e-9)):

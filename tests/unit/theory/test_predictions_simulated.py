@@ -26,6 +26,14 @@ from asyncdp_sim.theory.prediction import Unknown
 from tests.properties.networks import FIXED, networks
 from tests.unit.theory.spoken import HALF, OPEN, OVERLAP, PUSH, SLOW, network
 
+pytestmark = pytest.mark.oracle(
+    "predictions of a network's figures",
+    "what a simulation measures, and nothing claimed beyond its assumptions",
+    source="asyncdp_sim.theory.predict",
+    setting="the cases named there; any network has a value or a reason",
+    kinds="Request, Push, Broadcast",
+)
+
 UPDATES = 400
 REPLICATES = 20
 UNEQUAL = PoissonClock(rate=(1.0, 2.0, 1.0, 4.0))
