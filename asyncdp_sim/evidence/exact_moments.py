@@ -4,7 +4,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from asyncdp_sim.evidence.absent_answers import absent
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.scenario import Scenario
@@ -33,7 +32,7 @@ def out_of_order(scenario: Scenario) -> list[str]:
     if network.until is not None and not surely_until(network, network.updates):
         found.append(ENDS_EARLY)
     if scenario.algorithm.in_rounds is not None:
-        found += absent(scenario)
+        found += _absent(scenario)
     elif not network.protocol.makes_updates and never_stale(network.facts):
         law = answering(network)
         if isinstance(law, Unknown):
@@ -45,6 +44,32 @@ def _unequal(scenario: Scenario) -> bool:
     """Return whether the noise of an update depends on those that its owner made before."""
     parts = scenario.privacy.allotment(scenario.owners.count)
     return parts is not None and scenario.algorithm.in_rounds is None
+
+
+def _absent(scenario: Scenario) -> list[str]:
+    """Return why rounds are not linear in the answers of all owners, a reason each."""
+    network, rounds, found = scenario.network, scenario.algorithm.in_rounds, []
+    facts, least = network.facts, min(network.answers_allowed)
+    if scenario.algorithm.sample is not None:
+        found.append("answers are over some of an owner's records, drawn anew for each")
+    if rounds is not None and rounds.trim > 0:
+        found.append("a trimmed mean is not linear in the answers")
+    deadline = scenario.protocol.round_deadline
+    if deadline is not None and not facts.within(deadline):
+        found.append("answers that miss the deadline are not in their round")
+    lacking = facts.unreliable
+    if lacking:
+        found.append(f"rounds may lack answers: {lacking}")
+    shared = network.channel.contended
+    if facts.shared and not (shared is not None and shared.in_turn):
+        found.append(f"rounds may lack answers: {facts.shared}")
+    online = scenario.availability.online_share(scenario.owners.count)
+    surely = online is not None and min(online) == 1
+    if not (scenario.availability.all_return or surely):
+        found.append(f"rounds may lack owners: availability is {scenario.availability.kind}")
+    if least < network.updates:
+        found.append(f"a budget of {least} answers is spent before round {network.updates}")
+    return found
 
 
 def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:
