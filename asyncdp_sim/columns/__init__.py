@@ -1,8 +1,7 @@
 """The columns of tables: made from what runs gave, and told in one dictionary."""
 
 from asyncdp_sim.columns.arrow import arrow_array, arrow_table, arrow_texts, from_arrow
-from asyncdp_sim.columns.dictionary import column, is_exact, summary, tables
-from asyncdp_sim.columns.entry import Column, Table
+from asyncdp_sim.columns.dictionary import Column, Table, column, is_exact, summary, tables
 from asyncdp_sim.columns.from_runs import (
     ROW_GROUP,
     Columns,

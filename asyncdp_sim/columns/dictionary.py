@@ -1,38 +1,151 @@
-"""The dictionary of columns: every column of every table, and every key of a summary."""
+"""The dictionary of columns: every column of every table, and every key of a summary.
 
-from collections.abc import Mapping
+They are in ``columns.toml`` beside this module.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
+from importlib.resources import files
+from typing import Any
 
-from asyncdp_sim.columns.entry import NEVER, TEXT, UNITLESS, Column, Table
-from asyncdp_sim.columns.of_results import OF_RESULTS
-from asyncdp_sim.columns.of_summary import SUMMARY
-from asyncdp_sim.columns.of_sweeps import OF_SWEEPS
 from asyncdp_sim.measures.energy_figures import ENERGY_RATIOS
+from asyncdp_sim.measures.scores import SCORES, Score
 from asyncdp_sim.measures.summary import RATIOS
 from asyncdp_sim.scenario.fields import field_at
 from asyncdp_sim.scenario.variants import VARIANT
 
 SUMMARY_NAME = "summary"
 """What the figures of a manifest are called where tables are."""
+NEVER = "never null"
+UNITLESS = "none"
+ANY = "any number"
+COUNT = "whole numbers ≥ 0"
+NUMBER = "whole numbers ≥ 1"
+TEXT = "text"
+YES = "true or false"
+OR_INFINITE = " or ∞"
+SPREAD = {
+    "mean": "mean over replicates",
+    "median": "median over replicates",
+    "q25": "lower quartile over replicates",
+    "q75": "upper quartile over replicates",
+}
+"""The four figures of what each replicate has one of."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """The meaning of a column of a table, or of a key of a summary.
+
+    Attributes
+    ----------
+    name : str
+    meaning : str
+    unit : str
+        "none" of names, numbers of things, shares and whatever else has no unit.
+    domain : str
+        Which values it may have; "or ∞" where infinity is one.
+    null : str
+        When it is null.
+    """
+
+    name: str
+    meaning: str
+    unit: str = UNITLESS
+    domain: str = ANY
+    null: str = NEVER
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What its field in a Parquet file says."""
+        return {"unit": self.unit, "meaning": self.meaning}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a directory, and its columns.
+
+    Attributes
+    ----------
+    name : str
+        Of its file, without ``.parquet``; with the folder before it where that is another.
+    meaning : str
+        What a row is, and in which order rows are.
+    columns : tuple of Column
+        All that it may have.
+    """
+
+    name: str
+    meaning: str
+    columns: tuple[Column, ...]
 
 
 @cache
 def tables() -> Mapping[str, Table]:
     """Return every table by its name: ``updates``, ``cells``, ``traces/exchanges``."""
-    return {table.name: table for table in (*OF_RESULTS, *OF_SWEEPS)}
+    return {name: Table(name, rows, _columns(name)) for name, rows in _entries()["rows"].items()}
 
 
 @cache
 def summary() -> Mapping[str, Column]:
     """Return every figure of a summary by its name, with the ends of the intervals."""
-    found = {column.name: column for column in SUMMARY}
+    figures = {column.name: column for column in _columns(SUMMARY_NAME)}
     for name in (*RATIOS, *ENERGY_RATIOS):
         for end, word in (("low", "Lower"), ("high", "Upper")):
-            said = f"{word} end of the 95 % confidence interval of {name}, over replicates"
+            meaning = f"{word} end of the 95 % confidence interval of {name}, over replicates"
             null = f"there is one replicate, or {name} is null"
-            own = found[name]
-            found[f"{name}_{end}"] = Column(f"{name}_{end}", said, own.unit, own.domain, null)
-    return found
+            key = f"{name}_{end}"
+            figures[key] = replace(figures[name], name=key, meaning=meaning, null=null)
+    return figures
+
+
+@cache
+def _entries() -> Mapping[str, Any]:
+    return tomllib.loads(files(__package__).joinpath("columns.toml").read_text("utf-8"))
+
+
+def _columns(table: str) -> tuple[Column, ...]:
+    shared = _entries()["shared"]
+    found = list[Column]()
+    for name, entry in _entries()[table].items():
+        if isinstance(entry, dict):
+            found += _of_scores(name, **entry)
+        else:
+            found.append(Column(name, *(entry or shared[name])))
+    return tuple(column for entry in found for column in _spread(entry))
+
+
+def _of_scores(name: str, rows: str, models: Mapping[str, str]) -> Iterator[Column]:
+    """Yield a column for each score of held-out rows, by each model; the first may diverge."""
+    for score in SCORES:
+        for suffix, model in models.items():
+            yield _of_score(
+                score, name.format(score=f"{score.name}{suffix}"), rows, model, diverges=not suffix
+            )
+
+
+def _of_score(score: Score, name: str, rows: str, model: str, *, diverges: bool) -> Column:
+    infinite = OR_INFINITE if diverges and not score.more_is_better else ""
+    alike = ", or all their labels are alike" if score.name == "auc" else ""
+    return Column(
+        name,
+        f"{score.words} of {model} on {rows}: {score.meaning}",
+        "of the target" if score.in_units else UNITLESS,
+        ("0 to 1" if score.more_is_better else "≥ 0") + infinite,
+        f"none of these rows has a target{alike}",
+    )
+
+
+def _spread(column: Column) -> Iterator[Column]:
+    """Yield a column, or its mean, median and quartiles."""
+    if not column.name.endswith(".*"):
+        yield column
+        return
+    for part, words in SPREAD.items():
+        name = column.name.removesuffix("*") + part
+        yield replace(column, name=name, meaning=f"{column.meaning}: {words}")
 
 
 def is_exact(name: str) -> bool:
@@ -70,7 +183,7 @@ def _in_cells(name: str) -> Column | None:
     if found is None:
         return _swept(name) if "." in name or name == VARIANT or field_at(name) else None
     null = "the cell has failed" if found.null == NEVER else f"{found.null}; or the cell has failed"
-    return Column(found.name, found.meaning, found.unit, found.domain, null)
+    return replace(found, null=null)
 
 
 def _swept(path: str) -> Column:

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.columns.arrow import arrow_array, arrow_texts
-from asyncdp_sim.columns.dictionary import summary
-from asyncdp_sim.columns.entry import COUNT, NUMBER, TEXT, YES
+from asyncdp_sim.columns.dictionary import COUNT, NUMBER, TEXT, YES, summary
 from asyncdp_sim.scenario import jsonable
 from asyncdp_sim.trace import Detail, EventKind, Trace
 from asyncdp_sim.units import to_units

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from asyncdp_sim.columns.dictionary import SUMMARY_NAME, column, tables
-from asyncdp_sim.columns.entry import Column
+from asyncdp_sim.columns.dictionary import SUMMARY_NAME, Column, column, tables
 
 README = "README.md"
 """Its name; it explains a result and is no part of it."""

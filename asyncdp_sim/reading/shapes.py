@@ -13,8 +13,16 @@ from pydantic_core import CoreSchema
 from typing_extensions import TypedDict
 
 from asyncdp_sim.columns import Column, summary
-from asyncdp_sim.columns.entry import ANY, COUNT, NEVER, NUMBER, OR_INFINITE, TEXT, YES
-from asyncdp_sim.columns.of_summary import SPREAD
+from asyncdp_sim.columns.dictionary import (
+    ANY,
+    COUNT,
+    NEVER,
+    NUMBER,
+    OR_INFINITE,
+    SPREAD,
+    TEXT,
+    YES,
+)
 from asyncdp_sim.spec import Count, Finite, NonNegative
 
 SCHEMA = 1

@@ -72,6 +72,10 @@ def test_the_wheel_has_every_package_and_the_catalogue():
     beside = {file.name for file in folder.iterdir() if file.suffix not in (".toml", "")}
     assert beside == {"__init__.py", "privacy.json"}
     assert settings["package-data"]["asyncdp_sim.catalogue"] == ["*.toml", "privacy.json"]
+    top = ROOT / "asyncdp_sim"
+    data = {file for file in top.rglob("*.*") if file.suffix not in (".py", ".pyc")}
+    patterns = settings["package-data"]["asyncdp_sim"]
+    assert data == {file for each in patterns for file in top.glob(each)}
 
 
 ASKS = re.compile(r"(What|How|When|Who|Whose|Which|Whether|Where|Why)\b")

@@ -110,6 +110,20 @@ MUTANTS = (
         ("tests/cli/test_other_commands.py",),
     ),
     Mutant(
+        "asyncdp_sim/columns/columns.toml",
+        "one of updates, target, horizon, ",
+        "one of updates, horizon, ",
+        "a way in which runs end is not among its column's values",
+        ("tests/unit/columns/test_dictionary.py",),
+    ),
+    Mutant(
+        "pyproject.toml",
+        '"columns/*.toml", ',
+        "",
+        "a wheel lacks a data file",
+        ("tests/conventions/test_conventions.py",),
+    ),
+    Mutant(
         "asyncdp_sim/columns/dictionary.py",
         '("psi_", "held_out_")',
         '("psi_",)',

@@ -14,6 +14,7 @@ import pytest
 from asyncdp_sim.columns import Column, column, summary, tables
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome
 from tests.reproducibility.runs import scenario
 
 SHORT = {"run__updates": 8, "run__replicates": 2}
@@ -127,6 +128,20 @@ def test_every_entry_is_written_by_some_run(found) -> None:
     entries = {(name, each.name) for name, table in tables().items() for each in table.columns}
     entries |= {("summary", name) for name in summary()}
     assert entries - set(found) == {("cells", "error")}  # see tests/unit/sweeps/test_failures
+
+
+def test_domains_of_names_are_those_of_the_trace() -> None:
+    details = [each.name.replace("_", "-") for each in Detail if each is not Detail.none]
+    names = {"kind": [each.name for each in EventKind], "detail": details}
+    domains = {each.name: each.domain for each in tables()["events"].columns}
+    assert {key: domains[key] for key in names} == {
+        key: f"one of {', '.join(each)}" for key, each in names.items()
+    }
+    ending, outcome = column("traces/runs", "ending"), column("traces/exchanges", "outcome")
+    assert ending.domain == f"one of {', '.join(each.name for each in Ending)}"
+    outcomes = ", ".join(f"{each.value} {each.name}" for each in ExchangeOutcome)
+    assert outcome.meaning == f"How it ended: {outcomes}"
+    assert outcome.domain == f"whole numbers 0 to {max(ExchangeOutcome)}"
 
 
 def test_fields_of_files_and_pages_say_the_same(found) -> None:

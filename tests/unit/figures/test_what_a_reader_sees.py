@@ -10,7 +10,7 @@ import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.text import Text
 
-from asyncdp_sim.columns.of_summary import SPREAD
+from asyncdp_sim.columns.dictionary import SPREAD
 from asyncdp_sim.figures import Result, Sweep, draw_all
 from asyncdp_sim.figures.draw import add, pictures
 from asyncdp_sim.figures.kit.lines import key
