@@ -6,7 +6,7 @@ from asyncdp_sim.on_disk import is_file
 from asyncdp_sim.opened.result import Result
 from asyncdp_sim.opened.sweep import Cell, Sweep
 from asyncdp_sim.reading import not_a_result
-from asyncdp_sim.scenario.setting_words import SYMBOLS, symbol
+from asyncdp_sim.scenario.setting_words import symbol
 from asyncdp_sim.scenario.variants import VARIANT
 
 
@@ -24,7 +24,6 @@ def open_directory(directory: Path) -> Result | Sweep:
 
 
 __all__ = [
-    "SYMBOLS",
     "VARIANT",
     "Cell",
     "Result",

@@ -9,8 +9,7 @@ from functools import cache
 from asyncdp_sim.columns import Column, summary
 from asyncdp_sim.columns import tables as tables_of_results
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.reference.more import page
-from asyncdp_sim.reference.symbols import SYMBOLS
+from asyncdp_sim.reference.labels import labels, page
 from asyncdp_sim.scenario.fields import Field, KindEntry, TableEntry, tables, told_elsewhere
 
 _NEAR = 4
@@ -68,7 +67,7 @@ def look_up(name: str) -> list[ReferenceEntry]:
         If it stands for nothing, naming the nearest names.
     """
     asked = _home(name.strip().removesuffix(".parquet"))
-    meant = SYMBOLS.get(asked, ())
+    meant = labels()["symbols"].get(asked, ())
     found = [each for each in entries() if asked in each.names or each.path in meant]
     exact = [each for each in found if each.path == asked]
     if len(found) == 0:

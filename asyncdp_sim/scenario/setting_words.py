@@ -1,90 +1,40 @@
 """Swept settings in words: the letter of each path, its axis, and what its values mean."""
 
 import json
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from asyncdp_sim.network.channels import label_of
 from asyncdp_sim.scenario.variants import VARIANT
 from asyncdp_sim.words import MOST_NUMBERS, as_float, number, numbers, ranges
 
-SYMBOLS = {
-    "privacy.epsilon": "ε",
-    "privacy.budget.growth": "g",
-    "owners.count": "N",
-    "owners.records": "n_i",
-    "run.updates": "T",
-    "run.seed": "seed",
-    "algorithm.rho": "ρ",
-    "clock.rate": "λ",
-    "model.regularisation": "σ",
-    "model.theta_max": "θ_max",
-    "data.split.dirichlet": "Dirichlet α",
-}
-"""The papers' letters for what is swept most; other paths are named by their last word."""
-AXES = {
-    "owners.count": "number of owners $N$",
-    "owners.records": "records per owner $n_i$",
-    "run.updates": "updates $T$",
-    "algorithm.rho": "step $\\rho$",
-    "clock.rate": "clock rate $\\lambda$ (ticks per unit)",
-    "privacy.epsilon": "privacy budget $\\epsilon$",
-    "privacy.budget.growth": "growth $g$ of parts, answer by answer",
-    "model.regularisation": "regularisation $\\sigma$",
-    "model.theta_max": "bound $\\theta_{max}$",
-    "availability.probability": "share of the time online",
-    "channel.airtime": "airtime of an answer (units)",
-    "data.split.dirichlet": "Dirichlet $\\alpha$ of the split",
-}
-"""Names of a horizontal axis."""
-VALUES: Mapping[str, Mapping[Any, str]] = {
-    "algorithm.selection": {
-        "uniform": "published step",
-        "inverse-rate": "step divided by the owner's share",
-    },
-    "protocol.read": {
-        "minimum-wait": "reads the first model to arrive",
-        "client-averaged": "reads the mean of all models",
-        "basic": "reads each server's model for it alone",
-    },
-    "protocol.own_tick": {"drop": "ticks at work dropped", "overlap": "jobs may overlap"},
-    "protocol.busy": {"refuse": "refused when busy", "queue": "queued when busy"},
-    "protocol.superseded": {"apply": "late answers applied", "discard": "late answers discarded"},
-    "protocol.answer_at": {
-        "next-tick": "answered at the next tick",
-        "after-delay": "answered after a delay",
-    },
-    "channel.resend": {"same": "the same answer again", "fresh": "a fresh answer each time"},
-    "availability.phase": {0.0: "all in phase", "uniform": "phases spread"},
-    "privacy.sensitivity.kind": {
-        "clip": "clipped gradients",
-        "declared": "declared bound",
-        "domain": "bounded domain",
-    },
-    "privacy.budget.kind": {
-        "horizon": "noise for T answers",
-        "per-owner-cap": "answers capped",
-        "until-spent": "until the budget is spent",
-        "scheduled": "unequal parts",
-    },
-    "algorithm.judged": {"owner": "owner 1's model", "central": "the mean of all models"},
-}
-"""Choices that a scenario names in its own language."""
+
+@cache
+def labels() -> Mapping[str, Mapping[str, Any]]:
+    """Return ``symbols``, ``axes`` and ``choices``, each by path."""
+    return tomllib.loads(files(__package__).joinpath("labels.toml").read_text("utf-8"))
 
 
 def symbol(path: str) -> str:
     """Return the letter or word for a swept path."""
-    return SYMBOLS.get(path, path.rpartition(".")[2].replace("_", " "))
+    return str(labels()["symbols"].get(path, path.rpartition(".")[2].replace("_", " ")))
 
 
 def axis(path: str) -> str:
     """Return what stands along an axis of a swept number."""
-    return AXES.get(path, path.replace(".", ": ").replace("_", " "))
+    return str(labels()["axes"].get(path, path.replace(".", ": ").replace("_", " ")))
 
 
 def choice(path: str, value: str) -> str:
     """Return one of a path's choices in words; itself where nothing else is known of it."""
-    return VALUES.get(path, {}).get(value, value.replace("-", " "))
+    return _choices(path).get(value, value.replace("-", " "))
+
+
+def _choices(path: str) -> Mapping[str, str]:
+    return dict(labels()["choices"].get(path, {}))
 
 
 def words(path: str, value: Any) -> str:
@@ -100,8 +50,9 @@ def words(path: str, value: Any) -> str:
     if path == VARIANT:
         return str(value)
     given = _parsed(value)
-    if isinstance(given, str | int | float) and given in VALUES.get(path, {}):
-        return VALUES[path][given]
+    named = f"{given:g}" if isinstance(given, int | float) else given
+    if isinstance(named, str) and named in _choices(path):
+        return _choices(path)[named]
     if path in PHRASES:
         return PHRASES[path](given)
     if isinstance(given, Mapping):

@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.opened import (
-    SYMBOLS,
     VARIANT,
     Cell,
     Result,
@@ -25,7 +24,6 @@ def owner_table(owners: Participants) -> dict[str, npt.NDArray[Any]]:
 
 
 __all__ = [
-    "SYMBOLS",
     "VARIANT",
     "Cell",
     "Result",

@@ -12,11 +12,10 @@ from asyncdp_sim.columns import tables as tables_of_results
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.reference import entries, json_schema, look_up
-from asyncdp_sim.reference.more import pages
+from asyncdp_sim.reference.labels import labels
 from asyncdp_sim.reference.pages import results_page, scenario_page
-from asyncdp_sim.reference.symbols import SYMBOLS
 from asyncdp_sim.scenario.fields import walked
-from asyncdp_sim.scenario.setting_words import SYMBOLS as IN_PICTURES
+from asyncdp_sim.scenario.setting_words import labels as labels_of_pictures
 from asyncdp_sim.spec import kind_of, members
 from tests.cli.scenes import SMALL
 from tests.conformance.members import FAMILIES, FORMS
@@ -94,7 +93,7 @@ def test_letters_of_the_papers_find_what_they_stand_for() -> None:
     rows = [line.split(" | ") for line in GLOSSARY.splitlines() if line.startswith("| ")]
     letters = {each: row for row in rows for each in row[0].removeprefix("| ").split(", ")}
     paths = {each.path for each in entries()}
-    for letter, meant in SYMBOLS.items():
+    for letter, meant in labels()["symbols"].items():
         assert letter in letters, letter
         assert set(meant) <= paths
         assert set(meant) <= {each.path for each in look_up(letter)}
@@ -106,7 +105,11 @@ def test_letters_of_the_papers_find_what_they_stand_for() -> None:
 
 def test_letters_that_a_swept_setting_has_in_pictures_find_it() -> None:
     """A reader of a picture asks what the letter at its axis is."""
-    letters = {path: said for path, said in IN_PICTURES.items() if len(said.split("_")[0]) == 1}
+    letters = {
+        path: said
+        for path, said in labels_of_pictures()["symbols"].items()
+        if len(said.split("_")[0]) == 1
+    }
     for path, letter in letters.items():
         assert path in {each.path for each in look_up(letter)}
 
@@ -136,7 +139,7 @@ def test_pages_are_up_to_date(name: str, file_regression) -> None:
 
 
 def test_pages_that_say_more_are_there() -> None:
-    for named in pages():
+    for named in labels()["pages"].values():
         file, _, anchor = named.partition("#")
         text = (ROOT / file).read_text(encoding="utf-8")
         heads = [head.lower() for head in re.findall(r"^#+ (.*)$", text, re.M)]
