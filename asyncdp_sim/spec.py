@@ -176,14 +176,6 @@ class Member(Spec):
         """Return the member that says the same of some of the owners alone; see :func:`picked`."""
         return picked(self, places)
 
-    @classmethod
-    def examples(cls) -> tuple[Self, ...]:
-        """Return an example or more, between them of every way that a member can be set.
-
-        They fit three owners. Every suite of the family and the pages of the reference take them.
-        """
-        raise TypeError(f"{cls.__name__} is a family: its members have examples")
-
 
 class Kind(Member):
     """A member of a discriminated union, found by its ``kind``, which a base class has not."""

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network.clocks import Clock, ScriptedClock
 from asyncdp_sim.network.laws import Law, LawKind
+from asyncdp_sim.scenario.field_examples import examples_of
 from asyncdp_sim.spec import Kind, Spec, members
 
 TRIES = 20
@@ -80,7 +81,7 @@ class Domain:
                 break
         if not issubclass(member, Kind):
             raise NothingFitsError
-        return self.choose(member.examples())
+        return self.choose(examples_of(member))
 
     def _fields(self, member: type[Spec]) -> dict[str, Any]:
         return {

@@ -1,7 +1,7 @@
 """Synthetic Gaussian features with linear targets or labels: nothing real, everything known."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -61,15 +61,6 @@ class GaussianData(DataKind):
         ),
     ] = False
     held_out: HeldOutShare = 0.0
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(features=2),
-            cls(features=3, noise=0.1, condition=9.0, heterogeneity=0.5, held_out=0.2),
-            cls(features=2, labels=True),
-        )
 
     @property
     @override

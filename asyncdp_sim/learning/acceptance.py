@@ -133,11 +133,6 @@ class AcceptAll(AcceptanceKind):
 
     kind: Literal["all"] = "all"
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
-
     @override
     def rule(self, honest: HonestAnswers) -> None:
         return
@@ -213,11 +208,6 @@ class ClipAnswers(BoundedKind):
 
     kind: Literal["clip"] = "clip"
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(), cls(bound=2.0))
-
     @override
     def rule(self, honest: HonestAnswers) -> Clipping:
         return Clipping(self.bounds(honest))
@@ -234,11 +224,6 @@ class TrimAnswers(BoundedKind):
     """
 
     kind: Literal["trim"] = "trim"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(quantile=0.9), cls(bound=2.0))
 
     @override
     def rule(self, honest: HonestAnswers) -> Trimming:

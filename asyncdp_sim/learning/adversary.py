@@ -6,7 +6,7 @@ model. (:mod:`asyncdp_sim.learning.acceptance` is what a learner can do about it
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -81,11 +81,6 @@ class Flip(AdversaryKind):
         ),
     ] = 1.0
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(owners=(2,)), cls(owners=(), factor=10.0))
-
     @property
     @override
     def multiplier(self) -> float:
@@ -99,11 +94,6 @@ class Scale(AdversaryKind):
     factor: Annotated[
         NonNegative, about("What they multiply their answers by; 0 says nothing", "none")
     ]
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(owners=(1, 3), factor=0.0), cls(owners=(3,), factor=4.0))
 
     @property
     @override

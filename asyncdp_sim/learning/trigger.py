@@ -5,7 +5,7 @@ budget pays for that.
 """
 
 from abc import abstractmethod
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -44,11 +44,6 @@ class LargeGradient(TriggerKind):
             "of the gradient",
         ),
     ]
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(threshold=0.5),)
 
     @override
     def withholds(self, gradient: Array) -> bool:

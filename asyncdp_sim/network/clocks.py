@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 from typing_extensions import override
@@ -89,11 +89,6 @@ class PoissonClock(ClockKind):
         ),
     ] = "per-owner"
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(), cls(rate=(0.2, 1.0, 30.0)))
-
     @property
     @override
     def superposed(self) -> bool:
@@ -130,11 +125,6 @@ class GammaClock(ClockKind):
         GammaVariation, about("Coefficient of variation of the gaps between ticks", "none")
     ]
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(rate=2.0, cv=0.5), cls(rate=(0.2, 1.0, 30.0), cv=2.0))
-
     @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
         return accumulate(_gamma(own(self.rate, owner), self.cv).durations(source, block))
@@ -158,11 +148,6 @@ class DeterministicClock(ClockKind):
     kind: Literal["deterministic"] = "deterministic"
     rate: Annotated[PerOwner[Positive], about("Ticks per time unit", "ticks / time unit")] = 1.0
     phase: Annotated[PerOwner[Duration], about("Shift of all ticks", "time units")] = 0.0
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(rate=3.0), cls(rate=(0.2, 1.0, 30.0), phase=0.5), cls(phase=(0.0, 0.1, 0.2)))
 
     @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
@@ -197,11 +182,6 @@ class ScriptedClock(ClockKind):
         about("When each owner's clock ticks, increasing", "time units"),
     ]
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(times=((0.0, 1.0, 1.5), (), (2.0,))),)
-
     @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
         yield from map(to_ticks, self.times[owner])
@@ -235,11 +215,6 @@ class SaturatedClock(ClockKind):
     saturated = True
 
     kind: Literal["saturated"] = "saturated"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
     @override
     def ticks(self, owner: int, source: Source, block: int) -> None:

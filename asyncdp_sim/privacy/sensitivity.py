@@ -8,7 +8,7 @@ Gaussian noise L2.
 from abc import abstractmethod
 from collections.abc import Sequence
 from math import sqrt
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -95,11 +95,6 @@ class Declared(SensitivityKind):
         ),
     ]
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(bound=5.0), cls(bound=5.0, norm="l1"), cls(bound=5.0, norm="l2-as-published"))
-
     @override
     def xi(self, model: Model, n_features: int, otherwise: Norm = "l1") -> float:
         return self.bound
@@ -123,11 +118,6 @@ class Clip(SensitivityKind):
         Positive,
         about("Ξ: longer gradients of records are scaled down to this length", "of the gradient"),
     ]
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(bound=5.0), cls(bound=5.0, norm="l2"), cls(bound=5.0, norm="l2-as-published"))
 
     @property
     @override
@@ -172,16 +162,6 @@ class Domain(SensitivityKind):
             "Ξ₂ for gradients of p numbers, and those of bounded L1 norm Ξ₂ ≤ Ξ₁"
         ),
     ] = None
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(row_norm=1.0, target_max=2.0),
-            cls(row_norm=1.0, target_max=2.0, norm="l2-as-published"),
-            cls(row_norm=1.0, target_max=2.0, norm="l2", rows="l1"),
-            cls(row_norm=1.0, target_max=2.0, rows="l2"),
-        )
 
     @override
     def xi(self, model: Model, n_features: int, otherwise: Norm = "l1") -> float:

@@ -2,17 +2,42 @@
 
 import json
 import math
+import tomllib
 from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from asyncdp_sim.network.contents import EXAMPLES
 from asyncdp_sim.scenario.domains import specs
-from asyncdp_sim.spec import Kind
+from asyncdp_sim.spec import Kind, Spec
 
 _FILES = ("path", "public_path")
+_M = TypeVar("_M", bound=Spec)
+
+
+def examples_of(member: type[_M]) -> tuple[_M, ...]:
+    """Return examples of a kind for three owners, as ``examples.toml`` beside this module has them.
+
+    They are for the reference and for tests, between them of every way in which it can be set.
+    """
+    listed = examples().get(member.__name__, [{}])
+    return tuple(member(**_with_file(fields)) for fields in listed)
+
+
+@cache
+def examples() -> Mapping[str, list[dict[str, Any]]]:
+    """Return the fields of all examples, by class; of one that is not there it is no field."""
+    return tomllib.loads(files(__package__).joinpath("examples.toml").read_text("utf-8"))
+
+
+def _with_file(fields: dict[str, Any]) -> dict[str, Any]:
+    path = EXAMPLES / fields.get("path", "")
+    return fields | {"path": str(path)} if path.is_file() else fields
 
 
 def toml(value: Any) -> str:
@@ -49,19 +74,19 @@ def value_of(info: FieldInfo) -> Any:
 def example_of(member: type[BaseModel]) -> dict[str, Any]:
     """Return an example of a table: of a kind its first, else what is required of it."""
     if issubclass(member, Kind):
-        return _said(member.examples()[0])
+        return _said(examples_of(member)[0])
     needed = {n: info for n, info in member.model_fields.items() if info.is_required()}
     return {info.alias or name: value_of(info) for name, info in needed.items()}
 
 
 def example_with(member: Any, name: str, info: FieldInfo) -> dict[str, Any]:
     """Return the table of an example of a kind that sets this field."""
-    for example in member.examples():
+    for example in examples_of(member):
         value = getattr(example, name)
         if value is not None and (info.is_required() or value != info.default):
             return _said(example, name)
     value = info.examples[0] if info.examples else info.get_default(call_default_factory=True)
-    return _said(member.examples()[0]) | {name: plain(value)}
+    return _said(examples_of(member)[0]) | {name: plain(value)}
 
 
 def _said(example: BaseModel, *names: str) -> dict[str, Any]:

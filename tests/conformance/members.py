@@ -1,6 +1,6 @@
 """The families with their unions, and what is wrong for each member.
 
-A new member joins by being in its union; its examples are its own.
+A new member joins by being in its union; its examples are in ``examples.toml`` of the package.
 """
 
 from collections.abc import Iterator
@@ -33,6 +33,7 @@ from asyncdp_sim.privacy.budget import Budget
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.privacy.sensitivity import Sensitivity
+from asyncdp_sim.scenario.field_examples import examples_of
 from asyncdp_sim.spec import Member, Spec, kind_of, members
 
 DATA = Path(__file__).parent / "data"
@@ -93,7 +94,7 @@ A backoff is no family: it is any law, times a power of two.
 
 def examples(union: Any) -> list[Spec]:
     """One spec or more of each member."""
-    return [spec for member in members(union) for spec in member.examples()]
+    return [spec for member in members(union) for spec in examples_of(member)]
 
 
 def said(spec: Spec) -> str:
@@ -544,7 +545,7 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
 
 def bad_fields(member: type[Member]) -> Iterator[dict[str, Any]]:
     """Wrong parameters of a member: unknown, missing, not numbers, not allowed together."""
-    good = member.examples()[0].model_dump()
+    good = examples_of(member)[0].model_dump()
     yield {**good, "no_such_field": 1}
     for name, field in member.model_fields.items():
         if name == "kind":

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import lgamma, log, pi
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.special import gammaincinv
@@ -84,11 +84,6 @@ class SphericalMechanism(PureMechanism):
     noise_name = "spherical"
 
     kind: Literal["spherical"] = "spherical"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
     @override
     def noise(

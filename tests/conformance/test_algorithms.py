@@ -16,6 +16,7 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.scenario.field_examples import examples_of
 from asyncdp_sim.spec import kind_of, members
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import Trace
@@ -34,7 +35,7 @@ ORACLE = pytest.mark.oracle(
 ALGORITHMS = examples(Algorithm)
 EACH = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=said)
 ON_EACH = [
-    (algorithm.examples()[0], kind_of(protocol))
+    (examples_of(algorithm)[0], kind_of(protocol))
     for algorithm in members(Algorithm)
     for protocol in members(Protocol)
     if algorithm.runs_on(protocol)

@@ -7,6 +7,7 @@ from pathlib import Path
 import tomli_w
 
 from asyncdp_sim.evidence import Basis, Oracle, basis_of, oracles_of
+from asyncdp_sim.scenario.field_examples import examples_of
 from asyncdp_sim.spec import Kind, Spec, kind_of, members
 from tests.conformance.members import FAMILIES
 
@@ -70,7 +71,7 @@ def _setting(family: str, member: type[Kind]) -> Iterator[str]:
     """Yield how a scenario writes an example of a member, and which protocols carry it."""
     if family not in SECTIONS:
         return
-    section = _said(member.examples()[0])
+    section = _said(examples_of(member)[0])
     for key in reversed(SECTIONS[family].split(".")):
         section = {key: section}
     yield "## In a scenario"

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from asyncdp_sim.learning.algorithms import Algorithm
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.scenario import Scenario, parse
+from asyncdp_sim.scenario.field_examples import examples_of
 from asyncdp_sim.spec import kind_of, members
 from tests.conformance import test_observers
 from tests.conformance.members import FAMILIES, FORMS, examples
@@ -140,7 +141,7 @@ def _algorithm(spec: Any, _: Path) -> Iterator[Raw]:
     """Yield an example on the first of each protocol that it runs on, with bounds that it has."""
     one = spec.gradients_per_answer > 1 or spec.obfuscates or spec.sample is not None
     one = one or not spec.looks_at_models
-    for protocol in (each.examples()[0] for each in members(Protocol)):
+    for protocol in (examples_of(each)[0] for each in members(Protocol)):
         if spec.runs_on(protocol):
             for bound in (CLIP,) if one else (CLIP, DECLARED):
                 yield _learning(spec, protocol, bound)

@@ -110,6 +110,13 @@ MUTANTS = (
         ("tests/cli/test_other_commands.py",),
     ),
     Mutant(
+        "asyncdp_sim/scenario/examples.toml",
+        "GammaClock = [",
+        "GamaClock = [",
+        "examples of a class that is misspelt are nobody's",
+        ("tests/conformance/test_every_member.py",),
+    ),
+    Mutant(
         "asyncdp_sim/columns/columns.toml",
         "one of updates, target, horizon, ",
         "one of updates, horizon, ",

@@ -21,6 +21,7 @@ from asyncdp_sim.network.clocks import Clock, ScriptedClock
 from asyncdp_sim.network.laws import Constant, Exponential, Law, NoTime
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.topology import Star, Topology
+from asyncdp_sim.scenario.field_examples import examples_of
 from asyncdp_sim.spec import Kind, members
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import EventKind
@@ -49,7 +50,7 @@ def on_a_grid(number: int) -> Network:
     script = ScriptedClock(times=[[GRID * tick for tick in own] for own in scripts])
     paced = Domain(rng.choice, n, (0.0, GRID, 2 * GRID, 1.0, 2.0))
 
-    channels = [_lossy(gridded(rng.choice(kind.examples())), rng) for kind in members(Channel)]
+    channels = [_lossy(gridded(rng.choice(examples_of(kind))), rng) for kind in members(Channel)]
     times = tuple(GRID * each for each in (1, 2, 3, 4, 0))
     drawn = Domain(rng.choice, n, (*times, 0.7), lambda: law(1))
     patient = Domain(rng.choice, n, (4 * GRID, 20 * GRID), lambda: law(1))
@@ -93,7 +94,7 @@ def off_the_grid(number: int) -> Network:
     def period() -> Law:
         return Exponential(mean=rng.choice([0.5, 2.0]))
 
-    apart = [[c for c in kind.examples() if not gathers(c)] for kind in members(Channel)]
+    apart = [[c for c in examples_of(kind) if not gathers(c)] for kind in members(Channel)]
     channel = _lossy(rng.choice(rng.choice([some for some in apart if len(some) > 0])), rng)
     shared = channel.contended
     patient = Domain(rng.choice, n, (0.9, 2.5), period)
@@ -135,14 +136,14 @@ def away_together(availability: Any, protocol: Protocol) -> bool:
     """Return whether queries may reach, or exchanges lose, several owners at one tick."""
     vanish = getattr(protocol, "offline", "finish") == "vanish"
     if protocol.begins_anew:  # tasks wait side by side for an owner to be back
-        return any(each.comes_and_goes for each in availability.examples())
+        return any(each.comes_and_goes for each in examples_of(availability))
     return (protocol.makes_updates or vanish) and come_together(availability)
 
 
 @cache
 def come_together(member: type[AvailabilityKind]) -> bool:
     """Return whether a run of some example has two owners come or go at one tick."""
-    for each in member.examples():
+    for each in examples_of(member):
         network = Network(answers_allowed=(9, 9, 9), updates=9, until=12.0, availability=each)
         events = simulate(network, Streams(1).within("replicate", 1), events=True).events
         moved = events[np.isin(events["kind"], PRESENCE) & (events["tick"] > 0)]

@@ -17,6 +17,7 @@ from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.clocks import Clock
 from asyncdp_sim.network.protocols import Protocol
+from asyncdp_sim.scenario.field_examples import examples_of
 from asyncdp_sim.spec import kind_of, members
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import EventKind, EventRecorder, Trace
@@ -298,7 +299,7 @@ def test_continuous_times_never_depend_on_ties() -> None:
 def noted_first(member: type[AvailabilityKind]) -> str:
     """Return what ties change where nothing but an availability makes them."""
     alone = {"answers_allowed": (9, 9, 9), "updates": 9, "until": 12.0}
-    found = {compared(Network(**alone, availability=each)) for each in member.examples()}
+    found = {compared(Network(**alone, availability=each)) for each in examples_of(member)}
     assert found <= {"same", "renumbered"}
     return max(found, key=["same", "renumbered"].index)
 
@@ -332,7 +333,7 @@ def test_the_random_networks_are_of_all_kinds(make: Callable[[int], Network]) ->
     on_grid = make is on_a_grid
     clocks = {type(network.clock) for network in networks}
     assert clocks == {each for each in tick if each.mixing is not on_grid}
-    left_out = {m for m in members(Channel) if all(map(gathers, m.examples()))}
+    left_out = {m for m in members(Channel) if all(map(gathers, examples_of(m)))}
     left_out = left_out if make is off_the_grid else set()
     channels = {type(network.channel) for network in networks}
     assert channels == set(members(Channel)) - left_out

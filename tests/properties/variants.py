@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network.laws import Law
+from asyncdp_sim.scenario.field_examples import examples_of
 from asyncdp_sim.spec import Kind, kind_of, members
 from tests.conformance.members import examples
 
@@ -27,7 +28,7 @@ def variants(member: type[Kind], left: frozenset[str], fits: Fits) -> list[Kind]
     Fields change one by one, each time of an example or of what was found before.
     """
     rng = Random(kind_of(member))
-    bare = [made(member, {k: v for k, v in spec if k not in left}) for spec in member.examples()]
+    bare = [made(member, {k: v for k, v in spec if k not in left}) for spec in examples_of(member)]
     found = [spec for spec in bare if spec is not None and fits(spec)]
     domains = {
         name: values(field.annotation, left, fits)

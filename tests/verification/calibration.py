@@ -21,6 +21,7 @@ from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.provenance import digest
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario.field_examples import examples_of
 from asyncdp_sim.spec import kind_of, member, members, parse
 from asyncdp_sim.streams import Streams
 
@@ -372,5 +373,5 @@ def _steps(kind: str, updates: int, sigma: float, pace: float, one: Callable[...
         return {"step": pace, "exponent": 0.75} | weights
     if kind in ("collab-2", "parameter-server"):
         return {"step": pace}
-    example: Fields = member(Algorithm, kind).examples()[0].model_dump(exclude_none=True)
+    example: Fields = examples_of(member(Algorithm, kind))[0].model_dump(exclude_none=True)
     return example

@@ -13,6 +13,7 @@ from asyncdp_sim.privacy.budget import Budget
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario.field_examples import examples_of
 from asyncdp_sim.spec import kind_of, members, parse
 from scenarios.catalogue import catalogue, entry
 from tests.conformance.members import examples
@@ -83,7 +84,7 @@ def test_a_sound_scenario_is_not_refuted_by_many_runs(name: str) -> None:
 
 MANY, LEAST, SCENARIOS = 50, 3, 200
 FIRST_OF = len(members(Observer))  # the first observer hears all: every budget suits it
-BUDGET_OF = {FIRST_OF * n: each.examples()[0] for n, each in enumerate(members(Budget))}
+BUDGET_OF = {FIRST_OF * n: examples_of(each)[0] for n, each in enumerate(members(Budget))}
 """Budgets of some of these scenarios: what asks for a certain protocol is hardly ever drawn."""
 CHANNELS: list[dict[str, Any]] = [
     {"kind": "ideal"},
@@ -253,7 +254,7 @@ def test_claims_under_pld_are_what_the_accountant_says(
 def against(number: int) -> ObserverKind:
     """Return an observer: all kinds are as frequent, and their examples take turns."""
     kinds = members(Observer)
-    ways = kinds[number % len(kinds)].examples()
+    ways = examples_of(kinds[number % len(kinds)])
     return ways[number // len(kinds) % len(ways)]  # type: ignore[no-any-return]
 
 

@@ -1,7 +1,7 @@
 """ULB's credit card transactions, real or as a synthetic twin: tell frauds from genuine ones."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typing_extensions import override
 
@@ -16,8 +16,8 @@ from asyncdp_sim.data.fraud.columns import (
     with_log_amount,
 )
 from asyncdp_sim.data.fraud.twin import TABLE_ROWS, twin_table
-from asyncdp_sim.data.splits import Shuffled, ValuesOf
-from asyncdp_sim.data.tables.preprocessing import PrincipalComponents, Projection
+from asyncdp_sim.data.splits import ValuesOf
+from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope, Streams
@@ -50,16 +50,6 @@ class FraudData(DeclaredData):
             "record gradient grows with its largest feature (plain), or euros (as-published)"
         ),
     ] = "plain"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        few: Any = {"features": 2, "public_records": 400}
-        return (
-            cls(**few, split=Shuffled()),
-            cls(**few, encoding="as-published", preprocessing=PrincipalComponents()),
-            cls(path="creditcard.csv", **few),
-        )
 
     @property
     @override

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typing_extensions import override
 
@@ -13,7 +13,7 @@ from asyncdp_sim.data.declared.twin import Encoding
 from asyncdp_sim.data.hospital import encode_as_published, encode_plain
 from asyncdp_sim.data.hospital.columns import HOSPITAL, TARGET, name_of_2015, read_discharges
 from asyncdp_sim.data.hospital.twin import twin_sizes, twin_table
-from asyncdp_sim.data.splits import ByColumn, ValuesOf, require_records
+from asyncdp_sim.data.splits import ValuesOf, require_records
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.notices import Counted, Ends
 from asyncdp_sim.spec import about
@@ -53,16 +53,6 @@ class HospitalData(DeclaredData):
     @override
     def target_unit(self) -> str:
         return "days"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        few: Any = {"features": 2, "public_records": 200}
-        return (
-            cls(**few),
-            cls(**few, encoding="as-published", public_overlap=True, score_on="all"),
-            cls(path="sparcs.csv", **few, split=ByColumn(column=HOSPITAL, least=10)),
-        )
 
     @override
     def _name_of(self, column: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -16,10 +16,10 @@ from asyncdp_sim.data.lending.columns import NEEDED, loan_rows, require_columns
 from asyncdp_sim.data.lending.drift import TABLE_ROWS, drifting
 from asyncdp_sim.data.lending.rows import RowsOfLaw, projected
 from asyncdp_sim.data.lending.twin import calibrated, public_table, twin_table
-from asyncdp_sim.data.splits import ByColumn, Shuffled, ValuesOf
+from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.preprocessing import PrincipalComponents, Projection
+from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, first_line, read_table
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
@@ -63,17 +63,6 @@ class LendingData(DeclaredData):
     @override
     def target_unit(self) -> str:
         return "percentage points"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        few: Any = {"features": 2, "public_records": 200}
-        return (
-            cls(**few),
-            cls(**few, encoding="as-published", preprocessing=PrincipalComponents()),
-            cls(**few, drift=True, split=Shuffled(), held_out=0.2),
-            cls(path="loan.csv", **few, split=ByColumn(column="addr_state")),
-        )
 
     @model_validator(mode="after")
     def _a_real_table_has_its_own_drift(self) -> Self:

@@ -25,11 +25,6 @@ class ByColumn(SplitKind):
     column: Annotated[str, about("The column whose distinct values are the owners")]
     least: Annotated[int, Field(ge=1), about("Rows that a value needs to be an owner", "rows")] = 1
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(column="who"), cls(column="who", least=2))
-
     @model_serializer(mode="wrap")
     def _without_kind(self, table: SerializerFunctionWrapHandler) -> dict[str, Any]:
         return {name: value for name, value in table(self).items() if name != "kind"}

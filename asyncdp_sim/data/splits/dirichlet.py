@@ -59,11 +59,6 @@ class Dirichlet(SplitKind):
         ),
     ] = None
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(dirichlet=0.5), cls(dirichlet=10.0, groups=4, cv=1.0, rows=900))
-
     @model_serializer(mode="wrap")
     def _without_kind(self, table: SerializerFunctionWrapHandler) -> dict[str, Any]:
         return {name: value for name, value in table(self).items() if name != "kind"}

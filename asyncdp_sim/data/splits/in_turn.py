@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
 from typing_extensions import override
@@ -38,11 +38,6 @@ class InOrder(InTurn):
 
     kind: Literal["in-order"] = "in-order"
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
-
     @override
     def order(self, available: int, streams: Streams | Scope) -> Rows:
         return np.arange(available)
@@ -68,11 +63,6 @@ class Shuffled(InTurn):
     """Blocks of a permutation that is drawn from the stream ``("data", "split")``."""
 
     kind: Literal["shuffled"] = "shuffled"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
     @override
     def order(self, available: int, streams: Streams | Scope) -> Rows:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
 from typing_extensions import override
@@ -105,11 +105,6 @@ class FittedTwin(StandInKind):
     needs_public_rows = True
 
     kind: Literal["fitted"] = "fitted"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(), cls(redrawn=3))
 
     @override
     def drawn(self, known: PublicKnowledge, streams: Streams | Scope) -> StandInRows:

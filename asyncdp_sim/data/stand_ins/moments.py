@@ -1,6 +1,6 @@
 """Rows of second moments that were released: Gaussian, with these moments to the last digit."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -39,11 +39,6 @@ class DeclaredMoments(StandInKind):
             "A TOML or JSON file of released second moments, with bounds, law of the noise and ε"
         ),
     ]
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(path="moments.toml"), cls(path="moments.json", redrawn=1))
 
     @override
     def drawn(self, known: PublicKnowledge, streams: Streams | Scope) -> StandInRows:

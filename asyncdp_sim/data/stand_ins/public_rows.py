@@ -1,6 +1,6 @@
 """Private rows drawn from public ones, with owners as unlike as public rows show."""
 
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
 from typing_extensions import override
@@ -30,11 +30,6 @@ class PublicRows(StandInKind):
     needs_public_rows = True
 
     kind: Literal["public-rows"] = "public-rows"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(), cls(redrawn=2))
 
     @override
     def drawn(self, known: PublicKnowledge, streams: Streams | Scope) -> StandInRows:

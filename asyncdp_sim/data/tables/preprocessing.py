@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -85,11 +85,6 @@ class EigenUncentred(PreprocessingKind):
 
     kind: Literal["eigen-uncentred"] = "eigen-uncentred"
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
-
     @override
     def fit(self, rows: Array, target: Array, features: int) -> Projection:
         vectors, singular = _leading(rows, features)
@@ -105,11 +100,6 @@ class PrincipalComponents(PreprocessingKind):
     fitted = True
 
     kind: Literal["pca"] = "pca"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
     @override
     def fit(self, rows: Array, target: Array, features: int) -> Projection:
@@ -141,11 +131,6 @@ class AsTheyAre(PreprocessingKind):
     fitted = False
 
     kind: Literal["none"] = "none"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
     @override
     def fit(self, rows: Array, target: Array, features: int) -> Projection:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -155,13 +155,6 @@ class AsyncGossip(AlgorithmKind):
             "or as it was read for the query (as-read). The two coincide at staleness 0"
         ),
     ] = "current"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        text = cls(rho=20.0, central_step="text", initial="uniform")
-        evened = cls(rho=20.0, selection="inverse-rate")
-        return (cls(rho=20.0), text, cls(rho=5.0, initial="ones"), evened)
 
     @property
     @override

@@ -7,7 +7,7 @@ loss is squared and rows are 1 (noise then gossip: Cyffers, Even, Bellet and Mas
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -202,11 +202,6 @@ class Averaging(AlgorithmKind):
             "holds (central), or owner 1's (owner)"
         ),
     ] = "central"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(step=0.5), cls(step=0.5, initial="ones", judged="owner"))
 
     @property
     @override

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -112,11 +112,6 @@ class Collab1(CollabKind):
     kind: Literal["collab-1"] = "collab-1"
     rho: Annotated[Positive, about("ρ: the k-th step is ρ/(T²k). The paper leaves it open", "none")]
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(rho=400.0), cls(rho=400.0, trim=1, initial="uniform"))
-
     @staticmethod
     def schedule(rho: float | Array, updates: int) -> Schedule:
         """γ_k = ρ/(T²k)."""
@@ -139,11 +134,6 @@ class Collab2(CollabKind):
     step: Annotated[
         Positive, about("c_1: the k-th step is c_1/√k. The paper leaves it open", "none")
     ]
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(step=0.4), cls(step=0.4, trim=1, initial="ones"))
 
     @staticmethod
     def schedule(step: float | Array, updates: int) -> Schedule:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -72,17 +72,6 @@ class FedAsync(CentralKind):
         Field(gt=0, le=1),
         about("α: weight with which a fresh answer's model is mixed into the learner's", "none"),
     ]
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(step=0.5, mixing=0.9),
-            cls(step=0.5, mixing=0.9, weighting="constant", initial="uniform"),
-            cls(step=0.5, mixing=1.0, weighting="hinge", patience=2.0, initial="ones"),
-            cls(step=0.2, mixing=0.8, local_steps=3),
-            cls(step=0.5, mixing=0.5, selection="inverse-rate"),
-        )
 
     @override
     def steps(self, setting: Setting) -> FedAsyncSteps:

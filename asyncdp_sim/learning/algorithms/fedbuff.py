@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -88,18 +88,6 @@ class FedBuff(CentralKind):
     kind: Literal["fedbuff"] = "fedbuff"
     server_step: Annotated[Positive, about("η_g: the learner's step", "none")]
     buffer: Annotated[Count, about("B: answers that make one update", "answers")]
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(step=0.5, server_step=1.0, buffer=1),
-            cls(step=0.5, server_step=0.8, buffer=2, initial="uniform"),
-            cls(step=0.7, server_step=1.0, buffer=3, weighting="constant"),
-            cls(step=0.6, server_step=1.0, buffer=2, weighting="hinge", patience=2.0),
-            cls(step=0.2, server_step=1.0, buffer=2, local_steps=2),
-            cls(step=0.5, server_step=1.0, buffer=1, selection="inverse-rate"),
-        )
 
     @property
     @override

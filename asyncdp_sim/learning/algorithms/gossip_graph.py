@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -181,12 +181,6 @@ class GossipGraph(AlgorithmKind):
             "nodes', which nobody holds (central); or owner 1's (owner)"
         ),
     ] = "central"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        apart = cls(rho=20.0, initial="uniform", judged="owner")
-        return (cls(rho=20.0), apart, cls(rho=5.0, initial="ones"))
 
     @property
     @override

@@ -7,7 +7,7 @@ manner of AdaSSP (Wang 2018, "Revisiting differentially private linear regressio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -245,11 +245,6 @@ class NoisyStatistics(AlgorithmKind):
             "none",
         ),
     ] = 1.25
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(), cls(gram_share=0.8, caution=0.5))
 
     @override
     def numbers_of_answer(self, numbers: int) -> int:

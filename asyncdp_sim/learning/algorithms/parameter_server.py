@@ -4,7 +4,7 @@ The baseline that POLAR-SGD is held against: one server, gradients as they are.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -68,12 +68,6 @@ class ParameterServer(GatheredKind):
         Positive | None,
         about("η: the owners' step, required with local steps", "none", example=0.1),
     ] = None
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        falling = cls(step=0.5, exponent=0.75, batch=4, initial="uniform")
-        return (cls(step=0.5), falling, cls(step=0.5, local_steps=3, local_step=0.1))
 
     @property
     @override

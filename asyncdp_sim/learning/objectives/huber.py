@@ -1,7 +1,7 @@
 """Linear regression with Huber's loss, which outliers pull at with bounded force."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -93,12 +93,6 @@ class Huber(LinearKind):
             "of the target",
         ),
     ]
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        boxed = cls(regularisation=1e-3, delta=3.0, theta_max=0.2)
-        return (cls(regularisation=0.1, delta=0.5), boxed)
 
     @property
     @override

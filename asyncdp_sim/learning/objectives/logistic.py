@@ -1,7 +1,7 @@
 """Logistic regression on labels −1 and 1."""
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
 from typing_extensions import override
@@ -76,12 +76,6 @@ class Logistic(LinearKind):
     """Logistic regression, ℓ = ln(1 + e^{−yθᵀx}) with y ∈ {−1, 1}, no intercept; ‖∇ℓ‖ ≤ ‖x‖."""
 
     kind: Literal["logistic"] = "logistic"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        boxed = cls(regularisation=0.1, theta_max=0.2)
-        return (cls(regularisation=0.1), boxed, cls(regularisation=1e-5, regulariser="square"))
 
     @property
     @override

@@ -1,7 +1,7 @@
 """A small neural network: one hidden layer, and a fitness that is not convex."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from typing_extensions import override
 
@@ -37,12 +37,6 @@ class MLP(ModelKind):
         Literal["squared", "logistic"],
         about("φ(z, y): (y − z)², without ½ (squared), or ln(1 + e^{−yz}) of labels ±1 (logistic)"),
     ] = "squared"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        labels = cls(regularisation=0.01, hidden=2, loss="logistic", theta_max=2.0)
-        return (cls(regularisation=0.1, hidden=3), labels)
 
     @property
     @override

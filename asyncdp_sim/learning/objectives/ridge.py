@@ -1,7 +1,7 @@
 """Linear regression with a quadratic regulariser, known by its second moments."""
 
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import Literal
 
 from typing_extensions import override
 
@@ -17,12 +17,6 @@ class Ridge(LinearKind):
     quadratic = True
 
     kind: Literal["ridge"] = "ridge"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        square = cls(regularisation=1e-5, regulariser="square", theta_max=2.0)
-        return (cls(regularisation=0.1), square)
 
     @property
     @override

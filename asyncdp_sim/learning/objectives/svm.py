@@ -1,7 +1,7 @@
 """The linear support vector machine on labels −1 and 1."""
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
 from typing_extensions import override
@@ -65,11 +65,6 @@ class SVM(LinearKind):
     intercept = True
 
     kind: Literal["svm"] = "svm"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(regularisation=1.0), cls(regularisation=0.01, theta_max=0.2))
 
     @property
     @override

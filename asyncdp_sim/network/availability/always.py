@@ -1,7 +1,7 @@
 """Owners that are online all the time."""
 
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import Literal
 
 from typing_extensions import override
 
@@ -21,11 +21,6 @@ class Always(AvailabilityKind):
     keeps_poisson = True
 
     kind: Literal["always"] = "always"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:

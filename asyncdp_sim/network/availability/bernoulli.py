@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from pydantic import Field
 from typing_extensions import override
@@ -41,11 +41,6 @@ class Bernoulli(AvailabilityKind):
             "none",
         ),
     ]
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(probability=0.3), cls(probability=(0.0, 0.5, 1.0)))
 
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from typing_extensions import override
 
 from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.availability.kind import AvailabilityKind
-from asyncdp_sim.network.laws import Constant, Exponential, Law, NoTime, Uniform
+from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import about
@@ -34,15 +34,6 @@ class Churn(AvailabilityKind):
     lifetime: Annotated[Law, about("Time from then until it leaves for good; none is never")] = (
         NoTime()
     )
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(join=Exponential(mean=2.0), lifetime=Exponential(mean=4.0)),
-            cls(lifetime=Uniform(low=1.0, high=9.0)),
-            cls(join=Constant(value=0.0)),
-        )
 
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:

@@ -65,15 +65,6 @@ class Diurnal(AvailabilityKind):
         ),
     ] = 0.0
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(period=1.5, low=0.1, high=0.9),
-            cls(period=2.0, low=0.0, high=0.6, phase="uniform"),
-            cls(period=1.0, low=0.2, high=1.0, phase=(0.0, -0.25, 0.5)),
-        )
-
     @model_validator(mode="after")
     def _is_a_range(self) -> Self:
         if self.low > self.high:

@@ -15,7 +15,6 @@ from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.availability.interval_rows import COLUMNS, KEY, IntervalTable, Reading
 from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.contents import (
-    EXAMPLES,
     Columns,
     FromFile,
     columns_of,
@@ -94,20 +93,6 @@ class Intervals(FromFile, AvailabilityKind):
     @override
     def of_everybody(self) -> bool:
         return True
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(path=str(EXAMPLES / "online.csv")),
-            cls(path=str(EXAMPLES / "online.csv"), unit=0.5, period=12.0),
-            cls(
-                path=str(EXAMPLES / "devices.csv"),
-                names=("tablet", "phone", "desk"),
-                unit=1 / 3600,
-                origin="2026-03-01T00:00:00+01:00",
-            ),
-        )
 
     @model_validator(mode="after")
     def _is_said_in_words_that_exist(self) -> Self:

@@ -14,13 +14,8 @@ from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.availability.kind import AvailabilityKind, IsOnline
 from asyncdp_sim.network.laws import (
-    Constant,
-    Empirical,
-    Exponential,
-    Gamma,
     Law,
     Source,
-    Uniform,
     too_short,
 )
 from asyncdp_sim.network.laws.drawn import uniforms
@@ -48,15 +43,6 @@ class OnOff(AvailabilityKind):
     kind: Literal["on-off"] = "on-off"
     on: Annotated[Law, about("Length of a period online; its mean is positive")]
     off: Annotated[Law, about("Length of a period offline; its mean is positive")]
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(on=Exponential(mean=1.0), off=Exponential(mean=0.5)),
-            cls(on=Uniform(low=0.0, high=1.0), off=Gamma(mean=0.3, cv=2.0)),
-            cls(on=Empirical(values=(0.0, 0.1, 1.0)), off=Constant(value=0.7)),
-        )
 
     @model_validator(mode="after")
     def _takes_time(self) -> Self:

@@ -13,12 +13,7 @@ from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.availability.always import Always
 from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.laws import (
-    Empirical,
-    Exponential,
-    Gamma,
     Law,
-    Lognormal,
-    Uniform,
     too_short,
 )
 from asyncdp_sim.network.learner import Learner
@@ -63,19 +58,6 @@ class Outages(AvailabilityKind):
     length: Annotated[
         Law, about("How long an outage lasts; its mean is positive. Constants make a schedule")
     ]
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(groups=((1, 2), (3, 2)), gap=Exponential(mean=1.0), length=Exponential(mean=0.5)),
-            cls(groups=((2,),), gap=Uniform(low=0.5, high=1.0), length=Lognormal(mean=0.5, cv=1.0)),
-            cls(
-                groups=((1,), (1, 3), (3,)),
-                gap=Gamma(mean=0.4, cv=0.7),
-                length=Empirical(values=(0.0, 0.1, 0.4)),
-            ),
-        )
 
     @model_validator(mode="after")
     def _takes_time(self) -> Self:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from typing_extensions import override
 
@@ -10,7 +10,7 @@ from asyncdp_sim.kernel import Kernel, Waiting
 from asyncdp_sim.network.channels.air import Air, Fate, Port
 from asyncdp_sim.network.channels.contended import Deferring
 from asyncdp_sim.network.channels.load import Load
-from asyncdp_sim.network.laws import Exponential, Source
+from asyncdp_sim.network.laws import Source
 from asyncdp_sim.spec import Positive, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.channels import aloha
@@ -41,16 +41,6 @@ class Aloha(Deferring):
     @override
     def drawn(self) -> bool:
         return False
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        backoff = Exponential(mean=0.05)
-        return (
-            cls(airtime=0.1),
-            cls(airtime=0.1, capture_ratio=2.0, loss=0.1, retransmissions=1),
-            cls(rate_bytes=480.0, request_airtime=0.05, backoff=backoff, backoff_cap=3),
-        )
 
     @override
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "AlohaMedium":

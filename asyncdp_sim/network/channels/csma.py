@@ -14,7 +14,7 @@ from asyncdp_sim.network.channels.air import Air, Fate, Port
 from asyncdp_sim.network.channels.backoff import Backoff
 from asyncdp_sim.network.channels.contended import UNKNOWN, Deferring
 from asyncdp_sim.network.channels.load import Load
-from asyncdp_sim.network.laws import Exponential, too_short
+from asyncdp_sim.network.laws import too_short
 from asyncdp_sim.network.laws.drawn import uniforms
 from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.streams import Scope
@@ -69,26 +69,6 @@ class Csma(Deferring):
     @override
     def hears_at_once(self) -> bool:
         return to_ticks(self.propagation_delay) == 0
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        backoff = Exponential(mean=0.1)
-        return (
-            cls(airtime=0.1, propagation_delay=0.02),
-            cls(airtime=0.1, propagation_delay=0.0),
-            cls(airtime=0.1, propagation_delay=0.02, backoff=backoff),
-            cls(airtime=0.1, propagation_delay=0.02, persistence=1.0),
-            cls(airtime=0.1, propagation_delay=0.02, persistence=0.3),
-            cls(airtime=0.1, propagation_delay=0.02, collision_detection=True),
-            cls(
-                airtime=0.1,
-                propagation_delay=0.03,
-                persistence=1.0,
-                collision_detection=True,
-                backoff=backoff,
-            ),
-        )
 
     @model_validator(mode="after")
     def _slot_of_contention(self) -> Self:

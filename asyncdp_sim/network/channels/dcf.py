@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from pydantic import Field
 from typing_extensions import override
@@ -79,22 +79,6 @@ class Dcf(Contended):
     @override
     def drawn(self) -> bool:
         return self.window > 1
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(airtime=0.1, slot=0.01, window=4, doublings=2),
-            cls(
-                airtime=0.1,
-                slot=0.02,
-                window=8,
-                doublings=0,
-                after_success=0.03,
-                after_collision=0.01,
-                retransmissions=3,
-            ),
-        )
 
     @override
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "DcfMedium":

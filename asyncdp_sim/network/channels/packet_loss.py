@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import partial
 from operator import gt
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar
 
 from pydantic import Discriminator, Field, Tag
 from typing_extensions import override
@@ -65,11 +65,6 @@ class IndependentLosses(PacketLoss):
 
     probability: Annotated[PerOwner[Probability], about("Chance that a message is lost", "none")]
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(probability=0.3), cls(probability=(0.0, 0.5, 1.0)))
-
     @property
     @override
     def written(self) -> "WrittenLoss":
@@ -125,16 +120,6 @@ class GilbertElliott(PacketLoss):
     ]
     loss_good: Annotated[Probability, about("Chance of a loss in the good state", "none")] = 0.0
     loss_bad: Annotated[Probability, about("Chance of a loss in the bad state", "none")] = 1.0
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(to_bad=0.1, to_good=0.4),
-            cls(to_bad=0.6, to_good=0.7, loss_good=0.1, loss_bad=0.8),
-            cls(to_bad=1.0, to_good=1.0),
-            cls(to_bad=0.05, to_good=0.05, loss_good=0.3, loss_bad=0.3),
-        )
 
     @property
     @override

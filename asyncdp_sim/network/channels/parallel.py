@@ -15,15 +15,11 @@ from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.kernel import Kernel, Waiting
 from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
-from asyncdp_sim.network.channels.aloha import Aloha
 from asyncdp_sim.network.channels.backoff import Backoff
 from asyncdp_sim.network.channels.contended import Contended
-from asyncdp_sim.network.channels.csma import Csma
 from asyncdp_sim.network.channels.kind import ChannelKind
 from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.channels.shared import SharedChannel
-from asyncdp_sim.network.channels.slotted_access.slotted_aloha import SlottedAloha
-from asyncdp_sim.network.channels.slotted_access.tdma import Tdma
 from asyncdp_sim.network.laws.drawn import uniforms
 from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope
@@ -52,20 +48,6 @@ class Parallel(ChannelKind):
             "owner i"
         ),
     ] = "random"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        slots = SlottedAloha(airtime=0.1, slot=0.1)
-        listening = Csma(airtime=0.1, propagation_delay=0.02)
-        waiting = Csma(airtime=0.1, propagation_delay=0.02, persistence=1.0)
-        return (
-            cls(channels=1, each=Aloha(airtime=0.1)),
-            cls(channels=3, each=slots, loss=0.1, retransmissions=1),
-            cls(channels=3, each=listening, choice="by-owner"),
-            cls(channels=2, each=waiting),
-            cls(channels=2, each=Tdma(airtime=0.1, slot=0.1)),
-        )
 
     @model_validator(mode="after")
     def _set_once(self) -> Self:

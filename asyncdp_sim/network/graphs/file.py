@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.network.contents import EXAMPLES, FromFile, rows_of, shortened, text_of
+from asyncdp_sim.network.contents import FromFile, rows_of, shortened, text_of
 from asyncdp_sim.network.graphml import graphml_of
 from asyncdp_sim.network.graphs.connected import Edge, GraphKind
 from asyncdp_sim.spec import about
@@ -37,11 +37,6 @@ class EdgeFile(FromFile, GraphKind):
             example="edges.csv",
         ),
     ]
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(path=str(EXAMPLES / "edges.csv")),)
 
     @override
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:

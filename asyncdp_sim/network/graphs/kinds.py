@@ -25,11 +25,6 @@ class StarGraph(GraphKind):
 
     kind: Literal["star"] = "star"
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
-
     @override
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
         return ((LEARNER, owner) for owner in self.nodes(n_owners)[1:])
@@ -46,11 +41,6 @@ class Ring(GraphKind):
 
     kind: Literal["ring"] = "ring"
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
-
     @override
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
         return ((owner, owner % n_owners + 1) for owner in self.nodes(n_owners))
@@ -66,11 +56,6 @@ class Complete(GraphKind):
     learner = False
 
     kind: Literal["complete"] = "complete"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
     @override
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
@@ -101,11 +86,6 @@ class GeometricGraph(GraphKind):
     ]
     graph: Annotated[Count, about("Which random graph: another number, another graph", "none")] = 1
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(radius=2.0), cls(radius=0.9, graph=2))
-
     @override
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
         import networkx as nx
@@ -129,11 +109,6 @@ class Edges(GraphKind):
         Several[Several[Count]],
         about("The edges: two different owners each, every pair once", "none"),
     ]
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(between=((1, 2), (3, 2))),)
 
     @model_validator(mode="after")
     def _are_pairs(self) -> Self:

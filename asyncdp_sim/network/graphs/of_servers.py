@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from typing_extensions import override
 
@@ -32,11 +32,6 @@ class GraphsInTurn(GraphKind):
 
     kind: Literal["in-turn"] = "in-turn"
     graphs: Annotated[Several[OneGraph], about("The graphs of agreements 1, 2, …, counted round")]
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(graphs=(Ring(), Edges(between=((1, 3),)))),)
 
     @override
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:

@@ -34,11 +34,6 @@ class Exponential(DrawnLaw):
     kind: Literal["exponential"] = "exponential"
     mean: Annotated[Mean, about("Mean", "time units")]
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(mean=0.05), cls(mean=20.0))
-
     @property
     @override
     def variance(self) -> float:
@@ -77,11 +72,6 @@ class Lognormal(DrawnLaw):
         Variation, about("Coefficient of variation: standard deviation over mean", "none")
     ]
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(mean=0.02, cv=1.0), cls(mean=3.0, cv=0.2))
-
     @property
     @override
     def variance(self) -> float:
@@ -115,11 +105,6 @@ class Gamma(DrawnLaw):
         GammaVariation, about("Coefficient of variation: standard deviation over mean", "none")
     ]
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(mean=0.5, cv=0.5), cls(mean=2.0, cv=1.5))
-
     @property
     @override
     def variance(self) -> float:
@@ -152,11 +137,6 @@ class Uniform(DrawnLaw):
     kind: Literal["uniform"] = "uniform"
     low: Annotated[Duration, about("Smallest value, below high", "time units")]
     high: Annotated[Duration, about("Largest value, itself left out", "time units")]
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(low=0.0, high=1.0), cls(low=0.5, high=0.6))
 
     @model_validator(mode="after")
     def _is_an_interval(self) -> Self:

@@ -14,7 +14,6 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.network.contents import (
-    EXAMPLES,
     LONGEST,
     FromFile,
     columns_of,
@@ -54,15 +53,6 @@ class Empirical(FromFile, DrawnLaw):
         Positive | None,
         about("Time that 1 in the file stands for; 1 where absent", "time units", example=0.001),
     ] = None
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(values=(0.0, 0.1, 0.1, 2.0)),
-            cls(values=(0.25,)),
-            cls(path=str(EXAMPLES / "pings.csv"), column="ms", unit=0.001),
-        )
 
     @model_validator(mode="after")
     def _is_a_list_or_a_file(self) -> Self:

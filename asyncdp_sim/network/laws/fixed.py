@@ -37,11 +37,6 @@ class NoTime(FixedLaw):
 
     kind: Literal["none"] = "none"
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
-
     @property
     @override
     def mean(self) -> float:
@@ -68,11 +63,6 @@ class Constant(FixedLaw):
 
     kind: Literal["constant"] = "constant"
     value: Annotated[Duration, about("The duration", "time units")]
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(value=0.0), cls(value=0.3))
 
     @property
     @override

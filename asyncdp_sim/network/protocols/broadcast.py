@@ -15,7 +15,7 @@ from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import answer_airtime, least_times
-from asyncdp_sim.network.laws import Exponential, Law, NoTime
+from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import BroadcastQuery as Query
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
@@ -90,22 +90,6 @@ class Broadcast(ProtocolKind):
             allowed = 'allowed is nothing unless answer_at = "after-delay"'
             raise faults_of([Fault("delay", "a law", allowed)])
         return self
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(interval=0.5),
-            cls(interval=0.5, own_tick="overlap", superseded="discard"),
-            cls(interval=0.7, answer_at="after-delay", payload="all-copies"),
-            cls(
-                interval=0.7,
-                answer_at="after-delay",
-                delay=Exponential(mean=0.3),
-                own_tick="overlap",
-                offline="vanish",
-            ),
-        )
 
     @property
     @override

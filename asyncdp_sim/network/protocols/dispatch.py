@@ -24,7 +24,7 @@ from asyncdp_sim.network.protocols.circulation import (
 )
 from asyncdp_sim.network.protocols.desk import Desk
 from asyncdp_sim.network.protocols.kind import Array, ProtocolKind
-from asyncdp_sim.network.protocols.policies import Policy, ShortestQueue
+from asyncdp_sim.network.protocols.policies import Policy
 from asyncdp_sim.spec import EACH_OWNER, Several, about, wrong_length
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.prediction import Prediction, Unknown, bounded
@@ -99,18 +99,6 @@ class Dispatch(ProtocolKind):
             allowed = 'allowed is nothing beside probabilities, or unless to = "drawn"'
             raise faults_of([Fault("policy", "a table", allowed)])
         return self
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(tasks=2),
-            cls(tasks=3, queue="none"),
-            cls(tasks=3, queue="shared"),
-            cls(tasks=2, to="in-turn"),
-            cls(tasks=4, to="same"),
-            cls(tasks=3, policy=ShortestQueue()),
-        )
 
     @property
     @override

@@ -24,7 +24,7 @@ from asyncdp_sim.network.clocks import (
     ScriptedClock,
 )
 from asyncdp_sim.network.facts import Facts
-from asyncdp_sim.network.graphs.kinds import Complete, Edges, GossipGraph, StarGraph
+from asyncdp_sim.network.graphs.kinds import GossipGraph
 from asyncdp_sim.network.latency import acknowledged
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
@@ -86,15 +86,6 @@ class Gossip(ProtocolKind):
     @override
     def of_everybody(self) -> bool:
         return True
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(graph=Complete()),
-            cls(graph=StarGraph(), clock=GammaClock(rate=2.0, cv=0.5)),
-            cls(graph=Edges(between=((1, 3), (2, 1))), clock=PoissonClock(rate=(3.0, 1.0))),
-        )
 
     @property
     @override

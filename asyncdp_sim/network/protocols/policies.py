@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -62,11 +62,6 @@ class ShortestQueue(PolicyKind):
     """To an owner with the fewest tasks under way; which of several is drawn."""
 
     kind: Literal["shortest-queue"] = "shortest-queue"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
     @override
     def choose(self, known: Known, draws: Iterator[float]) -> int:

@@ -6,7 +6,7 @@ applied between an owner's read and the use of its answer.
 
 from collections.abc import Iterator, Sequence
 from math import fsum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -55,11 +55,6 @@ class Push(ProtocolKind):
             "sends, and the job is lost (vanish)"
         ),
     ] = "finish"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(), cls(own_tick="overlap"), cls(offline="vanish"))
 
     @property
     @override

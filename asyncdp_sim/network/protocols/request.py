@@ -24,7 +24,7 @@ from asyncdp_sim.kernel import (
 from asyncdp_sim.network.delivery.policy import DeliveryPolicy
 from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import least_times
-from asyncdp_sim.network.laws import Exponential, Law
+from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Carrier, Owner
 from asyncdp_sim.network.protocols import lock
@@ -107,17 +107,6 @@ class Request(ProtocolKind):
         if len(found) > 0:
             raise faults_of(found)
         return self
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(),
-            cls(busy="queue"),
-            cls(busy="retry", retry=Exponential(mean=0.2)),
-            cls(timeout=1.0),
-            cls(busy="queue", own_tick="queue", timeout=1.0, offline="vanish"),
-        )
 
     @property
     @override

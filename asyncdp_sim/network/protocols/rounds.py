@@ -5,7 +5,7 @@ Synchronous learning as in Collab, Algorithms 1 and 2: a round lasts as long as 
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 from typing_extensions import override
@@ -59,11 +59,6 @@ class Rounds(ProtocolKind):
             "time units",
         ),
     ] = None
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(), cls(deadline=0.3))
 
     @property
     @override

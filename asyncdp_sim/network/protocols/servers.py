@@ -14,7 +14,6 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS, faults_of
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.facts import Facts
-from asyncdp_sim.network.graphs.kinds import Ring
 from asyncdp_sim.network.graphs.of_servers import (
     Neighbours,
     ServerGraph,
@@ -22,7 +21,7 @@ from asyncdp_sim.network.graphs.of_servers import (
     neighbours,
 )
 from asyncdp_sim.network.latency import acknowledged, laws_of
-from asyncdp_sim.network.laws import Constant, Exponential, Law, NoTime
+from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy
@@ -115,22 +114,6 @@ class Servers(ProtocolKind):
             "in-turn has one for each agreement, again and again"
         ),
     ] = None
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(count=3, reach=2, read="minimum-wait", window=4),
-            cls(count=4, read="basic", window=2, graph=Ring()),
-            cls(
-                count=2,
-                read="client-averaged",
-                window=1,
-                latency=(Exponential(mean=0.1), Constant(value=0.3)),
-                exchange=Exponential(mean=0.05),
-            ),
-            cls(count=3, reach="all", read="basic", window=2, latency=Constant(value=0.0)),
-        )
 
     @model_validator(mode="after")
     def _fits_the_servers(self) -> Self:

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import show
-from asyncdp_sim.network.contents import EXAMPLES, FromFile, rows_of, shortened, text_of, time_of
+from asyncdp_sim.network.contents import FromFile, rows_of, shortened, text_of, time_of
 from asyncdp_sim.network.graphml import CONVERT, Edge, graphml_of
 from asyncdp_sim.network.topology.failures import LEARNER, Node
 from asyncdp_sim.network.topology.routed import TopologyKind, enumerated
@@ -42,11 +42,6 @@ class GraphFile(FromFile, TopologyKind):
             example="links.csv",
         ),
     ]
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(path=str(EXAMPLES / "links.csv")),)
 
     @override
     def draw(self, n_owners: int) -> "nx.Graph":

@@ -1,6 +1,6 @@
 """Random networks: near places linked, random links of random places, growth by linking."""
 
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typing_extensions import override
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 from typing import TYPE_CHECKING
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.network.laws import Constant, Exponential, Law
-from asyncdp_sim.network.topology.failures import LinkFailures, links
+from asyncdp_sim.network.laws import Law
+from asyncdp_sim.network.topology.failures import links
 from asyncdp_sim.spec import Count
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.units import TICKS_PER_UNIT
@@ -53,11 +53,6 @@ class Geometric(RandomGraph):
         ),
     ]
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(radius=2.0, latency_per_distance=0.1, graph=3),)
-
     @override
     def draw(self, n_owners: int) -> "nx.Graph":
         import networkx as nx
@@ -90,11 +85,6 @@ class Waxman(RandomGraph):
         ),
     ]
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(alpha=1.0, beta=1.0, latency_per_distance=0.1),)
-
     @override
     def draw(self, n_owners: int) -> "nx.Graph":
         import networkx as nx
@@ -123,18 +113,6 @@ class ScaleFree(RandomGraph):
             "numbers"
         ),
     ]
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(edges=1, latency=Exponential(mean=0.05)),
-            cls(
-                edges=2,
-                latency=Constant(value=0.1),
-                failures=LinkFailures(gap=Exponential(mean=2.0), length=Exponential(mean=0.5)),
-            ),
-        )
 
     @override
     def draw(self, n_owners: int) -> "nx.Graph":

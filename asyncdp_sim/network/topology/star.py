@@ -1,6 +1,6 @@
 """Every owner on a link of its own to the learner."""
 
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typing_extensions import override
 
@@ -23,11 +23,6 @@ class Star(TopologyKind):
     latency: Annotated[
         PerOwner[Duration], about("Time a message takes along an owner's link", "time units")
     ] = 0.0
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(), cls(latency=(0.0, 0.1, 0.2)))
 
     @property
     @override

@@ -1,11 +1,10 @@
 """The family ``privacy.accountant``: how it is worked out what an owner's answers cost together."""
 
 from math import inf
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY_BY_NAME
@@ -126,11 +125,6 @@ class LossDistributions(AccountingKind):
     """
 
     kind: Literal["pld"] = "pld"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
 
 Accounting = Annotated[LossDistributions, FAMILY_BY_NAME]

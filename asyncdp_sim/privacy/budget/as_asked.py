@@ -1,7 +1,7 @@
 """Budgets of as many answers as owners are asked for by a learner that chooses whom to ask."""
 
 from collections.abc import Sequence
-from typing import Literal, Self
+from typing import Literal
 
 from typing_extensions import override
 
@@ -23,11 +23,6 @@ class AsAsked(BudgetKind):
     of_asked = True
 
     kind: Literal["as-asked"] = "as-asked"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
     @override
     def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...]:

@@ -19,11 +19,6 @@ class Horizon(BudgetKind):
 
     kind: Literal["horizon"] = "horizon"
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
-
     @override
     def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...]:
         return (updates,) * n_owners
@@ -44,11 +39,6 @@ class PerOwnerCap(BudgetKind):
         PerOwner[Count],
         about("K_i: answers that an owner releases, chosen without looking at data", "answers"),
     ]
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(answers=4), cls(answers=(1, 2, 3)))
 
     @override
     def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...]:
@@ -90,12 +80,6 @@ class UntilSpent(BudgetKind):
             "none",
         ),
     ] = None
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        named = (cls(answers=4), cls(answers=(1, 2, 3)))
-        return (*named, cls(per_answer=0.1), cls(per_answer=(0.1, 0.25, 1.0)))
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:

@@ -64,13 +64,6 @@ class Scheduled(BudgetKind):
         ),
     ] = None
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        by_rule = cls(answers=4, growth=1.3), cls(answers=(1, 2, 3), growth=(0.5, 1.0, 2.0))
-        both = cls(answers=(1, 2, 3), power=-0.5), cls(answers=4, growth=0.8, power=1.5)
-        return *by_rule, *both, cls(shares=(1.0, 2.0, 4.0))
-
     @model_validator(mode="after")
     def _by_rule_or_list(self) -> Self:
         rules = {"growth": self.growth, "power": self.power, "shares": self.shares}

@@ -1,7 +1,7 @@
 """Discrete Laplace noise: answers on a grid, with nothing in their low bits."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -112,11 +112,6 @@ class DiscreteLaplaceMechanism(PureMechanism):
     noise_name = "discrete Laplace"
 
     kind: Literal["discrete-laplace"] = "discrete-laplace"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
     @override
     def noise(

@@ -1,7 +1,7 @@
 """Gaussian noise: (ε, δ), calibrated and composed exactly."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -83,11 +83,6 @@ class GaussianMechanism(MechanismKind):
     noise_name = "Gaussian"
 
     kind: Literal["gaussian"] = "gaussian"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
     @override
     def part(self, epsilon: float, parts: int, delta: float) -> float:

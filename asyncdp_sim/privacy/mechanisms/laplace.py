@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import log
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -100,11 +100,6 @@ class LaplaceMechanism(PureMechanism):
     noise_name = "Laplace"
 
     kind: Literal["laplace"] = "laplace"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
     @override
     def noise(

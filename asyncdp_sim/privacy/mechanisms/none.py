@@ -1,7 +1,7 @@
 """No noise: answers are exact, and nothing is private."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -66,11 +66,6 @@ class NoMechanism(PureMechanism):
     noise_name = "no"
 
     kind: Literal["none"] = "none"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
     @override
     def noise(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -61,11 +61,6 @@ class AggregateObserver(ObserverKind):
             "bytes",
         ),
     ] = 80
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(), cls(dropouts=1, colluders=1), cls(colluders=2, key_bytes=32, share_bytes=48))
 
     @override
     def words(self) -> str:

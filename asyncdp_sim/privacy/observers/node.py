@@ -1,7 +1,7 @@
 """Another node of a gossip graph, which sees its own meetings and no others."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -48,11 +48,6 @@ class NodeObserver(ObserverKind):
             example=[2, 3],
         ),
     ] = None
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(), cls(colluding=(1, 3)))
 
     @override
     def words(self) -> str:

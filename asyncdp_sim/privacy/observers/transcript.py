@@ -1,7 +1,7 @@
 """Whoever hears everything: the observer of a claim that names none."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -19,11 +19,6 @@ class TranscriptObserver(ObserverKind):
     knows_parts = True
 
     kind: Literal["transcript"] = "transcript"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
     @override
     def words(self) -> str:

@@ -10,12 +10,13 @@ from asyncdp_sim.learning.algorithms import Algorithm, FedBuff
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario.field_examples import examples_of
 from asyncdp_sim.spec import members, parse
 from asyncdp_sim.sweeps import sweep
 from tests.conformance.members import examples
 from tests.unit.forecasts.banks import banks
 
-ALGORITHMS = [member.examples()[0] for member in members(Algorithm)]
+ALGORITHMS = [examples_of(member)[0] for member in members(Algorithm)]
 EACH = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=[each.kind for each in ALGORITHMS])
 CAPPED = {"kind": "per-owner-cap", "answers": 1}
 DOMAIN = {"kind": "domain", "row_norm": 1.0, "target_max": 1.0}

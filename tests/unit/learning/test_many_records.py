@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.learning.objectives import Model, Quadratic
+from asyncdp_sim.scenario.field_examples import examples_of
 from asyncdp_sim.spec import kind_of, members
 
 RECORDS, PARTS = 60_001, 7
@@ -20,7 +21,7 @@ FIRST = np.zeros(1, dtype=np.int64)
 
 
 def examples():
-    return [pytest.param(kind.examples()[0], id=kind_of(kind)) for kind in members(Model)]
+    return [pytest.param(examples_of(kind)[0], id=kind_of(kind)) for kind in members(Model)]
 
 
 def records(model, some, clip):

@@ -10,6 +10,7 @@ from asyncdp_sim.learning.algorithms import Algorithm
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.scenario import Scenario, parse
+from asyncdp_sim.scenario.field_examples import examples_of
 from asyncdp_sim.spec import members
 
 LEARNERS = [
@@ -65,7 +66,7 @@ def scenario(n_owners: int, *parts: dict[str, Any]) -> dict[str, Any]:
 
 
 def written(member: Any) -> dict[str, Any]:
-    found: dict[str, Any] = member.examples()[0].model_dump(mode="json", exclude_none=True)
+    found: dict[str, Any] = examples_of(member)[0].model_dump(mode="json", exclude_none=True)
     return found
 
 

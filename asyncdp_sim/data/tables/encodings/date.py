@@ -48,15 +48,6 @@ class Date(Measured):
         ),
     ] = ()
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(),
-            cls(format="%b-%Y", since="2007-01-01"),
-            cls(parts=("year", "weekday")),
-        )
-
     @model_validator(mode="after")
     def _can_be_read(self) -> Self:
         found = []

@@ -1,6 +1,6 @@
 """Nothing at all."""
 
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -17,11 +17,6 @@ class Drop(EncodingKind):
     as_written = False
 
     kind: Literal["drop"] = "drop"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
     @property
     @override

@@ -3,7 +3,7 @@
 import math
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
 from typing_extensions import override
 
@@ -32,11 +32,6 @@ class Money(Measured):
     as_written = True
 
     kind: Literal["money"] = "money"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
     @override
     def quantities(self, column: "pd.Series", decimal: str) -> Cells:

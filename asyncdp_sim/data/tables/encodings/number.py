@@ -1,6 +1,6 @@
 """Cells as the numbers that they are."""
 
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
 from typing_extensions import override
 
@@ -21,11 +21,6 @@ class Number(Measured):
     as_written = False
 
     kind: Literal["number"] = "number"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(),)
 
     @override
     def quantities(self, column: "pd.Series", decimal: str) -> Cells:

@@ -49,11 +49,6 @@ class OneHot(EncodingKind):
             raise faults_of([Fault("least", str(self.least), allowed)])
         return self
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(), cls(values=("a", "c")), cls(least=2))
-
     @property
     @override
     def single(self) -> bool:

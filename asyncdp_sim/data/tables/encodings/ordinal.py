@@ -34,11 +34,6 @@ class Ordinal(EncodingKind):
         ),
     ] = None
 
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (cls(), cls(order=("c", "a", "b")))
-
     @model_validator(mode="after")
     def _each_once(self) -> Self:
         if self.order is not None and len(set(self.order)) < len(self.order):

@@ -6,16 +6,14 @@ public cells alone decide what that is.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Dataset, Encoded
-from asyncdp_sim.data.splits import ByColumn, TableToSplit
-from asyncdp_sim.data.stand_ins import DeclaredMoments
+from asyncdp_sim.data.splits import TableToSplit
 from asyncdp_sim.data.tables.csv_texts import MISSING
-from asyncdp_sim.data.tables.encodings import Ordinal
 from asyncdp_sim.data.tables.file_rows import FileRows
 from asyncdp_sim.data.tables.gathering import Gathering
 from asyncdp_sim.data.tables.generic.encoded_columns import encoded, target_of
@@ -28,7 +26,7 @@ from asyncdp_sim.data.tables.generic.with_public import (
 )
 from asyncdp_sim.data.tables.named_columns import nearest, raw_values, require_column
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.preprocessing import AsTheyAre, Projection
+from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, read_table, source_of
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.streams import Scope, Streams
@@ -41,20 +39,6 @@ class TableData(GenericFields):
     """A table from a file."""
 
     kind: Literal["table"] = "table"
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        asked: Any = {"path": "table.csv", "target": "y", "features": 2}
-        form: Any = {"separator": ";", "decimal": ",", "charset": "cp1252"}
-        return (
-            cls(**asked, public_records=9),
-            cls(**asked, public_records=0, preprocessing=AsTheyAre(), owner_column="who"),
-            cls(**asked, public_records=9, split=ByColumn(column="who"), drop=("z",)),
-            cls(**asked, public_records=9, public_path="public.csv", **form),
-            cls(**asked, public_records=9, columns={"x": Ordinal()}, unit="days"),
-            cls(**asked, public_records=9, stand_in=DeclaredMoments(path="moments.toml")),
-        )
 
     @override
     def twin(self) -> Self | None:

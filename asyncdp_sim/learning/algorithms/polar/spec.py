@@ -1,6 +1,5 @@
 """POLAR-SGD as a scenario names it."""
 
-from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -73,16 +72,6 @@ class Polar(AlgorithmKind):
             allowed = f"allowed is a number from weight_total = {low:g} to {high:.4g}"
             raise faults_of([Fault("weight_bound", f"{self.weight_bound:g}", allowed)])
         return self
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        one = partial(cls, step=0.5, exponent=0.75, weight_total=2.0, additive_bound=0.1)
-        return (
-            one(weight_bound=6.0),
-            one(weight_bound=6.0, every_step=True, per_coordinate=True, initial="ones"),
-            one(weight_bound=2.0, batch=4, initial="uniform"),
-        )
 
     @property
     @override

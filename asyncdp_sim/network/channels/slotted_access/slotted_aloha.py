@@ -1,6 +1,6 @@
 """Slotted ALOHA: whoever has an answer sends it when the next slot begins."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from pydantic import Field
 from typing_extensions import override
@@ -42,14 +42,6 @@ class SlottedAloha(Deferring):
     @override
     def drawn(self) -> bool:
         return False
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(airtime=0.1, slot=0.1),
-            cls(airtime=0.1, slot=0.25, request_airtime=0.2, loss_query=0.1),
-        )
 
     @override
     def faults_of_airtime(self, airtime: float) -> list[Fault]:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from math import fsum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from pydantic import Field
 from typing_extensions import override
@@ -46,14 +46,6 @@ class Tdma(Contended):
     @override
     def drawn(self) -> bool:
         return False
-
-    @classmethod
-    @override
-    def examples(cls) -> tuple[Self, ...]:
-        return (
-            cls(airtime=0.1, slot=0.1),
-            cls(airtime=0.1, slot=0.15, guard=0.05, frame=5),
-        )
 
     @override
     def faults_of_airtime(self, airtime: float) -> list[Fault]:
