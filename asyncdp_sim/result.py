@@ -9,19 +9,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from asyncdp_sim.columns import (
-    ROW_GROUP,
-    Columns,
-    alone_columns,
-    arrow_table,
-    event_groups,
-    is_exact,
-    model_columns,
-    optimum_columns,
-    summary_column,
-    swept_column,
-    update_columns,
-)
+from asyncdp_sim.columns import ROW_GROUP, Columns, arrow_table, is_exact
 from asyncdp_sim.errors import EXHAUSTED, AsyncDPError, Fault, MachineError, ResultError
 from asyncdp_sim.on_disk import synchronise
 from asyncdp_sim.privacy.label import Label
@@ -301,21 +289,3 @@ def _unwritable(directory: Path, error: OSError | ValueError) -> AsyncDPError:
     if getattr(error, "errno", None) in EXHAUSTED:
         return MachineError(f"{directory}: {said.lower()}")
     return ResultError([Fault("--out", said, allowed)], str(directory))
-
-
-__all__ = [
-    "OF_NETWORK",
-    "Columns",
-    "Writer",
-    "all_on_disk",
-    "alone_columns",
-    "event_groups",
-    "model_columns",
-    "optimum_columns",
-    "remove_leftovers",
-    "require_free",
-    "summary_column",
-    "swept_column",
-    "update_columns",
-    "write_into",
-]

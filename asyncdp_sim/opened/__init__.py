@@ -6,8 +6,6 @@ from asyncdp_sim.on_disk import is_file
 from asyncdp_sim.opened.result import Result
 from asyncdp_sim.opened.sweep import Cell, Sweep
 from asyncdp_sim.reading import not_a_result
-from asyncdp_sim.scenario.setting_words import SYMBOLS, symbol
-from asyncdp_sim.scenario.variants import VARIANT
 
 
 def open_directory(directory: Path) -> Result | Sweep:
@@ -23,13 +21,4 @@ def open_directory(directory: Path) -> Result | Sweep:
     return Result.read(directory)
 
 
-__all__ = [
-    "SYMBOLS",
-    "VARIANT",
-    "Cell",
-    "Result",
-    "Sweep",
-    "not_a_result",
-    "open_directory",
-    "symbol",
-]
+__all__ = ["Cell", "Result", "Sweep", "not_a_result", "open_directory"]

@@ -4,7 +4,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.columns import README, readme
+from asyncdp_sim.columns import (
+    README,
+    alone_columns,
+    event_groups,
+    model_columns,
+    optimum_columns,
+    readme,
+    update_columns,
+)
 from asyncdp_sim.evidence import rests_on
 from asyncdp_sim.measures.energy_figures import energy_predictions
 from asyncdp_sim.privacy.accountants.spending import spending_columns
@@ -19,14 +27,7 @@ from asyncdp_sim.provenance import (
     versions,
 )
 from asyncdp_sim.reading import SCHEMA
-from asyncdp_sim.result import (
-    Writer,
-    alone_columns,
-    event_groups,
-    model_columns,
-    optimum_columns,
-    update_columns,
-)
+from asyncdp_sim.result import Writer
 from asyncdp_sim.runs.account import energy_columns, owner_columns
 from asyncdp_sim.runs.honest import owner_figures
 from asyncdp_sim.runs.outcome import RunResult
