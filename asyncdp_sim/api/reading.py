@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from asyncdp_sim import opened
+from asyncdp_sim import results as opened
 from asyncdp_sim.api.comparisons import Comparison
 from asyncdp_sim.api.place import KeptDirectory
 from asyncdp_sim.api.results import Result, Sweep

@@ -5,14 +5,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
-from asyncdp_sim import opened
+from asyncdp_sim import results as opened
 from asyncdp_sim.api.frames import summary_frame, with_units
 from asyncdp_sim.api.place import KeptDirectory
 from asyncdp_sim.api.plots import RunPlots, SweepPlots
 from asyncdp_sim.errors import Fault, ResultError
-from asyncdp_sim.on_screen import figures, notes
 from asyncdp_sim.privacy.label import label
-from asyncdp_sim.reading import read_table
+from asyncdp_sim.results import read_table
+from asyncdp_sim.results.summary import figures, notes
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.words import html_table
 

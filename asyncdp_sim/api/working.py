@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from asyncdp_sim import opened
+from asyncdp_sim import results as opened
 from asyncdp_sim.api.forecasts import Forecast
 from asyncdp_sim.api.place import KeptDirectory
 from asyncdp_sim.api.reading import as_directory, as_scenario

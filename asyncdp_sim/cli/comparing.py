@@ -36,7 +36,7 @@ def compare_command(
     Differences of figures have intervals; replicates of one seed are compared in pairs.
     """
     from asyncdp_sim.comparisons import compare
-    from asyncdp_sim.result import require_free
+    from asyncdp_sim.results.write import require_free
 
     if out is not None:
         require_free(out)

@@ -74,7 +74,7 @@ def tell(place: Path, drawing: "Drawing", studied: Sequence[str]) -> None:
 
 def _studied(place: Path) -> list[str]:
     """Return what the project's repository draws of an entry's sweep besides."""
-    from asyncdp_sim.reading import read_manifest
+    from asyncdp_sim.results import read_manifest
 
     manifest = read_manifest(place) if is_dir(place) else {}
     name = manifest["scenario"]["id"] if "cells" in manifest else ""

@@ -9,7 +9,7 @@ from asyncdp_sim.comparisons.contrast import Contrast, contrast
 from asyncdp_sim.comparisons.quantities import Quantity
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.on_disk import is_file
-from asyncdp_sim.opened import Result
+from asyncdp_sim.results import Result
 
 
 def compare(directories: Sequence[Path], names: Sequence[str] | None = None) -> Comparison:

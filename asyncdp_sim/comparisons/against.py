@@ -10,7 +10,7 @@ from asyncdp_sim.comparisons.quantities import Quantity, quantities
 from asyncdp_sim.comparisons.settings import OtherSetting, changed
 from asyncdp_sim.comparisons.together import together
 from asyncdp_sim.measures import Ratio
-from asyncdp_sim.opened import Result
+from asyncdp_sim.results import Result
 from asyncdp_sim.words import ranges
 
 Array = npt.NDArray[np.float64]

@@ -6,8 +6,8 @@ from typing import Any
 
 from asyncdp_sim.comparisons.against import Against, ComparedFigure
 from asyncdp_sim.comparisons.contrast import Contrast
-from asyncdp_sim.opened import Result
 from asyncdp_sim.privacy.label import label
+from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import jsonable
 from asyncdp_sim.words import SCREEN, aligned, figure
 

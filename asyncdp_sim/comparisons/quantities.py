@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.measures import Ratio
 from asyncdp_sim.measures.scores import SCORES, Score
-from asyncdp_sim.opened import Result
+from asyncdp_sim.results import Result
 from asyncdp_sim.units import to_units
 
 Array = npt.NDArray[np.float64]

@@ -2,7 +2,6 @@
 
 from math import inf, isfinite
 
-from asyncdp_sim.opened import Result
 from asyncdp_sim.privacy.manifest_facts import (
     epsilons,
     is_at_least,
@@ -12,6 +11,7 @@ from asyncdp_sim.privacy.manifest_facts import (
     stream,
     true_epsilon,
 )
+from asyncdp_sim.results import Result
 from asyncdp_sim.words import number
 
 

@@ -13,8 +13,6 @@ from markupsafe import Markup
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.figures.kit.picture import write
 from asyncdp_sim.figures.kit.source import Result, Sweep, open_directory
-from asyncdp_sim.on_screen import notes
-from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.reports import basis
 from asyncdp_sim.reports.account import account
 from asyncdp_sim.reports.cells import cells
@@ -25,6 +23,8 @@ from asyncdp_sim.reports.privacy import banner
 from asyncdp_sim.reports.reproduce import reproduction
 from asyncdp_sim.reports.spacetime import spacetime
 from asyncdp_sim.reports.tables import tables_of
+from asyncdp_sim.results import read_manifest
+from asyncdp_sim.results.summary import notes
 
 LARGEST = 5_000_000
 """Bytes of a page."""

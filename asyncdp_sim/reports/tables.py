@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from asyncdp_sim.columns import Column, tables
-from asyncdp_sim.reading import column_names
+from asyncdp_sim.results import column_names
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.measures import summarise
 from asyncdp_sim.progress import Progress, beginning
-from asyncdp_sim.reading import read_manifest
+from asyncdp_sim.results import read_manifest
 from asyncdp_sim.runs.finished import finished
 from asyncdp_sim.runs.outcome import Ready, RunResult, all_numbers
 from asyncdp_sim.runs.problem import build_dataset

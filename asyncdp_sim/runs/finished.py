@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 from asyncdp_sim.errors import Fault, ResultError
-from asyncdp_sim.provenance import described
-from asyncdp_sim.reading import read_manifest
-from asyncdp_sim.result import remove_leftovers, require_free
+from asyncdp_sim.results import read_manifest
+from asyncdp_sim.results.provenance import described
+from asyncdp_sim.results.write import remove_leftovers, require_free
 from asyncdp_sim.runs.differences import between, in_words
 from asyncdp_sim.runs.outcome import all_numbers
 from asyncdp_sim.scenario import Scenario

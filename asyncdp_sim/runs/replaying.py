@@ -10,14 +10,14 @@ from typing import Any
 
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.errors import DataError, Fault, ReplayError, ResultError, SpecError
-from asyncdp_sim.provenance import (
+from asyncdp_sim.results import read_manifest
+from asyncdp_sim.results.provenance import (
     EVIDENCE,
     VERSIONS,
     blas_kernel,
     described,
     other_versions,
 )
-from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.runs.differences import Difference, between, directories, in_words, leaves
 from asyncdp_sim.runs.rounding import OTHER_ALGEBRA, beyond_rounding, other_kernels
 from asyncdp_sim.scenario import (

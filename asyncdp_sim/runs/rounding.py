@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from asyncdp_sim.on_disk import file_bytes, from_json
-from asyncdp_sim.provenance import blas_kernel
-from asyncdp_sim.reading import read_columns
+from asyncdp_sim.results import read_columns
+from asyncdp_sim.results.provenance import blas_kernel
 from asyncdp_sim.runs.differences import Difference
 
 TOLERANCE = 1e-9

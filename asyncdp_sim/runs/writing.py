@@ -17,7 +17,8 @@ from asyncdp_sim.evidence import rests_on
 from asyncdp_sim.measures.energy_figures import energy_predictions
 from asyncdp_sim.privacy.accountants.spending import spending_columns
 from asyncdp_sim.privacy.label import Label, label
-from asyncdp_sim.provenance import (
+from asyncdp_sim.results import SCHEMA
+from asyncdp_sim.results.provenance import (
     blas_kernel,
     cpu_features,
     described,
@@ -26,8 +27,7 @@ from asyncdp_sim.provenance import (
     network_digest,
     versions,
 )
-from asyncdp_sim.reading import SCHEMA
-from asyncdp_sim.result import Writer
+from asyncdp_sim.results.write import Writer
 from asyncdp_sim.runs.account import energy_columns, owner_columns
 from asyncdp_sim.runs.honest import owner_figures
 from asyncdp_sim.runs.outcome import RunResult

@@ -10,8 +10,8 @@ from typing import Any
 
 from asyncdp_sim.errors import ReplayError
 from asyncdp_sim.progress import Progress
-from asyncdp_sim.provenance import placeless
-from asyncdp_sim.reading import read_manifest
+from asyncdp_sim.results import read_manifest
+from asyncdp_sim.results.provenance import placeless
 from asyncdp_sim.runs import OnNote, all_numbers, made_again, reproduce, require_same
 from asyncdp_sim.runs.replicates import LEARNING, blocks
 from asyncdp_sim.runs.workers import executor

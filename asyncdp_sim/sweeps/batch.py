@@ -11,7 +11,7 @@ from asyncdp_sim.errors import InputError, MachineError, ResultError, gave_way
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy.label import network_metadata
 from asyncdp_sim.progress import Progress
-from asyncdp_sim.result import Writer, all_on_disk
+from asyncdp_sim.results.write import Writer, all_on_disk
 from asyncdp_sim.runs import Ready, build, run, run_together, write
 from asyncdp_sim.runs.recorded.traces import read_traces, write_traces
 from asyncdp_sim.scenario import Participants, Scenario

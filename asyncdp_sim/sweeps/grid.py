@@ -9,7 +9,7 @@ from typing import Any
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.network import Network
-from asyncdp_sim.provenance import network_digest
+from asyncdp_sim.results.provenance import network_digest
 from asyncdp_sim.scenario import Scenario
 
 TOGETHER = 16

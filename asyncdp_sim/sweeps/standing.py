@@ -7,7 +7,7 @@ from typing import Any
 
 from asyncdp_sim.errors import Fault, ResultError, blaming
 from asyncdp_sim.on_disk import from_json, from_toml
-from asyncdp_sim.provenance import VERSIONS, digest, other_versions
+from asyncdp_sim.results.provenance import VERSIONS, digest, other_versions
 from asyncdp_sim.runs.differences import between, in_words, leaves
 from asyncdp_sim.scenario import Scenario, dump, jsonable, parse, resolved, without_places
 from asyncdp_sim.sweeps.folder import Folder

@@ -17,8 +17,8 @@ from asyncdp_sim.columns import (
 )
 from asyncdp_sim.notices import revived
 from asyncdp_sim.privacy.label import label
-from asyncdp_sim.provenance import blas_kernel, cpu_features, digest, git_commit, versions
-from asyncdp_sim.reading import SCHEMA
+from asyncdp_sim.results import SCHEMA
+from asyncdp_sim.results.provenance import blas_kernel, cpu_features, digest, git_commit, versions
 from asyncdp_sim.scenario import Scenario, jsonable, spoken
 from asyncdp_sim.sweeps.folder import Folder
 from asyncdp_sim.sweeps.grid import Cell

@@ -1449,7 +1449,7 @@ MUTANTS = (
     ),
     # words and pictures
     Mutant(
-        "asyncdp_sim/on_screen.py",
+        "asyncdp_sim/results/summary.py",
         ".format(*map(figure, interval))",
         ".format(*map(figure, interval[::-1]))",
         "the ends of an interval change places",

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.opened import Cell, Result, Sweep, not_a_result, open_directory
+from asyncdp_sim.results import Cell, Result, Sweep, not_a_result, open_directory
 from asyncdp_sim.scenario import Participants
 from asyncdp_sim.scenario.setting_words import SYMBOLS, symbol
 from asyncdp_sim.scenario.variants import VARIANT

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from asyncdp_sim.columns import Columns, arrow_array, arrow_texts, from_arrow, update_columns
 from asyncdp_sim.errors import Fault, ResultError
-from asyncdp_sim.provenance import VERSIONS, versions
-from asyncdp_sim.reading import read_parquet
-from asyncdp_sim.result import Writer
+from asyncdp_sim.results import read_parquet
+from asyncdp_sim.results.provenance import VERSIONS, versions
+from asyncdp_sim.results.write import Writer
 from asyncdp_sim.scenario import Participants
 from asyncdp_sim.trace import Ending, Trace
 from asyncdp_sim.trace.occupation import OCCUPATION

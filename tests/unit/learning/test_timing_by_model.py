@@ -19,8 +19,8 @@ from asyncdp_sim.learning.reply import Reply
 from asyncdp_sim.learning.trigger import LargeGradient
 from asyncdp_sim.network import Network, simulate, stall
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.on_screen import result_lines
 from asyncdp_sim.privacy.mechanisms import NoNoise
+from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import RunResult, reproduce, run, write
 from asyncdp_sim.runs.problem import Task, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario

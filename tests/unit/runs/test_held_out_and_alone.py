@@ -9,8 +9,8 @@ from asyncdp_sim.errors import DataError
 from asyncdp_sim.learning.objectives import LinearRecords, LogisticLoss
 from asyncdp_sim.learning.objectives.losses import unsolved
 from asyncdp_sim.learning.objectives.squared import SQUARED
-from asyncdp_sim.on_screen import result_lines
-from asyncdp_sim.reading import read_manifest, read_table
+from asyncdp_sim.results import read_manifest, read_table
+from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import reproduce, run, write
 from asyncdp_sim.runs.held_out import HeldOut
 from asyncdp_sim.runs.honest import learn_alone

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from asyncdp_sim.result import write_into
+from asyncdp_sim.results.write import write_into
 from asyncdp_sim.scenario import jsonable
 from asyncdp_sim.trace import ExchangeOutcome
 

@@ -1,4 +1,4 @@
-"""The result directory, in and out. Files appear whole or not at all."""
+"""The result directory, written. Files appear whole or not at all."""
 
 import os
 import re
