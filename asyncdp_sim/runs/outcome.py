@@ -13,8 +13,7 @@ from asyncdp_sim.measures.energy_figures import energy_figures
 from asyncdp_sim.notices import Notice
 from asyncdp_sim.privacy import Guarantee, Ledger
 from asyncdp_sim.results.provenance import fingerprints
-from asyncdp_sim.runs.account import judge, ledger_of, summary
-from asyncdp_sim.runs.honest import honest_summary, learn_alone
+from asyncdp_sim.runs.account import honest_summary, judge, learn_alone, ledger_of, summary
 from asyncdp_sim.runs.problem import Problem, prepare
 from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.runs.split import split_psi

@@ -13,7 +13,7 @@ from asyncdp_sim.privacy.label import network_metadata
 from asyncdp_sim.progress import Progress
 from asyncdp_sim.results.write import Writer, all_on_disk
 from asyncdp_sim.runs import Ready, build, run, run_together, write
-from asyncdp_sim.runs.recorded.traces import read_traces, write_traces
+from asyncdp_sim.runs.traces import read_traces, write_traces
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.sweeps.folder import FAILED, Folder
