@@ -18,8 +18,8 @@ from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.provenance import described, digest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.batch import grid
 from asyncdp_sim.sweeps.folder import Folder
-from asyncdp_sim.sweeps.grid import grid
 from asyncdp_sim.words import SCREEN
 from scenarios.papers.claims import Judged, judge
 from scenarios.papers.differences import (

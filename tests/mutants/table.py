@@ -1420,7 +1420,7 @@ MUTANTS = (
         ("tests/unit/sweeps/test_failures.py",),
     ),
     Mutant(
-        "asyncdp_sim/sweeps/standing.py",
+        "asyncdp_sim/sweeps/status.py",
         'if not _digests(manifest["scenario"]) <= now:',
         'if not _digests(manifest["scenario"]) & now:',
         "one table in common is enough",

@@ -27,7 +27,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.sweeps import sweep
-from asyncdp_sim.sweeps.grid import grid
+from asyncdp_sim.sweeps.batch import grid
 from asyncdp_sim.trace import Ending, ExchangeOutcome
 from tests.unit.learning.problems import records
 
