@@ -7,7 +7,7 @@ from asyncdp_sim.columns.entry import NEVER, TEXT, UNITLESS, Column, Table
 from asyncdp_sim.columns.of_results import OF_RESULTS
 from asyncdp_sim.columns.of_summary import SUMMARY
 from asyncdp_sim.columns.of_sweeps import OF_SWEEPS
-from asyncdp_sim.measures.energy_figures import ENERGY_RATIOS
+from asyncdp_sim.measures.energy import ENERGY_RATIOS
 from asyncdp_sim.measures.summary import RATIOS
 from asyncdp_sim.scenario.fields import field_at
 from asyncdp_sim.scenario.variants import VARIANT

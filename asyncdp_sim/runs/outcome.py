@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.measures import NetworkSummary
-from asyncdp_sim.measures.energy_figures import energy_figures
+from asyncdp_sim.measures.energy import energy_figures
 from asyncdp_sim.notices import Notice
 from asyncdp_sim.privacy import Guarantee, Ledger
 from asyncdp_sim.results.provenance import fingerprints

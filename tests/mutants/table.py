@@ -208,7 +208,7 @@ MUTANTS = (
         ("tests/verification/test_second_ways.py",),
     ),
     Mutant(
-        "asyncdp_sim/comparisons/together.py",
+        "asyncdp_sim/comparisons/comparison.py",
         "any(map(is_at_least, pair))",
         "all(costs) == 0",
         "what two results cost together has an upper bound, where that of each is a lower one",
@@ -279,14 +279,14 @@ MUTANTS = (
         ("tests/unit/measures",),
     ),
     Mutant(
-        "asyncdp_sim/measures/reductions.py",
+        "asyncdp_sim/measures/summary.py",
         'return int(trace.updates["k"][first.max()]) if len(owners)',
         "return int(first.max()) if len(owners)",
         "a row's place, from 0, for its k, from 1",
         ("tests/unit/trace", "tests/verification/test_contribution.py"),
     ),
     Mutant(
-        "asyncdp_sim/measures/reductions.py",
+        "asyncdp_sim/measures/summary.py",
         "begin = np.maximum(start, np.concatenate([[0], reach[:-1]]))",
         "begin = start",
         "what overlaps is busy twice",
@@ -1683,7 +1683,7 @@ MUTANTS = (
     ),
     # comparisons
     Mutant(
-        "asyncdp_sim/comparisons/against.py",
+        "asyncdp_sim/comparisons/comparison.py",
         "return ratio.linear(), ratio.by_replicate()",
         "return ratio.by_replicate(), ratio.by_replicate()",
         "a mean of ratios has the name of a ratio of sums",
@@ -1704,21 +1704,21 @@ MUTANTS = (
         ("tests/cli/test_sweep_command.py",),
     ),
     Mutant(
-        "asyncdp_sim/comparisons/contrast.py",
+        "asyncdp_sim/comparisons/quantities.py",
         "return _paired(first, second) if in_pairs else _unpaired(first, second)",
         "return _unpaired(first, second)",
         "replicates of one seed are compared as if they had nothing in common",
         ("tests/verification/test_comparisons.py", "tests/unit/comparisons"),
     ),
     Mutant(
-        "asyncdp_sim/comparisons/against.py",
+        "asyncdp_sim/comparisons/comparison.py",
         "[place[number] for number in common or result.replicates]",
         "list(range(len(common or result.replicates)))",
         "replicates are paired by their place, not by their number",
         ("tests/unit/comparisons",),
     ),
     Mutant(
-        "asyncdp_sim/comparisons/together.py",
+        "asyncdp_sim/comparisons/comparison.py",
         "if stream(pair[0]) == stream(pair[1]) and",
         "if stream(pair[0]) != stream(pair[1]) and",
         "results that share noise are said to cost the sum, and no more",

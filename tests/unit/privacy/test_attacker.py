@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import norm
 
 from asyncdp_sim.audits import audit
-from asyncdp_sim.comparisons.together import together as both
+from asyncdp_sim.comparisons.comparison import together as both
 from asyncdp_sim.privacy import Gaussian, Pure
 from asyncdp_sim.privacy.accountants.attacker import of_gaussian, of_losses, of_pure, words
 from asyncdp_sim.privacy.accountants.by_losses import ByLosses
