@@ -1668,14 +1668,14 @@ MUTANTS = (
         ("tests/unit/reports/test_page.py",),
     ),
     Mutant(
-        "asyncdp_sim/reports/privacy.py",
+        "asyncdp_sim/reports/page.py",
         "kept = said.private is True",
         "kept = said.private is not False",
         "what is not shown to be private looks as if it were",
         ("tests/unit/reports/test_page.py",),
     ),
     Mutant(
-        "asyncdp_sim/reports/account.py",
+        "asyncdp_sim/reports/page.py",
         "said = said.replace(place, PurePath(place).name)",
         "said = said.strip()",
         "a page tells where a table lies",
