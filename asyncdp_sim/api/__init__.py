@@ -1,11 +1,20 @@
 """The door for Python: what ``import asyncdp_sim as ad`` has, beside the command line."""
 
-from asyncdp_sim.api.comparisons import Comparison
 from asyncdp_sim.api.forecasts import Forecast
-from asyncdp_sim.api.reading import compare, load, open, plot
-from asyncdp_sim.api.results import Result, Sweep
+from asyncdp_sim.api.functions import (
+    audit,
+    compare,
+    forecast,
+    load,
+    open,
+    plot,
+    replay,
+    run,
+    simulate,
+    sweep,
+)
+from asyncdp_sim.api.results import Comparison, Result, Sweep
 from asyncdp_sim.api.traces import Trace
-from asyncdp_sim.api.working import audit, forecast, replay, run, simulate, sweep
 from asyncdp_sim.audits import Audit
 from asyncdp_sim.errors import (
     AsyncDPError,

@@ -1733,14 +1733,14 @@ MUTANTS = (
         ("tests/unit/api",),
     ),
     Mutant(
-        "asyncdp_sim/api/place.py",
+        "asyncdp_sim/api/results.py",
         "weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)",
         "weakref.finalize(self, len, folder)",
         "a run without a directory leaves one behind",
         ("tests/unit/api",),
     ),
     Mutant(
-        "asyncdp_sim/api/working.py",
+        "asyncdp_sim/api/functions.py",
         'Streams(base.run.seed).within("replicate", replicate)',
         'Streams(base.run.seed).within("replicate", 1)',
         "a network alone is the first replicate's, whichever is asked for",

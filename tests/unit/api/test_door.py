@@ -17,13 +17,13 @@ from matplotlib.axes import Axes
 
 import asyncdp_sim as ad
 from asyncdp_sim.api import plots
-from asyncdp_sim.api.page import page
 from asyncdp_sim.cli.options import load_scenario
 from asyncdp_sim.figures.kit import style
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import summary_table
 from scenarios import first_steps
+from tests.unit.api.page import page
 
 SMALL = {"updates": 12, "replicates": 2}
 NASTY = ("<script>alert(1)</script>", "A & B", '"><img src=x onerror=y>')
