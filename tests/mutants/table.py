@@ -1852,14 +1852,14 @@ MUTANTS = (
         ("tests/cli/test_streams.py",),
     ),
     Mutant(
-        "asyncdp_sim/cli/interruption.py",
+        "asyncdp_sim/starting.py",
         "        signal.signal(number, signal.SIG_IGN)\n",
         "",
         "a second SIGTERM interrupts the tidying up of the first",
         ("tests/cli/test_interruption.py",),
     ),
     Mutant(
-        "asyncdp_sim/cli/interruption.py",
+        "asyncdp_sim/starting.py",
         "if signal.getsignal(number) is signal.SIG_DFL]",
         "]",
         "what nohup wants to be ignored is heard",
