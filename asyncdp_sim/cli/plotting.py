@@ -1,4 +1,4 @@
-"""``asyncdp plot``, ``report`` and ``compare``: figures of results, one page of all, differences."""
+"""``asyncdp plot``, ``report``, ``compare``: figures of results, one page of all, differences."""
 
 import json
 from collections.abc import Sequence
