@@ -1,5 +1,6 @@
 """The result directory, written. Files appear whole or not at all."""
 
+import json
 import os
 import re
 import shutil
@@ -13,7 +14,7 @@ from asyncdp_sim.columns import ROW_GROUP, Columns, arrow_table, is_exact
 from asyncdp_sim.errors import EXHAUSTED, AsyncDPError, Fault, MachineError, ResultError
 from asyncdp_sim.on_disk import synchronise
 from asyncdp_sim.privacy.label import Label
-from asyncdp_sim.scenario import Scenario, dump, laid_out
+from asyncdp_sim.scenario import Scenario, dump, jsonable
 
 Content = str | Mapping[str, Any] | Iterator[Mapping[str, Any]]
 SMALL = 2**20
@@ -250,7 +251,8 @@ def write_into(
             if isinstance(content, str):
                 opened.write(content.encode())
             elif name.endswith(".json"):
-                opened.write(f"{laid_out(content)}\n".encode())
+                text = json.dumps(jsonable(content), ensure_ascii=False, indent=2)
+                opened.write(f"{text}\n".encode())
             else:
                 groups = iter([content]) if isinstance(content, Mapping) else content
                 _write_parquet(opened, (arrow_table(title, each, metadata) for each in groups))
