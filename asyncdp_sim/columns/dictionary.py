@@ -10,7 +10,7 @@ from asyncdp_sim.columns.of_sweeps import OF_SWEEPS
 from asyncdp_sim.measures.energy import ENERGY_RATIOS
 from asyncdp_sim.measures.summary import RATIOS
 from asyncdp_sim.scenario.fields import field_at
-from asyncdp_sim.scenario.variants import VARIANT
+from asyncdp_sim.scenario.paths import VARIANT
 
 SUMMARY_NAME = "summary"
 """What the figures of a manifest are called where tables are."""

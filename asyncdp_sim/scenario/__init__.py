@@ -17,10 +17,9 @@ from asyncdp_sim.scenario.files import (
     without_places,
 )
 from asyncdp_sim.scenario.owners.participants import Participants
-from asyncdp_sim.scenario.paths import Raw, leaves
+from asyncdp_sim.scenario.paths import Raw, leaves, spoken
 from asyncdp_sim.scenario.spec import Scenario
-from asyncdp_sim.scenario.variants import spoken
-from asyncdp_sim.scenario.written.json_text import jsonable
+from asyncdp_sim.scenario.written import jsonable
 from asyncdp_sim.spec import parse
 
 __all__ = [

@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result, open_directory
 from asyncdp_sim.scenario import Participants
+from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.scenario.setting_words import SYMBOLS, symbol
-from asyncdp_sim.scenario.variants import VARIANT
 
 
 def owner_table(owners: Participants) -> dict[str, npt.NDArray[Any]]:
