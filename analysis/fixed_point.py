@@ -12,7 +12,7 @@ from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result, Sweep, not_a_result
 from asyncdp_sim.figures.kit.style import THEORY, canvas, style
 from asyncdp_sim.scenario import load
-from asyncdp_sim.scenario.variants import VARIANT
+from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.prediction import Unknown
 

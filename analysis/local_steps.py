@@ -15,7 +15,7 @@ from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Cell, Sweep, not_a_result
 from asyncdp_sim.figures.kit.style import sheet, style
 from asyncdp_sim.figures.runs.convergence import quartiles
-from asyncdp_sim.scenario.variants import VARIANT
+from asyncdp_sim.scenario.paths import VARIANT
 
 Array = npt.NDArray[np.float64]
 ALIKE = "data.split.dirichlet"

@@ -14,7 +14,7 @@ from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Sweep, not_a_result
 from asyncdp_sim.figures.kit.style import canvas, colours, legible, style
 from asyncdp_sim.figures.runs.convergence import CurveLine, draw_quartiles, quartile_rows, quartiles
-from asyncdp_sim.scenario.variants import VARIANT
+from asyncdp_sim.scenario.paths import VARIANT
 
 SINCE = 0.5
 """Where the axis of time begins, in units: the first answers arrive there."""

@@ -13,7 +13,7 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result, Sweep, not_a_result
 from asyncdp_sim.figures.kit.style import sheet, style
-from asyncdp_sim.scenario.variants import VARIANT
+from asyncdp_sim.scenario.paths import VARIANT
 
 Array = npt.NDArray[np.float64]
 TASKS = "protocol.tasks"

@@ -7,22 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from asyncdp_sim.api import (
-        AsyncDPError,
-        AsyncDPWarning,
-        Audit,
-        Comparison,
-        DataError,
-        Forecast,
-        InputError,
-        MachineError,
-        ReplayError,
-        Result,
-        ResultError,
-        Scenario,
-        SpecError,
-        Sweep,
-        Trace,
+    from asyncdp_sim.api.forecasts import Forecast
+    from asyncdp_sim.api.functions import (
         audit,
         compare,
         forecast,
@@ -34,6 +20,20 @@ if TYPE_CHECKING:
         simulate,
         sweep,
     )
+    from asyncdp_sim.api.results import Comparison, Result, Sweep
+    from asyncdp_sim.api.traces import Trace
+    from asyncdp_sim.audits import Audit
+    from asyncdp_sim.errors import (
+        AsyncDPError,
+        AsyncDPWarning,
+        DataError,
+        InputError,
+        MachineError,
+        ReplayError,
+        ResultError,
+        SpecError,
+    )
+    from asyncdp_sim.scenario import Scenario
 
 __version__ = "0.1.0"
 
@@ -67,10 +67,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name, from where it is at home."""
+    """Return a public name: an error, or a function or what functions take and return."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.api"), name)
+    errors = import_module(f"{__name__}.errors")
+    home = errors if hasattr(errors, name) else import_module(f"{__name__}.api.functions")
+    return getattr(home, name)
 
 
 def __dir__() -> list[str]:

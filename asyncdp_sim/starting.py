@@ -1,4 +1,4 @@
-"""Starts of programs: Ctrl-C while their modules are imported."""
+"""Starts and ends of programs: Ctrl-C while modules are imported, and signals that end them."""
 
 import codecs
 import io
@@ -9,6 +9,7 @@ import sys
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 from asyncdp_sim.errors import Fault, InputError
 
@@ -81,3 +82,41 @@ _MARKS = {
     "½": "1/2", "¼": "1/4", "⅓": "1/3", "²": "^2", "³": "^3", "∇": "grad ", "∂": "d", "̄": "",
 }  # fmt: skip
 """Signs in the package's words that are no letters, and how they are typed."""
+
+
+ENDINGS = ("SIGTERM", "SIGHUP")
+"""Signals, where a system has them, that do as Ctrl-C does."""
+
+
+class Interruption:
+    """Remembers which signal came.
+
+    Attributes
+    ----------
+    code : int
+        What a shell says of a program that the signal ends: 128 and its number.
+    """
+
+    def __init__(self) -> None:
+        self.code = 128 + signal.SIGINT
+
+    def __call__(self, number: int, _frame: FrameType | None) -> None:
+        """Do as Ctrl-C does, once: what is tidied up then is not interrupted again."""
+        signal.signal(number, signal.SIG_IGN)
+        self.code = 128 + number
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def heard() -> Iterator[Interruption]:
+    """Let the signals do as Ctrl-C does inside, unless somebody wants them to be ignored."""
+    interruption = Interruption()
+    known = [getattr(signal, name) for name in ENDINGS if hasattr(signal, name)]
+    changed = [number for number in known if signal.getsignal(number) is signal.SIG_DFL]
+    for number in changed:
+        signal.signal(number, interruption)
+    try:
+        yield interruption
+    finally:
+        for number in changed:
+            signal.signal(number, signal.SIG_DFL)

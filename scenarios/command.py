@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 
 from asyncdp_sim.errors import InputError
-from asyncdp_sim.on_screen import notes, result_lines
 from asyncdp_sim.progress.line import drawn
-from asyncdp_sim.provenance import default_directory, described, digest
-from asyncdp_sim.reading import read_manifest
-from asyncdp_sim.result import require_free
+from asyncdp_sim.results import read_manifest
+from asyncdp_sim.results.provenance import default_directory, described, digest
+from asyncdp_sim.results.summary import notes, result_lines
+from asyncdp_sim.results.write import require_free
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.starting import ready_streams, require_working_directory

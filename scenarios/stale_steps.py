@@ -14,7 +14,7 @@ from asyncdp_sim.figures.draw import add
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import Result, Sweep
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.scenario.variants import VARIANT
+from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.predict.staleness import lateness
 from asyncdp_sim.theory.predict.update_order import shares as shares_of_updates
 from asyncdp_sim.theory.prediction import Unknown

@@ -8,8 +8,8 @@ from typing import Any
 
 from asyncdp_sim.columns import summary
 from asyncdp_sim.columns.dictionary import COUNT, NEVER, SPREAD, YES
-from asyncdp_sim.provenance import digest
-from asyncdp_sim.reading.shapes import AT_FIRST, SCHEMA
+from asyncdp_sim.results.manifest import AT_FIRST, SCHEMA
+from asyncdp_sim.results.provenance import digest
 from asyncdp_sim.scenario import jsonable
 
 

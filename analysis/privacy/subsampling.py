@@ -17,7 +17,7 @@ from asyncdp_sim.figures.runs.convergence import CurveLine, quartiles
 from asyncdp_sim.privacy.accountants.composition import charge_of
 from asyncdp_sim.privacy.accountants.gaussian_law import mu_of
 from asyncdp_sim.privacy.accountants.pairs import sampled_gaussian
-from asyncdp_sim.scenario.variants import VARIANT
+from asyncdp_sim.scenario.paths import VARIANT
 
 ANSWERS = (1, 3, 10, 30, 100, 300, 1000)
 """Answers of an owner for which noise is worked out."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from asyncdp_sim import opened
+from asyncdp_sim import results as opened
 from asyncdp_sim.privacy.label import Label
 
 if TYPE_CHECKING:

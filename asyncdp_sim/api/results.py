@@ -1,20 +1,95 @@
-"""Results and sweeps as Python sees them: frames, pictures, and what a notebook shows."""
+"""Results, sweeps and comparisons as Python sees them: frames with their units, and pictures."""
 
-from collections.abc import Iterator
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
-from asyncdp_sim import opened
-from asyncdp_sim.api.frames import summary_frame, with_units
-from asyncdp_sim.api.place import KeptDirectory
-from asyncdp_sim.api.plots import RunPlots, SweepPlots
+from asyncdp_sim import comparisons
+from asyncdp_sim import results as opened
+from asyncdp_sim.api.plots import ComparisonPlots, RunPlots, SweepPlots
+from asyncdp_sim.columns import column
 from asyncdp_sim.errors import Fault, ResultError
-from asyncdp_sim.on_screen import figures, notes
 from asyncdp_sim.privacy.label import label
-from asyncdp_sim.reading import read_table
+from asyncdp_sim.results import read_table
+from asyncdp_sim.results.summary import figures, notes
 from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.sweeps.summary_table import flat
 from asyncdp_sim.words import html_table
+
+
+class KeptDirectory:
+    """A directory that is kept, or is removed when nobody holds on to this object any more.
+
+    Parameters
+    ----------
+    path : Path, optional
+        Where it is to stay; absent, it is a temporary one, which does not exist yet.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.kept = path is not None
+        if path is None:
+            folder = tempfile.mkdtemp(prefix="asyncdp-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            path = Path(folder) / "result"
+        self.path = path
+
+
+def with_units(frame: Any, table: str) -> Any:
+    """Return a frame whose ``attrs`` hold the unit and the meaning of each column that is known.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    table : str
+        Its name in the dictionary of columns.
+    """
+    known = {str(name): column(table, str(name)) for name in frame.columns}
+    entries = {name: entry for name, entry in known.items() if entry is not None}
+    frame.attrs["units"] = {name: entry.unit for name, entry in entries.items()}
+    frame.attrs["meanings"] = {name: entry.meaning for name, entry in entries.items()}
+    return frame
+
+
+def from_columns(columns: Mapping[str, Any], table: str) -> Any:
+    """Return NumPy and Arrow columns as a frame, as one that is read from disk would be."""
+    import numpy as np
+    import pyarrow as pa
+
+    arrays = {
+        name: pa.array(values, from_pandas=True) if isinstance(values, np.ndarray) else values
+        for name, values in columns.items()
+    }
+    return with_units(pa.table(arrays).to_pandas(), table)
+
+
+def summary_frame(summary: Mapping[str, Any]) -> Any:
+    """Return a summary as a frame: a row per figure, with its interval, unit and meaning."""
+    import pandas as pd
+
+    intervals = summary.get("intervals", {})
+    figures = flat({name: value for name, value in summary.items() if name != "intervals"})
+    rows = []
+    for name, value in figures.items():
+        low, high = intervals.get(name) or (None, None)
+        entry = column("summary", name)
+        unit, meaning = ("", "") if entry is None else (entry.unit, entry.meaning)
+        rows.append([_infinite(value), low, high, unit, meaning])
+    heads = ["value", "low", "high", "unit", "meaning"]
+    frame = pd.DataFrame(rows, columns=heads, index=pd.Index(list(figures), name="figure"))
+    frame[["low", "high"]] = frame[["low", "high"]].astype(float)
+    frame.attrs["units"] = dict(frame["unit"])
+    frame.attrs["meanings"] = dict(frame["meaning"])
+    return frame
+
+
+def _infinite(value: Any) -> Any:
+    """Return infinities as numbers, which a manifest holds as texts."""
+    return float(value) if value in ("inf", "-inf") else value
 
 
 class Result:
@@ -223,3 +298,67 @@ class Sweep:
         manifests = [cell.manifest for cell in self]
         cells = [list(rows.columns), *rows.itertuples(index=False)]
         return html_table(cells, title=repr(self), said=[label(manifests).text])
+
+
+class Comparison:
+    """Results beside each other: differences of their figures, and of their scenarios.
+
+    Attributes
+    ----------
+    found : object
+        The comparison itself, with ``others``, ``labels`` and ``content()``.
+
+    Examples
+    --------
+    >>> scenario = ad.load("vary-availability").replace(run={"updates": 20, "replicates": 4})
+    >>> found = ad.compare(ad.run(scenario), ad.run(scenario.replace(privacy={"epsilon": 3.0})))
+    >>> found.settings["field"].tolist()
+    ['privacy.epsilon']
+    >>> frame = found.to_frame().set_index("figure")
+    >>> float(frame.loc["time_to_end", "difference"])  # the same clocks have ticked
+    0.0
+    """
+
+    def __init__(self, found: comparisons.Comparison, results: tuple[Result, ...]) -> None:
+        self.found = found
+        self._results = results  # whose directories may be temporary
+
+    def to_frame(self) -> Any:
+        """Return a row per figure of each comparison, with its interval, as pandas."""
+        import pandas as pd
+
+        return pd.DataFrame(self.found.rows())
+
+    @property
+    def settings(self) -> Any:
+        """The fields in which scenarios differ from the first, a pandas frame."""
+        import pandas as pd
+
+        rows = [
+            (each.name, setting.field, setting.first, setting.second)
+            for each in self.found.others
+            for setting in each.settings
+        ]
+        return pd.DataFrame(rows, columns=["result", "field", "first", "second"])
+
+    @property
+    def plot(self) -> ComparisonPlots:
+        """Its figures, each as matplotlib axes."""
+        return ComparisonPlots(self.found.results)
+
+    def lines(self) -> list[str]:
+        """Return it in words, a line each."""
+        return self.found.lines()
+
+    def __repr__(self) -> str:
+        others = ", ".join(each.name for each in self.found.others)
+        return f"<Comparison of {others} with {self.found.name}>"
+
+    def _repr_html_(self) -> str:
+        tables = [
+            html_table(
+                self.found.figures(each), title=each.name, said=[each.pairing, each.together]
+            )
+            for each in self.found.others
+        ]
+        return "".join(tables) + html_table(self.found.labels.items(), title="Privacy")

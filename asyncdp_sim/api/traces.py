@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim import opened, trace
-from asyncdp_sim.api.frames import from_columns, summary_frame
+from asyncdp_sim import results as opened
+from asyncdp_sim import trace
 from asyncdp_sim.api.plots import TracePlots
+from asyncdp_sim.api.results import from_columns, summary_frame
 from asyncdp_sim.columns import event_columns, update_columns
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.measures import summarise

@@ -13,11 +13,10 @@ import typer
 from typer.core import TyperGroup
 
 import asyncdp_sim
-from asyncdp_sim.cli.interruption import heard
 from asyncdp_sim.cli.options import positive_count
 from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted, as_typed, show
 from asyncdp_sim.errors import InputError, InvariantError, ReplayError, gave_way
-from asyncdp_sim.starting import ready_streams, require_working_directory
+from asyncdp_sim.starting import heard, ready_streams, require_working_directory
 from asyncdp_sim.threads import TO_START, require_address_space
 
 INTERRUPTED = 130
@@ -53,12 +52,12 @@ COMMANDS = {
     ),
     "sweep": Command("sweeping", "Run every cell of a sweep, or those that are left."),
     "plot": Command("plotting", "Draw the figures of results into DIR/figures."),
-    "report": Command("reporting", "Write one page of a result or a sweep."),
-    "compare": Command("comparing", "Compare results with each other, and their scenarios."),
+    "report": Command("plotting", "Write one page of a result or a sweep."),
+    "compare": Command("plotting", "Compare results with each other, and their scenarios."),
     "replay": Command("replaying", "Make a result or a sweep again, and compare all of it."),
     "audit": Command("auditing", "Attack a scenario's privacy, for lower bounds on its ε."),
-    "describe": Command("describing", "Say what a field, kind or column means."),
-    "schema": Command("describing", "Print the JSON schema of scenario files, for editors."),
+    "describe": Command("catalogue", "Say what a field, kind or column means."),
+    "schema": Command("catalogue", "Print the JSON schema of scenario files, for editors."),
     "data": Command("table", "Look at a table, and propose a scenario's [data] for it."),
     "import": Command("importing", "Turn networks that others measured into scenarios."),
     "play-release": Command("table", "Play a release of second moments on synthetic records."),

@@ -64,9 +64,8 @@ def _of_cells(scenario: "Scenario") -> list[str]:
     from operator import attrgetter
 
     from asyncdp_sim.describe import network_findings, privacy_findings
-    from asyncdp_sim.notices import Noted, Notice
-    from asyncdp_sim.sweeps.grid import grid, networks
-    from asyncdp_sim.sweeps.warnings import gathered
+    from asyncdp_sim.notices import Noted, Notice, gathered
+    from asyncdp_sim.sweeps.batch import grid, networks
     from asyncdp_sim.theory.predict.size import require_room, size_notes
 
     cells = grid(scenario)

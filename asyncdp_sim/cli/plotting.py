@@ -1,5 +1,6 @@
-"""``asyncdp plot``: figures of results."""
+"""``asyncdp plot``, ``report``, ``compare``: figures of results, one page of all, differences."""
 
+import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -7,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from asyncdp_sim.cli.screen import keeping, note
+from asyncdp_sim.cli.options import directory
+from asyncdp_sim.cli.screen import keeping, note, show
 from asyncdp_sim.on_disk import is_dir
 
 if TYPE_CHECKING:
     from asyncdp_sim.figures.draw import Drawing
+
 
 STUDIES = {
     "collab-06": "ψ over owner 1's records and budget, beside four kinds of others",
@@ -74,7 +77,7 @@ def tell(place: Path, drawing: "Drawing", studied: Sequence[str]) -> None:
 
 def _studied(place: Path) -> list[str]:
     """Return what the project's repository draws of an entry's sweep besides."""
-    from asyncdp_sim.reading import read_manifest
+    from asyncdp_sim.results import read_manifest
 
     manifest = read_manifest(place) if is_dir(place) else {}
     name = manifest["scenario"]["id"] if "cells" in manifest else ""
@@ -82,3 +85,67 @@ def _studied(place: Path) -> list[str]:
         return []
     how = f"a study in the project's repository, where python -m scenarios {name} draws it"
     return [f"{STUDIES[name]}: {how}"]
+
+
+def report_command(
+    directory: Annotated[Path, typer.Argument(help="Of a result or a sweep.", metavar="DIR")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="The page; report.html in DIR otherwise.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Write one page of a result or a sweep.
+
+    It is one file of HTML, and needs no other file and no network.
+    """
+    from asyncdp_sim.reports import write_report
+
+    typer.echo(f"report in {write_report(directory, out)}")
+
+
+def compare_command(
+    directories: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Results, two or more, compared with the first; of a sweep its cells, DIR/cell-….",
+            metavar="DIR…",
+            show_default=False,
+        ),
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            parser=directory,
+            metavar="DIR",
+            help="A new directory for pictures of the curves over each other.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Compare results with each other, and their scenarios.
+
+    Differences of figures have intervals; replicates of one seed are compared in pairs.
+    """
+    from asyncdp_sim.comparisons import compare
+    from asyncdp_sim.results.write import require_free
+
+    if out is not None:
+        require_free(out)
+    found = compare(directories)
+    drawn: list[Path] = []
+    if out is not None:
+        from asyncdp_sim.figures.comparisons.overlaid import draw_comparison
+
+        drawn = draw_comparison(found.results, out)
+    if as_json:
+        typer.echo(json.dumps(found.content(), ensure_ascii=False, indent=1))
+        return
+    show([*found.lines(), *(f"drawn: {path}" for path in drawn)])

@@ -57,7 +57,7 @@ def _tell_apart(first: Path, second: Path) -> None:
 
 def _make_again(directory: Path, workers: int, settings: list[str], allow_code: bool) -> None:
     require_address_space(TO_RUN)  # before SciPy is there
-    from asyncdp_sim.runs.rounding import OTHER_ALGEBRA
+    from asyncdp_sim.runs.replay import OTHER_ALGEBRA
     from asyncdp_sim.sweeps import reproduce_all
 
     notes = list[str]()

@@ -57,7 +57,7 @@ def run_command(
 
     Given again for a result that is finished, the same command has nothing to do.
     """
-    from asyncdp_sim.provenance import default_directory
+    from asyncdp_sim.results.provenance import default_directory
     from asyncdp_sim.runs import finished, run, write
     from asyncdp_sim.theory.predict.size import size_notes
 
@@ -108,9 +108,9 @@ def rehearse_command(
 
     The learner and each owner are processes of this machine; times are slept, losses are made.
     """
-    from asyncdp_sim.provenance import default_directory
     from asyncdp_sim.rehearsals import rehearse
     from asyncdp_sim.rehearsals.beside import beside, cost
+    from asyncdp_sim.results.provenance import default_directory
     from asyncdp_sim.runs import finished, write
     from asyncdp_sim.words import aligned
 

@@ -139,7 +139,7 @@ def show_result(directory: Path, said: Sequence[str], *, done: bool) -> None:
     done : bool
         Whether it was all there before, so that the command had nothing to do.
     """
-    from asyncdp_sim.on_screen import notes, result_lines
+    from asyncdp_sim.results.summary import notes, result_lines
 
     before = ["finished before, nothing was left to do"] if done else []
     lines = result_lines(directory)

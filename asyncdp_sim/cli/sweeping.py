@@ -60,7 +60,7 @@ def sweep_command(
 
     Each cell has a directory of its own in the sweep's, as a run has.
     """
-    from asyncdp_sim.provenance import default_directory
+    from asyncdp_sim.results.provenance import default_directory
     from asyncdp_sim.sweeps import require_sweep, status, sweep
 
     if is_dir(file):

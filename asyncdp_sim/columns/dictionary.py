@@ -10,11 +10,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from asyncdp_sim.measures.energy_figures import ENERGY_RATIOS
+from asyncdp_sim.measures.energy import ENERGY_RATIOS
 from asyncdp_sim.measures.scores import SCORES, Score
 from asyncdp_sim.measures.summary import RATIOS
 from asyncdp_sim.scenario.fields import field_at
-from asyncdp_sim.scenario.variants import VARIANT
+from asyncdp_sim.scenario.paths import VARIANT
 
 SUMMARY_NAME = "summary"
 """What the figures of a manifest are called where tables are."""

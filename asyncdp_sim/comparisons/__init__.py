@@ -3,13 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from asyncdp_sim.comparisons.against import Against, against
-from asyncdp_sim.comparisons.comparison import Comparison
-from asyncdp_sim.comparisons.contrast import Contrast, contrast
-from asyncdp_sim.comparisons.quantities import Quantity
+from asyncdp_sim.comparisons.comparison import Against, Comparison, against
+from asyncdp_sim.comparisons.quantities import Contrast, Quantity, contrast
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.on_disk import is_file
-from asyncdp_sim.opened import Result
+from asyncdp_sim.results import Result
 
 
 def compare(directories: Sequence[Path], names: Sequence[str] | None = None) -> Comparison:

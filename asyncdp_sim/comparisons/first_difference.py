@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asyncdp_sim.comparisons.settings import changed
-from asyncdp_sim.reading import read_manifest, read_table
+from asyncdp_sim.comparisons.comparison import changed
+from asyncdp_sim.results import read_manifest, read_table
 from asyncdp_sim.runs.differences import Difference, directories
 
 if TYPE_CHECKING:

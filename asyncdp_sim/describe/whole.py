@@ -6,7 +6,7 @@ from math import fsum
 import numpy as np
 
 from asyncdp_sim.describe.of_privacy import against_privacy, privacy_lines
-from asyncdp_sim.measures.energy_figures import energy_predictions
+from asyncdp_sim.measures.energy import energy_predictions
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.compatibility import superposable
 from asyncdp_sim.notices import Noted, Notice

@@ -15,7 +15,7 @@ from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.may_be_off import REDRAWS, half_width_of
 from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.progress import Progress, counted
-from asyncdp_sim.provenance import digest
+from asyncdp_sim.results.provenance import digest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
 

@@ -13,7 +13,7 @@ from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.forecasts.quick_runs import QuickRuns, last
 from asyncdp_sim.progress import Progress, counted
-from asyncdp_sim.runs.honest import learn_alone
+from asyncdp_sim.runs.account import learn_alone
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.formulas.student_t import t_quantile

@@ -13,7 +13,7 @@ from asyncdp_sim.data.stand_ins.release import OwnerMoments, Release
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.privacy.mechanisms import Allowance, Influence
-from asyncdp_sim.result import write_into
+from asyncdp_sim.results.write import write_into
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.result import write_into
+from asyncdp_sim.results.write import write_into
 from asyncdp_sim.scenario import SCHEMA_LINE, load
 
 _AROUND = (

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.result import write_into
+from asyncdp_sim.results.write import write_into
 
 SUFFIXES = (".csv", ".parquet")
 

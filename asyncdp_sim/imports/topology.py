@@ -14,7 +14,7 @@ from asyncdp_sim.network.contents import LONGEST, bytes_of, shortened, time_of
 from asyncdp_sim.network.graphml import graph_of, text_in, within
 from asyncdp_sim.network.topology.graph_file import NAME
 from asyncdp_sim.network.topology.routed import enumerated
-from asyncdp_sim.result import write_into
+from asyncdp_sim.results.write import write_into
 from asyncdp_sim.words import number
 
 if TYPE_CHECKING:

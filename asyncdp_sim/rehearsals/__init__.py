@@ -16,8 +16,8 @@ from asyncdp_sim.rehearsals.orders import Order, shortest_duration
 from asyncdp_sim.rehearsals.refused import require_an_end, require_rehearsable
 from asyncdp_sim.runs import Ready, RunResult, all_numbers, run
 from asyncdp_sim.runs.problem import build_dataset
-from asyncdp_sim.runs.recorded.relearning import accounted
 from asyncdp_sim.runs.replicates import joined
+from asyncdp_sim.runs.traces import accounted
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.threads import one_thread
 

@@ -1,30 +1,194 @@
 """The page: all its parts put into one template, and written whole."""
 
+import shlex
 from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from asyncdp_sim.errors import Fault, ResultError
+from asyncdp_sim.columns import Column, tables
+from asyncdp_sim.describe import describe
+from asyncdp_sim.errors import Fault, InputError, ResultError
 from asyncdp_sim.figures.kit.picture import write
 from asyncdp_sim.figures.kit.source import Result, Sweep, open_directory
-from asyncdp_sim.on_screen import notes
-from asyncdp_sim.reading import read_manifest
+from asyncdp_sim.privacy.label import Label, label
+from asyncdp_sim.privacy.manifest_facts import reasons, timing_reasons
 from asyncdp_sim.reports import basis
-from asyncdp_sim.reports.account import account
-from asyncdp_sim.reports.cells import cells
-from asyncdp_sim.reports.drawn import figures
-from asyncdp_sim.reports.key_numbers import key_numbers
-from asyncdp_sim.reports.owners import owners
-from asyncdp_sim.reports.privacy import banner
-from asyncdp_sim.reports.reproduce import reproduction
-from asyncdp_sim.reports.spacetime import spacetime
-from asyncdp_sim.reports.tables import tables_of
+from asyncdp_sim.reports.drawn import figures, spacetime
+from asyncdp_sim.reports.numbers import cells, key_numbers, owners
+from asyncdp_sim.results import column_names, read_manifest
+from asyncdp_sim.results.summary import notes
+from asyncdp_sim.scenario import data_files, load
+
+_ELSEWHERE = ("predicted", "budget")
+"""What lines of a description begin with that stand in a table of the page."""
+
+
+@dataclass(frozen=True)
+class AccountLine:
+    """A part of the scenario: its name, and what it is."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Account:
+    """An account of what was simulated.
+
+    Attributes
+    ----------
+    id, title, source : str
+    story : tuple of str
+        Paragraphs of the scenario's own description.
+    lines : tuple of AccountLine
+        The scenario in words; without members where it does not load any more.
+    note : str
+        Why it does not; empty where it does.
+    """
+
+    id: str
+    title: str
+    source: str
+    story: tuple[str, ...]
+    lines: tuple[AccountLine, ...]
+    note: str
+
+
+def account(opened: Result | Sweep, scenario: dict[str, Any]) -> Account:
+    """Return what was simulated, from the directory's own scenario."""
+    note, lines = "", tuple[AccountLine, ...]()
+    try:
+        lines = tuple(_lines(opened.directory))
+    except InputError as error:
+        fault = error.faults[0]
+        note = f"The scenario does not load any more ({fault.key or fault.given}): in words it is "
+        note += "its description alone."
+    return Account(
+        id=str(scenario["id"]),
+        title=str(scenario.get("title") or scenario["id"]),
+        source=str(scenario.get("source") or ""),
+        story=tuple(_paragraphs(str(scenario.get("description", "")))),
+        lines=lines,
+        note=note,
+    )
+
+
+def _lines(directory: Path) -> Iterator[AccountLine]:
+    """Yield what ``asyncdp check`` says of the scenario, but for what a table says better.
+
+    Files go by their names: where they lie is nobody's concern but their owner's.
+    """
+    scenario, _ = load(directory / "scenario.toml")
+    places = data_files(scenario)
+    for said in describe(scenario):
+        for place in places:
+            said = said.replace(place, PurePath(place).name)
+        name, colon, text = said.partition(": ")
+        if name.startswith(_ELSEWHERE):
+            continue
+        yield AccountLine(name, text) if colon and name.count(" ") < 2 else AccountLine("", said)
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    for part in text.strip().split("\n\n"):
+        if part.strip():
+            yield " ".join(part.split())
+
+
+@dataclass(frozen=True)
+class Banner:
+    """The head of the page: its statement on privacy.
+
+    Attributes
+    ----------
+    text : str
+        The label of all results that the page shows, word by word.
+    tone : str
+        "broken" where any is not private as claimed, not shown to be, or its timing is not
+        accounted; "withheld" where all are, and private records were read; "kept" else.
+    reasons : tuple of str
+        Why, in full.
+    """
+
+    text: str
+    tone: str
+    reasons: tuple[str, ...]
+
+
+def banner(manifests: Sequence[Mapping[str, Any]]) -> Banner:
+    """Return what a page says of the privacy of these results, never less than their label."""
+    said: Label = label(manifests)
+    why = [reason for each in manifests for reason in (*reasons(each), *timing_reasons(each))]
+    kept = said.private is True  # which it is not where timing is not accounted
+    tone = "broken" if not kept else "withheld" if said.not_for_release else "kept"
+    return Banner(said.text, tone, tuple(dict.fromkeys(why)))
+
+
+@dataclass(frozen=True)
+class ReproduceLine:
+    """A name and what it is."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The means to make a result again."""
+
+    commands: tuple[str, ...]
+    facts: tuple[ReproduceLine, ...]
+    fingerprints: tuple[ReproduceLine, ...]
+
+
+def reproduction(name: str, manifest: Mapping[str, Any]) -> Reproduction:
+    """Return commands to be run beside a directory of this name, and what decides its bits."""
+    place, swept = shlex.quote(name), "summary" not in manifest
+    again = f"asyncdp {'sweep' if swept else 'run'} {place}/scenario.toml --out again"
+    versions = ", ".join(f"{key} {said}" for key, said in (manifest["versions"] or {}).items())
+    facts = [
+        ReproduceLine("seed", str(manifest["seed"])),
+        ReproduceLine("digest of the scenario", str(manifest["digest"])),
+        ReproduceLine("versions", versions),
+        ReproduceLine("commit", str(manifest.get("git_commit") or "not known")),
+        ReproduceLine(
+            "processor features", ", ".join(manifest.get("cpu_features", [])) or "not known"
+        ),
+        ReproduceLine("BLAS kernel", str(manifest.get("blas_kernel") or "not known")),
+    ]
+    prints = manifest["fingerprints"]
+    layers = () if swept else tuple(ReproduceLine(str(k), str(v)) for k, v in prints.items())
+    return Reproduction((f"asyncdp replay {place}", again), tuple(facts), layers)
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """A table that is there, and those of its columns that are."""
+
+    file: str
+    meaning: str
+    columns: tuple[Column, ...]
+
+
+def tables_of(directory: Path) -> list[TableRows]:
+    """Return the tables of a directory with the columns that they have, in the files' order."""
+    found = []
+    for name, table in tables().items():
+        if (directory / f"{name}.parquet").exists():
+            present = column_names(directory, name)
+            told = {column.name: column for column in table.columns}
+            columns = tuple(told[each] for each in present if each in told)
+            found.append(TableRows(f"{name}.parquet", table.meaning, columns))
+    return found
+
 
 LARGEST = 5_000_000
 """Bytes of a page."""

@@ -8,15 +8,14 @@ from typing import Any
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.measures import summarise
 from asyncdp_sim.progress import Progress, beginning
-from asyncdp_sim.reading import read_manifest
-from asyncdp_sim.runs.finished import finished
+from asyncdp_sim.results import read_manifest
 from asyncdp_sim.runs.outcome import Ready, RunResult, all_numbers
 from asyncdp_sim.runs.problem import build_dataset
-from asyncdp_sim.runs.recorded.relearning import relearned
-from asyncdp_sim.runs.replaying import made_again, numbers_of, require_same
+from asyncdp_sim.runs.replay import made_again, numbers_of, require_same
 from asyncdp_sim.runs.replicates import learn_all, live_all, simulate_all
+from asyncdp_sim.runs.traces import relearned
 from asyncdp_sim.runs.workers import Map, processes
-from asyncdp_sim.runs.writing import build, manifest, write
+from asyncdp_sim.runs.writing import build, finished, manifest, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.size import require_room
 from asyncdp_sim.threads import one_thread
@@ -141,7 +140,7 @@ def reproduce(
     workers : int
         Processes, ≥ 1.
     settings : sequence of str
-        Where data files lie now; see :func:`~asyncdp_sim.runs.replaying.made_again`.
+        Where data files lie now; see :func:`~asyncdp_sim.runs.replay.made_again`.
     allow_code : bool
         Whether code from outside may be executed where the scenario names a class of it.
     on_note : callable

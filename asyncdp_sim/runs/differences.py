@@ -10,8 +10,8 @@ from typing import Any
 
 from asyncdp_sim.columns import README
 from asyncdp_sim.on_disk import file_bytes, from_json, from_toml
-from asyncdp_sim.provenance import CIRCUMSTANCES, EVIDENCE, LATER, VERSIONS
-from asyncdp_sim.reading import read_parquet
+from asyncdp_sim.results import read_parquet
+from asyncdp_sim.results.provenance import CIRCUMSTANCES, EVIDENCE, LATER, VERSIONS
 from asyncdp_sim.scenario import without_places
 
 _MOST = 6

@@ -9,12 +9,11 @@ import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.measures import NetworkSummary
-from asyncdp_sim.measures.energy_figures import energy_figures
+from asyncdp_sim.measures.energy import energy_figures
 from asyncdp_sim.notices import Notice
 from asyncdp_sim.privacy import Guarantee, Ledger
-from asyncdp_sim.provenance import fingerprints
-from asyncdp_sim.runs.account import judge, ledger_of, summary
-from asyncdp_sim.runs.honest import honest_summary, learn_alone
+from asyncdp_sim.results.provenance import fingerprints
+from asyncdp_sim.runs.account import honest_summary, judge, learn_alone, ledger_of, summary
 from asyncdp_sim.runs.problem import Problem, prepare
 from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.runs.split import split_psi
@@ -78,7 +77,7 @@ class RunResult:
 
     @property
     def fingerprints(self) -> dict[str, str]:
-        """Digests in layers; see :func:`asyncdp_sim.provenance.fingerprints`."""
+        """Digests in layers; see :func:`asyncdp_sim.results.provenance.fingerprints`."""
         return fingerprints(self.traces, self.learned.curve, self.learned.models)
 
 

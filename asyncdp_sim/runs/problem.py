@@ -26,8 +26,7 @@ from asyncdp_sim.privacy import Accountant
 from asyncdp_sim.privacy.budget import Allotment
 from asyncdp_sim.privacy.mechanisms import AnswerNoise, NoNoise
 from asyncdp_sim.runs.held_out import HeldOut
-from asyncdp_sim.runs.rows import prepared
-from asyncdp_sim.runs.scored import Posed
+from asyncdp_sim.runs.scored import Posed, prepared
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.predict.staleness import lateness

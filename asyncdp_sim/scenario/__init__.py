@@ -17,10 +17,9 @@ from asyncdp_sim.scenario.files import (
     without_places,
 )
 from asyncdp_sim.scenario.owners.participants import Participants
-from asyncdp_sim.scenario.paths import Raw, leaves
+from asyncdp_sim.scenario.paths import Raw, leaves, spoken
 from asyncdp_sim.scenario.spec import Scenario
-from asyncdp_sim.scenario.variants import spoken
-from asyncdp_sim.scenario.written.json_text import jsonable, laid_out
+from asyncdp_sim.scenario.written import jsonable
 from asyncdp_sim.spec import parse
 
 __all__ = [
@@ -31,7 +30,6 @@ __all__ = [
     "data_files",
     "dump",
     "jsonable",
-    "laid_out",
     "leaves",
     "load",
     "parse",

@@ -11,11 +11,10 @@ from asyncdp_sim.errors import DataError, Fault, SpecError, blaming
 from asyncdp_sim.faults import show
 from asyncdp_sim.on_disk import file_bytes, from_toml, is_dir
 from asyncdp_sim.scenario.outside import absolute, relative, require_code
-from asyncdp_sim.scenario.owners.counting import count_owners
+from asyncdp_sim.scenario.owners.participants import count_owners
 from asyncdp_sim.scenario.paths import Raw, keys, set_path
 from asyncdp_sim.scenario.spec import Scenario
-from asyncdp_sim.scenario.written.json_text import jsonable
-from asyncdp_sim.scenario.written.parts import WrittenPart, together, toml, written_parts
+from asyncdp_sim.scenario.written import WrittenPart, jsonable, together, toml, written_parts
 from asyncdp_sim.spec import parse
 
 SCHEMA_FILE = "asyncdp.schema.json"

@@ -8,9 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.scenario import variants
-from asyncdp_sim.scenario.paths import keys
-from asyncdp_sim.scenario.variants import VARIANT
+from asyncdp_sim.scenario.paths import VARIANT, keys, variant_faults
 from asyncdp_sim.spec import Count, Positive, Spec, about
 
 
@@ -34,7 +32,7 @@ def canonical(sweep: dict[str, list[Any]]) -> dict[str, list[Any]]:
         if len(values) == 0:
             found.append(Fault(path, "[]", "allowed is a list with at least one value"))
         if path == VARIANT:
-            found += variants.faults(values)
+            found += variant_faults(values)
             spelled[path] = values
             continue
         try:

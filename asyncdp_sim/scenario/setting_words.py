@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from asyncdp_sim.network.channels import label_of
-from asyncdp_sim.scenario.variants import VARIANT
+from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.words import MOST_NUMBERS, as_float, number, numbers, ranges
 
 

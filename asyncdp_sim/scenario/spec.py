@@ -13,15 +13,12 @@ from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.network import Network
-from asyncdp_sim.scenario import variants
 from asyncdp_sim.scenario.conflicts import conflicts_within
 from asyncdp_sim.scenario.facts import ScenarioFacts
 from asyncdp_sim.scenario.outside import replaced
-from asyncdp_sim.scenario.owners.counting import count_owners, may_change
-from asyncdp_sim.scenario.owners.participants import Participants
-from asyncdp_sim.scenario.paths import Raw, keys, leaves, set_path
-from asyncdp_sim.scenario.variants import VARIANT
-from asyncdp_sim.scenario.written.parts import listed
+from asyncdp_sim.scenario.owners.participants import Participants, count_owners, may_change
+from asyncdp_sim.scenario.paths import VARIANT, Raw, keys, leaves, set_path, variant_settings
+from asyncdp_sim.scenario.written import listed
 from asyncdp_sim.spec import parse, picked
 from asyncdp_sim.words import html_table
 
@@ -144,7 +141,7 @@ class Scenario(ScenarioFacts):
             path
             for swept, values in self.sweep.items()
             for value in values
-            for path, _ in variants.settings(swept, value)
+            for path, _ in variant_settings(swept, value)
         )
         if not may_change(set_in_cells):
             return self
@@ -205,7 +202,7 @@ class Scenario(ScenarioFacts):
         settings = [
             setting
             for swept in sorted(chosen, key=VARIANT.__ne__)  # a variant first, the rest upon it
-            for setting in variants.settings(swept, chosen[swept])
+            for setting in variant_settings(swept, chosen[swept])
         ]
         raw = self._open_at({keys(path)[0] for path, _ in settings})
         if self.source == self.data.origin:

@@ -10,30 +10,35 @@ from typing import Any
 
 from asyncdp_sim.errors import ReplayError
 from asyncdp_sim.progress import Progress
-from asyncdp_sim.provenance import placeless
-from asyncdp_sim.reading import read_manifest
+from asyncdp_sim.results import read_manifest
+from asyncdp_sim.results.provenance import placeless
 from asyncdp_sim.runs import OnNote, all_numbers, made_again, reproduce, require_same
 from asyncdp_sim.runs.replicates import LEARNING, blocks
 from asyncdp_sim.runs.workers import executor
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps.batch import (
+    Cell,
     Ended,
+    batches,
+    grid,
     keep_traces,
     known_traces,
     learn,
+    networks,
     records,
     simulate_some,
 )
 from asyncdp_sim.sweeps.cluster import connected
 from asyncdp_sim.sweeps.folder import Folder
-from asyncdp_sim.sweeps.grid import Cell, batches, grid, networks
-from asyncdp_sim.sweeps.standing import (
+from asyncdp_sim.sweeps.status import (
+    Status,
+    errors,
     is_finished,
     require_same_making,
     require_same_scenario,
     require_sweep,
+    status,
 )
-from asyncdp_sim.sweeps.status import Status, errors, status
 from asyncdp_sim.sweeps.summary_table import close
 from asyncdp_sim.theory.predict.size import require_room
 

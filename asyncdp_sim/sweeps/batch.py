@@ -1,25 +1,135 @@
-"""Work of one worker: simulate a network, and learn cells over its traces."""
+"""Cells of a sweep, and the work of one worker: simulate a network, learn cells over its traces."""
 
-from collections.abc import Sequence
+import hashlib
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import ceil
 from pathlib import Path
 from traceback import extract_tb
+from typing import Any
 
 from asyncdp_sim.data import Dataset, DataSpec
-from asyncdp_sim.errors import InputError, MachineError, ResultError, gave_way
+from asyncdp_sim.errors import Fault, InputError, MachineError, ResultError, SpecError, gave_way
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy.label import network_metadata
 from asyncdp_sim.progress import Progress
-from asyncdp_sim.result import Writer, all_on_disk
+from asyncdp_sim.results.provenance import network_digest
+from asyncdp_sim.results.write import Writer, all_on_disk
 from asyncdp_sim.runs import Ready, build, run, run_together, write
-from asyncdp_sim.runs.recorded.traces import read_traces, write_traces
+from asyncdp_sim.runs.traces import read_traces, write_traces
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.sweeps.folder import FAILED, Folder
-from asyncdp_sim.sweeps.grid import Cell
 from asyncdp_sim.threads import one_thread
 from asyncdp_sim.trace import Trace
+
+TOGETHER = 16
+"""Cells of a batch at most: what an interruption can lose of each worker's work."""
+ENOUGH = 4
+"""Batches for each worker, so that none waits long for the others at the end."""
+_ROOM = 2**27
+"""Bytes of all recorded models of a batch, unless one cell has more."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of the grid.
+
+    Attributes
+    ----------
+    number : int
+        From 0, last swept path fastest.
+    values : mapping
+        The swept paths and their values.
+    base : Scenario
+        The scenario whose grid it is of.
+    seed : int
+        The cell's.
+    network, data : str
+        Under which cells share traces, and records.
+    size : int
+        Bytes of the models that its curve is made of.
+    """
+
+    number: int
+    values: Mapping[str, Any]
+    base: Scenario
+    seed: int
+    network: str
+    data: str
+    size: int
+
+    @classmethod
+    def of(
+        cls, number: int, values: Mapping[str, Any], base: Scenario, scenario: Scenario
+    ) -> "Cell":
+        """Return the cell of these values, which make this scenario of the base."""
+        run = scenario.run
+        said = scenario.model_dump_json(include={"data", "owners"})
+        data = hashlib.sha256(f"{run.seed} {said}".encode()).hexdigest()
+        rows = run.replicates * (run.updates // run.record_every + 2)
+        network = network_digest(scenario, run.replicates)
+        size = 8 * rows * (scenario.data.features + 8)
+        return cls(number, values, base, run.seed, network, data, size)
+
+    @property
+    def scenario(self) -> Scenario:
+        """Its scenario, made anew: thousands of them need not be kept."""
+        return self.base.cell(self.values, known_to_fit=True)
+
+    @property
+    def name(self) -> str:
+        """Name of the cell's directory."""
+        return f"cell-{self.number:04d}"
+
+
+def grid(scenario: Scenario) -> list[Cell]:
+    """Return the cells of a scenario's sweep, in their order.
+
+    Raises
+    ------
+    SpecError
+        If it has none, or values do not fit together.
+    """
+    if len(scenario.sweep) == 0:
+        raise SpecError([Fault("sweep", "nothing", "allowed is a table of dotted paths and lists")])
+    cells: list[Cell] = []
+    network: Network | None = None
+    for number, values in enumerate(scenario.grid()):
+        cell = scenario.cell(values)
+        if network is not None and cell.has_network(network):
+            cell = cell.over(network)  # whose digest is known
+        network = cell.network
+        cells.append(Cell.of(number, values, scenario, cell))
+    return cells
+
+
+def networks(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
+    """Yield the cells of each network, in the order of the first ones."""
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell.network, []).append(cell)
+    yield from found.values()
+
+
+def batches(cells: Sequence[Cell], workers: int) -> Iterator[list[Cell]]:
+    """Yield what is learned together of the cells of one network: cells with the same records.
+
+    Where there are enough of them for all workers they stay together, so that records and noise
+    are drawn once; else each worker has some. What is in a batch does not change its results.
+    """
+    found: dict[str, list[Cell]] = {}
+    for cell in cells:
+        found.setdefault(cell.data, []).append(cell)
+    parts = 1 if len(found) >= ENOUGH * workers else workers
+    for alike in found.values():
+        most = min(TOGETHER, ceil(len(alike) / parts), 1 + _ROOM // max(c.size for c in alike))
+        for start in itertools.count(step=most):
+            if start >= len(alike):
+                break
+            yield alike[start : start + most]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from asyncdp_sim.errors import Fault, MachineError, SpecError
-from asyncdp_sim.provenance import sources, versions
+from asyncdp_sim.results.provenance import sources, versions
 from asyncdp_sim.runs.workers import Carrying
 from asyncdp_sim.threads import one_thread
 

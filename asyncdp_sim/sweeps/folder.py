@@ -12,8 +12,8 @@ from typing import Any
 from asyncdp_sim.columns import README
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.on_disk import file_bytes
-from asyncdp_sim.reading import read_manifest
-from asyncdp_sim.result import Writer, remove_leftovers, write_into
+from asyncdp_sim.results import read_manifest
+from asyncdp_sim.results.write import Writer, remove_leftovers, write_into
 from asyncdp_sim.scenario import Scenario
 
 Metadata = Mapping[str, str]
@@ -51,7 +51,7 @@ class Folder:
             raise unreachable(self.root, error) from None
 
     def put(self, name: str, content: Any, metadata: Metadata | None = None) -> None:
-        """Write a file of the folder, as :func:`asyncdp_sim.result.write_into` does."""
+        """Write a file of the folder, as :func:`asyncdp_sim.results.write.write_into` does."""
         place = self.root / name
         try:
             place.parent.mkdir(parents=True, exist_ok=True)

@@ -7,17 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.columns import README, arrow_texts, readme, tables
-from asyncdp_sim.notices import revived
+from asyncdp_sim.columns import (
+    README,
+    arrow_texts,
+    readme,
+    summary_column,
+    swept_column,
+    tables,
+)
+from asyncdp_sim.notices import gathered, revived
 from asyncdp_sim.privacy.label import label
-from asyncdp_sim.provenance import blas_kernel, cpu_features, digest, git_commit, versions
-from asyncdp_sim.reading import SCHEMA
-from asyncdp_sim.result import summary_column, swept_column
+from asyncdp_sim.results import SCHEMA
+from asyncdp_sim.results.provenance import blas_kernel, cpu_features, digest, git_commit, versions
 from asyncdp_sim.scenario import Scenario, jsonable, spoken
+from asyncdp_sim.sweeps.batch import Cell
 from asyncdp_sim.sweeps.folder import Folder
-from asyncdp_sim.sweeps.grid import Cell
-from asyncdp_sim.sweeps.standing import versions_of_traces
-from asyncdp_sim.sweeps.warnings import gathered
+from asyncdp_sim.sweeps.status import versions_of_traces
 
 OTHERS = ("manifest.json", "scenario.toml")
 _NEEDED = ("scenario", "summary", "warnings", "fingerprints", "versions")

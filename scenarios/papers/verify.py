@@ -14,12 +14,12 @@ from asyncdp_sim.figures.kit import captions
 from asyncdp_sim.figures.kit.picture import save, write
 from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.progress import Progress
-from asyncdp_sim.provenance import described, digest
-from asyncdp_sim.reading import read_manifest
+from asyncdp_sim.results import read_manifest
+from asyncdp_sim.results.provenance import described, digest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.batch import grid
 from asyncdp_sim.sweeps.folder import Folder
-from asyncdp_sim.sweeps.grid import grid
 from asyncdp_sim.words import SCREEN
 from scenarios.papers.claims import Judged, judge
 from scenarios.papers.differences import (

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.errors import ResultError
-from asyncdp_sim.reading import read_columns, read_table
+from asyncdp_sim.results import read_columns, read_table
 from tests.bad_input.damage import escapes
 from tests.cli.command import Command
 from tests.cli.scenes import SMALL

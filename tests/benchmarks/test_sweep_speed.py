@@ -10,8 +10,7 @@ from asyncdp_sim.runs.replicates import learn_all
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
-from asyncdp_sim.sweeps.batch import simulate_some
-from asyncdp_sim.sweeps.grid import TOGETHER
+from asyncdp_sim.sweeps.batch import TOGETHER, simulate_some
 from tests.benchmarks.ratio import report
 from tests.benchmarks.swept import swept
 

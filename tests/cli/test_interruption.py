@@ -130,7 +130,7 @@ def test_what_is_tidied_up_is_not_interrupted_again(
         os.kill(os.getpid(), signal.SIGTERM)
         remove(*given, **how)
 
-    monkeypatch.setattr("asyncdp_sim.result.shutil.rmtree", twice)
+    monkeypatch.setattr("asyncdp_sim.results.write.shutil.rmtree", twice)
     monkeypatch.setattr(
         "asyncdp_sim.runs.writing.optimum_columns",
         lambda *_: os.kill(os.getpid(), signal.SIGTERM),

@@ -204,7 +204,7 @@ def test_help_imports_no_command(here: Path) -> None:
         [sys.executable, "-c", f"{code}print(*{ours})"],
         cwd=here, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    parts = ("", ".cli", ".cli.interruption", ".cli.options", ".cli.screen", ".errors")
+    parts = ("", ".cli", ".cli.options", ".cli.screen", ".errors")
     parts += (".starting", ".threads")
     assert set(ended.stdout.splitlines()[-1].split()) == {f"asyncdp_sim{part}" for part in parts}
 

@@ -197,7 +197,7 @@ def test_figures_in_words():
         ),
         (
             ["replay", "made"],
-            "asyncdp_sim.runs.replaying.directories",
+            "asyncdp_sim.runs.replay.directories",
             "nothing is kept, and made is as it was",
         ),
         (["forecast", "small.toml"], "asyncdp_sim.forecasts.forecast", "nothing is kept"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.result import Writer, remove_leftovers
+from asyncdp_sim.results.write import Writer, remove_leftovers
 from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, SMALL, rates
 

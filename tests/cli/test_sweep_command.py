@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.result import Writer
+from asyncdp_sim.results.write import Writer
 from asyncdp_sim.runs import RunResult, build
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep

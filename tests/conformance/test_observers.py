@@ -14,9 +14,9 @@ from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import as_json
 from asyncdp_sim.forecasts.words import figures as in_words
-from asyncdp_sim.on_screen import figures
 from asyncdp_sim.privacy.label import label, named_guarantee
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
+from asyncdp_sim.results.summary import figures
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario

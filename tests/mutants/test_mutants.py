@@ -11,7 +11,7 @@ from tests.mutants.table import MUTANTS
 
 PACKAGES = (
     "kernel", "streams", "trace", "network", "learning", "privacy", "data", "theory", "forecasts",
-    "measures", "runs", "sweeps", "scenario", "on_screen", "describe", "figures",
+    "measures", "runs", "sweeps", "scenario", "results", "describe", "figures",
 )  # fmt: skip
 
 

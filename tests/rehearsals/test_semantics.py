@@ -13,7 +13,7 @@ import pytest
 from asyncdp_sim.rehearsals.charges import charged, ledger_file
 from asyncdp_sim.rehearsals.learner import Rehearsed
 from asyncdp_sim.rehearsals.orders import Order
-from asyncdp_sim.runs.recorded.relearning import learn_released
+from asyncdp_sim.runs.traces import learn_released
 from asyncdp_sim.trace import Ending, ExchangeOutcome
 from tests.rehearsals.scenes import WAYS, order_of, rehearsed, scenario
 from tests.rehearsals.timeless import timeless

@@ -18,7 +18,7 @@ from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts import Forecast, forecast
 from asyncdp_sim.learning.algorithms import Algorithm
 from asyncdp_sim.network.protocols import Protocol
-from asyncdp_sim.provenance import digest
+from asyncdp_sim.results.provenance import digest
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.field_examples import examples_of

@@ -35,9 +35,9 @@ from asyncdp_sim.learning.replay import CellTask, fold
 from asyncdp_sim.learning.watch import Met, Watch
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Protocol
-from asyncdp_sim.on_screen import result_lines
 from asyncdp_sim.privacy import Guarantee
 from asyncdp_sim.privacy.label import label
+from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import RunResult, manifest, run, write
 from asyncdp_sim.runs.account import judge, summary
 from asyncdp_sim.runs.problem import build_dataset, prepare

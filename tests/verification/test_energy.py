@@ -12,8 +12,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from asyncdp_sim.measures.energy import Energy, transferred, used
-from asyncdp_sim.measures.energy_figures import expected
+from asyncdp_sim.measures.energy import Energy, expected, transferred, used
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Aloha, Ideal

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from asyncdp_sim.on_screen import figures
 from asyncdp_sim.privacy.accountants.attacker import of_pure
+from asyncdp_sim.results.summary import figures
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.runs.account import owner_columns
 from asyncdp_sim.runs.writing import manifest

@@ -5,16 +5,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.opened import (
-    VARIANT,
-    Cell,
-    Result,
-    Sweep,
-    not_a_result,
-    open_directory,
-    symbol,
-)
+from asyncdp_sim.results import Cell, Result, Sweep, not_a_result, open_directory
 from asyncdp_sim.scenario import Participants
+from asyncdp_sim.scenario.paths import VARIANT
+from asyncdp_sim.scenario.setting_words import symbol
 
 
 def owner_table(owners: Participants) -> dict[str, npt.NDArray[Any]]:

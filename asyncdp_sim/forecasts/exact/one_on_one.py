@@ -10,7 +10,7 @@ from asyncdp_sim.forecasts.exact.sampled_answers import sample_spread
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.algorithms import OneOnOne
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.provenance import digest
+from asyncdp_sim.results.provenance import digest
 from asyncdp_sim.theory.moments.gossip_map import GossipMap, gossip_map_of
 from asyncdp_sim.theory.moments.per_update import Initial, Moments, Shape, moments
 

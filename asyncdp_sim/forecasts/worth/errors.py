@@ -16,7 +16,7 @@ from asyncdp_sim.forecasts.interval import half_width
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.measures.scores import Score
 from asyncdp_sim.progress import Progress, beginning
-from asyncdp_sim.runs.honest import learn_alone
+from asyncdp_sim.runs.account import learn_alone
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.scenario import Participants, Scenario
 

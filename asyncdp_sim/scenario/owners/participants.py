@@ -1,8 +1,8 @@
-"""Participants of a run: the owners' numbers and names, as screens, figures and tables say them."""
+"""Owners counted, by names or the table's column, and those of them who take part in a run."""
 
 import difflib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,8 +10,68 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.data import DataSpec
+from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import show
+from asyncdp_sim.scenario.paths import Raw
+from asyncdp_sim.spec import parse
+
+NamesOf = Callable[[DataKind], tuple[str, ...]]
+
+
+def count_owners(
+    raw: Raw,
+    names_of: NamesOf = lambda data: data.owner_names(),
+    otherwise: int | None = None,
+) -> bool:
+    """Fill in ``owners.count`` where it is absent, and names or the table's column say it.
+
+    Only then is the table read, and of it that column; what is wrong with the data otherwise is
+    said with all other faults.
+
+    Parameters
+    ----------
+    raw : dict
+        A scenario's tables.
+    names_of : callable
+        From data to the owners' names.
+    otherwise : int, optional
+        The count where nothing says it.
+
+    Returns
+    -------
+    bool
+        Whether it was filled in.
+
+    Raises
+    ------
+    DataError
+        If the table cannot be read.
+    """
+    owners = raw.get("owners", {})
+    if not isinstance(owners, dict) or "count" in owners:
+        return False
+    names = owners.get("names")
+    if names is None:
+        try:
+            names = names_of(parse(DataSpec, raw.get("data")))
+        except SpecError:
+            names = ()
+    told = isinstance(names, list | tuple) and len(names) > 0
+    count = len(names) if told else otherwise
+    if count is not None:
+        raw["owners"] = owners | {"count": count}
+    return count is not None
+
+
+def may_change(paths: Iterable[str]) -> bool:
+    """Tell whether setting any of these paths may change who the owners are."""
+    spelled = [path.split(".") for path in paths]
+    return any(
+        keys[0] == "data" or keys[:2] in (["owners"], ["owners", "names"]) for keys in spelled
+    )
+
 
 LONGEST = 20
 """Characters of a name on screens and in figures; tables hold it whole."""

@@ -12,7 +12,7 @@ from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures.comparisons.overlaid import draw_comparison
 from asyncdp_sim.figures.kit import style
 from asyncdp_sim.measures import Ratio
-from asyncdp_sim.opened import Result
+from asyncdp_sim.results import Result
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep

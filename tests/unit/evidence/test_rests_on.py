@@ -7,7 +7,7 @@ import pytest
 
 from asyncdp_sim.evidence import Basis, named, oracles_of, rests_on
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.reading import read_manifest
+from asyncdp_sim.results import read_manifest
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse

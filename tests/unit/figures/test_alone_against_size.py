@@ -9,7 +9,7 @@ from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures import Sweep
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.runs.convergence import CurveLine
-from asyncdp_sim.reading import read_table
+from asyncdp_sim.results import read_table
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 

@@ -16,7 +16,7 @@ from asyncdp_sim.figures.kit.picture import Picture, save
 from asyncdp_sim.figures.kit.style import style
 from asyncdp_sim.figures.runs import convergence, gaps, shares, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
-from asyncdp_sim.reading import read_table
+from asyncdp_sim.results import read_table
 from asyncdp_sim.runs import RunResult
 from tests.manifests import changed
 from tests.unit.figures.made import curve, made, scenario

@@ -10,7 +10,7 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.style import panels, style
 from asyncdp_sim.figures.runs import errors, held_out, honest, profit, psi_split
 from asyncdp_sim.figures.runs.convergence import CurveLine
-from asyncdp_sim.reading import read_table
+from asyncdp_sim.results import read_table
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 

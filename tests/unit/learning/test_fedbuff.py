@@ -9,7 +9,7 @@ import pytest
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.algorithms import FedAsync, FedBuff, FedBuffSteps, Setting, Turn
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.reading import read_table
+from asyncdp_sim.results import read_table
 from asyncdp_sim.runs import RunResult, run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse

@@ -23,7 +23,7 @@ from asyncdp_sim.learning.algorithms import (
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.network.latency import Payload
 from asyncdp_sim.privacy import Domain
-from asyncdp_sim.reading import read_table
+from asyncdp_sim.results import read_table
 from asyncdp_sim.runs import RunResult, manifest, run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse

@@ -8,7 +8,7 @@ import pytest
 
 from asyncdp_sim.describe import describe
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.reading import read_manifest, read_table
+from asyncdp_sim.results import read_manifest, read_table
 from asyncdp_sim.runs import reproduce, run, write
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.spec import parse

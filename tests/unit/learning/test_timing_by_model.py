@@ -19,15 +19,15 @@ from asyncdp_sim.learning.reply import Reply
 from asyncdp_sim.learning.trigger import LargeGradient
 from asyncdp_sim.network import Network, simulate, stall
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.on_screen import result_lines
 from asyncdp_sim.privacy.mechanisms import NoNoise
+from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import RunResult, reproduce, run, write
 from asyncdp_sim.runs.problem import Task, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.sweeps import sweep
-from asyncdp_sim.sweeps.grid import grid
+from asyncdp_sim.sweeps.batch import grid
 from asyncdp_sim.trace import Ending, ExchangeOutcome
 from tests.unit.learning.problems import records
 

@@ -9,8 +9,8 @@ import pytest
 
 from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts import forecast, words
-from asyncdp_sim.on_screen import result_lines
 from asyncdp_sim.privacy.label import label
+from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse

@@ -17,7 +17,6 @@ from asyncdp_sim.learning.algorithms import FedAsync, FedBuff
 from asyncdp_sim.learning.algorithms.steps import Wrapped
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.on_screen import figures
 from asyncdp_sim.privacy.accountants.by_losses import ByLosses
 from asyncdp_sim.privacy.accountants.kind import AccountingKind, LossDistributions
 from asyncdp_sim.privacy.budget import Horizon
@@ -25,6 +24,7 @@ from asyncdp_sim.privacy.label import label, named_guarantee
 from asyncdp_sim.privacy.mechanisms import LaplaceMechanism
 from asyncdp_sim.privacy.observers import AggregateObserver, TranscriptObserver
 from asyncdp_sim.privacy.sensitivity import Declared
+from asyncdp_sim.results.summary import figures
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario

@@ -15,10 +15,10 @@ from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import lines
 from asyncdp_sim.learning.algorithms import Turn
 from asyncdp_sim.learning.answers import Answers
-from asyncdp_sim.on_screen import result_lines
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
 from asyncdp_sim.privacy.label import composition, label
-from asyncdp_sim.reading import read_manifest
+from asyncdp_sim.results import read_manifest
+from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import manifest, run, write
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario

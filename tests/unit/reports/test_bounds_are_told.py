@@ -8,9 +8,9 @@ import pytest
 from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import as_json, figures
-from asyncdp_sim.on_screen import figures as on_screen
-from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.reports import page
+from asyncdp_sim.results import read_manifest
+from asyncdp_sim.results.summary import figures as on_screen
 from tests.unit.reports.pages import scenario, written
 
 QUEUED = {

@@ -20,13 +20,12 @@ from asyncdp_sim.figures.kit.style import canvas, style
 from asyncdp_sim.figures.kit.svg import inline
 from asyncdp_sim.figures.spacetime import events
 from asyncdp_sim.privacy.label import label
-from asyncdp_sim.reading import read_manifest
 from asyncdp_sim.reports import LARGEST, page
-from asyncdp_sim.reports.account import account
 from asyncdp_sim.reports.basis import foundation
-from asyncdp_sim.reports.owners import owners as owners_of
-from asyncdp_sim.reports.privacy import banner
-from asyncdp_sim.reports.spacetime import _again
+from asyncdp_sim.reports.drawn import _again
+from asyncdp_sim.reports.numbers import owners as owners_of
+from asyncdp_sim.reports.page import account, banner
+from asyncdp_sim.results import read_manifest
 from tests.unit.reports.pages import AS_PUBLISHED, BASE, EVIL, Seen, swept, written
 
 

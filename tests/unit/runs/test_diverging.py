@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.on_screen import result_lines
+from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario, parse
 from tests.unit.scenario.test_out_of_range import scenario

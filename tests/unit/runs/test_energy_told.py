@@ -12,8 +12,8 @@ from asyncdp_sim.describe import describe
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import as_json, lines
-from asyncdp_sim.on_screen import result_lines
 from asyncdp_sim.reports import write_report
+from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.runs.account import energy_columns
 from asyncdp_sim.sweeps import sweep

@@ -6,10 +6,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.on_screen import result_lines
 from asyncdp_sim.privacy.label import Label, label
-from asyncdp_sim.reading import read_manifest, read_table
-from asyncdp_sim.result import Writer
+from asyncdp_sim.results import read_manifest, read_table
+from asyncdp_sim.results.summary import result_lines
+from asyncdp_sim.results.write import Writer
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep

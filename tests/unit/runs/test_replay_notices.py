@@ -14,7 +14,7 @@ import pytest
 
 from asyncdp_sim.columns import README
 from asyncdp_sim.errors import AsyncDPError, ReplayError
-from asyncdp_sim.provenance import CIRCUMSTANCES, EVIDENCE, LATER, blas_kernel
+from asyncdp_sim.results.provenance import CIRCUMSTANCES, EVIDENCE, LATER, blas_kernel
 from asyncdp_sim.runs import made_again, require_same, run, write
 from asyncdp_sim.runs.differences import leaves
 from asyncdp_sim.scenario import load

@@ -2,10 +2,10 @@
 
 from math import inf, nan
 
-from asyncdp_sim import on_screen
 from asyncdp_sim.comparisons import comparison
 from asyncdp_sim.figures.kit.numbers import number
-from asyncdp_sim.reports.key_numbers import shown
+from asyncdp_sim.reports.numbers import shown
+from asyncdp_sim.results import summary as on_screen
 from asyncdp_sim.words import SCREEN, aligned, figure
 
 

@@ -13,7 +13,7 @@ from asyncdp_sim.errors import DataError, SpecError
 from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.runs import shares, timing
 from asyncdp_sim.network import simulate
-from asyncdp_sim.provenance import described, digest
+from asyncdp_sim.results.provenance import described, digest
 from asyncdp_sim.runs import reproduce, run, write
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load

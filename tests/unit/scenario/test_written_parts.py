@@ -5,7 +5,7 @@ import json
 import pytest
 import tomli_w
 
-from asyncdp_sim.provenance import described, placeless
+from asyncdp_sim.results.provenance import described, placeless
 from asyncdp_sim.scenario import Scenario, dump, jsonable, load
 from asyncdp_sim.spec import parse
 from scenarios.catalogue import catalogue, entry

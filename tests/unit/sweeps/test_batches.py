@@ -2,7 +2,7 @@
 
 import pytest
 
-from asyncdp_sim.sweeps.grid import TOGETHER, Cell, batches
+from asyncdp_sim.sweeps.batch import TOGETHER, Cell, batches
 
 
 def cells(n_records, each, size=8):

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.errors import MachineError, ResultError
-from asyncdp_sim.on_screen import result_lines
-from asyncdp_sim.reading import read_manifest
+from asyncdp_sim.results import read_manifest
+from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import Ready
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import status, sweep

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.reading import read_manifest
+from asyncdp_sim.results import read_manifest
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sweeps import status, sweep
 from tests.cli.scenes import SMALL

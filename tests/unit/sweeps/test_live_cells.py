@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from asyncdp_sim import runs
-from asyncdp_sim.reading import read_manifest
+from asyncdp_sim.results import read_manifest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import sweep
 

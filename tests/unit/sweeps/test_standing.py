@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from asyncdp_sim.errors import ResultError
-from asyncdp_sim.on_screen import notes
-from asyncdp_sim.provenance import versions
-from asyncdp_sim.reading import read_manifest
+from asyncdp_sim.results import read_manifest
+from asyncdp_sim.results.provenance import versions
+from asyncdp_sim.results.summary import notes
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sweeps import status, sweep
 from tests.cli.command import Command

@@ -6,8 +6,7 @@ from math import factorial, prod
 import numpy as np
 import pytest
 
-from asyncdp_sim.measures.energy import Energy
-from asyncdp_sim.measures.energy_figures import energy_predictions, expected
+from asyncdp_sim.measures.energy import Energy, energy_predictions, expected
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import OnOff
 from asyncdp_sim.network.channels import Csma, Ideal

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from asyncdp_sim.columns import update_columns
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.protocols import Protocol
-from asyncdp_sim.result import update_columns
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
 

@@ -1,14 +1,28 @@
 """Parts of a scenario as tables, TOML and JSON, made once for cells that have them in common."""
 
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
 from asyncdp_sim.scenario.declared import DeclaredFields
 from asyncdp_sim.scenario.paths import Raw
-from asyncdp_sim.scenario.written.json_text import jsonable
+
+
+def jsonable(value: Any) -> Any:
+    """Return plain tables ready for JSON: infinities as the texts "inf" and "-inf", NaN as null."""
+    if isinstance(value, str | int):  # before all that takes longer to tell
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None if math.isnan(value) else str(value)
+    if isinstance(value, list | tuple):
+        return [jsonable(inner) for inner in value]
+    if isinstance(value, Mapping):
+        return {key: jsonable(inner) for key, inner in value.items()}
+    return value
+
 
 _A_PLACE = re.compile("path|python:")
 """What the text of each part has in it that names a file."""

@@ -1,4 +1,4 @@
-"""One result directory, opened for reading."""
+"""Results on disk, opened for reading: tables, a result directory, or a sweep of several."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,18 +9,84 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.columns.arrow import from_arrow
 from asyncdp_sim.errors import InputError
 from asyncdp_sim.network import Network
-from asyncdp_sim.reading import (
-    column_names,
-    not_a_result,
-    read_columns,
-    read_manifest,
-    read_table,
-)
+from asyncdp_sim.on_disk import file_bytes, is_file
+from asyncdp_sim.results.manifest import not_a_result, read_manifest
 from asyncdp_sim.scenario import Participants, load
+from asyncdp_sim.scenario.setting_words import words
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.words import known
+
+
+def read_table(directory: Path, name: str) -> Any:
+    """Return a table of a result as a pandas frame.
+
+    Raises
+    ------
+    ResultError
+        If it is not there or damaged.
+    """
+    try:
+        return read_parquet(directory / f"{name}.parquet").to_pandas()
+    except ValueError:
+        raise not_a_result(directory, f"no readable {name}.parquet") from None
+
+
+def read_columns(directory: Path, name: str, wanted: Sequence[str]) -> tuple[npt.NDArray[Any], ...]:
+    """Return columns that a table of a result has, as arrays, without pandas.
+
+    Raises
+    ------
+    ResultError
+        If it is not there or damaged.
+    """
+    try:
+        table = read_parquet(directory / f"{name}.parquet", wanted)
+    except ValueError:
+        raise not_a_result(directory, f"no readable {name}.parquet") from None
+    return tuple(from_arrow(table[column]) for column in wanted)
+
+
+def read_parquet(path: Path, wanted: Sequence[str] | None = None) -> Any:
+    """Return a table of a result as pyarrow has it, or these of its columns.
+
+    Raises
+    ------
+    ValueError
+        If it is not there or damaged.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        columns = None if wanted is None else list(wanted)
+        table = pq.ParquetFile(pa.BufferReader(file_bytes(path))).read(columns)
+        table.validate(full=True)  # texts are decoded when they are used, if ever
+        return table
+    except (OSError, ValueError, pa.ArrowException) as error:  # names that are no text, too
+        raise ValueError(str(error)) from None
+
+
+def column_names(directory: Path, name: str) -> list[str]:
+    """Return the names of the columns of a table of a result.
+
+    Raises
+    ------
+    ResultError
+        If it is not there or damaged.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = f"{name}.parquet"
+    try:
+        schema = pq.read_schema(pa.BufferReader(file_bytes(directory / file)))
+        return [str(each) for each in schema.names]
+    except (OSError, ValueError, pa.ArrowException):
+        raise not_a_result(directory, f"no readable {file}") from None
+
 
 _Law = TypeVar("_Law")
 
@@ -175,3 +241,84 @@ class Result:
         shared = self.directory.resolve().parent / "traces" / self.network_digest
         own = (self.directory / f"{name}.parquet").is_file()
         return shared if name == "updates" and not own and shared.is_dir() else self.directory
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a sweep: its number, its swept values by path, and its result."""
+
+    number: int
+    values: dict[str, Any]
+    result: Result
+
+    def label(self, paths: Sequence[str]) -> str:
+        """Return the values of these paths in words, such as ``ε = 0.1, N = 3``."""
+        return ", ".join(words(path, self.values[path]) for path in paths)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep directory, with the cells that are done.
+
+    Attributes
+    ----------
+    directory : Path
+    paths : tuple of str
+        The swept dotted paths.
+    cells : tuple of Cell
+        At least one.
+    missing : tuple of int
+        Numbers of cells that are listed but have no result yet.
+    """
+
+    directory: Path
+    paths: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    missing: tuple[int, ...]
+
+    @property
+    def varying(self) -> dict[str, list[Any]]:
+        """The paths with several values in these cells, and each path's values in their order."""
+        values = {p: list(dict.fromkeys(cell.values[p] for cell in self.cells)) for p in self.paths}
+        return {path: some for path, some in values.items() if len(some) > 1}
+
+    @classmethod
+    def read(cls, directory: Path) -> "Sweep":
+        """Open a sweep directory.
+
+        Raises
+        ------
+        ResultError
+            If it is not one, or has no finished cell.
+        """
+        names = column_names(directory, "cells")
+        if "cell" not in names or "status" not in names:
+            raise not_a_result(directory, "cells.parquet without cell or status")
+        paths = tuple(names[names.index("cell") + 1 : names.index("status")])
+        cells, missing = [], []
+        columns = [column.tolist() for column in read_columns(directory, "cells", ("cell", *paths))]
+        for number, *values in sorted(zip(*columns, strict=True), key=lambda row: int(row[0])):
+            place = directory / f"cell-{int(number):04d}"
+            if place.is_dir():
+                swept = dict(zip(paths, values, strict=True))
+                cells.append(Cell(int(number), swept, Result.read(place)))
+            else:
+                missing.append(int(number))
+        if len(paths) == 0:
+            raise not_a_result(directory, "cells.parquet without a swept path")
+        if not cells:
+            raise not_a_result(directory, "a sweep without a finished cell")
+        return cls(directory, paths, tuple(cells), tuple(missing))
+
+
+def open_directory(directory: Path) -> Result | Sweep:
+    """Open a result or a sweep directory.
+
+    Raises
+    ------
+    ResultError
+        If it is neither.
+    """
+    if is_file(directory / "cells.parquet"):
+        return Sweep.read(directory)
+    return Result.read(directory)

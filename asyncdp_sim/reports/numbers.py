@@ -1,13 +1,18 @@
-"""Key numbers of a run, each with its interval, what theory says of it, and what it means."""
+"""Numbers of a page: key numbers of a run, cells of a sweep, and the privacy of each owner."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite, isnan, nan
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from asyncdp_sim.columns import summary as dictionary
 from asyncdp_sim.figures.kit.outcomes import Estimate, interval, mean_psi_at_end, psi_at_end
-from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.source import Result, Sweep
+from asyncdp_sim.privacy.label import epsilon_words, label
+from asyncdp_sim.privacy.manifest_facts import n_sharers
 from asyncdp_sim.words import as_float, figure
 
 NONE = "–"
@@ -140,3 +145,154 @@ def _interval(result: Result, name: str) -> Estimate:
     if name == "psi_final.mean":
         return mean_psi_at_end(result)
     return Estimate(float("nan"), *interval(result.summary, name))
+
+
+MOST_CELLS = 200
+"""Cells that are listed."""
+
+
+@dataclass(frozen=True)
+class CellRow:
+    """One cell."""
+
+    number: int
+    values: tuple[str, ...]
+    psi: str
+    psi_interval: str
+    throughput: str
+    throughput_interval: str
+    time: str
+    private: str
+    epsilon: str
+
+
+@dataclass(frozen=True)
+class CellsTable:
+    """The cells that are listed, what they vary, and how many there are."""
+
+    paths: tuple[str, ...]
+    rows: tuple[CellRow, ...]
+    count: int
+    missing: int
+
+
+def cells(sweep: Sweep) -> CellsTable:
+    """Return a row for each finished cell, the first of many."""
+    rows = []
+    for cell in sweep.cells[:MOST_CELLS]:
+        result = cell.result
+        psi, said = psi_at_end(result), label([result.manifest])
+        rows.append(
+            CellRow(
+                number=cell.number,
+                values=tuple(
+                    cell.label([path]).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+                    for path in sweep.paths
+                ),
+                psi=shown(psi.value),
+                psi_interval=span(psi.low, psi.high),
+                throughput=shown(result.summary["throughput"]),
+                throughput_interval=span(*interval(result.summary, "throughput")),
+                time=shown(result.summary["simulated_time"]),
+                private={True: "yes", False: "NO", None: "not shown"}[said.private],
+                epsilon=epsilon_words(result.manifest).removeprefix("true ε "),
+            )
+        )
+    return CellsTable(sweep.paths, tuple(rows), len(sweep.cells), len(sweep.missing))
+
+
+MOST_OWNERS = 200
+"""Owners that are listed; of more, those with the largest share of ε spent."""
+ENERGY = ["joules", "bytes_sent", "bytes_received"]
+"""Columns that are there with ``[energy]`` alone."""
+FIRST_OWNERS = 12
+"""So many stand on the page at once; the others open below."""
+
+
+@dataclass(frozen=True)
+class OwnerRow:
+    """One owner over all replicates: the largest charge, and means of what it did."""
+
+    number: int
+    name: str
+    records: str
+    epsilon: str
+    spent: str
+    power: str
+    released: str
+    used: str
+    online: str
+    joules: str
+    sent: str
+    heard: str
+
+
+@dataclass(frozen=True)
+class OwnersTable:
+    """The owners that are listed, how many there are, and whether names and energy are told.
+
+    ``holders`` says who holds the record that an attacker detects.
+    """
+
+    rows: tuple[OwnerRow, ...]
+    count: int
+    named: bool
+    powered: bool
+    holders: str
+
+    @property
+    def first(self) -> tuple[OwnerRow, ...]:
+        """Those that stand on the page at once."""
+        return self.rows[:FIRST_OWNERS]
+
+    @property
+    def others(self) -> tuple[OwnerRow, ...]:
+        """Those that open below."""
+        return self.rows[FIRST_OWNERS:]
+
+
+def owners(result: Result) -> OwnersTable:
+    """Return a row for each owner, or for those whose budgets are used most."""
+    who = result.participants
+    names = who.names if len(who.names) > 0 else ("",) * len(who.numbers)
+    epsilon, spent = (result.of_owners(name)[0:] for name in ("epsilon", "epsilon_spent"))
+    claimed, charged = epsilon[0].astype(float), spent.astype(float).max(axis=0)
+    power = _powers(result, len(charged))
+    powered = "joules" in result.names("owners")
+    averaged = ["records", "answers_released", "updates", "online_fraction"]
+    averaged += ENERGY if powered else []
+    means = {name: result.of_owners(name).astype(float).mean(axis=0) for name in averaged}
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.nan_to_num(charged / claimed, nan=0.0, posinf=0.0)
+    order = np.arange(len(share))
+    if len(order) > MOST_OWNERS:
+        order = np.sort(np.argsort(-share, kind="stable")[:MOST_OWNERS])
+    rows = tuple(
+        OwnerRow(
+            number=who.numbers[at],
+            name=names[at],
+            records=shown(means["records"][at]),
+            epsilon=shown(claimed[at]),
+            spent=shown(charged[at]),
+            power=shown(power[at]),
+            released=shown(means["answers_released"][at]),
+            used=shown(means["updates"][at]),
+            online=shown(means["online_fraction"][at]),
+            **{
+                column: shown(means[name][at]) if powered else ""
+                for column, name in zip(("joules", "sent", "heard"), ENERGY, strict=True)
+            },
+        )
+        for at in map(int, order)
+    )
+    told = any(row.name not in ("", str(row.number)) for row in rows)
+    others = n_sharers(result.manifest) - 1
+    holders = f"and {others} other{'s' * (others > 1)} hold" if others > 0 else "holds"
+    return OwnersTable(rows, len(share), told, powered, f"the owner {holders}")
+
+
+def _powers(result: Result, count: int) -> npt.NDArray[np.float64]:
+    """Return each owner's largest attacker's power; NaN where an older result has none."""
+    if "attacker_power" not in result.names("owners"):
+        return np.full(count, np.nan)
+    return np.asarray(result.of_owners("attacker_power").astype(float).max(axis=0))

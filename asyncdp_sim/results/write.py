@@ -1,5 +1,6 @@
-"""The result directory, in and out. Files appear whole or not at all."""
+"""The result directory, written. Files appear whole or not at all."""
 
+import json
 import os
 import re
 import shutil
@@ -9,23 +10,11 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from asyncdp_sim.columns import (
-    ROW_GROUP,
-    Columns,
-    alone_columns,
-    arrow_table,
-    event_groups,
-    is_exact,
-    model_columns,
-    optimum_columns,
-    summary_column,
-    swept_column,
-    update_columns,
-)
+from asyncdp_sim.columns import ROW_GROUP, Columns, arrow_table, is_exact
 from asyncdp_sim.errors import EXHAUSTED, AsyncDPError, Fault, MachineError, ResultError
 from asyncdp_sim.on_disk import synchronise
 from asyncdp_sim.privacy.label import Label
-from asyncdp_sim.scenario import Scenario, dump, laid_out
+from asyncdp_sim.scenario import Scenario, dump, jsonable
 
 Content = str | Mapping[str, Any] | Iterator[Mapping[str, Any]]
 SMALL = 2**20
@@ -262,7 +251,8 @@ def write_into(
             if isinstance(content, str):
                 opened.write(content.encode())
             elif name.endswith(".json"):
-                opened.write(f"{laid_out(content)}\n".encode())
+                text = json.dumps(jsonable(content), ensure_ascii=False, indent=2)
+                opened.write(f"{text}\n".encode())
             else:
                 groups = iter([content]) if isinstance(content, Mapping) else content
                 _write_parquet(opened, (arrow_table(title, each, metadata) for each in groups))
@@ -301,21 +291,3 @@ def _unwritable(directory: Path, error: OSError | ValueError) -> AsyncDPError:
     if getattr(error, "errno", None) in EXHAUSTED:
         return MachineError(f"{directory}: {said.lower()}")
     return ResultError([Fault("--out", said, allowed)], str(directory))
-
-
-__all__ = [
-    "OF_NETWORK",
-    "Columns",
-    "Writer",
-    "all_on_disk",
-    "alone_columns",
-    "event_groups",
-    "model_columns",
-    "optimum_columns",
-    "remove_leftovers",
-    "require_free",
-    "summary_column",
-    "swept_column",
-    "update_columns",
-    "write_into",
-]

@@ -145,7 +145,7 @@ def blas_kernel() -> str | None:
 @cache
 def git_commit() -> str | None:
     """Return the commit of the source tree that the package runs from, if it is one."""
-    root = Path(__file__).resolve().parent.parent
+    root = Path(asyncdp_sim.__file__).resolve().parent.parent
     if not (root / ".git").exists():
         return None
     try:

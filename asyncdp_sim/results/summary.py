@@ -19,7 +19,7 @@ from asyncdp_sim.privacy.manifest_facts import (
     reasons,
     stated_delta,
 )
-from asyncdp_sim.reading import read_manifest
+from asyncdp_sim.results.manifest import read_manifest
 from asyncdp_sim.scenario import spoken
 from asyncdp_sim.words import aligned, figure, number
 

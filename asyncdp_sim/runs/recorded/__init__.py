@@ -1,1 +1,0 @@
-"""Recorded runs: their traces on disk, and models learned again over them."""
