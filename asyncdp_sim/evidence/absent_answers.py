@@ -1,12 +1,13 @@
 """Reasons why the answers of some owners may be missing from a round."""
 
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.theory.predict.table import facts_of
 
 
 def absent(scenario: Scenario) -> list[str]:
     """Return why rounds are not linear in the answers of all owners, a reason each."""
     network, rounds, found = scenario.network, scenario.algorithm.in_rounds, []
-    facts, least = network.facts, min(network.answers_allowed)
+    facts, least = facts_of(network), min(network.answers_allowed)
     if scenario.algorithm.sample is not None:
         found.append("answers are over some of an owner's records, drawn anew for each")
     if rounds is not None and rounds.trim > 0:

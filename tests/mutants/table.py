@@ -350,7 +350,7 @@ MUTANTS = (
         ("tests/unit/network/test_policies.py",),
     ),
     Mutant(
-        "asyncdp_sim/network/protocols/circulation.py",
+        "asyncdp_sim/theory/predict/dispatch.py",
         '"shared": ("compute",),',
         '"shared": ("compute", "answer"),',
         "answers on their way are taken for shared work",
@@ -942,7 +942,7 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/evidence/exact_moments.py",
-        "        found.append(network.facts.from_outside)\n",
+        "        found.append(facts_of(network).from_outside)\n",
         "        pass\n",
         "whose update is next is known of a network from outside",
         ("tests/unit/theory/test_predictions_from_outside.py",),
@@ -2028,14 +2028,14 @@ MUTANTS = (
         ("tests/unit/theory/test_occupation.py",),
     ),
     Mutant(
-        "asyncdp_sim/network/protocols/push.py",
+        "asyncdp_sim/theory/predict/on_ticks.py",
         "np.exp(-rates * np.cumsum(stages, axis=0))",
         "np.exp(-rates * stages)",
         "stages of jobs that overlap exclude each other",
         ("tests/verification/test_energy.py",),
     ),
     Mutant(
-        "asyncdp_sim/network/protocols/loss_network.py",
+        "asyncdp_sim/theory/predict/gossip.py",
         "updating[edge] = 1 - prod(own)",
         "updating[edge] = prod(1 - each for each in own)",
         "a meeting of which one answer is lost makes no update",

@@ -3,9 +3,10 @@
 ``asyncdp check`` prints it, a run's report shows it beside what was measured, and figures draw it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from math import isfinite
 from numbers import Real
 from typing import Any, cast
@@ -17,13 +18,14 @@ from asyncdp_sim.theory.predict.availability import presence
 from asyncdp_sim.theory.predict.packet_loss import losses
 from asyncdp_sim.theory.predict.shared_channels import access
 from asyncdp_sim.theory.predict.staleness import staleness
+from asyncdp_sim.theory.predict.table import facts_of
 from asyncdp_sim.theory.predict.update_order import choice
 from asyncdp_sim.theory.prediction import Prediction, Unknown
 
 
 def predict(network: Network) -> tuple[Prediction, ...]:
     """Return a prediction for each figure that some formula gives, or why none does."""
-    return _of_facts(network.facts)
+    return _of_facts(facts_of(network))
 
 
 def predicted(network: Network, quantity: str) -> float | Unknown:
@@ -36,12 +38,10 @@ def predicted(network: Network, quantity: str) -> float | Unknown:
 
 @lru_cache(maxsize=1)  # cells of a sweep have one network, and its facts are known by identity
 def _of_facts(facts: Facts) -> tuple[Prediction, ...]:
-    parts: tuple[Callable[[Facts], Iterator[Prediction]], ...]
-    protocol = facts.network.protocol
-    parts = (_traffic, protocol.waiting, staleness, choice, losses, presence)
-    if protocol.makes_updates:
-        parts = (protocol.predictions, presence)
-    found = tuple(prediction for part in parts for prediction in part(facts))
+    parts = [_traffic(facts), facts.waiting(), staleness(facts), choice(facts), losses(facts)]
+    if facts.protocol.makes_updates:
+        parts = [facts.predictions()]
+    found = tuple(chain(*parts, presence(facts)))
     return _stated(facts, found) if facts.from_outside else found
 
 
@@ -79,8 +79,6 @@ def _traffic(facts: Facts) -> Iterator[Prediction]:
 
 def _of_answers(facts: Facts) -> Iterator[Prediction]:
     """Say the same of a network where every answer that arrives is an update."""
-    protocol = facts.network.protocol
-    if facts.shared and not protocol.dependent:  # formulas are of owners that contend on their own
+    if facts.shared and not facts.dependent:  # formulas are of owners that contend on their own
         return access(facts)
-    found: Iterator[Prediction] = protocol.predictions(facts)
-    return found
+    return facts.predictions()

@@ -11,6 +11,7 @@ from asyncdp_sim.network.channels.kind import NOT_SHARED
 from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.theory.formulas.arguments import Array
 from asyncdp_sim.theory.predict.shared_channels import BROKEN_OFF, unspent
+from asyncdp_sim.theory.predict.table import facts_of
 from asyncdp_sim.theory.prediction import Unknown
 
 
@@ -55,7 +56,7 @@ def access_curve(network: Network) -> AccessCurve | Unknown:
 
     Networks that differ in the rate of their clocks alone have equal curves.
     """
-    facts = network.facts
+    facts = facts_of(network)
     found, channel = unspent(facts), network.channel
     if isinstance(found, Unknown):
         return found
@@ -75,8 +76,8 @@ def endless_curve(network: Network) -> AccessCurve | Unknown:
 
 def _curve(network: Network, n_owners: int | None) -> AccessCurve | Unknown:
     shared, airtime = network.channel.contended, network.airtime
-    if network.facts.from_outside:
-        return Unknown(network.facts.from_outside)
+    if facts_of(network).from_outside:
+        return Unknown(facts_of(network).from_outside)
     if shared is None or airtime is None:
         return NOT_SHARED
     if shared.in_turn:

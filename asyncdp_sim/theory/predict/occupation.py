@@ -12,16 +12,14 @@ Asmussen, Applied Probability and Queues (2003), section VI.1.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.facts import Facts
+from asyncdp_sim.network.facts import Array, Facts
 from asyncdp_sim.theory.predict.all import predicted
+from asyncdp_sim.theory.predict.table import facts_of
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace.occupation import State
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +44,7 @@ class Occupied:
 
 def occupation(network: Network) -> Occupied | Unknown:
     """Return what owners are at in the long run, or why it is not known."""
-    facts = network.facts
+    facts = facts_of(network)
     doubt, updates = _doubt(facts), predicted(network, "throughput")
     if doubt or isinstance(updates, Unknown):
         return Unknown(doubt or str(updates))
@@ -65,7 +63,7 @@ def occupation(network: Network) -> Occupied | Unknown:
 def _stages(facts: Facts, flows: Array) -> Array | Unknown:
     """Return the shares of time that each owner sends, computes and receives, (N, 3)."""
     sending, receiving = _air(facts, "answer"), _air(facts, "query")
-    own: Array | Unknown | None = facts.network.protocol.occupied(facts, sending, receiving)
+    own = facts.occupied(sending, receiving)
     if own is not None:
         return own
     lasts = (sending, np.array(facts.network.mean_times("compute")), receiving)
@@ -81,15 +79,15 @@ def _doubt(facts: Facts) -> str:
         return "owners come and go, at work or not"
     if network.aggregation is not None:
         return "sums are opened by trips of their own"
-    if network.protocol.entangled:
-        return str(network.protocol.entangled)
-    lost = facts.can_time_out if network.protocol.lost_alike else facts.can_lose_messages
+    if facts.entangled:
+        return facts.entangled
+    lost = facts.can_time_out if facts.lost_alike else facts.can_lose_messages
     return lost or facts.shared or facts.slow_requests
 
 
 def _answers(facts: Facts, updates: float) -> Array | Unknown:
     """Return the answers of each owner that are used per time unit, or why it is not known."""
-    own = facts.network.protocol.answers(facts, updates)
+    own = facts.answers(updates)
     if own is not None:
         return own if isinstance(own, Unknown) else np.array(own)
     known = shares(facts.network)

@@ -18,6 +18,7 @@ from asyncdp_sim.theory.formulas.staleness import (
     overlapping,
 )
 from asyncdp_sim.theory.predict.shared_channels import contention, load_of
+from asyncdp_sim.theory.predict.table import facts_of
 from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 
 SAID = "other updates between read and apply"
@@ -50,7 +51,7 @@ def staleness_law(network: Network) -> StalenessLaw | Unknown:
     clocks and jobs of one constant length S: Poisson(ΛS) if every tick starts a job, Λ = Σλ_i,
     and Binomial(N−1, ρ/(1+ρ)), ρ = λS, if an owner has one job at a time.
     """
-    facts = network.facts
+    facts = facts_of(network)
     never = never_stale(facts)
     if never:
         return StalenessLaw(f"0, {never}", lambda largest: _padded(np.ones(1), largest))
@@ -75,11 +76,10 @@ def lateness(network: Network) -> tuple[Array, ...] | Unknown:
     0 where no update comes between; geometric where owners are never idle and take exponential
     times. Tails below 10⁻¹⁵ are left out.
     """
-    facts: Facts = network.facts
+    facts = facts_of(network)
     if never_stale(facts):
         return tuple(np.ones(1) for _ in range(facts.n_owners))
-    own: tuple[float, ...] | Unknown | None
-    own = None if facts.from_outside else network.protocol.ends_next(facts)
+    own = None if facts.from_outside else facts.ends_next()
     if own is None and network.clock.saturated and not _doubt(facts):
         own = _races(facts)
     if own is None:
@@ -156,7 +156,7 @@ def _end_next(facts: Facts) -> tuple[float, ...] | None:
     network: Network = facts.network
     if network.until is not None or network.stops:
         return None
-    own: tuple[float, ...] | Unknown | None = network.protocol.ends_next(facts)
+    own = facts.ends_next()
     if own is None and network.clock.saturated:
         own = _races(facts)
     if own is None or isinstance(own, Unknown):
@@ -177,7 +177,7 @@ def _in_the_long_run(facts: Facts) -> Iterator[Prediction]:
     if never:
         yield Prediction("mean_staleness", 0.0, f"{SAID}: none, {never}")
         return
-    circulating: float | Unknown | None = facts.network.protocol.staleness(facts)
+    circulating = facts.staleness()
     if circulating is not None:
         yield either("mean_staleness", circulating, f"{SAID}: m−1 of m tasks, any law")
         return
@@ -213,8 +213,8 @@ def never_stale(facts: Facts) -> str:
     network: Network = facts.network
     if facts.from_outside:
         return ""
-    if network.protocol.fresh:
-        return network.protocol.fresh
+    if facts.fresh:
+        return facts.fresh
     at_once = facts.eventless or (not facts.not_poisson and facts.instant)
     if network.protocol.reads_early or not at_once:
         return ""

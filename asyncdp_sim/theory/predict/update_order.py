@@ -14,6 +14,7 @@ from asyncdp_sim.theory.formulas.packet_loss import mean_attempts
 from asyncdp_sim.theory.moments.releases import Releases
 from asyncdp_sim.theory.predict.shared_channels import contention
 from asyncdp_sim.theory.predict.staleness import never_stale
+from asyncdp_sim.theory.predict.table import facts_of
 from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown, either
 
 SURE = 1e-9
@@ -41,7 +42,7 @@ class GapLaw:
 
 def gap_law(network: Network) -> GapLaw | Unknown:
     """Return the law of the gaps between updates, or why none is claimed."""
-    facts = network.facts
+    facts = facts_of(network)
     doubt = facts.from_outside or facts.buffered or facts.not_poisson or facts.can_lose_messages
     doubt = doubt or facts.shared or facts.slow_requests
     if not doubt and not network.protocol.acts_on_ticks:
@@ -68,7 +69,7 @@ def selection(network: Network) -> tuple[float, ...] | Unknown:
     contend for a channel by pure ALOHA or non-persistent CSMA. Under a lock each λ_i counts by
     the share of owner i's exchanges that arrive, where messages are lost each on its own.
     """
-    facts = network.facts
+    facts = facts_of(network)
     if network.protocol.makes_updates:
         return Unknown(facts.buffered)
     if facts.n_owners == 1:
@@ -98,7 +99,7 @@ def releases(network: Network) -> Releases | Unknown:
     learner is free, the next request that arrives is owner i's with probability ∝ λ_i, whatever
     has been. (Of a single owner the clock does not matter.)
     """
-    facts, channel = network.facts, network.channel
+    facts, channel = facts_of(network), network.channel
     if facts.from_outside:
         return Unknown(facts.from_outside)
     locked = network.protocol.one_on_one
@@ -127,7 +128,7 @@ def mean_gap(network: Network) -> float | Unknown:
     transmissions per answer that is begun, S_i = q + (1 − l_q)(c + A_i a), or with c for each of
     them where they are computed anew. Assumes what :func:`releases` does.
     """
-    facts, channel = network.facts, network.channel
+    facts, channel = facts_of(network), network.channel
     law = releases(network)
     if isinstance(law, Unknown):
         return law
@@ -171,18 +172,18 @@ def shares(network: Network) -> tuple[float, ...] | Unknown:
     that are always busy, and λ_i/(1+λ_i m_i) for owners that push one job at a time; each times
     the share of owner i's exchanges whose messages all arrive.
     """
-    facts = network.facts
+    facts = facts_of(network)
     if network.protocol.makes_updates:
         return Unknown(facts.buffered)
     if facts.n_owners == 1:
         return (1.0,)
     if facts.from_outside:
         return Unknown(facts.from_outside)
-    own: tuple[float, ...] | Unknown | None = network.protocol.shares(facts)
+    own = facts.shares()
     if own is not None:
         return own
     reason = facts.can_time_out or facts.shared or facts.slow_requests or _asked_again(facts)
-    reason = reason or network.protocol.dependent
+    reason = reason or facts.dependent
     arriving = facts.arriving
     if reason or isinstance(arriving, Unknown):
         return Unknown(reason or str(arriving))
@@ -253,8 +254,8 @@ def _dependent(facts: Facts) -> str:
     """Why owners of consecutive updates are not independent with one law, if they are not."""
     network: Network = facts.network
     channel = network.channel
-    if network.protocol.dependent:
-        return network.protocol.dependent
+    if facts.dependent:
+        return facts.dependent
     if network.protocol.one_on_one:
         return facts.can_time_out or facts.shared or facts.slow_requests or _asked_again(facts)
     if channel.contended is None:

@@ -24,6 +24,7 @@ from asyncdp_sim.theory.predict.all import predict, predicted
 from asyncdp_sim.theory.predict.channel_curves import access_curve, endless_curve
 from asyncdp_sim.theory.predict.occupation import occupation
 from asyncdp_sim.theory.predict.staleness import lateness, never_stale, staleness_law
+from asyncdp_sim.theory.predict.table import facts_of
 from asyncdp_sim.theory.predict.update_order import gap_law, releases, selection, shares
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -99,16 +100,16 @@ def test_nothing_is_inherited(parts: dict[str, Any], shared: bool) -> None:
     found = predict(known)
     assert len(found) > 0
     assert all(each.value is None and each.between is None for each in found)
-    assert {each.reason for each in found} == {known.facts.from_outside}
-    assert "is from outside" in known.facts.from_outside
+    assert {each.reason for each in found} == {facts_of(known).from_outside}
+    assert "is from outside" in facts_of(known).from_outside
     laws = (selection, shares, releases, gap_law, staleness_law, access_curve, endless_curve)
     assert all(isinstance(law(known), Unknown) for law in (*laws, lateness, occupation))
-    assert never_stale(known.facts) == ""
+    assert never_stale(facts_of(known)) == ""
 
 
 def test_of_the_packages_own_kinds_nothing_changes() -> None:
-    assert network().facts.from_outside == ""
-    assert network().facts.strangers == ()
+    assert facts_of(network()).from_outside == ""
+    assert facts_of(network()).strangers == ()
     found = predicted(network(), "throughput")
     assert found == aloha.aloha(N, RATE, AIRTIME).success_rate
 
