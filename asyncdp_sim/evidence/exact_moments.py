@@ -6,10 +6,10 @@ import numpy as np
 
 from asyncdp_sim.evidence.absent_answers import absent
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.moments.releases import Releases
 from asyncdp_sim.theory.moments.sample_spread import LARGEST, fourth_moments
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.staleness import never_stale
 from asyncdp_sim.theory.predict.table import facts_of
 from asyncdp_sim.theory.predict.update_order import releases, surely_until

@@ -7,10 +7,10 @@ from typing import Any
 from asyncdp_sim.evidence.exact_moments import CLIPPED, SAMPLED, nonlinear, out_of_order
 from asyncdp_sim.evidence.oracle import Basis
 from asyncdp_sim.evidence.register import basis_of, oracles_of
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import Kind, Spec
 from asyncdp_sim.theory.predict.all import predict
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.staleness import holds_from, settled_from
 from asyncdp_sim.theory.predict.table import facts_of
 from asyncdp_sim.theory.prediction import Prediction

@@ -38,7 +38,7 @@ against them (``tests/verification``). Formulas, one subject per module:
 What holds for a network, by its specification alone:
 
 - :mod:`~asyncdp_sim.theory.predict.all`: every figure of a run's summary that a formula gives.
-- :mod:`~asyncdp_sim.network.facts`: what decides it.
+- :mod:`~asyncdp_sim.theory.predict.facts`: what decides it.
 - :mod:`~asyncdp_sim.theory.predict.update_order`: the law of the gaps between updates, and whose
   they are.
 - :mod:`~asyncdp_sim.theory.predict.staleness`: the law of the staleness.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from math import fsum
 
-from asyncdp_sim.network.facts import Facts
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.prediction import Prediction
 
 

@@ -5,9 +5,9 @@ from math import inf
 
 from typing_extensions import override
 
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.protocols import Broadcast
 from asyncdp_sim.theory.formulas.broadcast import AnswersPerQuery, broadcast
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.prediction import Prediction, Unknown, either, none_of
 
 SAID = "owners that listen answer after U[0, W], pure ALOHA, W + airtime ≤ interval"

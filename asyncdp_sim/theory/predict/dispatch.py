@@ -6,11 +6,11 @@ from math import fsum
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.network.facts import Array, Facts
 from asyncdp_sim.network.latency import STAGES
 from asyncdp_sim.network.protocols import Dispatch
 from asyncdp_sim.network.protocols.dispatch import Queue
 from asyncdp_sim.theory.formulas.closed_network import closed_network, return_bounds, whereabouts
+from asyncdp_sim.theory.predict.facts import Array, Facts
 from asyncdp_sim.theory.prediction import Prediction, Unknown, bounded
 
 IN_THE_WAY: dict[Queue, tuple[str, ...]] = {
@@ -232,5 +232,5 @@ class DispatchFacts(Facts):
         return _sums(work, self.n_owners), _sums(rest, self.n_owners)
 
 
-def _sums(times: list[Sequence[float]], n_owners: int) -> tuple[float, ...]:
+def _sums(times: Sequence[Sequence[float]], n_owners: int) -> tuple[float, ...]:
     return tuple(map(fsum, zip((0.0,) * n_owners, *times, strict=True)))

@@ -6,13 +6,13 @@ from math import exp, fsum, inf, prod, sqrt
 
 from typing_extensions import override
 
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.graphs.connected import Edge
 from asyncdp_sim.network.latency import STAGES
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.network.topology.failures import LEARNER
 from asyncdp_sim.theory.formulas.loss_network import LossNetwork, loss_network
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown, none_of
 
 SAID = "neighbours meet as in a loss network: Poisson edges, any law of the time they take"

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.facts import Array, Facts
 from asyncdp_sim.theory.predict.all import predicted
+from asyncdp_sim.theory.predict.facts import Array, Facts
 from asyncdp_sim.theory.predict.table import facts_of
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown

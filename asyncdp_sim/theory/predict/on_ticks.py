@@ -6,9 +6,9 @@ from math import fsum
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.network.facts import Array, Facts
 from asyncdp_sim.network.protocols import Push, Request
 from asyncdp_sim.theory.formulas import lock, queueing
+from asyncdp_sim.theory.predict.facts import Array, Facts
 from asyncdp_sim.theory.prediction import Prediction, none_of
 
 ENDLESS = "the queue grows without bound"

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from asyncdp_sim.network.channels.packet_loss import PacketLoss
-from asyncdp_sim.network.facts import Facts
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.prediction import Prediction, none_of
 
 
@@ -50,7 +49,7 @@ def _entangled(facts: Facts) -> str:
 def _lost(facts: Facts) -> tuple[float, float]:
     """Return the share of answers lost and the mean number of transmissions of one."""
     channel = facts.network.channel
-    loss: PacketLoss = channel.packet_loss()
+    loss = channel.packet_loss()
     if channel.resend == "fresh":  # every transmission is an answer of its own
         return loss.shares(facts.n_owners)[0], 1.0
     return loss.answers(1 + channel.retransmissions)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from math import inf
 
 from asyncdp_sim.network.channels.load import Load
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 
 BROKEN_OFF = Unknown("answers that are broken off are not of one length")
@@ -18,6 +18,8 @@ def access(facts: Facts) -> Iterator[Prediction]:
     """Yield throughput, collisions and load of a channel that owners contend for."""
     found, channel = contention(facts), facts.network.channel
     shared, airtime = channel.contended, facts.network.airtime
+    if shared is None or airtime is None:
+        return
     who = "infinite population" if facts.overlap else f"{facts.n_owners} owners"
     said = f"{channel.label}, {who}, answers of one length, {shared.assumed}"
     rate: float | Unknown

@@ -8,7 +8,6 @@ from math import ceil, fsum, log, log1p
 import numpy as np
 
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.theory.formulas.arguments import Array
 from asyncdp_sim.theory.formulas.staleness import (
     always_busy,
@@ -17,6 +16,7 @@ from asyncdp_sim.theory.formulas.staleness import (
     one_at_a_time,
     overlapping,
 )
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.shared_channels import contention, load_of
 from asyncdp_sim.theory.predict.table import facts_of
 from asyncdp_sim.theory.prediction import Prediction, Unknown, either
@@ -131,7 +131,7 @@ def settled_from(facts: Facts) -> int:
 
 def _of_a_run(facts: Facts, found: Prediction) -> Prediction:
     """Return the mean of a run from that in the long run; the same where nothing is stale."""
-    network: Network = facts.network
+    network = facts.network
     if found.value is None or found.value == 0:
         return found
     own = _end_next(facts)
@@ -153,7 +153,7 @@ def _end_next(facts: Facts) -> tuple[float, ...] | None:
 
     And if the run ends with its last update.
     """
-    network: Network = facts.network
+    network = facts.network
     if network.until is not None or network.stops:
         return None
     own = facts.ends_next()
@@ -210,7 +210,7 @@ def _in_the_long_run(facts: Facts) -> Iterator[Prediction]:
 
 def never_stale(facts: Facts) -> str:
     """Return why no update can come between a read and its use; empty where one may."""
-    network: Network = facts.network
+    network = facts.network
     if facts.from_outside:
         return ""
     if facts.fresh:

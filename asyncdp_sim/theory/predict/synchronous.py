@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from typing_extensions import override
 
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import STAGES, laws_of
 from asyncdp_sim.network.protocols import Rounds, Servers
 from asyncdp_sim.theory.formulas.rounds import mean_round
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 
 ROUNDS = "synchronous rounds: 1/E max of N response times, H_N/μ where they are exponential"

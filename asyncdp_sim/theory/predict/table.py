@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.protocols import (
     Broadcast,
     Dispatch,
@@ -15,6 +14,7 @@ from asyncdp_sim.network.protocols import (
 )
 from asyncdp_sim.theory.predict.broadcast import BroadcastFacts
 from asyncdp_sim.theory.predict.dispatch import DispatchFacts
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.gossip import GossipFacts
 from asyncdp_sim.theory.predict.on_ticks import PushFacts, RequestFacts
 from asyncdp_sim.theory.predict.synchronous import RoundsFacts, ServersFacts

@@ -7,11 +7,11 @@ from math import fsum, sqrt
 import numpy as np
 
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import STAGES
 from asyncdp_sim.theory.formulas.coupon_collector import mean_until_all
 from asyncdp_sim.theory.formulas.packet_loss import mean_attempts
 from asyncdp_sim.theory.moments.releases import Releases
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.shared_channels import contention
 from asyncdp_sim.theory.predict.staleness import never_stale
 from asyncdp_sim.theory.predict.table import facts_of
@@ -236,7 +236,7 @@ def _update_rate(facts: Facts) -> float:
     if isinstance(arriving, Unknown):
         return 0.0
     used = fsum(rate * share for (rate, _), share in zip(pairs, arriving, strict=False))
-    tries: int = 1 + facts.network.channel.retransmissions
+    tries = 1 + facts.network.channel.retransmissions
     return used / (1 + load * tries)
 
 
@@ -252,7 +252,7 @@ def _surely(network: Network, rate: float) -> int:
 
 def _dependent(facts: Facts) -> str:
     """Why owners of consecutive updates are not independent with one law, if they are not."""
-    network: Network = facts.network
+    network = facts.network
     channel = network.channel
     if facts.dependent:
         return facts.dependent

@@ -6,11 +6,11 @@ Most of it is told as a doubt: in plain words why something is not as formulas a
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import fsum, sqrt
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.network import Network
 from asyncdp_sim.network.latency import STAGES, acknowledged, laws_of
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.spec import Member, outsiders
@@ -37,7 +37,7 @@ class Facts:
     lost_alike = False
     """An answer that is lost takes as long as one that arrives, and nothing follows from it."""
 
-    def __init__(self, network: Any) -> None:
+    def __init__(self, network: Network) -> None:
         self.network = network
         self.protocol = network.protocol
         self.n_owners: int = network.n_owners
