@@ -13,9 +13,8 @@ from typing import Any, cast
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.network import Network
-from asyncdp_sim.theory.predict.availability import presence
 from asyncdp_sim.theory.predict.facts import Facts
-from asyncdp_sim.theory.predict.packet_loss import losses
+from asyncdp_sim.theory.predict.packet_loss import losses, presence
 from asyncdp_sim.theory.predict.shared_channels import access
 from asyncdp_sim.theory.predict.staleness import staleness
 from asyncdp_sim.theory.predict.table import facts_of
