@@ -24,6 +24,7 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.spec import Spec, picked
 from asyncdp_sim.streams import Streams
+from asyncdp_sim.theory.predict.table import theory_of
 from asyncdp_sim.trace import Trace
 from tests.drawn import NothingFitsError
 from tests.fresh import Record, fresh_seed, none_escapes
@@ -115,7 +116,7 @@ def by_number(channel: Channel) -> bool:
     another slot, and collides with others.
     """
     shared = channel.contended
-    return (shared is not None and shared.in_turn) or channel.spread_alike() != channel
+    return (shared is not None and shared.in_turn) or theory_of(channel).spread_alike() != channel
 
 
 def same_in_longer_units(net: Network, seed: int) -> None:

@@ -9,12 +9,9 @@ from typing_extensions import override
 from asyncdp_sim.kernel import Kernel, Waiting
 from asyncdp_sim.network.channels.air import Air, Fate, Port
 from asyncdp_sim.network.channels.contended import Deferring
-from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.laws import Exponential, Source
 from asyncdp_sim.spec import Positive, about
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.formulas.channels import aloha
-from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 
 
 class Aloha(Deferring):
@@ -60,29 +57,6 @@ class Aloha(Deferring):
     @override
     def exclusive(self) -> bool:
         return self.capture_ratio is None
-
-    @property
-    @override
-    def forgets_owners(self) -> bool:
-        return self.capture_ratio is None
-
-    @property
-    @override
-    def formula(self) -> str:
-        return f"$Ge^{{-{'2G' if self.capture_ratio is None else '2Gz/(1+z)'}}}$"
-
-    @override
-    def through(self, load: Load) -> RandomAccess:
-        ratio = self.capture_ratio
-        if load.overlap:
-            offered = load.offered
-            survived = aloha.aloha_infinite(offered)
-            if ratio is not None:
-                survived = aloha.aloha_infinite_capture(offered, ratio)
-            return RandomAccess.of(survived / offered, load.total)
-        if ratio is None:
-            return aloha.aloha(load.n_owners, load.rate, load.airtime)
-        return aloha.aloha_capture(load.n_owners, load.rate, load.airtime, ratio)
 
 
 class AlohaMedium:

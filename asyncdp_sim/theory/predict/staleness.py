@@ -18,7 +18,7 @@ from asyncdp_sim.theory.formulas.staleness import (
 )
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.shared_channels import contention, load_of
-from asyncdp_sim.theory.predict.table import facts_of
+from asyncdp_sim.theory.predict.table import facts_of, theory_of
 from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 
 SAID = "other updates between read and apply"
@@ -226,8 +226,7 @@ def never_stale(facts: Facts) -> str:
 
 def _on_a_channel(facts: Facts) -> float | Unknown | None:
     """Return the mean by the formula of a shared channel, or why not; None if it has none."""
-    channel = facts.network.channel
-    mean: float | Unknown | None = channel.mean_staleness(load_of(facts))
+    mean = theory_of(facts.network.channel).mean_staleness(load_of(facts))
     if mean is None:
         return None
     if facts.buffered:

@@ -1,8 +1,13 @@
-"""The table of protocols: the formulas that hold for each, and the network as they see it."""
+"""The table of kinds: what is known of each protocol and channel, by exact class.
+
+A class that derives from another may do other things, and so has no row that it does not write.
+"""
 
 from collections.abc import Mapping
 
 from asyncdp_sim.network import Network
+from asyncdp_sim.network.channels import Aloha, Channel, Csma, Parallel, SlottedAloha, Tdma
+from asyncdp_sim.network.channels.dcf import Dcf
 from asyncdp_sim.network.protocols import (
     Broadcast,
     Dispatch,
@@ -13,6 +18,15 @@ from asyncdp_sim.network.protocols import (
     Servers,
 )
 from asyncdp_sim.theory.predict.broadcast import BroadcastFacts
+from asyncdp_sim.theory.predict.channels import (
+    AlohaTheory,
+    ChannelTheory,
+    CsmaTheory,
+    DcfTheory,
+    ParallelTheory,
+    SlottedAlohaTheory,
+    TdmaTheory,
+)
 from asyncdp_sim.theory.predict.dispatch import DispatchFacts
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.gossip import GossipFacts
@@ -28,7 +42,17 @@ PROTOCOLS: Mapping[type, type[Facts]] = {
     Gossip: GossipFacts,
     Servers: ServersFacts,
 }
-"""What is known of protocols, by exact class: one that derives from another may do other things."""
+"""What is known of protocols."""
+
+CHANNELS: Mapping[type, type[ChannelTheory]] = {
+    Aloha: AlohaTheory,
+    SlottedAloha: SlottedAlohaTheory,
+    Csma: CsmaTheory,
+    Dcf: DcfTheory,
+    Tdma: TdmaTheory,
+    Parallel: ParallelTheory,
+}
+"""What is known of channels that owners share."""
 
 
 def facts_of(network: Network) -> Facts:
@@ -36,3 +60,8 @@ def facts_of(network: Network) -> Facts:
     known = PROTOCOLS.get(type(network.protocol), Facts)
     found: Facts = network.remembered.setdefault("facts", known(network))
     return found
+
+
+def theory_of(channel: Channel) -> ChannelTheory:
+    """Return what is known of a channel."""
+    return CHANNELS.get(type(channel), ChannelTheory)(channel, theory_of)

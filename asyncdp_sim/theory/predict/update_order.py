@@ -14,7 +14,7 @@ from asyncdp_sim.theory.moments.releases import Releases
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.shared_channels import contention
 from asyncdp_sim.theory.predict.staleness import never_stale
-from asyncdp_sim.theory.predict.table import facts_of
+from asyncdp_sim.theory.predict.table import facts_of, theory_of
 from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown, either
 
 SURE = 1e-9
@@ -264,7 +264,7 @@ def _dependent(facts: Facts) -> str:
     found = contention(facts)
     if isinstance(found, Unknown):
         return found.reason
-    return channel.dependence(overlap=facts.overlap)
+    return theory_of(channel).dependence(overlap=facts.overlap)
 
 
 def _asked_again(facts: Facts) -> str:
