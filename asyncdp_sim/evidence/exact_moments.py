@@ -27,15 +27,15 @@ BUDGETS_END = "budgets may end before T, and updates are then of the owners that
 def out_of_order(scenario: Scenario) -> list[str]:
     """Return why it is not known who updates when, as exact moments need it; a reason each."""
     network, found = scenario.network, list[str]()
-    if facts_of(network).from_outside:
-        found.append(facts_of(network).from_outside)
+    if facts_of(network).unknown:
+        found.append(facts_of(network).unknown)
     if _unequal(scenario):
         found.append(UNEQUAL)
     if network.until is not None and not surely_until(network, network.updates):
         found.append(ENDS_EARLY)
     if scenario.algorithm.in_rounds is not None:
         found += absent(scenario)
-    elif not network.protocol.makes_updates and never_stale(facts_of(network)):
+    elif not network.protocol.makes_updates and never_stale(network):
         law = answering(network)
         if isinstance(law, Unknown):
             found.append(f"no law is known here of whose update is next: {law}")
@@ -58,7 +58,7 @@ def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:
         Whether the optimum without bounds lies in Θ, which data alone tell.
     """
     found = [] if scenario.algorithm.no_moments is None else [scenario.algorithm.no_moments]
-    if scenario.algorithm.looks_at_models and not never_stale(facts_of(scenario.network)):
+    if scenario.algorithm.looks_at_models and not never_stale(scenario.network):
         found.append(f"answers under protocol {scenario.protocol.kind} may be stale")
     return found + bent(scenario, interior=interior)
 

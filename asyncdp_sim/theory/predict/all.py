@@ -37,34 +37,35 @@ def predicted(network: Network, quantity: str) -> float | Unknown:
 
 @lru_cache(maxsize=1)  # cells of a sweep have one network, and its facts are known by identity
 def _of_facts(facts: Facts) -> tuple[Prediction, ...]:
+    """Return what kinds from outside state, and else what the table has, if it has every kind."""
     parts = [_traffic(facts), facts.waiting(), staleness(facts), choice(facts), losses(facts)]
     if facts.protocol.makes_updates:
         parts = [facts.predictions()]
-    found = tuple(chain(*parts, presence(facts)))
-    return _stated(facts, found) if facts.from_outside else found
+    found: dict[str, Prediction] = {}
+    for each in _stated(facts):
+        found.setdefault(each.quantity, each)
+    for each in chain(*parts, presence(facts)):
+        if facts.unknown:
+            each = replace(each, value=None, reason=facts.unknown, low=None, high=None)
+        found.setdefault(each.quantity, each)
+    return tuple(found.values())
 
 
-def _stated(facts: Facts, inherited: tuple[Prediction, ...]) -> tuple[Prediction, ...]:
-    """Return what kinds from outside state in ``predicts``, and nothing that they inherit.
+def _stated(facts: Facts) -> Iterator[Prediction]:
+    """Yield what kinds from outside state in ``predicts``.
 
     A statement counts where the kind's own class makes it: one that derives from another such
     class may do something else, too. Of two for one figure the first in the network counts.
     """
-    said: dict[str, Prediction] = {}
     for at, kind in facts.strangers:
-        if "predicts" in vars(type(kind)):
-            stated: Mapping[str, float] = cast("Any", kind).predicts(facts.network)
-            for quantity, value in stated.items():
-                if not isinstance(value, Real) or not isfinite(value):
-                    allowed = "allowed from predicts are figures by name, each a finite number"
-                    raise SpecError(
-                        [Fault(at.partition(" ")[0], f"{quantity}: {value!r}", allowed)]
-                    )
-                said.setdefault(quantity, Prediction(quantity, float(value), f"stated by {at}"))
-    for each in inherited:
-        unknown = Prediction(each.quantity, None, each.formula, facts.from_outside)
-        said.setdefault(each.quantity, unknown)
-    return tuple(said.values())
+        if "predicts" not in vars(type(kind)):
+            continue
+        stated: Mapping[str, float] = cast("Any", kind).predicts(facts.network)
+        for quantity, value in stated.items():
+            if not isinstance(value, Real) or not isfinite(value):
+                allowed = "allowed from predicts are figures by name, each a finite number"
+                raise SpecError([Fault(at.partition(" ")[0], f"{quantity}: {value!r}", allowed)])
+            yield Prediction(quantity, float(value), f"stated by {at}")
 
 
 def _traffic(facts: Facts) -> Iterator[Prediction]:

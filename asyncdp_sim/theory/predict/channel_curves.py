@@ -9,8 +9,9 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.theory.formulas.arguments import Array
 from asyncdp_sim.theory.predict.channels import NOT_SHARED, Load
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.shared_channels import BROKEN_OFF, unspent
-from asyncdp_sim.theory.predict.table import facts_of, theory_of
+from asyncdp_sim.theory.predict.table import law, theory_of
 from asyncdp_sim.theory.prediction import Unknown
 
 
@@ -54,14 +55,15 @@ class AccessCurve:
         return begun, survived
 
 
-def access_curve(network: Network) -> AccessCurve | Unknown:
+@law
+def access_curve(facts: Facts) -> AccessCurve | Unknown:
     """Return the law that a network obeys exactly, or why none is claimed.
 
     It holds while no budget is spent.
 
     Networks that differ in the rate of their clocks alone have equal curves.
     """
-    facts = facts_of(network)
+    network = facts.network
     found, known = unspent(facts), theory_of(network.channel)
     if isinstance(found, Unknown):
         return found
@@ -70,19 +72,18 @@ def access_curve(network: Network) -> AccessCurve | Unknown:
     return _curve(network, None if facts.overlap else facts.n_owners)
 
 
-def endless_curve(network: Network) -> AccessCurve | Unknown:
+@law
+def endless_curve(facts: Facts) -> AccessCurve | Unknown:
     """Return the law for an infinite population that shares the network's channel.
 
     That is a yardstick for the channel, whether or not the network's attempts are Poisson; they
     are spread alike over channels side by side.
     """
-    return _curve(network, None)
+    return _curve(facts.network, None)
 
 
 def _curve(network: Network, n_owners: int | None) -> AccessCurve | Unknown:
     shared, airtime = network.channel.contended, network.airtime
-    if facts_of(network).from_outside:
-        return Unknown(facts_of(network).from_outside)
     if shared is None or airtime is None:
         return NOT_SHARED
     if shared.in_turn:

@@ -53,7 +53,8 @@ class Facts:
 
     def predictions(self) -> Iterator[Prediction]:
         """Yield what is known of exchanges by their own times, or why it is not."""
-        return iter(())
+        reason = f"no formula is known for protocol {self.protocol.kind}"
+        yield Prediction("throughput", None, "updates per time unit", reason)
 
     def waiting(self) -> Iterator[Prediction]:
         """Yield the mean time from a request to its query, where there are requests."""
@@ -117,7 +118,7 @@ class Facts:
         return tuple(outsiders(self.network, ""))
 
     @property
-    def from_outside(self) -> str:
+    def unknown(self) -> str:
         """Why no formula of the package counts; empty where all kinds are the package's own.
 
         A class inherits what another one does, and may do something else: what is known of that

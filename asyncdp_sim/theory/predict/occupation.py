@@ -13,10 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from asyncdp_sim.network import Network
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.facts import Array, Facts
-from asyncdp_sim.theory.predict.table import facts_of
+from asyncdp_sim.theory.predict.table import law
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace.occupation import State
@@ -42,10 +41,10 @@ class Occupied:
     updates: float
 
 
-def occupation(network: Network) -> Occupied | Unknown:
+@law
+def occupation(facts: Facts) -> Occupied | Unknown:
     """Return what owners are at in the long run, or why it is not known."""
-    facts = facts_of(network)
-    doubt, updates = _doubt(facts), predicted(network, "throughput")
+    doubt, updates = _doubt(facts), predicted(facts.network, "throughput")
     if doubt or isinstance(updates, Unknown):
         return Unknown(doubt or str(updates))
     flows = _answers(facts, updates)
@@ -73,8 +72,6 @@ def _stages(facts: Facts, flows: Array) -> Array | Unknown:
 def _doubt(facts: Facts) -> str:
     """Return why stages of an owner's exchanges do not follow each other undisturbed, if not."""
     network = facts.network
-    if facts.from_outside:
-        return facts.from_outside
     if network.availability.comes_and_goes or facts.wires_fail:
         return "owners come and go, at work or not"
     if network.aggregation is not None:

@@ -56,8 +56,6 @@ def contention(facts: Facts) -> RandomAccess | Unknown:
 def unspent(facts: Facts) -> RandomAccess | Unknown:
     """Return the same for a network whose budgets last for ever."""
     channel, protocol = facts.network.channel, facts.network.protocol
-    if facts.from_outside:
-        return Unknown(facts.from_outside)
     if channel.contended is not None and not protocol.always_served:
         return Unknown(f"the formula is for protocol push, not {protocol.kind}")
     return theory_of(channel).access(load_of(facts))

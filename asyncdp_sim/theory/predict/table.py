@@ -3,7 +3,9 @@
 A class that derives from another may do other things, and so has no row that it does not write.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import TypeVar
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Aloha, Channel, Csma, Parallel, SlottedAloha, Tdma
@@ -32,6 +34,9 @@ from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.gossip import GossipFacts
 from asyncdp_sim.theory.predict.on_ticks import PushFacts, RequestFacts
 from asyncdp_sim.theory.predict.synchronous import RoundsFacts, ServersFacts
+from asyncdp_sim.theory.prediction import Unknown
+
+_T = TypeVar("_T")
 
 PROTOCOLS: Mapping[type, type[Facts]] = {
     Request: RequestFacts,
@@ -60,6 +65,17 @@ def facts_of(network: Network) -> Facts:
     known = PROTOCOLS.get(type(network.protocol), Facts)
     found: Facts = network.remembered.setdefault("facts", known(network))
     return found
+
+
+def law(of: Callable[[Facts], _T]) -> Callable[[Network], _T | Unknown]:
+    """Return a law of networks, which counts where the package knows every kind of them."""
+
+    @wraps(of)
+    def read(network: Network) -> _T | Unknown:
+        facts = facts_of(network)
+        return Unknown(facts.unknown) if facts.unknown else of(facts)
+
+    return read
 
 
 def theory_of(channel: Channel) -> ChannelTheory:
