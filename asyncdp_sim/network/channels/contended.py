@@ -10,8 +10,7 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.network.channels.backoff import Backoff
-from asyncdp_sim.network.channels.kind import ChannelKind
+from asyncdp_sim.network.channels.kind import Backoff, ChannelKind
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.spec import Duration, Positive, about
 from asyncdp_sim.streams import Scope

@@ -11,8 +11,8 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS, faults_of
 from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
 from asyncdp_sim.network.channels.air import Air, Fate, Port
-from asyncdp_sim.network.channels.backoff import Backoff
 from asyncdp_sim.network.channels.contended import Deferring
+from asyncdp_sim.network.channels.kind import Backoff
 from asyncdp_sim.network.laws import Exponential, too_short
 from asyncdp_sim.network.laws.drawn import uniforms
 from asyncdp_sim.spec import Duration, about

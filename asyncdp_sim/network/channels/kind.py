@@ -1,6 +1,7 @@
 """Base of the specifications of channels: all that the rest of the network knows of one."""
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -8,7 +9,6 @@ from pydantic import Field
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.channels.air import Medium
-from asyncdp_sim.network.channels.backoff import Backoff
 from asyncdp_sim.network.channels.packet_loss import PacketLoss, WrittenLoss, packet_loss
 from asyncdp_sim.spec import Kind, about
 from asyncdp_sim.streams import Scope
@@ -18,6 +18,29 @@ if TYPE_CHECKING:
 
 MESSAGES = ("", "_query", "_request", "_acknowledgement")
 """What follows ``loss`` in the name of each message's field; answers have the plain one."""
+
+
+class Backoff:
+    """Waits that double with each attempt, up to a cap: any law, times a power of two.
+
+    A backoff is no family of its own: a scenario writes it as a law (``backoff``), and as a number
+    that says how far it grows (``backoff_cap``).
+
+    Parameters
+    ----------
+    draws : iterator of int
+        Durations of the law, in ticks.
+    cap : int
+        The wait after attempt m is a draw times 2^min(m − 1, cap).
+    """
+
+    def __init__(self, draws: Iterator[int], cap: int) -> None:
+        self._draws = draws
+        self._cap = cap
+
+    def ticks(self, attempts: int) -> int:
+        """Return how long to wait after this many attempts (≥ 1), in ticks."""
+        return next(self._draws) << min(attempts - 1, self._cap)
 
 
 class ChannelKind(Kind):

@@ -13,16 +13,18 @@ from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.kernel import Kernel, Waiting
 from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.aloha import Aloha
-from asyncdp_sim.network.channels.backoff import Backoff
 from asyncdp_sim.network.channels.contended import Contended
 from asyncdp_sim.network.channels.csma import Csma
-from asyncdp_sim.network.channels.kind import ChannelKind
-from asyncdp_sim.network.channels.shared import SharedChannel
-from asyncdp_sim.network.channels.slotted_access.slotted_aloha import SlottedAloha
-from asyncdp_sim.network.channels.slotted_access.tdma import Tdma
+from asyncdp_sim.network.channels.dcf import Dcf
+from asyncdp_sim.network.channels.kind import Backoff, ChannelKind
+from asyncdp_sim.network.channels.slotted_aloha import SlottedAloha
+from asyncdp_sim.network.channels.tdma import Tdma
 from asyncdp_sim.network.laws.drawn import uniforms
 from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope
+
+SharedChannel = Aloha | SlottedAloha | Csma | Dcf | Tdma
+"""Every shared channel; a new one joins by its name here, and may then be one of several too."""
 
 
 class Parallel(ChannelKind):

@@ -10,7 +10,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.channels.air import Air
 from asyncdp_sim.network.channels.contended import Contended
-from asyncdp_sim.network.channels.slotted_access.slots import SlottedMedium, too_long
+from asyncdp_sim.network.channels.slots import SlottedMedium, too_long
 from asyncdp_sim.spec import Count, Duration, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.units import to_ticks
