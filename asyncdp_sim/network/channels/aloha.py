@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from typing_extensions import override
 
 from asyncdp_sim.kernel import Kernel, Waiting
-from asyncdp_sim.network.channels.air import Air, Fate, Port
+from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.contended import Deferring
 from asyncdp_sim.network.laws import Exponential, Source
 from asyncdp_sim.spec import Positive, about
@@ -59,30 +59,22 @@ class Aloha(Deferring):
         return self.capture_ratio is None
 
 
-class AlohaMedium:
+class AlohaMedium(Medium):
     """A channel without any rule of access."""
 
     def __init__(self, air: Air, capture_ratio: float | None, streams: Scope) -> None:
+        super().__init__(air)
         self._air = air
         self._ratio = capture_ratio
         self._streams = streams
 
+    @override
     def port(self, owner: int) -> Port:
-        """Return the access of an owner."""
         powers = None
         if self._ratio is not None:
             source = partial(self._streams.generator, "owner", owner, "power")
             powers = _powers(source)
         return AlohaPort(self._air, self._ratio, powers)
-
-    def on_air_ticks(self, end_tick: int) -> int:
-        """Return the total duration of all transmissions."""
-        return self._air.on_air_ticks(end_tick)
-
-    @property
-    def airs(self) -> tuple[Air]:
-        """The one channel."""
-        return (self._air,)
 
 
 class AlohaPort:

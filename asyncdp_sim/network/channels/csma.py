@@ -10,7 +10,7 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS, faults_of
 from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
-from asyncdp_sim.network.channels.air import Air, Fate, Port
+from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.contended import Deferring
 from asyncdp_sim.network.channels.kind import Backoff
 from asyncdp_sim.network.laws import Exponential, too_short
@@ -127,17 +127,18 @@ class Csma(Deferring):
         return self.gives_up
 
 
-class CsmaMedium:
+class CsmaMedium(Medium):
     """A channel whose owners listen first."""
 
     def __init__(self, spec: Csma, kernel: Kernel, streams: Scope) -> None:
         self.spec = spec
         self.slot = to_ticks(spec.propagation_delay)
         self.air = Air(kernel, self.slot, cut=spec.collision_detection)
+        super().__init__(self.air)
         self._streams = streams
 
+    @override
     def port(self, owner: int) -> Port:
-        """Return the access of an owner."""
         own = self._streams.within("owner", owner)
         waits = self.spec.waits(own, "deferral")
         p = self.spec.persistence
@@ -145,15 +146,6 @@ class CsmaMedium:
             return NonPersistent(self.air, waits)
         draws = None if p == 1 else uniforms(partial(own.generator, "persistence"))
         return Persistent(self, p, draws)
-
-    def on_air_ticks(self, end_tick: int) -> int:
-        """Return the total duration of all transmissions."""
-        return self.air.on_air_ticks(end_tick)
-
-    @property
-    def airs(self) -> tuple[Air]:
-        """The one channel."""
-        return (self.air,)
 
 
 class NonPersistent:

@@ -8,7 +8,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Activity, Kernel, Signal, Waiting
-from asyncdp_sim.network.channels.air import Air, Fate, Port
+from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.contended import Contended
 from asyncdp_sim.network.laws.drawn import uniforms
 from asyncdp_sim.spec import Duration, about
@@ -97,7 +97,7 @@ class Dcf(Contended):
         return True
 
 
-class DcfMedium:
+class DcfMedium(Medium):
     """A channel on which owners count slots together.
 
     Parameters
@@ -109,6 +109,7 @@ class DcfMedium:
 
     def __init__(self, spec: Dcf, kernel: Kernel, streams: Scope) -> None:
         self.air = Air(kernel)
+        super().__init__(self.air)
         self._spec = spec
         self._slot = to_ticks(spec.slot)
         self._after = {
@@ -122,19 +123,10 @@ class DcfMedium:
         self._taken: int | None = None
         self._next = Signal(kernel)
 
+    @override
     def port(self, owner: int) -> Port:
-        """Return the access of an owner."""
         draws = uniforms(partial(self._streams.generator, "owner", owner, "contention"))
         return DcfPort(self, self._spec.window, self._spec.doublings, draws)
-
-    def on_air_ticks(self, end_tick: int) -> int:
-        """Return the total duration of all transmissions."""
-        return self.air.on_air_ticks(end_tick)
-
-    @property
-    def airs(self) -> tuple[Air]:
-        """The one channel."""
-        return (self.air,)
 
     def turn(self, count: int) -> Signal:
         """Return the slot of an owner that counts so many others first, from the next one on."""

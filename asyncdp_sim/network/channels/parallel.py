@@ -11,7 +11,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.kernel import Kernel, Waiting
-from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
+from asyncdp_sim.network.channels.air import Fate, Medium, Port
 from asyncdp_sim.network.channels.aloha import Aloha
 from asyncdp_sim.network.channels.contended import Contended
 from asyncdp_sim.network.channels.csma import Csma
@@ -111,29 +111,21 @@ class Parallel(ChannelKind):
         return self.channels == 1 and self.each.exclusive
 
 
-class ParallelMedium:
+class ParallelMedium(Medium):
     """Independent channels at work in one replicate."""
 
     def __init__(self, media: Sequence[Medium], streams: Scope, random: bool) -> None:
+        super().__init__(*(air for medium in media for air in medium.airs))
         self._media = media
         self._streams = streams
         self._random = random
 
+    @override
     def port(self, owner: int) -> Port:
-        """Return the access of an owner."""
         if not self._random:
             return self._media[(owner - 1) % len(self._media)].port(owner)
         source = partial(self._streams.generator, "owner", owner, "channel")
         return ParallelPort([medium.port(owner) for medium in self._media], uniforms(source))
-
-    def on_air_ticks(self, end_tick: int) -> int:
-        """Return the total duration of all transmissions, on all channels."""
-        return sum(medium.on_air_ticks(end_tick) for medium in self._media)
-
-    @property
-    def airs(self) -> tuple[Air, ...]:
-        """All channels."""
-        return tuple(air for medium in self._media for air in medium.airs)
 
 
 class ParallelPort:
