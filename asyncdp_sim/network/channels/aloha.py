@@ -34,11 +34,6 @@ class Aloha(Deferring):
         ),
     ] = None
 
-    @property
-    @override
-    def drawn(self) -> bool:
-        return False
-
     @classmethod
     @override
     def examples(cls) -> tuple[Self, ...]:

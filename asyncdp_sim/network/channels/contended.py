@@ -1,7 +1,6 @@
 """Base of the specifications of shared channels: airtime, and waits to try again."""
 
 import math
-from abc import abstractmethod
 from functools import partial
 from typing import Annotated, ClassVar, Self
 
@@ -68,11 +67,6 @@ class Contended(ChannelKind):
         return self
 
     @property
-    @abstractmethod
-    def drawn(self) -> bool:
-        """Whether chance decides if an owner that is ready begins, or when."""
-
-    @property
     @override
     def contended(self) -> "Contended":
         return self
@@ -81,11 +75,6 @@ class Contended(ChannelKind):
     def lets_begin(self) -> bool:
         """Whether every answer that is ready begins at last."""
         return not self.carrier_sense
-
-    @property
-    def hears_at_once(self) -> bool:
-        """Whether owners hear whoever begins at that very tick, so that no two begin together."""
-        return False
 
     @property
     def breaks_off(self) -> bool:

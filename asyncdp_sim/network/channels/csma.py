@@ -56,16 +56,6 @@ class Csma(Deferring):
         bool, about("Whether an owner that hears another while it sends stops at once")
     ] = False
 
-    @property
-    @override
-    def drawn(self) -> bool:
-        return self.persistence not in ("non-persistent", 1.0)
-
-    @property
-    @override
-    def hears_at_once(self) -> bool:
-        return to_ticks(self.propagation_delay) == 0
-
     @classmethod
     @override
     def examples(cls) -> tuple[Self, ...]:

@@ -66,11 +66,6 @@ class Dcf(Contended):
         Duration, about("The same after answers that collide", "time units")
     ] = 0.0
 
-    @property
-    @override
-    def drawn(self) -> bool:
-        return self.window > 1
-
     @classmethod
     @override
     def examples(cls) -> tuple[Self, ...]:

@@ -35,11 +35,6 @@ class SlottedAloha(Deferring):
         ),
     ]
 
-    @property
-    @override
-    def drawn(self) -> bool:
-        return False
-
     @classmethod
     @override
     def examples(cls) -> tuple[Self, ...]:

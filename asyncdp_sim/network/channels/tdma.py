@@ -37,11 +37,6 @@ class Tdma(Contended):
         about("Slots in a frame, at least one per owner; absent, one per owner", "slots"),
     ] = None
 
-    @property
-    @override
-    def drawn(self) -> bool:
-        return False
-
     @classmethod
     @override
     def examples(cls) -> tuple[Self, ...]:
