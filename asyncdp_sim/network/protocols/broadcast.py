@@ -36,6 +36,7 @@ class Broadcast(ProtocolKind):
     acts_on_ticks = False
     always_served = False
     reads_early = True
+    at_mean = False
     update_of = "answer"
     ideal_only = False
 
@@ -104,11 +105,6 @@ class Broadcast(ProtocolKind):
 
     @property
     @override
-    def asks(self) -> Literal["average", "central"]:
-        return "average" if self.sends_copies else "central"
-
-    @property
-    @override
     def sends_copies(self) -> bool:
         return self.payload == "all-copies"
 
@@ -116,11 +112,6 @@ class Broadcast(ProtocolKind):
     @override
     def clocked(self) -> bool:
         return self.answer_at == "next-tick"
-
-    @property
-    @override
-    def one_each(self) -> bool:
-        return not self.overlap
 
     @property
     @override
@@ -136,11 +127,6 @@ class Broadcast(ProtocolKind):
     @override
     def newest_only(self) -> bool:
         return self.superseded == "discard"
-
-    @property
-    @override
-    def plain(self) -> bool:
-        return False
 
     @override
     def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:

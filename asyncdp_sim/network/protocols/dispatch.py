@@ -39,6 +39,7 @@ class Dispatch(ProtocolKind):
     reads_early = True
     begins_anew = True
     hands_out = True
+    at_mean = True
     update_of = "answer"
     ideal_only = False
 
@@ -103,11 +104,6 @@ class Dispatch(ProtocolKind):
 
     @property
     @override
-    def asks(self) -> Literal["average", "central"]:
-        return "average"
-
-    @property
-    @override
     def one_each(self) -> bool:
         return False
 
@@ -115,11 +111,6 @@ class Dispatch(ProtocolKind):
     @override
     def shares_work(self) -> bool:
         return self.queue == "shared"
-
-    @property
-    @override
-    def plain(self) -> bool:
-        return False
 
     def chances(self, n_owners: int) -> tuple[float, ...]:
         """Return p_i, or each owner's share of the tasks where none is drawn."""

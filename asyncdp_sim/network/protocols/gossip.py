@@ -55,6 +55,7 @@ class Gossip(ProtocolKind):
     acts_on_ticks = False
     always_served = False
     reads_early = False
+    at_mean = True
     update_of = "pair"
     ideal_only = True
 
@@ -92,18 +93,8 @@ class Gossip(ProtocolKind):
 
     @property
     @override
-    def asks(self) -> Literal["average", "central"]:
-        return "average"
-
-    @property
-    @override
     def has_learner(self) -> bool:
         return self.graph.learner
-
-    @property
-    @override
-    def one_each(self) -> bool:
-        return True
 
     @property
     @override
@@ -166,10 +157,6 @@ class Gossip(ProtocolKind):
         nodes = self.graph.nodes(n_owners)
         edges = [(a - nodes[0], b - nodes[0]) for a, b in self.graph.edges(n_owners)]
         return second_eigenvalue(mean_update(len(nodes), edges, shares))
-
-    @override
-    def meetings(self, n_owners: int) -> tuple[tuple[tuple[int, int], ...], float]:
-        return self.graph.edges(n_owners), self.contraction(n_owners)
 
     @override
     def words(self, network: Any, said: str, service: float) -> Iterator[str]:

@@ -36,6 +36,8 @@ class ProtocolKind(Kind):
     """An owner that begins an exchange is served at once."""
     reads_early: ClassVar[bool]
     """A query is read before its owner begins the exchange, and may be old by then."""
+    at_mean: ClassVar[bool]
+    """Gradients are taken at a mean of the model that is read and the owner's own."""
     update_of: ClassVar[UpdateOf]
     """What an update is made of, by which algorithms choose their protocols."""
     ideal_only: ClassVar[bool]
@@ -50,19 +52,19 @@ class ProtocolKind(Kind):
     """How real processes do the same; None where they cannot."""
 
     @property
-    @abstractmethod
     def asks(self) -> Literal["average", "central"]:
         """Where gradients are taken: at the learner's model, or at a mean with the owner's own."""
+        return "average" if self.at_mean or self.sends_copies else "central"
 
     @property
-    @abstractmethod
     def one_each(self) -> bool:
         """Whether an owner has at most one attempt open."""
+        return not self.overlap
 
     @property
-    @abstractmethod
     def plain(self) -> bool:
         """Whether the protocol itself gives an exchange no other way to go than to its update."""
+        return False
 
     @property
     def shares_work(self) -> bool:
@@ -193,13 +195,6 @@ class ProtocolKind(Kind):
         At least one for each owner. None where owners cannot idle for ever.
         """
         return period_of(network.clock.rates(network.n_owners), max(count, network.n_owners))
-
-    def meetings(
-        self,
-        n_owners: int,  # noqa: ARG002
-    ) -> tuple[tuple[tuple[int, int], ...], float] | None:
-        """Return the pairs that may meet, and λ_2(E W) of a meeting, where nodes meet in pairs."""
-        return None
 
     def words(self, network: Any, said: str, service: float) -> Iterator[str]:
         """Yield in words who begins exchanges, and how often.

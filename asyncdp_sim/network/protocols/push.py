@@ -30,6 +30,7 @@ class Push(ProtocolKind):
     acts_on_ticks = True
     always_served = True
     reads_early = False
+    at_mean = True
     update_of = "answer"
     ideal_only = False
     rehearsed = "at once"
@@ -54,16 +55,6 @@ class Push(ProtocolKind):
     @override
     def examples(cls) -> tuple[Self, ...]:
         return (cls(), cls(own_tick="overlap"), cls(offline="vanish"))
-
-    @property
-    @override
-    def asks(self) -> Literal["average", "central"]:
-        return "average"
-
-    @property
-    @override
-    def one_each(self) -> bool:
-        return not self.overlap
 
     @property
     @override

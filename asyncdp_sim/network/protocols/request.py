@@ -46,6 +46,7 @@ class Request(ProtocolKind):
     acts_on_ticks = True
     always_served = False
     reads_early = False
+    at_mean = True
     update_of = "answer"
     ideal_only = False
     rehearsed = "alone"
@@ -113,11 +114,6 @@ class Request(ProtocolKind):
             cls(timeout=1.0),
             cls(busy="queue", own_tick="queue", timeout=1.0, offline="vanish"),
         )
-
-    @property
-    @override
-    def asks(self) -> Literal["average", "central"]:
-        return "average"
 
     @property
     @override

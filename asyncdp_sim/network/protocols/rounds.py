@@ -40,6 +40,7 @@ class Rounds(ProtocolKind):
     acts_on_ticks = False
     always_served = False
     reads_early = False
+    at_mean = False
     update_of = "round"
     ideal_only = False
     rehearsed = "in rounds"
@@ -61,11 +62,6 @@ class Rounds(ProtocolKind):
 
     @property
     @override
-    def asks(self) -> Literal["average", "central"]:
-        return "central"
-
-    @property
-    @override
     def round_deadline(self) -> float | None:
         return self.deadline
 
@@ -73,16 +69,6 @@ class Rounds(ProtocolKind):
     @override
     def waits(self) -> tuple[float, ...]:
         return () if self.deadline is None else (self.deadline,)
-
-    @property
-    @override
-    def one_each(self) -> bool:
-        return True
-
-    @property
-    @override
-    def plain(self) -> bool:
-        return False
 
     @override
     def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:

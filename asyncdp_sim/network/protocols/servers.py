@@ -69,6 +69,7 @@ class Servers(ProtocolKind):
     acts_on_ticks = False
     always_served = False
     reads_early = False
+    at_mean = False
     update_of = "servers"
     ideal_only = True
     own_network = True
@@ -156,16 +157,6 @@ class Servers(ProtocolKind):
         if self.graph is None:
             return (None,)
         return tuple(neighbours(graph, self.count) for graph in self.graph.cycle())
-
-    @property
-    @override
-    def asks(self) -> Literal["average", "central"]:
-        return "central"
-
-    @property
-    @override
-    def one_each(self) -> bool:
-        return True
 
     @property
     @override

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.network import Network
+from asyncdp_sim.network.graphs.connected import Edge
 from asyncdp_sim.network.latency import STAGES, acknowledged, laws_of
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.spec import Member, outsiders
@@ -50,6 +51,11 @@ class Facts:
         """
         alone = self.protocol.one_each or self.protocol.one_on_one
         return "" if alone else "exchanges of an owner overlap"
+
+    @property
+    def meetings(self) -> tuple[tuple[Edge, ...], float] | None:
+        """The pairs that may meet, and λ_2(E W) of a meeting, where nodes meet in pairs."""
+        return None
 
     def predictions(self) -> Iterator[Prediction]:
         """Yield what is known of exchanges by their own times, or why it is not."""

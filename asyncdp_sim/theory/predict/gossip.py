@@ -70,6 +70,11 @@ class GossipFacts(Facts):
     lost_alike = True
     protocol: Gossip
 
+    @property
+    @override
+    def meetings(self) -> tuple[tuple[Edge, ...], float]:
+        return self.protocol.graph.edges(self.n_owners), self.protocol.contraction(self.n_owners)
+
     @override
     def predictions(self) -> Iterator[Prediction]:
         """Yield throughput, utilisation and staleness."""
