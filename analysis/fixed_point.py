@@ -14,6 +14,7 @@ from asyncdp_sim.figures.kit.style import THEORY, canvas, style
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.predict.all import predicted
+from asyncdp_sim.theory.predict.channels import approximation
 from asyncdp_sim.theory.prediction import Unknown
 
 Array = npt.NDArray[np.float64]
@@ -46,7 +47,7 @@ def off(result: Result) -> tuple[float, float, float]:
     """
     said = load(result.directory / "scenario.toml")[0]
     asked = said.owners.count, said.network.airtime or 0.0
-    about: float = said.channel.approximation(*asked)  # type: ignore[union-attr]
+    about = approximation(said.channel, *asked)  # type: ignore[arg-type]
     each = rates(result)
     measured, error = each.mean(), each.std(ddof=1) / np.sqrt(len(each))
     exact = predicted(said.network, "throughput")

@@ -5,7 +5,7 @@ reported in our words (see :mod:`asyncdp_sim.faults`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, get_args, get_origin
 
 from pydantic import (
@@ -120,6 +120,11 @@ class Spec(BaseModel, metaclass=_SpecType):
 
 class Remembering(Spec):
     """A spec that works something out once (``cached_property``); its copies do so anew."""
+
+    @cached_property
+    def remembered(self) -> dict[str, Any]:
+        """What others have worked out of it once, by name."""
+        return {}
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy that remembers nothing of what this one has worked out."""

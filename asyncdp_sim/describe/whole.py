@@ -16,6 +16,7 @@ from asyncdp_sim.runs.warnings import NeverOnline, TicksMeet
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.staleness import holds_from
+from asyncdp_sim.theory.predict.table import facts_of
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Prediction, Unknown
 from asyncdp_sim.words import extent
@@ -140,7 +141,7 @@ def _said(prediction: Prediction, network: Network) -> str:
         return f"{between}; no one value, since {prediction.reason} ({prediction.formula})"
     if prediction.value is None:
         return f"not applicable, {prediction.reason} ({prediction.formula})"
-    first = holds_from(network.facts, prediction)
+    first = holds_from(facts_of(network), prediction)
     long = f"; within 1 % from {first} updates on" if network.updates < first else ""
     return f"{prediction.value:.4g} ({prediction.formula}{long})"
 

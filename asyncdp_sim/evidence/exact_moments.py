@@ -5,11 +5,12 @@ from functools import lru_cache
 import numpy as np
 
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.moments.releases import Releases
 from asyncdp_sim.theory.moments.sample_spread import LARGEST, fourth_moments
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.staleness import never_stale
+from asyncdp_sim.theory.predict.table import facts_of
 from asyncdp_sim.theory.predict.update_order import releases, surely_until
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -25,15 +26,15 @@ BUDGETS_END = "budgets may end before T, and updates are then of the owners that
 def out_of_order(scenario: Scenario) -> list[str]:
     """Return why it is not known who updates when, as exact moments need it; a reason each."""
     network, found = scenario.network, list[str]()
-    if network.facts.from_outside:
-        found.append(network.facts.from_outside)
+    if facts_of(network).unknown:
+        found.append(facts_of(network).unknown)
     if _unequal(scenario):
         found.append(UNEQUAL)
     if network.until is not None and not surely_until(network, network.updates):
         found.append(ENDS_EARLY)
     if scenario.algorithm.in_rounds is not None:
         found += _absent(scenario)
-    elif not network.protocol.makes_updates and never_stale(network.facts):
+    elif not network.protocol.makes_updates and never_stale(network):
         law = answering(network)
         if isinstance(law, Unknown):
             found.append(f"no law is known here of whose update is next: {law}")
@@ -49,7 +50,7 @@ def _unequal(scenario: Scenario) -> bool:
 def _absent(scenario: Scenario) -> list[str]:
     """Return why rounds are not linear in the answers of all owners, a reason each."""
     network, rounds, found = scenario.network, scenario.algorithm.in_rounds, []
-    facts, least = network.facts, min(network.answers_allowed)
+    facts, least = facts_of(network), min(network.answers_allowed)
     if scenario.algorithm.sample is not None:
         found.append("answers are over some of an owner's records, drawn anew for each")
     if rounds is not None and rounds.trim > 0:
@@ -82,7 +83,7 @@ def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:
         Whether the optimum without bounds lies in Θ, which data alone tell.
     """
     found = [] if scenario.algorithm.no_moments is None else [scenario.algorithm.no_moments]
-    if scenario.algorithm.looks_at_models and not never_stale(scenario.network.facts):
+    if scenario.algorithm.looks_at_models and not never_stale(scenario.network):
         found.append(f"answers under protocol {scenario.protocol.kind} may be stale")
     return found + bent(scenario, interior=interior)
 
@@ -123,7 +124,7 @@ CLIPPED = "clipped gradients are not linear in the model"
 
 def answering(network: Network) -> Releases | Unknown:
     """Return how owners release answers until update T, none of them silent before, or why not."""
-    return _answering(network.facts)
+    return _answering(facts_of(network))
 
 
 @lru_cache(maxsize=1)  # as predictions are kept

@@ -6,11 +6,12 @@ from typing import Any
 
 from asyncdp_sim.evidence.exact_moments import CLIPPED, SAMPLED, nonlinear, out_of_order
 from asyncdp_sim.evidence.register import Basis, basis_of, oracles_of
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import Kind, Spec
 from asyncdp_sim.theory.predict.all import predict
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.staleness import holds_from, settled_from
+from asyncdp_sim.theory.predict.table import facts_of
 from asyncdp_sim.theory.prediction import Prediction
 
 PSI = "psi_final"
@@ -116,7 +117,7 @@ def _of_network(scenario: Scenario, kinds: dict[str, Kind]) -> Iterator[dict[str
             between = "" if each.between is None else "{:.4g} to {:.4g}, ".format(*each.between)
             yield _row(each.quantity, Basis.unverified, f"{between}{each.reason}")
         else:
-            yield _in_a_run(scenario.network.facts, each)
+            yield _in_a_run(facts_of(scenario.network), each)
 
 
 def _in_a_run(facts: Facts, found: Prediction) -> dict[str, Any]:

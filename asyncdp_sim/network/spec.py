@@ -15,7 +15,6 @@ from asyncdp_sim.network.clocks import Clock, PoissonClock
 from asyncdp_sim.network.compatibility import conflicts
 from asyncdp_sim.network.contents import BY_CONTENT
 from asyncdp_sim.network.delivery.aggregation import Aggregation
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import Latency, Laws, Payload, answer_bytes, laws_of, query_bytes
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Protocol, Request
@@ -99,11 +98,6 @@ class Network(Remembering):
         given = "nothing" if self.answers_per_update is None else str(self.answers_per_update)
         allowed = f"allowed is {'nothing' if synchronous else 'a number'} under this protocol"
         return [Fault("answers_per_update", given, allowed)]
-
-    @cached_property
-    def facts(self) -> Facts:
-        """The network as theory sees it: what was worked out of it once."""
-        return Facts(self)
 
     @property
     def n_owners(self) -> int:

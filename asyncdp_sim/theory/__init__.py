@@ -38,15 +38,15 @@ against them (``tests/verification``). Formulas, one subject per module:
 What holds for a network, by its specification alone:
 
 - :mod:`~asyncdp_sim.theory.predict.all`: every figure of a run's summary that a formula gives.
-- :mod:`~asyncdp_sim.network.facts`: what decides it.
+- :mod:`~asyncdp_sim.theory.predict.facts`: what decides it.
 - :mod:`~asyncdp_sim.theory.predict.update_order`: the law of the gaps between updates, and whose
   they are.
 - :mod:`~asyncdp_sim.theory.predict.staleness`: the law of the staleness.
-- :mod:`~asyncdp_sim.network.protocols`: exchanges of owners that do not contend for a channel,
-  answers to queries that go to all owners, and protocols that make the updates; each kind of
-  protocol says so itself.
+- :mod:`~asyncdp_sim.theory.predict.table`: the class that knows each protocol and channel, by
+  exact class: exchanges of owners that do not contend for a channel, answers to queries that go
+  to all owners, protocols that make the updates, and shared channels.
 - :mod:`~asyncdp_sim.theory.predict.shared_channels`,
   :mod:`~asyncdp_sim.theory.predict.channel_curves`: owners that share one.
-- :mod:`~asyncdp_sim.theory.predict.packet_loss`: losses, and transmissions per answer.
-- :mod:`~asyncdp_sim.theory.predict.availability`: owners online.
+- :mod:`~asyncdp_sim.theory.predict.packet_loss`: losses, and transmissions per answer; owners
+  online.
 """

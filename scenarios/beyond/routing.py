@@ -18,6 +18,7 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import VARIANT, Cell, Sweep
 from asyncdp_sim.scenario import load
 from asyncdp_sim.theory.formulas.closed_network import closed_network
+from asyncdp_sim.theory.predict.table import facts_of
 from scenarios.beyond.prices import BOARD, EVEN, TIME, WORK, Price
 from scenarios.papers.claims import Claim, Measure, Printed, Range, Reason
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
@@ -96,7 +97,7 @@ def off_delays(sweep: Sweep) -> float:
     """
     cell = cell_of(sweep, EVEN_CHANCES, ALL)
     scenario = load(cell.result.directory / "scenario.toml")[0]
-    means = [law.mean for law in scenario.network.facts.laws("compute")]
+    means = [law.mean for law in facts_of(scenario.network).laws("compute")]
     count = len(means)
     exact = np.array(closed_network(ALL, (1 / count,) * count, means, (0.0,) * count).staleness)
     k, owner, late = cell.result.columns("updates", "k", "owner", "staleness")

@@ -7,6 +7,7 @@ import pytest
 
 from analysis.whom_to_ask import joules_to, time_to
 from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.theory.predict.table import facts_of
 from scenarios.beyond import expected_course, prices, routing
 from scenarios.beyond.prices import BOARD, EVEN, TIME, WORK
 from scenarios.papers.claims import Judged
@@ -86,6 +87,6 @@ def test_both_variants_load() -> None:
     for variant in FIGURE.variants:
         scenario = FIGURE.scenario(variant, full=False)
         assert scenario.owners.count == routing.ALL
-        means = {law.mean for law in scenario.network.facts.laws("compute")}
+        means = {law.mean for law in facts_of(scenario.network).laws("compute")}
         assert len(means) == (2 if variant == AS_PUBLISHED else 1)
-        assert sum(scenario.network.facts.services) == pytest.approx(10.5)
+        assert sum(facts_of(scenario.network).services) == pytest.approx(10.5)

@@ -5,6 +5,7 @@ import pytest
 
 from analysis.beyond.accuracy_over_time import best_step, mean_accuracy
 from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.theory.predict.table import facts_of
 from scenarios.beyond import routing_accuracy as routing
 from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED
@@ -61,6 +62,6 @@ def test_means_are_over_replicates(verified: tuple[dict[str, Judged], Sweep]) ->
 def test_owners_of_one_speed_are_as_slow_in_the_mean() -> None:
     for variant in FIGURE.variants:
         scenario = FIGURE.scenario(variant, full=False)
-        means = {law.mean for law in scenario.network.facts.laws("compute")}
+        means = {law.mean for law in facts_of(scenario.network).laws("compute")}
         assert len(means) == (2 if variant == AS_PUBLISHED else 1)
-        assert sum(scenario.network.facts.services) == pytest.approx(10.5)
+        assert sum(facts_of(scenario.network).services) == pytest.approx(10.5)

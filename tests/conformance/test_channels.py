@@ -134,7 +134,14 @@ def delay(channel: Channel) -> int:
 
 def drawn(channel: Channel) -> bool:
     """Whether a draw decides if an owner begins, or when."""
-    return bool(channel.contended.drawn)
+    shared = channel.contended
+    persistent = getattr(shared, "persistence", 1.0) not in ("non-persistent", 1.0)
+    return persistent or getattr(shared, "window", 1) > 1
+
+
+def hears_at_once(channel: Channel) -> bool:
+    """Owners hear an answer at the tick at which it begins, so that no two begin together."""
+    return to_ticks(getattr(channel.contended, "propagation_delay", 1.0)) == 0
 
 
 def test_the_suite_is_complete() -> None:
@@ -175,7 +182,7 @@ def test_what_overlaps_collides_and_nothing_else(channel: Channel, seed: int) ->
         else:
             assert met or one.fate is Fate.clear
     collided = sum(one.fate is Fate.collided for one in sent)
-    if channel.contended.in_turn or channel.contended.hears_at_once:
+    if channel.contended.in_turn or hears_at_once(channel):
         assert overlapping == 0
     else:
         assert collided > 0
@@ -206,7 +213,7 @@ def test_two_that_begin_at_one_tick_collide_unless_they_are_kept_apart(channel: 
             assert captures(channel) or fates == [Fate.collided] * 2
         else:
             assert fates[0] is fates[1]
-    if channel.contended.in_turn or channel.contended.hears_at_once:
+    if channel.contended.in_turn or hears_at_once(channel):
         assert together == 0
     else:
         assert together > 5

@@ -12,11 +12,11 @@ from typing_extensions import override
 from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
 from asyncdp_sim.network.channels import Channel, SlottedAloha
 from asyncdp_sim.network.channels.air import Air, Fate, Port
-from asyncdp_sim.network.channels.slotted_access.slots import SlottedMedium
+from asyncdp_sim.network.channels.slots import SlottedMedium
 from asyncdp_sim.network.laws.drawn import uniforms
 from asyncdp_sim.units import to_ticks
 from tests.conformance.members import said
-from tests.conformance.test_channels import EACH, SHARED, N, Plan, Station
+from tests.conformance.test_channels import EACH, SHARED, N, Plan, Station, hears_at_once
 from tests.together import together
 
 SLOTTED = [channel for channel in SHARED if channel.contended.slotted]
@@ -53,7 +53,7 @@ def depends_on_who_asks_first(channel: Channel) -> bool:
 def test_what_comes_of_whom_depends_on_ties_only_where_one_is_heard_at_once(
     channel: Channel,
 ) -> None:
-    assert depends_on_ties(channel) == channel.contended.hears_at_once
+    assert depends_on_ties(channel) == hears_at_once(channel)
 
 
 @together

@@ -371,7 +371,7 @@ MUTANTS = (
         ("tests/unit/network/test_policies.py",),
     ),
     Mutant(
-        "asyncdp_sim/network/protocols/circulation.py",
+        "asyncdp_sim/theory/predict/dispatch.py",
         '"shared": ("compute",),',
         '"shared": ("compute", "answer"),',
         "answers on their way are taken for shared work",
@@ -942,15 +942,29 @@ MUTANTS = (
     # theory of kinds from outside
     Mutant(
         "asyncdp_sim/theory/predict/all.py",
-        "return _stated(facts, found) if facts.from_outside else found",
-        "return found",
+        "        if facts.unknown:\n            each =",
+        "        if False:\n            each =",
         "a channel of one's own has the theory of the one that it derives from",
         ("tests/unit/theory/test_predictions_from_outside.py",),
     ),
     Mutant(
+        "asyncdp_sim/theory/predict/table.py",
+        "PROTOCOLS.get(type(network.protocol), Facts)",
+        "next(PROTOCOLS[kind] for kind in PROTOCOLS if isinstance(network.protocol, kind))",
+        "a protocol of one's own has the row of the one that it derives from",
+        ("tests/unit/theory/test_predictions_from_outside.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/theory/predict/table.py",
+        "return Unknown(facts.unknown) if facts.unknown else of(facts)",
+        "return of(facts)",
+        "laws hold for clocks, availabilities and times that nobody knows",
+        ("tests/unit/theory/test_predictions_from_outside.py",),
+    ),
+    Mutant(
         "asyncdp_sim/theory/predict/all.py",
-        'if "predicts" in vars(type(kind)):',
-        'if hasattr(kind, "predicts"):',
+        'if "predicts" not in vars(type(kind)):',
+        'if not hasattr(kind, "predicts"):',
         "a class has the theory that the one it derives from states",
         ("tests/unit/theory/test_predictions_from_outside.py",),
     ),
@@ -963,7 +977,7 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/evidence/exact_moments.py",
-        "        found.append(network.facts.from_outside)\n",
+        "        found.append(facts_of(network).unknown)\n",
         "        pass\n",
         "whose update is next is known of a network from outside",
         ("tests/unit/theory/test_predictions_from_outside.py",),
@@ -2070,14 +2084,14 @@ MUTANTS = (
         ("tests/unit/theory/test_occupation.py",),
     ),
     Mutant(
-        "asyncdp_sim/network/protocols/push.py",
+        "asyncdp_sim/theory/predict/on_ticks.py",
         "np.exp(-rates * np.cumsum(stages, axis=0))",
         "np.exp(-rates * stages)",
         "stages of jobs that overlap exclude each other",
         ("tests/verification/test_energy.py",),
     ),
     Mutant(
-        "asyncdp_sim/network/protocols/loss_network.py",
+        "asyncdp_sim/theory/predict/gossip.py",
         "updating[edge] = 1 - prod(own)",
         "updating[edge] = prod(1 - each for each in own)",
         "a meeting of which one answer is lost makes no update",

@@ -19,11 +19,12 @@ from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.aloha import Aloha
 from asyncdp_sim.network.channels.parallel import Parallel
-from asyncdp_sim.network.channels.slotted_access.tdma import Tdma
+from asyncdp_sim.network.channels.tdma import Tdma
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.spec import Spec, picked
 from asyncdp_sim.streams import Streams
+from asyncdp_sim.theory.predict.table import theory_of
 from asyncdp_sim.trace import Trace
 from tests.drawn import NothingFitsError
 from tests.fresh import Record, fresh_seed, none_escapes
@@ -115,7 +116,7 @@ def by_number(channel: Channel) -> bool:
     another slot, and collides with others.
     """
     shared = channel.contended
-    return (shared is not None and shared.in_turn) or channel.spread_alike() != channel
+    return (shared is not None and shared.in_turn) or theory_of(channel).spread_alike() != channel
 
 
 def same_in_longer_units(net: Network, seed: int) -> None:

@@ -13,6 +13,7 @@ from asyncdp_sim.figures.kit.outcomes import psi_at_end
 from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.figures.kit.style import FEW_OWNERS, sheet
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
+from asyncdp_sim.theory.predict.table import facts_of
 from asyncdp_sim.theory.prediction import Unknown
 
 MOST = 7
@@ -41,9 +42,7 @@ def select(sweep: Sweep) -> list[GraphSeries] | str:
     found: list[GraphSeries] = []
     for cell in sweep.cells:
         network = cell.result.network
-        meetings = (
-            None if isinstance(network, Unknown) else network.protocol.meetings(network.n_owners)
-        )
+        meetings = None if isinstance(network, Unknown) else facts_of(network).meetings
         if meetings is None:
             return "owners do not gossip over a graph"
         if cell.result.n_owners > MOST_OWNERS:

@@ -165,8 +165,7 @@ def _named(curve: AccessCurve) -> str:
     """Return whom a law holds for and, for an infinite population, its formula; for a figure."""
     if curve.n_owners is not None:
         return f"exact for {curve.n_owners} owners"
-    words = (curve.channel.formula, curve.channel.setting(curve.airtime))
-    return ", ".join(["infinite population", *filter(None, words)])
+    return ", ".join(["infinite population", *filter(None, curve.words)])
 
 
 def _points(results: Sequence[Result]) -> Table:

@@ -17,6 +17,7 @@ from asyncdp_sim.forecasts.quick_runs import QuickRuns, final_psi, last
 from asyncdp_sim.progress import Progress, beginning
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.theory.predict.table import facts_of
 
 Array = npt.NDArray[np.float64]
 EACH, FEW = 6, 4
@@ -226,7 +227,7 @@ def _refuse(known: Population) -> None:
     doubts = bent(scenario, interior=interior)
     if scenario.algorithm.one_central is None:
         doubts.append(f"algorithm {scenario.algorithm.kind} is not one model that steps by answers")
-    facts, privacy = scenario.network.facts, scenario.privacy
+    facts, privacy = facts_of(scenario.network), scenario.privacy
     lost = facts.can_lose_messages or facts.shared
     doubts += [lost] if lost else []
     if not (privacy.budget.even and privacy.budget.named_answers) or privacy.sampling is not None:

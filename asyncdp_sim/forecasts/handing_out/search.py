@@ -19,6 +19,7 @@ from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.privacy.budget import AsAsked
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.moments.stale_order import StaleCourse, central_map, stale_course
+from asyncdp_sim.theory.predict.table import facts_of
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -228,7 +229,7 @@ def alike(scenario: Scenario, objective: Quadratic) -> tuple[tuple[int, ...], ..
     """
     epsilon = scenario.privacy.epsilons(scenario.owners.count).tolist()
     same = list(
-        zip(scenario.network.facts.services, objective.records.tolist(), epsilon, strict=True)
+        zip(facts_of(scenario.network).services, objective.records.tolist(), epsilon, strict=True)
     )
     kinds = sorted(set(same))
     return tuple(tuple(i for i, own in enumerate(same) if own == kind) for kind in kinds)

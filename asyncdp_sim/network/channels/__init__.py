@@ -1,6 +1,6 @@
 """Uplink channels, one file each.
 
-A shared one joins by its name in :mod:`~asyncdp_sim.network.channels.shared`.
+A shared one joins by its name in :mod:`~asyncdp_sim.network.channels.parallel`.
 """
 
 from typing import Annotated
@@ -10,10 +10,9 @@ from asyncdp_sim.network.channels.aloha import Aloha
 from asyncdp_sim.network.channels.csma import Csma
 from asyncdp_sim.network.channels.ideal import Ideal
 from asyncdp_sim.network.channels.kind import ChannelKind
-from asyncdp_sim.network.channels.parallel import Parallel
-from asyncdp_sim.network.channels.shared import SharedChannel
-from asyncdp_sim.network.channels.slotted_access.slotted_aloha import SlottedAloha
-from asyncdp_sim.network.channels.slotted_access.tdma import Tdma
+from asyncdp_sim.network.channels.parallel import Parallel, SharedChannel
+from asyncdp_sim.network.channels.slotted_aloha import SlottedAloha
+from asyncdp_sim.network.channels.tdma import Tdma
 from asyncdp_sim.spec import kind_of, members
 
 Channel = Annotated[Ideal | SharedChannel | Parallel, FAMILY]

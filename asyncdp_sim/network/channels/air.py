@@ -1,6 +1,7 @@
 """The air of one shared channel: transmissions that overlap, and what each station hears."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from enum import Enum, auto
 from typing import Protocol
@@ -44,20 +45,6 @@ class Port(Protocol):
         deferred : callable
             Called whenever the channel is found busy and the attempt put off or given up.
         """
-
-
-class Medium(Protocol):
-    """A channel at work in one replicate."""
-
-    def port(self, owner: int) -> Port:
-        """Return the access of an owner (from 1)."""
-
-    def on_air_ticks(self, end_tick: int) -> int:
-        """Return the total duration of all transmissions in a run that ended at this tick."""
-
-    @property
-    def airs(self) -> "tuple[Air, ...]":
-        """The channels that it consists of."""
 
 
 class Transmission:
@@ -179,3 +166,24 @@ class Air:
         if tick < transmission.end:
             transmission.end = tick
             self._end_at(transmission, tick)
+
+
+class Medium(ABC):
+    """A channel at work in one replicate.
+
+    Parameters
+    ----------
+    *airs : Air
+        The channels that it consists of.
+    """
+
+    def __init__(self, *airs: Air) -> None:
+        self.airs = airs
+
+    @abstractmethod
+    def port(self, owner: int) -> Port:
+        """Return the access of an owner (from 1)."""
+
+    def on_air_ticks(self, end_tick: int) -> int:
+        """Return the total duration of all transmissions in a run that ended at this tick."""
+        return sum(air.on_air_ticks(end_tick) for air in self.airs)

@@ -7,14 +7,11 @@ from typing import Annotated, Literal
 from typing_extensions import override
 
 from asyncdp_sim.kernel import Kernel, Waiting
-from asyncdp_sim.network.channels.air import Air, Fate, Port
+from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.contended import Deferring
-from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.laws import Source
 from asyncdp_sim.spec import Positive, about
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.formulas.channels import aloha
-from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 
 
 class Aloha(Deferring):
@@ -37,11 +34,6 @@ class Aloha(Deferring):
         ),
     ] = None
 
-    @property
-    @override
-    def drawn(self) -> bool:
-        return False
-
     @override
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "AlohaMedium":
         return AlohaMedium(Air(kernel), self.capture_ratio, streams)
@@ -51,54 +43,23 @@ class Aloha(Deferring):
     def exclusive(self) -> bool:
         return self.capture_ratio is None
 
-    @property
-    @override
-    def forgets_owners(self) -> bool:
-        return self.capture_ratio is None
 
-    @property
-    @override
-    def formula(self) -> str:
-        return f"$Ge^{{-{'2G' if self.capture_ratio is None else '2Gz/(1+z)'}}}$"
-
-    @override
-    def through(self, load: Load) -> RandomAccess:
-        ratio = self.capture_ratio
-        if load.overlap:
-            offered = load.offered
-            survived = aloha.aloha_infinite(offered)
-            if ratio is not None:
-                survived = aloha.aloha_infinite_capture(offered, ratio)
-            return RandomAccess.of(survived / offered, load.total)
-        if ratio is None:
-            return aloha.aloha(load.n_owners, load.rate, load.airtime)
-        return aloha.aloha_capture(load.n_owners, load.rate, load.airtime, ratio)
-
-
-class AlohaMedium:
+class AlohaMedium(Medium):
     """A channel without any rule of access."""
 
     def __init__(self, air: Air, capture_ratio: float | None, streams: Scope) -> None:
+        super().__init__(air)
         self._air = air
         self._ratio = capture_ratio
         self._streams = streams
 
+    @override
     def port(self, owner: int) -> Port:
-        """Return the access of an owner."""
         powers = None
         if self._ratio is not None:
             source = partial(self._streams.generator, "owner", owner, "power")
             powers = _powers(source)
         return AlohaPort(self._air, self._ratio, powers)
-
-    def on_air_ticks(self, end_tick: int) -> int:
-        """Return the total duration of all transmissions."""
-        return self._air.on_air_ticks(end_tick)
-
-    @property
-    def airs(self) -> tuple[Air]:
-        """The one channel."""
-        return (self._air,)
 
 
 class AlohaPort:

@@ -1,7 +1,6 @@
 """Base of the specifications of shared channels: airtime, and waits to try again."""
 
 import math
-from abc import abstractmethod
 from functools import partial
 from typing import Annotated, ClassVar, Self
 
@@ -10,18 +9,13 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.network.channels.backoff import Backoff
-from asyncdp_sim.network.channels.kind import ChannelKind
-from asyncdp_sim.network.channels.load import Load
+from asyncdp_sim.network.channels.kind import Backoff, ChannelKind
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.spec import Duration, Positive, about
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
-from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.units import TICKS_PER_UNIT
 
 Airtime = Annotated[Duration, Field(ge=1e-9)]
-UNKNOWN = Unknown("no formula is known for this variant of the channel")
 
 
 class Contended(ChannelKind):
@@ -35,8 +29,6 @@ class Contended(ChannelKind):
     """Transmissions begin with slots."""
     in_turn: ClassVar[bool]
     """Every owner has slots of its own, so that no two owners collide."""
-    assumed: ClassVar[str] = "nothing is sent again"
-    """What its prediction takes for granted of answers that collide."""
 
     airtime: Annotated[
         Airtime | None,
@@ -75,11 +67,6 @@ class Contended(ChannelKind):
         return self
 
     @property
-    @abstractmethod
-    def drawn(self) -> bool:
-        """Whether chance decides if an owner that is ready begins, or when."""
-
-    @property
     @override
     def contended(self) -> "Contended":
         return self
@@ -88,11 +75,6 @@ class Contended(ChannelKind):
     def lets_begin(self) -> bool:
         """Whether every answer that is ready begins at last."""
         return not self.carrier_sense
-
-    @property
-    def hears_at_once(self) -> bool:
-        """Whether owners hear whoever begins at that very tick, so that no two begin together."""
-        return False
 
     @property
     def breaks_off(self) -> bool:
@@ -104,19 +86,6 @@ class Contended(ChannelKind):
         if self.airtime is not None:
             return self.airtime
         return max(answer_bytes / (self.rate_bytes or math.inf), 1 / TICKS_PER_UNIT)
-
-    @override
-    def access(self, load: Load) -> RandomAccess | Unknown:
-        doubt = self.doubt(load)
-        return Unknown(doubt) if doubt else self.through(load)
-
-    def doubt(self, load: Load) -> str:
-        """Return why no formula of this channel holds for a load, if none does."""
-        return load.broken or load.not_poisson or load.slow or load.unequal
-
-    @abstractmethod
-    def through(self, load: Load) -> RandomAccess | Unknown:
-        """Return what gets through of a load that is not in doubt, or why it is not known."""
 
 
 class Deferring(Contended):

@@ -10,17 +10,13 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS, faults_of
 from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
-from asyncdp_sim.network.channels.air import Air, Fate, Port
-from asyncdp_sim.network.channels.backoff import Backoff
-from asyncdp_sim.network.channels.contended import UNKNOWN, Deferring
-from asyncdp_sim.network.channels.load import Load
+from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
+from asyncdp_sim.network.channels.contended import Deferring
+from asyncdp_sim.network.channels.kind import Backoff
 from asyncdp_sim.network.laws import too_short
 from asyncdp_sim.network.laws.drawn import uniforms
 from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.formulas.channels import csma
-from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
-from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.units import to_ticks
 
 Persistence = Annotated[
@@ -59,16 +55,6 @@ class Csma(Deferring):
     collision_detection: Annotated[
         bool, about("Whether an owner that hears another while it sends stops at once")
     ] = False
-
-    @property
-    @override
-    def drawn(self) -> bool:
-        return self.persistence not in ("non-persistent", 1.0)
-
-    @property
-    @override
-    def hears_at_once(self) -> bool:
-        return to_ticks(self.propagation_delay) == 0
 
     @model_validator(mode="after")
     def _slot_of_contention(self) -> Self:
@@ -110,55 +96,19 @@ class Csma(Deferring):
     def exclusive(self) -> bool:
         return self.gives_up
 
-    @property
-    @override
-    def forgets_owners(self) -> bool:
-        return True
 
-    @override
-    def setting(self, airtime: float) -> str:
-        return f"$a$ = {self.propagation_delay / airtime:.3g} airtimes"
-
-    @override
-    def doubt(self, load: Load) -> str:
-        far = ""
-        if self.propagation_delay >= load.airtime:
-            far = f"the formula needs a propagation delay below the airtime {load.airtime:g}"
-        return load.broken or load.not_poisson or load.slow or far or load.unequal
-
-    @override
-    def through(self, load: Load) -> RandomAccess | Unknown:
-        if load.overlap:
-            return self._endless(load)
-        if not self.gives_up:
-            return UNKNOWN
-        formula = csma.csma_detecting if self.collision_detection else csma.csma
-        return formula(load.n_owners, load.rate, load.airtime, self.propagation_delay)
-
-    def _endless(self, load: Load) -> RandomAccess | Unknown:
-        """Return what gets through of Poisson attempts."""
-        offered, airtime = load.offered, load.airtime
-        delay = self.propagation_delay / airtime
-        if self.gives_up:
-            found = csma.csma_giving_up(offered, delay, detecting=self.collision_detection)
-            return RandomAccess.of(found.success_probability, found.attempt_rate / airtime)
-        if self.persistence == 1.0 and not self.collision_detection:
-            survived = csma.csma_one_persistent_infinite(offered, delay)
-            return RandomAccess.of(survived / offered, load.total)
-        return UNKNOWN
-
-
-class CsmaMedium:
+class CsmaMedium(Medium):
     """A channel whose owners listen first."""
 
     def __init__(self, spec: Csma, kernel: Kernel, streams: Scope) -> None:
         self.spec = spec
         self.slot = to_ticks(spec.propagation_delay)
         self.air = Air(kernel, self.slot, cut=spec.collision_detection)
+        super().__init__(self.air)
         self._streams = streams
 
+    @override
     def port(self, owner: int) -> Port:
-        """Return the access of an owner."""
         own = self._streams.within("owner", owner)
         waits = self.spec.waits(own, "deferral")
         p = self.spec.persistence
@@ -166,15 +116,6 @@ class CsmaMedium:
             return NonPersistent(self.air, waits)
         draws = None if p == 1 else uniforms(partial(own.generator, "persistence"))
         return Persistent(self, p, draws)
-
-    def on_air_ticks(self, end_tick: int) -> int:
-        """Return the total duration of all transmissions."""
-        return self.air.on_air_ticks(end_tick)
-
-    @property
-    def airs(self) -> tuple[Air]:
-        """The one channel."""
-        return (self.air,)
 
 
 class NonPersistent:

@@ -8,20 +8,12 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Activity, Kernel, Signal, Waiting
-from asyncdp_sim.network.channels.air import Air, Fate, Port
+from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.contended import Contended
-from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.laws.drawn import uniforms
 from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.formulas.channels import dcf
-from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
-from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.units import to_ticks
-
-LARGEST = 600
-"""States of the chain that is solved at most."""
-SURE = 1e-9
 
 
 class Dcf(Contended):
@@ -39,7 +31,6 @@ class Dcf(Contended):
     carrier_sense = True
     slotted = False
     in_turn = False
-    assumed = "owners always have one"
 
     kind: Literal["dcf"] = "dcf"
     slot: Annotated[
@@ -75,11 +66,6 @@ class Dcf(Contended):
         Duration, about("The same after answers that collide", "time units")
     ] = 0.0
 
-    @property
-    @override
-    def drawn(self) -> bool:
-        return self.window > 1
-
     @override
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "DcfMedium":
         return DcfMedium(self, kernel, streams)
@@ -89,51 +75,8 @@ class Dcf(Contended):
     def lets_begin(self) -> bool:
         return True
 
-    @override
-    def dependence(self, *, overlap: bool) -> str:
-        return "who has just collided counts from a larger window"
 
-    @override
-    def doubt(self, load: Load) -> str:
-        if load.overlap or not load.saturated:
-            return "the chain is of owners that always have an answer (a saturated clock)"
-        most = min(self.after_success, self.after_collision)
-        late = load.job is None or load.job > most
-        pause = f"owners are not ready again within the {most:g} after a transmission"
-        anew = "answers that are sent again are computed anew"
-        again = anew if load.fresh and load.attempts > 1 else ""
-        return load.can_lose_messages or again or (pause if late else "")
-
-    @override
-    def through(self, load: Load) -> RandomAccess | Unknown:
-        asked = load.n_owners, self.window, self.doublings
-        times = self.slot, load.airtime, self.after_success, self.after_collision
-        if dcf.states(*asked) > LARGEST:
-            about = self.approximation(load.n_owners, load.airtime)
-            return Unknown(f"of so many states only Bianchi's approximation is known, {about:.4g}")
-        found = dcf.exact(*asked).access(*times)
-        if load.attempts > 1 and (1 - found.success_probability) ** load.attempts > SURE:
-            return Unknown(f"answers may be given up after {load.attempts} attempts")
-        return found
-
-    def approximation(self, n_owners: int, airtime: float) -> float:
-        """Return the answers that survive per time unit by Bianchi's fixed point.
-
-        Of so many owners that always have one, taken to be independent of each other.
-        """
-        times = self.slot, airtime, self.after_success, self.after_collision
-        return dcf.fixed_point(n_owners, self.window, self.doublings).access(*times).success_rate
-
-    @override
-    def mean_staleness(self, load: Load) -> float | Unknown | None:
-        """Return N − 1: between two answers of an owner every other has one on average."""
-        if load.attempts == 1:
-            return None
-        found = self.access(load)
-        return found if isinstance(found, Unknown) else load.n_owners - 1.0
-
-
-class DcfMedium:
+class DcfMedium(Medium):
     """A channel on which owners count slots together.
 
     Parameters
@@ -145,6 +88,7 @@ class DcfMedium:
 
     def __init__(self, spec: Dcf, kernel: Kernel, streams: Scope) -> None:
         self.air = Air(kernel)
+        super().__init__(self.air)
         self._spec = spec
         self._slot = to_ticks(spec.slot)
         self._after = {
@@ -158,19 +102,10 @@ class DcfMedium:
         self._taken: int | None = None
         self._next = Signal(kernel)
 
+    @override
     def port(self, owner: int) -> Port:
-        """Return the access of an owner."""
         draws = uniforms(partial(self._streams.generator, "owner", owner, "contention"))
         return DcfPort(self, self._spec.window, self._spec.doublings, draws)
-
-    def on_air_ticks(self, end_tick: int) -> int:
-        """Return the total duration of all transmissions."""
-        return self.air.on_air_ticks(end_tick)
-
-    @property
-    def airs(self) -> tuple[Air]:
-        """The one channel."""
-        return (self.air,)
 
     def turn(self, count: int) -> Signal:
         """Return the slot of an owner that counts so many others first, from the next one on."""

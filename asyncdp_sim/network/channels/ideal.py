@@ -5,10 +5,8 @@ from typing import Literal
 from typing_extensions import override
 
 from asyncdp_sim.kernel import Kernel
-from asyncdp_sim.network.channels.kind import NOT_SHARED, ChannelKind
-from asyncdp_sim.network.channels.load import Load
+from asyncdp_sim.network.channels.kind import ChannelKind
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.prediction import Unknown
 
 
 class Ideal(ChannelKind):
@@ -21,7 +19,3 @@ class Ideal(ChannelKind):
     @override
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> None:
         return None
-
-    @override
-    def access(self, load: Load) -> Unknown:
-        return NOT_SHARED

@@ -1,27 +1,46 @@
 """Base of the specifications of channels: all that the rest of the network knows of one."""
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.channels.air import Medium
-from asyncdp_sim.network.channels.backoff import Backoff
-from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.network.channels.packet_loss import PacketLoss, WrittenLoss, packet_loss
 from asyncdp_sim.spec import Kind, about
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
-from asyncdp_sim.theory.prediction import Unknown
 
 if TYPE_CHECKING:
     from asyncdp_sim.network.channels.contended import Contended
 
 MESSAGES = ("", "_query", "_request", "_acknowledgement")
 """What follows ``loss`` in the name of each message's field; answers have the plain one."""
-NOT_SHARED = Unknown("owners share no channel")
+
+
+class Backoff:
+    """Waits that double with each attempt, up to a cap: any law, times a power of two.
+
+    A backoff is no family of its own: a scenario writes it as a law (``backoff``), and as a number
+    that says how far it grows (``backoff_cap``).
+
+    Parameters
+    ----------
+    draws : iterator of int
+        Durations of the law, in ticks.
+    cap : int
+        The wait after attempt m is a draw times 2^min(m − 1, cap).
+    """
+
+    def __init__(self, draws: Iterator[int], cap: int) -> None:
+        self._draws = draws
+        self._cap = cap
+
+    def ticks(self, attempts: int) -> int:
+        """Return how long to wait after this many attempts (≥ 1), in ticks."""
+        return next(self._draws) << min(attempts - 1, self._cap)
 
 
 class ChannelKind(Kind):
@@ -64,13 +83,6 @@ class ChannelKind(Kind):
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> Medium | None:
         """Return the channel of one replicate; None where there is nothing to share."""
 
-    @abstractmethod
-    def access(self, load: Load) -> RandomAccess | Unknown:
-        """Return what gets through while no budget is spent, or why it is not known.
-
-        Where answers are sent again, what is predicted has each of them arrive at last.
-        """
-
     @property
     def contended(self) -> "Contended | None":
         """The channel that transmissions share, if any."""
@@ -80,40 +92,6 @@ class ChannelKind(Kind):
     def exclusive(self) -> bool:
         """Whether an answer that begins and survives was ready at that tick, and was alone."""
         return False
-
-    @property
-    def forgets_owners(self) -> bool:
-        """Whether owners of successive answers that survive are independent, if all are equal."""
-        return False
-
-    @property
-    def formula(self) -> str:
-        """Throughput of an infinite population by its load G, in TeX; empty if it is not short."""
-        return ""
-
-    def setting(self, airtime: float) -> str:  # noqa: ARG002
-        """Return what tells its curve of throughput from another's of this kind, for a figure."""
-        return ""
-
-    def spread_alike(self) -> Self:
-        """Return the channel as an infinite population has it: spread alike, if over several."""
-        return self
-
-    def mean_staleness(self, load: Load) -> float | Unknown | None:  # noqa: ARG002
-        """Return the mean staleness, or why it is not known; None where no formula has it."""
-        return None
-
-    def dependence(self, *, overlap: bool) -> str:
-        """Return why owners of successive updates are not independent with one law, or nothing.
-
-        Parameters
-        ----------
-        overlap : bool
-            Whether every tick starts a job of its own.
-        """
-        if overlap or self.forgets_owners:
-            return ""
-        return f"no such result for channel {self.kind} as set"
 
     def waits(self, own: Scope, purpose: str) -> Backoff | None:  # noqa: ARG002
         """Return an owner's waits before it tries again; None where it does not wait."""

@@ -1,10 +1,7 @@
 """Several independent channels of one kind side by side."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
-from math import fsum
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -14,17 +11,20 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.kernel import Kernel, Waiting
-from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
-from asyncdp_sim.network.channels.backoff import Backoff
+from asyncdp_sim.network.channels.air import Fate, Medium, Port
+from asyncdp_sim.network.channels.aloha import Aloha
 from asyncdp_sim.network.channels.contended import Contended
-from asyncdp_sim.network.channels.kind import ChannelKind
-from asyncdp_sim.network.channels.load import Load
-from asyncdp_sim.network.channels.shared import SharedChannel
+from asyncdp_sim.network.channels.csma import Csma
+from asyncdp_sim.network.channels.dcf import Dcf
+from asyncdp_sim.network.channels.kind import Backoff, ChannelKind
+from asyncdp_sim.network.channels.slotted_aloha import SlottedAloha
+from asyncdp_sim.network.channels.tdma import Tdma
 from asyncdp_sim.network.laws.drawn import uniforms
 from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
-from asyncdp_sim.theory.prediction import Unknown
+
+SharedChannel = Aloha | SlottedAloha | Csma | Dcf | Tdma
+"""Every shared channel; a new one joins by its name here, and may then be one of several too."""
 
 
 class Parallel(ChannelKind):
@@ -96,84 +96,22 @@ class Parallel(ChannelKind):
     def exclusive(self) -> bool:
         return self.channels == 1 and self.each.exclusive
 
-    @property
-    @override
-    def forgets_owners(self) -> bool:
-        return self.channels == 1 and self.each.forgets_owners
 
-    @override
-    def setting(self, airtime: float) -> str:
-        one = self.each.setting(airtime)
-        return f"{self.channels} channels" + (f", {one}" if one else "")
-
-    @override
-    def spread_alike(self) -> Self:
-        return self.model_copy(update={"choice": "random"})
-
-    @override
-    def dependence(self, *, overlap: bool) -> str:
-        if overlap and self.channels > 1 and self.choice == "by-owner":
-            return "owners have channels of their own"
-        return super().dependence(overlap=overlap)
-
-    @override
-    def access(self, load: Load) -> RandomAccess | Unknown:
-        if self.each.in_turn:  # and so on each of the channels, whichever it is
-            return self.each.access(load)
-        doubt = self.each.doubt(load)
-        found = Unknown(doubt) if doubt else self._parts(load)
-        return found if isinstance(found, Unknown) else self._together(found)
-
-    def _parts(self, load: Load) -> dict[Load, int] | Unknown:
-        """Return the loads of the channels, with how many have each, or why they are not known."""
-        if self.choice == "random" and self.channels > 1:
-            if not load.overlap:
-                return Unknown(
-                    "owners choose among channels at random, which is known for overlapping jobs"
-                )
-            return {replace(load, choices=self.channels): self.channels}
-        firsts = range(min(self.channels, load.n_owners))
-        groups = (load.rates[first :: self.channels] for first in firsts)
-        return Counter(replace(load, n_owners=len(own), rates=own) for own in groups)
-
-    def _together(self, parts: dict[Load, int]) -> RandomAccess | Unknown:
-        begun, survived = [], []
-        for part, count in parts.items():
-            found = self.each.access(part)
-            if isinstance(found, Unknown):
-                return found
-            begun.append(count * found.attempt_rate)
-            survived.append(count * found.success_rate)
-        return RandomAccess.of(fsum(survived) / fsum(begun), fsum(begun))
-
-    @override
-    def mean_staleness(self, load: Load) -> float | Unknown | None:
-        return self.each.mean_staleness(load) if self.each.in_turn else None
-
-
-class ParallelMedium:
+class ParallelMedium(Medium):
     """Independent channels at work in one replicate."""
 
     def __init__(self, media: Sequence[Medium], streams: Scope, random: bool) -> None:
+        super().__init__(*(air for medium in media for air in medium.airs))
         self._media = media
         self._streams = streams
         self._random = random
 
+    @override
     def port(self, owner: int) -> Port:
-        """Return the access of an owner."""
         if not self._random:
             return self._media[(owner - 1) % len(self._media)].port(owner)
         source = partial(self._streams.generator, "owner", owner, "channel")
         return ParallelPort([medium.port(owner) for medium in self._media], uniforms(source))
-
-    def on_air_ticks(self, end_tick: int) -> int:
-        """Return the total duration of all transmissions, on all channels."""
-        return sum(medium.on_air_ticks(end_tick) for medium in self._media)
-
-    @property
-    def airs(self) -> tuple[Air, ...]:
-        """All channels."""
-        return tuple(air for medium in self._media for air in medium.airs)
 
 
 class ParallelPort:

@@ -12,7 +12,7 @@ from asyncdp_sim.kernel import (
     Waiting,
 )
 from asyncdp_sim.network.channels.air import Fate, Port
-from asyncdp_sim.network.channels.backoff import Backoff
+from asyncdp_sim.network.channels.kind import Backoff
 from asyncdp_sim.network.delivery.policy import DeliveryPolicy, LostMessages, Patience
 from asyncdp_sim.network.learner import BroadcastQuery, Learner
 from asyncdp_sim.network.owner import Owner

@@ -6,7 +6,7 @@ from typing_extensions import override
 
 from asyncdp_sim.kernel import Activity, Kernel, Waiting
 from asyncdp_sim.network.channels.air import Fate, Port
-from asyncdp_sim.network.channels.backoff import Backoff
+from asyncdp_sim.network.channels.kind import Backoff
 from asyncdp_sim.network.delivery.processor import Processor
 from asyncdp_sim.network.latency import MESSAGES
 from asyncdp_sim.network.owner import Owner

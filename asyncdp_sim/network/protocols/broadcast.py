@@ -3,7 +3,7 @@
 Async, section 3, "Periodic Broadcast by the Learner".
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
@@ -13,17 +13,14 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import answer_airtime, least_times
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import BroadcastQuery as Query
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.network.protocols.answers_to_all import answered
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
 from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.trace import Detail, EventKind
 from asyncdp_sim.units import to_ticks
 
@@ -39,10 +36,9 @@ class Broadcast(ProtocolKind):
     acts_on_ticks = False
     always_served = False
     reads_early = True
+    at_mean = False
     update_of = "answer"
     ideal_only = False
-    fresh = ""
-    dependent = "owners answer the same query"
 
     kind: Literal["broadcast"] = "broadcast"
     interval: Annotated[
@@ -93,11 +89,6 @@ class Broadcast(ProtocolKind):
 
     @property
     @override
-    def asks(self) -> Literal["average", "central"]:
-        return "average" if self.sends_copies else "central"
-
-    @property
-    @override
     def sends_copies(self) -> bool:
         return self.payload == "all-copies"
 
@@ -105,11 +96,6 @@ class Broadcast(ProtocolKind):
     @override
     def clocked(self) -> bool:
         return self.answer_at == "next-tick"
-
-    @property
-    @override
-    def one_each(self) -> bool:
-        return not self.overlap
 
     @property
     @override
@@ -126,11 +112,6 @@ class Broadcast(ProtocolKind):
     def newest_only(self) -> bool:
         return self.superseded == "discard"
 
-    @property
-    @override
-    def plain(self) -> bool:
-        return False
-
     @override
     def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
         airtime = answer_airtime(n_owners, parts)
@@ -145,16 +126,6 @@ class Broadcast(ProtocolKind):
         if self.clocked:
             return super().stall_period(network, count)
         return count * to_ticks(self.interval)
-
-    @override
-    def flows(
-        self, rates: tuple[float, ...] | None, jobs: Sequence[float], n_owners: int
-    ) -> tuple[float, ...]:
-        return (1 / self.interval,) * n_owners
-
-    @override
-    def predictions(self, facts: Facts) -> Iterator[Prediction]:
-        return answered(facts, self.interval, self.delay.window)
 
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:

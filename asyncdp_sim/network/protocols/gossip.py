@@ -23,19 +23,16 @@ from asyncdp_sim.network.clocks import (
     PoissonClock,
     ScriptedClock,
 )
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.graphs.kinds import GossipGraph
 from asyncdp_sim.network.latency import acknowledged
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy, period_of
-from asyncdp_sim.network.protocols.loss_network import long_run, met
 from asyncdp_sim.network.protocols.meetings import Meetings
 from asyncdp_sim.network.topology.failures import LEARNER
 from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.gossip_spectrum import mean_update, second_eigenvalue
-from asyncdp_sim.theory.prediction import Prediction, Unknown
 
 EdgeClock = Annotated[PoissonClock | GammaClock | DeterministicClock | ScriptedClock, FAMILY]
 """Clocks that edges can have."""
@@ -58,11 +55,9 @@ class Gossip(ProtocolKind):
     acts_on_ticks = False
     always_served = False
     reads_early = False
+    at_mean = True
     update_of = "pair"
     ideal_only = True
-    lost_alike = True
-    fresh = ""
-    dependent = "neighbours answer in pairs"
 
     kind: Literal["gossip"] = "gossip"
     graph: Annotated[GossipGraph, about("Who is whose neighbour")]
@@ -89,18 +84,8 @@ class Gossip(ProtocolKind):
 
     @property
     @override
-    def asks(self) -> Literal["average", "central"]:
-        return "average"
-
-    @property
-    @override
     def has_learner(self) -> bool:
         return self.graph.learner
-
-    @property
-    @override
-    def one_each(self) -> bool:
-        return True
 
     @property
     @override
@@ -165,18 +150,6 @@ class Gossip(ProtocolKind):
         return second_eigenvalue(mean_update(len(nodes), edges, shares))
 
     @override
-    def answers(self, facts: Facts, updates: float) -> tuple[float, ...] | Unknown:
-        """Return each owner's meetings per time unit."""
-        found = long_run(facts, self.graph.edges(facts.n_owners), self.clock)
-        if isinstance(found, Unknown):
-            return found
-        return tuple(found.of(owner) for owner in range(1, facts.n_owners + 1))
-
-    @override
-    def meetings(self, n_owners: int) -> tuple[tuple[tuple[int, int], ...], float]:
-        return self.graph.edges(n_owners), self.contraction(n_owners)
-
-    @override
     def words(self, network: Any, said: str, service: float) -> Iterator[str]:
         n_owners, graph = network.n_owners, self.graph
         edges, nodes = graph.edges(n_owners), len(graph.nodes(n_owners))
@@ -191,10 +164,6 @@ class Gossip(ProtocolKind):
             f"spectral gap: {1 - left:.4g} (averaging alone leaves at most λ_2(E W) = {left:.4g} "
             f"of the expected disagreement after an update, were no wake-up dropped{lost})"
         )
-
-    @override
-    def predictions(self, facts: Facts) -> Iterator[Prediction]:
-        return met(facts, self.graph.edges(facts.n_owners), self.clock)
 
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:

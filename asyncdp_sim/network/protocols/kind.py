@@ -6,23 +6,17 @@ from math import fsum
 from operator import mul
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-import numpy.typing as npt
-
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.kernel import Activity
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.kind import MESSAGES
 from asyncdp_sim.network.delivery.policy import DeliveryPolicy
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import Kind
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.prediction import Prediction, Unknown
 from asyncdp_sim.units import TICKS_PER_UNIT
 
-Array = npt.NDArray[np.float64]
 UpdateOf = Literal["answer", "round", "pair", "servers"]
 """One answer; those of a round; those of two neighbours; or a step of every server."""
 Serving = Literal["alone", "at once", "in rounds"]
@@ -42,48 +36,35 @@ class ProtocolKind(Kind):
     """An owner that begins an exchange is served at once."""
     reads_early: ClassVar[bool]
     """A query is read before its owner begins the exchange, and may be old by then."""
+    at_mean: ClassVar[bool]
+    """Gradients are taken at a mean of the model that is read and the owner's own."""
     update_of: ClassVar[UpdateOf]
     """What an update is made of, by which algorithms choose their protocols."""
     ideal_only: ClassVar[bool]
     """Nobody waits for a channel, and nothing is sent again: networks that do are refused."""
     begins_anew: ClassVar[bool] = False
     """The next exchange begins the moment that one ends, whatever came of it."""
-    lost_alike: ClassVar[bool] = False
-    """An answer that is lost takes as long as one that arrives, and nothing follows from it."""
     hands_out: ClassVar[bool] = False
     """The learner decides how many tasks are under way, and whose they are."""
     own_network: ClassVar[bool] = False
     """Little else fits it: what does not is told before all other faults, and alone."""
     rehearsed: ClassVar[Serving | None] = None
     """How real processes do the same; None where they cannot."""
-    fresh: ClassVar[str]
-    """Why no update comes between a read and its use, whatever takes time; else empty."""
-    dependent: ClassVar[str]
-    """Why owners of successive answers depend on each other, whatever else holds; else empty."""
 
     @property
-    @abstractmethod
     def asks(self) -> Literal["average", "central"]:
         """Where gradients are taken: at the learner's model, or at a mean with the owner's own."""
+        return "average" if self.at_mean or self.sends_copies else "central"
 
     @property
-    @abstractmethod
     def one_each(self) -> bool:
         """Whether an owner has at most one attempt open."""
+        return not self.overlap
 
     @property
-    @abstractmethod
     def plain(self) -> bool:
         """Whether the protocol itself gives an exchange no other way to go than to its update."""
-
-    @property
-    def entangled(self) -> str:
-        """Why nobody knows how often several exchanges of an owner are under way, if not.
-
-        Empty where they never are, and where ``occupied`` tells.
-        """
-        alone = self.one_each or self.one_on_one
-        return "" if alone else "exchanges of an owner overlap"
+        return False
 
     @property
     def shares_work(self) -> bool:
@@ -135,13 +116,6 @@ class ProtocolKind(Kind):
         """How many answers an owner gives for each update, where the protocol asks for some."""
         return 1
 
-    def ends_next(self, facts: Facts) -> tuple[float, ...] | Unknown | None:  # noqa: ARG002
-        """Return the chance that each owner's task is the next to end, whatever has been.
-
-        Or why it is not known; None where the protocol hands no tasks out.
-        """
-        return None
-
     @property
     def left_open(self) -> int:
         """How many answers that were asked for may be under way when a run ends."""
@@ -160,11 +134,6 @@ class ProtocolKind(Kind):
     def sends_copies(self) -> bool:
         """Whether a query holds all N + 1 models."""
         return False
-
-    @property
-    def busy_learner(self) -> str:
-        """Why a busy learner does not refuse a request once for all; empty where it does."""
-        return ""
 
     @property
     def waits(self) -> tuple[float, ...]:
@@ -226,84 +195,6 @@ class ProtocolKind(Kind):
         At least one for each owner. None where owners cannot idle for ever.
         """
         return period_of(network.clock.rates(network.n_owners), max(count, network.n_owners))
-
-    def flows(
-        self, rates: tuple[float, ...] | None, jobs: Sequence[float], n_owners: int
-    ) -> tuple[float, ...]:
-        """Return answers that each owner would release per time unit, in proportion at least.
-
-        Parameters
-        ----------
-        rates : tuple of float, optional
-            Ticks that find their owners online; None without a long run.
-        jobs : sequence of float
-            Mean time from query to update.
-        n_owners : int
-            N.
-        """
-        del n_owners
-        if rates is None:
-            return tuple(1 / job if job > 0 else 1.0 for job in jobs)
-        if self.overlap or self.one_on_one:
-            return rates
-        return tuple(rate / (1 + rate * job) for rate, job in zip(rates, jobs, strict=True))
-
-    def meetings(
-        self,
-        n_owners: int,  # noqa: ARG002
-    ) -> tuple[tuple[tuple[int, int], ...], float] | None:
-        """Return the pairs that may meet, and λ_2(E W) of a meeting, where nodes meet in pairs."""
-        return None
-
-    def predictions(self, facts: Facts) -> Iterator[Prediction]:  # noqa: ARG002
-        """Yield what is known of exchanges by their own times, or why it is not."""
-        return iter(())
-
-    def waiting(self, facts: Facts) -> Iterator[Prediction]:  # noqa: ARG002
-        """Yield the mean time from a request to its query, where there are requests."""
-        return iter(())
-
-    def shares(self, facts: Facts) -> tuple[float, ...] | Unknown | None:  # noqa: ARG002
-        """Return each owner's share of the answers used, where the protocol itself decides it."""
-        return None
-
-    def answers(
-        self,
-        facts: Facts,  # noqa: ARG002
-        updates: float,  # noqa: ARG002
-    ) -> tuple[float, ...] | Unknown | None:
-        """Return the answers of each owner per time unit, where the protocol itself decides it.
-
-        Parameters
-        ----------
-        facts : Facts
-        updates : float
-            Updates per time unit.
-        """
-        return None
-
-    def occupied(
-        self,
-        facts: Facts,  # noqa: ARG002
-        sending: Array,  # noqa: ARG002
-        receiving: Array,  # noqa: ARG002
-    ) -> Array | Unknown | None:
-        """Return the shares of time that each owner sends, computes and receives, (N, 3).
-
-        Where exchanges of an owner overlap, and the first of these that holds counts; or why they
-        are not known; None where the protocol has no law of its own for them.
-
-        Parameters
-        ----------
-        facts : Facts
-        sending, receiving : array (N,)
-            How long it sends an answer and receives a query, in the mean.
-        """
-        return None
-
-    def staleness(self, facts: Facts) -> float | Unknown | None:  # noqa: ARG002
-        """Return the mean staleness, where the protocol has a law of its own, or why not known."""
-        return None
 
     def words(self, network: Any, said: str, service: float) -> Iterator[str]:
         """Yield in words who begins exchanges, and how often.

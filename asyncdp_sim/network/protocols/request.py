@@ -3,7 +3,7 @@
 Async, section 3, "Request for Update by the Data Owner".
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
@@ -22,16 +22,13 @@ from asyncdp_sim.kernel import (
     Activity,
 )
 from asyncdp_sim.network.delivery.policy import DeliveryPolicy
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import least_times
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Carrier, Owner
-from asyncdp_sim.network.protocols import lock
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
 from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.trace import Detail, EventKind
 from asyncdp_sim.trace.vocabulary import BUSY, QUERY_RECEIVED
 from asyncdp_sim.units import to_ticks
@@ -49,11 +46,10 @@ class Request(ProtocolKind):
     acts_on_ticks = True
     always_served = False
     reads_early = False
+    at_mean = True
     update_of = "answer"
     ideal_only = False
     rehearsed = "alone"
-    fresh = "as the lock has it"
-    dependent = ""
 
     kind: Literal["request"] = "request"
     busy: Annotated[
@@ -110,11 +106,6 @@ class Request(ProtocolKind):
 
     @property
     @override
-    def asks(self) -> Literal["average", "central"]:
-        return "average"
-
-    @property
-    @override
     def one_each(self) -> bool:
         return self.own_tick == "drop"
 
@@ -140,12 +131,6 @@ class Request(ProtocolKind):
 
     @property
     @override
-    def busy_learner(self) -> str:
-        said = {"queue": "requests wait in a queue", "retry": "refused requests are sent again"}
-        return said.get(self.busy, "")
-
-    @property
-    @override
     def waits(self) -> tuple[float, ...]:
         again = () if self.retry is None else (self.retry.mean,)
         return again if self.timeout is None else (*again, self.timeout)
@@ -163,23 +148,6 @@ class Request(ProtocolKind):
     @override
     def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
         return hopeless("protocol.timeout", self.timeout, min(least_times(n_owners, parts)))
-
-    @override
-    def predictions(self, facts: Facts) -> Iterator[Prediction]:
-        return lock.exchanges(facts, queues=self.queues, asks_anew=not self.one_each)
-
-    @override
-    def answers(
-        self,
-        facts: Facts,
-        updates: float,
-    ) -> tuple[float, ...] | None:
-        """Return the rates of the ticks, where all queue: each has its update in the end."""
-        return facts.rates if self.queues and not self.one_each else None
-
-    @override
-    def waiting(self, facts: Facts) -> Iterator[Prediction]:
-        return lock.waiting(facts, queues=self.queues, asks_anew=not self.one_each)
 
     @override
     def delivery_policy(self) -> DeliveryPolicy:

@@ -12,19 +12,15 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.kernel import Activity, Priority, Signal
-from asyncdp_sim.network.facts import Facts
-from asyncdp_sim.network.latency import STAGES, least_times
+from asyncdp_sim.network.latency import least_times
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
 from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.formulas.rounds import mean_round
-from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 from asyncdp_sim.units import to_ticks
 
-SAID = "synchronous rounds: 1/E max of N response times, H_N/μ where they are exponential"
 _EMPTY = 10**5
 """Rounds in a row without an answer after which a run has stalled."""
 
@@ -44,11 +40,10 @@ class Rounds(ProtocolKind):
     acts_on_ticks = False
     always_served = False
     reads_early = False
+    at_mean = False
     update_of = "round"
     ideal_only = False
     rehearsed = "in rounds"
-    fresh = "a round's answers are all of the newest model"
-    dependent = ""
 
     kind: Literal["rounds"] = "rounds"
     deadline: Annotated[
@@ -62,11 +57,6 @@ class Rounds(ProtocolKind):
 
     @property
     @override
-    def asks(self) -> Literal["average", "central"]:
-        return "central"
-
-    @property
-    @override
     def round_deadline(self) -> float | None:
         return self.deadline
 
@@ -74,16 +64,6 @@ class Rounds(ProtocolKind):
     @override
     def waits(self) -> tuple[float, ...]:
         return () if self.deadline is None else (self.deadline,)
-
-    @property
-    @override
-    def one_each(self) -> bool:
-        return True
-
-    @property
-    @override
-    def plain(self) -> bool:
-        return False
 
     @override
     def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
@@ -96,16 +76,6 @@ class Rounds(ProtocolKind):
     @override
     def words(self, network: Any, said: str, service: float) -> Iterator[str]:
         yield f"network: rounds, {said}"
-
-    @override
-    def predictions(self, facts: Facts) -> Iterator[Prediction]:
-        yield either("throughput", round_rate(facts, self.deadline), SAID)
-        yield Prediction("mean_staleness", 0.0, self.fresh)
-
-    @override
-    def answers(self, facts: Facts, updates: float) -> tuple[float, ...]:
-        """Return the rate of rounds: where that is known, each has an answer of everybody."""
-        return tuple(updates for _ in range(facts.n_owners))
 
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
@@ -178,39 +148,3 @@ def _close(learner: Learner, over: Signal, ring: object) -> None:  # noqa: ARG00
     """Give up what has not arrived, if the round is not over yet."""
     if learner.idle is over:
         learner.expire_all()
-
-
-def round_rate(facts: Facts, deadline: float | None) -> float | Unknown:
-    """Return 1/(c + H_N/μ) for response times c + Exp(μ), alike for all owners, or why not."""
-    network = facts.network
-    if not network.availability.always_online:
-        return Unknown(
-            f"availability is {network.availability.kind}: the offline delay a round or miss it"
-        )
-    if deadline is not None and not facts.within(deadline):
-        return Unknown("rounds may end at the deadline")
-    if network.aggregation is not None and any(facts.services):
-        return Unknown("a sum is opened by a trip of its own")
-    doubt = facts.can_lose_messages or facts.shared
-    if doubt or facts.wires_fail:
-        return Unknown(doubt or "links fail")
-    least = min(network.answers_allowed)
-    if least < network.updates:  # nothing is lost: every round takes one answer of each owner
-        return Unknown(f"a budget of {least} answers may be spent before the run ends")
-    service = facts.services[0]
-    if max(facts.services) - min(facts.services) > 1e-12 * max(facts.services):
-        return Unknown("owners are not equally fast")
-    if max(facts.services) == 0:
-        return Unknown("rounds take no time")
-    random = [
-        [law for law in own if not law.constant]
-        for own in zip(*map(facts.laws, STAGES), strict=True)
-    ]
-    if facts.n_owners == 1 or all(len(own) == 0 for own in random):
-        return 1 / service
-    if any(own != random[0] for own in random):
-        return Unknown("owners' times have different laws")
-    if len(random[0]) > 1 or not random[0][0].memoryless:
-        return Unknown("response times are no constant and one exponential time")
-    slow: float = random[0][0].mean
-    return 1 / (service - slow + mean_round(facts.n_owners, 1 / slow))

@@ -13,7 +13,8 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS, faults_of
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.facts import Facts
+from asyncdp_sim.network.graphs.connected import GraphKind
+from asyncdp_sim.network.graphs.metropolis import matrices_of
 from asyncdp_sim.network.graphs.of_servers import (
     Neighbours,
     ServerGraph,
@@ -25,11 +26,11 @@ from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy
-from asyncdp_sim.network.protocols.servers_theory import STEPS, steps, words
 from asyncdp_sim.network.servers import Client, Server, ServersTogether
 from asyncdp_sim.spec import Count, OneOrSeveral, about
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.prediction import Prediction, either
+from asyncdp_sim.theory.formulas.polar import disagreement_left
+from asyncdp_sim.words import extent
 
 MOST = 1000
 _BLOCK = 512
@@ -67,11 +68,10 @@ class Servers(ProtocolKind):
     acts_on_ticks = False
     always_served = False
     reads_early = False
+    at_mean = False
     update_of = "servers"
     ideal_only = True
     own_network = True
-    fresh = "a server waits for the answers to its own model"
-    dependent = ""
 
     kind: Literal["servers"] = "servers"
     count: Annotated[int, Field(ge=2, le=MOST), about("S: how many servers there are", "servers")]
@@ -143,16 +143,6 @@ class Servers(ProtocolKind):
 
     @property
     @override
-    def asks(self) -> Literal["average", "central"]:
-        return "central"
-
-    @property
-    @override
-    def one_each(self) -> bool:
-        return True
-
-    @property
-    @override
     def plain(self) -> bool:
         return True
 
@@ -213,12 +203,44 @@ class Servers(ProtocolKind):
 
     @override
     def words(self, network: Any, said: str, service: float) -> Iterator[str]:
-        return words(self, said)
+        """Say who talks to whom, and what the servers learn of it all the same."""
+        means = [law.mean for law in laws_of(self.latency, self.count)]
+        more = f", and {extent(means)} for each message to or from a server"
+        yield f"network: {said}{more if max(means) > 0 else ''}"
+        yield (
+            f"servers: {self.count}, each client talks to {self.n_reached} ({self.read}), "
+            f"consensus after every {self.window} steps"
+        )
+        if self.graph is not None and any(near is not None for near in self.agreements):
+            yield from self._words_of(self.graph)
+            return
+        if self.count == 2:
+            yield "consensus hides nothing between two servers: each learns the other's model"
+        if self.window == 1:
+            yield (
+                "consensus after every step: a server that subtracts its own part learns the "
+                "gradient of the whole objective (POLAR, remark 1)"
+            )
 
-    @override
-    def predictions(self, facts: Facts) -> Iterator[Prediction]:
-        yield either("throughput", steps(facts, self), STEPS)
-        yield Prediction("mean_staleness", 0.0, self.fresh)
+    def _words_of(self, graph: GraphKind) -> Iterator[str]:
+        """Say how servers agree that do not all talk to each other, and who learns what of it."""
+        turns = graph.cycle()
+        apart = sum(len(each.faults(self.count)) > 0 for each in turns)
+        per = "an agreement leaves"
+        if len(turns) > 1:
+            cut = f", {apart} of them not connected by themselves" if apart > 0 else ""
+            yield f"server graphs: {len(turns)} in turn{cut}; together they are connected"
+            per = f"{len(turns)} agreements leave"
+        left = disagreement_left(matrices_of(self.agreements, self.count))
+        yield (
+            f"servers average with their neighbours by Metropolis weights: {per} at most "
+            f"{left:.4g} of their disagreement, and the mean over servers is a model that none of "
+            "them need hold"
+        )
+        yield (
+            "models go to neighbours as they are, for secure consensus needs a complete graph: a "
+            "curious server learns its neighbours' (POLAR, section V-C)"
+        )
 
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:

@@ -7,10 +7,11 @@ import numpy as np
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Channel
-from asyncdp_sim.network.channels.kind import NOT_SHARED
-from asyncdp_sim.network.channels.load import Load
 from asyncdp_sim.theory.formulas.arguments import Array
+from asyncdp_sim.theory.predict.channels import NOT_SHARED, Load
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.shared_channels import BROKEN_OFF, unspent
+from asyncdp_sim.theory.predict.table import law, theory_of
 from asyncdp_sim.theory.prediction import Unknown
 
 
@@ -31,6 +32,12 @@ class AccessCurve:
     airtime: float
     n_owners: int | None
 
+    @property
+    def words(self) -> tuple[str, str]:
+        """The formula of an infinite population in TeX, and the setting; empty where none."""
+        known = theory_of(self.channel)
+        return known.formula, known.setting(self.airtime)
+
     def points(self, loads: Iterable[float]) -> tuple[Array, Array]:
         """Return the mean number of transmissions on air, and the part of it that survives.
 
@@ -41,50 +48,50 @@ class AccessCurve:
         """
         found = []
         for load in loads:
-            access = self.channel.access(_load(load, self.airtime, self.n_owners))
+            access = theory_of(self.channel).access(_load(load, self.airtime, self.n_owners))
             if not isinstance(access, Unknown):
                 found.append((access.attempt_rate, access.success_rate))
         begun, survived = np.array(found).reshape(-1, 2).T * self.airtime
         return begun, survived
 
 
-def access_curve(network: Network) -> AccessCurve | Unknown:
+@law
+def access_curve(facts: Facts) -> AccessCurve | Unknown:
     """Return the law that a network obeys exactly, or why none is claimed.
 
     It holds while no budget is spent.
 
     Networks that differ in the rate of their clocks alone have equal curves.
     """
-    facts = network.facts
-    found, channel = unspent(facts), network.channel
+    network = facts.network
+    found, known = unspent(facts), theory_of(network.channel)
     if isinstance(found, Unknown):
         return found
-    if facts.overlap and channel.dependence(overlap=True):
-        return Unknown(channel.dependence(overlap=True))
+    if facts.overlap and known.dependence(overlap=True):
+        return Unknown(known.dependence(overlap=True))
     return _curve(network, None if facts.overlap else facts.n_owners)
 
 
-def endless_curve(network: Network) -> AccessCurve | Unknown:
+@law
+def endless_curve(facts: Facts) -> AccessCurve | Unknown:
     """Return the law for an infinite population that shares the network's channel.
 
     That is a yardstick for the channel, whether or not the network's attempts are Poisson; they
     are spread alike over channels side by side.
     """
-    return _curve(network, None)
+    return _curve(facts.network, None)
 
 
 def _curve(network: Network, n_owners: int | None) -> AccessCurve | Unknown:
     shared, airtime = network.channel.contended, network.airtime
-    if network.facts.from_outside:
-        return Unknown(network.facts.from_outside)
     if shared is None or airtime is None:
         return NOT_SHARED
     if shared.in_turn:
         return Unknown("in turn, whatever is sent survives")
     if shared.breaks_off:
         return BROKEN_OFF
-    channel = network.channel if n_owners is not None else network.channel.spread_alike()
-    found = channel.access(_load(n_owners or 1, airtime, n_owners))
+    channel = network.channel if n_owners is not None else theory_of(network.channel).spread_alike()
+    found = theory_of(channel).access(_load(n_owners or 1, airtime, n_owners))
     return found if isinstance(found, Unknown) else AccessCurve(channel, airtime, n_owners)
 
 

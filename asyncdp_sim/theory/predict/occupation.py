@@ -12,16 +12,13 @@ Asmussen, Applied Probability and Queues (2003), section VI.1.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from asyncdp_sim.network import Network
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.theory.predict.all import predicted
+from asyncdp_sim.theory.predict.facts import Array, Facts
+from asyncdp_sim.theory.predict.table import law
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace.occupation import State
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +41,10 @@ class Occupied:
     updates: float
 
 
-def occupation(network: Network) -> Occupied | Unknown:
+@law
+def occupation(facts: Facts) -> Occupied | Unknown:
     """Return what owners are at in the long run, or why it is not known."""
-    facts = network.facts
-    doubt, updates = _doubt(facts), predicted(network, "throughput")
+    doubt, updates = _doubt(facts), predicted(facts.network, "throughput")
     if doubt or isinstance(updates, Unknown):
         return Unknown(doubt or str(updates))
     flows = _answers(facts, updates)
@@ -65,7 +62,7 @@ def occupation(network: Network) -> Occupied | Unknown:
 def _stages(facts: Facts, flows: Array) -> Array | Unknown:
     """Return the shares of time that each owner sends, computes and receives, (N, 3)."""
     sending, receiving = _air(facts, "answer"), _air(facts, "query")
-    own: Array | Unknown | None = facts.network.protocol.occupied(facts, sending, receiving)
+    own = facts.occupied(sending, receiving)
     if own is not None:
         return own
     lasts = (sending, np.array(facts.network.mean_times("compute")), receiving)
@@ -75,21 +72,19 @@ def _stages(facts: Facts, flows: Array) -> Array | Unknown:
 def _doubt(facts: Facts) -> str:
     """Return why stages of an owner's exchanges do not follow each other undisturbed, if not."""
     network = facts.network
-    if facts.from_outside:
-        return facts.from_outside
     if network.availability.comes_and_goes or facts.wires_fail:
         return "owners come and go, at work or not"
     if network.aggregation is not None:
         return "sums are opened by trips of their own"
-    if network.protocol.entangled:
-        return str(network.protocol.entangled)
-    lost = facts.can_time_out if network.protocol.lost_alike else facts.can_lose_messages
+    if facts.entangled:
+        return facts.entangled
+    lost = facts.can_time_out if facts.lost_alike else facts.can_lose_messages
     return lost or facts.shared or facts.slow_requests
 
 
 def _answers(facts: Facts, updates: float) -> Array | Unknown:
     """Return the answers of each owner that are used per time unit, or why it is not known."""
-    own = facts.network.protocol.answers(facts, updates)
+    own = facts.answers(updates)
     if own is not None:
         return own if isinstance(own, Unknown) else np.array(own)
     known = shares(facts.network)

@@ -1,9 +1,9 @@
-"""Shares of answers lost, and how often answers are sent, on channels of their own."""
+"""Shares of answers lost, and how often answers are sent; owners online in the long run."""
 
 from collections.abc import Iterator
+from math import fsum
 
-from asyncdp_sim.network.channels.packet_loss import PacketLoss
-from asyncdp_sim.network.facts import Facts
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.prediction import Prediction, none_of
 
 
@@ -50,7 +50,20 @@ def _entangled(facts: Facts) -> str:
 def _lost(facts: Facts) -> tuple[float, float]:
     """Return the share of answers lost and the mean number of transmissions of one."""
     channel = facts.network.channel
-    loss: PacketLoss = channel.packet_loss()
+    loss = channel.packet_loss()
     if channel.resend == "fresh":  # every transmission is an answer of its own
         return loss.shares(facts.n_owners)[0], 1.0
     return loss.answers(1 + channel.retransmissions)
+
+
+def presence(facts: Facts) -> Iterator[Prediction]:
+    """Yield the mean share of the time, or of ticks (queries), that an owner is online."""
+    network = facts.network
+    available, kind = network.availability, network.availability.kind
+    shares, reason = available.online_share(facts.n_owners), available.in_step(network)
+    if facts.wires_fail and not available.drawn_per_tick:
+        reason = "links fail"
+    if shares is None:
+        reason = f"availability is {kind}, which has no long run"
+    value = None if reason or shares is None else fsum(shares) / facts.n_owners
+    yield Prediction("mean_online", value, f"long-run share of availability {kind}", reason)

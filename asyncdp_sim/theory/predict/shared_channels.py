@@ -1,14 +1,15 @@
 """Throughput, collisions and load of a channel that owners share, for the networks that have them.
 
-The formulas are the channel's own; this gathers what they ask of the rest of the network.
+The formulas are of the channel; this gathers what they ask of the rest of the network.
 """
 
 from collections.abc import Iterator
 from math import inf
 
-from asyncdp_sim.network.channels.load import Load
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
+from asyncdp_sim.theory.predict.channels import Load
+from asyncdp_sim.theory.predict.facts import Facts
+from asyncdp_sim.theory.predict.table import theory_of
 from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 
 BROKEN_OFF = Unknown("answers that are broken off are not of one length")
@@ -18,8 +19,10 @@ def access(facts: Facts) -> Iterator[Prediction]:
     """Yield throughput, collisions and load of a channel that owners contend for."""
     found, channel = contention(facts), facts.network.channel
     shared, airtime = channel.contended, facts.network.airtime
+    if shared is None or airtime is None:
+        return
     who = "infinite population" if facts.overlap else f"{facts.n_owners} owners"
-    said = f"{channel.label}, {who}, answers of one length, {shared.assumed}"
+    said = f"{channel.label}, {who}, answers of one length, {theory_of(channel).assumed}"
     rate: float | Unknown
     lost: float | Unknown
     load: float | Unknown
@@ -53,12 +56,9 @@ def contention(facts: Facts) -> RandomAccess | Unknown:
 def unspent(facts: Facts) -> RandomAccess | Unknown:
     """Return the same for a network whose budgets last for ever."""
     channel, protocol = facts.network.channel, facts.network.protocol
-    if facts.from_outside:
-        return Unknown(facts.from_outside)
     if channel.contended is not None and not protocol.always_served:
         return Unknown(f"the formula is for protocol push, not {protocol.kind}")
-    found: RandomAccess | Unknown = channel.access(load_of(facts))
-    return found
+    return theory_of(channel).access(load_of(facts))
 
 
 def load_of(facts: Facts) -> Load:

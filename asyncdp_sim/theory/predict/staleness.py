@@ -8,7 +8,6 @@ from math import ceil, fsum, log, log1p
 import numpy as np
 
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.theory.formulas.arguments import Array
 from asyncdp_sim.theory.formulas.staleness import (
     always_busy,
@@ -17,7 +16,9 @@ from asyncdp_sim.theory.formulas.staleness import (
     one_at_a_time,
     overlapping,
 )
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.shared_channels import contention, load_of
+from asyncdp_sim.theory.predict.table import facts_of, law, theory_of
 from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 
 SAID = "other updates between read and apply"
@@ -43,15 +44,15 @@ class StalenessLaw:
     chance: Callable[[int], Array]
 
 
-def staleness_law(network: Network) -> StalenessLaw | Unknown:
+@law
+def staleness_law(facts: Facts) -> StalenessLaw | Unknown:
     """Return the law of the staleness, or why none is known.
 
     0 where exchanges lock the learner or jobs take no time. Where owners push, with Poisson
     clocks and jobs of one constant length S: Poisson(ΛS) if every tick starts a job, Λ = Σλ_i,
     and Binomial(N−1, ρ/(1+ρ)), ρ = λS, if an owner has one job at a time.
     """
-    facts = network.facts
-    never = never_stale(facts)
+    never = _fresh(facts)
     if never:
         return StalenessLaw(f"0, {never}", lambda largest: _padded(np.ones(1), largest))
     doubt, job = _doubt(facts) or facts.not_poisson, facts.constant
@@ -69,18 +70,17 @@ def staleness_law(network: Network) -> StalenessLaw | Unknown:
     return StalenessLaw(name, lambda n: _padded(one_at_a_time(n_owners, rate, job), n))
 
 
-def lateness(network: Network) -> tuple[Array, ...] | Unknown:
+@law
+def lateness(facts: Facts) -> tuple[Array, ...] | Unknown:
     """Return P(staleness = s), s = 0, 1 …, of each owner's updates, or why it is not known.
 
     0 where no update comes between; geometric where owners are never idle and take exponential
     times. Tails below 10⁻¹⁵ are left out.
     """
-    facts: Facts = network.facts
-    if never_stale(facts):
+    if _fresh(facts):
         return tuple(np.ones(1) for _ in range(facts.n_owners))
-    own: tuple[float, ...] | Unknown | None
-    own = None if facts.from_outside else network.protocol.ends_next(facts)
-    if own is None and network.clock.saturated and not _doubt(facts):
+    own = facts.ends_next()
+    if own is None and facts.network.clock.saturated and not _doubt(facts):
         own = _races(facts)
     if own is None:
         own = Unknown(_doubt(facts) or "no formula is known for each owner's staleness")
@@ -123,7 +123,8 @@ def holds_from(facts: Facts, found: Prediction) -> int:
 @lru_cache(maxsize=1)  # as predictions are kept
 def settled_from(facts: Facts) -> int:
     """Return the updates from which on a run's means are within about 1 % of those for ever."""
-    if facts.network.protocol.makes_updates:  # of several answers, between which all are at rest
+    between = facts.network.protocol.makes_updates  # of several answers, and all are at rest then
+    if between or facts.unknown:
         return CLOSE
     [found] = _in_the_long_run(facts)
     return ceil(CLOSE * (1 + (found.value or 0.0)))
@@ -131,7 +132,7 @@ def settled_from(facts: Facts) -> int:
 
 def _of_a_run(facts: Facts, found: Prediction) -> Prediction:
     """Return the mean of a run from that in the long run; the same where nothing is stale."""
-    network: Network = facts.network
+    network = facts.network
     if found.value is None or found.value == 0:
         return found
     own = _end_next(facts)
@@ -153,10 +154,10 @@ def _end_next(facts: Facts) -> tuple[float, ...] | None:
 
     And if the run ends with its last update.
     """
-    network: Network = facts.network
+    network = facts.network
     if network.until is not None or network.stops:
         return None
-    own: tuple[float, ...] | Unknown | None = network.protocol.ends_next(facts)
+    own = facts.ends_next()
     if own is None and network.clock.saturated:
         own = _races(facts)
     if own is None or isinstance(own, Unknown):
@@ -173,11 +174,11 @@ def _in_the_long_run(facts: Facts) -> Iterator[Prediction]:
     at work with probability b_j, so that the mean is Σ_i w_i Σ_{j≠i} b_j with w_i the shares of
     the updates. Any law of the jobs will do.
     """
-    never = never_stale(facts)
+    never = _fresh(facts)
     if never:
         yield Prediction("mean_staleness", 0.0, f"{SAID}: none, {never}")
         return
-    circulating: float | Unknown | None = facts.network.protocol.staleness(facts)
+    circulating = facts.staleness()
     if circulating is not None:
         yield either("mean_staleness", circulating, f"{SAID}: m−1 of m tasks, any law")
         return
@@ -208,13 +209,16 @@ def _in_the_long_run(facts: Facts) -> Iterator[Prediction]:
     yield Prediction("mean_staleness", value / fsum(flows), said)
 
 
-def never_stale(facts: Facts) -> str:
+def never_stale(network: Network) -> str:
     """Return why no update can come between a read and its use; empty where one may."""
-    network: Network = facts.network
-    if facts.from_outside:
-        return ""
-    if network.protocol.fresh:
-        return network.protocol.fresh
+    facts = facts_of(network)
+    return "" if facts.unknown else _fresh(facts)
+
+
+def _fresh(facts: Facts) -> str:
+    network = facts.network
+    if facts.fresh:
+        return facts.fresh
     at_once = facts.eventless or (not facts.not_poisson and facts.instant)
     if network.protocol.reads_early or not at_once:
         return ""
@@ -226,8 +230,7 @@ def never_stale(facts: Facts) -> str:
 
 def _on_a_channel(facts: Facts) -> float | Unknown | None:
     """Return the mean by the formula of a shared channel, or why not; None if it has none."""
-    channel = facts.network.channel
-    mean: float | Unknown | None = channel.mean_staleness(load_of(facts))
+    mean = theory_of(facts.network.channel).mean_staleness(load_of(facts))
     if mean is None:
         return None
     if facts.buffered:
@@ -238,8 +241,6 @@ def _on_a_channel(facts: Facts) -> float | Unknown | None:
 
 def _doubt(facts: Facts) -> str:
     """Why owners' jobs are not on their own and each an update, if they are not."""
-    if facts.from_outside:
-        return facts.from_outside
     if facts.network.protocol.reads_early:
         return f"no formula is known for {facts.network.protocol.kind}"
     return facts.buffered or facts.can_lose_messages or facts.shared or facts.spent()

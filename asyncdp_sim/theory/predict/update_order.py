@@ -7,13 +7,14 @@ from math import fsum, sqrt
 import numpy as np
 
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.latency import STAGES
 from asyncdp_sim.theory.formulas.coupon_collector import mean_until_all
 from asyncdp_sim.theory.formulas.packet_loss import mean_attempts
 from asyncdp_sim.theory.moments.releases import Releases
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.shared_channels import contention
 from asyncdp_sim.theory.predict.staleness import never_stale
+from asyncdp_sim.theory.predict.table import law, theory_of
 from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown, either
 
 SURE = 1e-9
@@ -39,10 +40,11 @@ class GapLaw:
     n_gaps: int
 
 
-def gap_law(network: Network) -> GapLaw | Unknown:
+@law
+def gap_law(facts: Facts) -> GapLaw | Unknown:
     """Return the law of the gaps between updates, or why none is claimed."""
-    facts = network.facts
-    doubt = facts.from_outside or facts.buffered or facts.not_poisson or facts.can_lose_messages
+    network = facts.network
+    doubt = facts.buffered or facts.not_poisson or facts.can_lose_messages
     doubt = doubt or facts.shared or facts.slow_requests
     if not doubt and not network.protocol.acts_on_ticks:
         doubt = f"protocol {network.protocol.kind} does not update at owners' ticks"
@@ -58,7 +60,8 @@ def gap_law(network: Network) -> GapLaw | Unknown:
     return GapLaw(rate, n_gaps) if n_gaps >= 1 else Unknown("too few updates fit before run.until")
 
 
-def selection(network: Network) -> tuple[float, ...] | Unknown:
+@law
+def selection(facts: Facts) -> tuple[float, ...] | Unknown:
     """Return P(i_k = i), k = 1, 2, …, where i_k is independent, or why it is not.
 
     Where an update takes several answers, i_k is the owner of the k-th answer used.
@@ -68,19 +71,17 @@ def selection(network: Network) -> tuple[float, ...] | Unknown:
     contend for a channel by pure ALOHA or non-persistent CSMA. Under a lock each λ_i counts by
     the share of owner i's exchanges that arrive, where messages are lost each on its own.
     """
-    facts = network.facts
+    network = facts.network
     if network.protocol.makes_updates:
         return Unknown(facts.buffered)
     if facts.n_owners == 1:
         return (1.0,)
-    if facts.from_outside:
-        return Unknown(facts.from_outside)
     if network.protocol.one_on_one:
-        law = releases(network)
-        if isinstance(law, Unknown):
-            return law
-        spent = _unspent(facts, law)
-        return Unknown(spent) if spent else tuple(law.chosen.tolist())
+        found = releases(network)
+        if isinstance(found, Unknown):
+            return found
+        spent = _unspent(facts, found)
+        return Unknown(spent) if spent else tuple(found.chosen.tolist())
     reason = facts.not_poisson or _dependent(facts)
     if not reason and not facts.shared:
         reason = facts.spent()
@@ -90,7 +91,8 @@ def selection(network: Network) -> tuple[float, ...] | Unknown:
     return tuple(rate / total for rate in facts.rates)
 
 
-def releases(network: Network) -> Releases | Unknown:
+@law
+def releases(facts: Facts) -> Releases | Unknown:
     """Return how owners release answers while no budget is spent, or why that has no law here.
 
     Under a lock that refuses, or where exchanges take no time at all, with Poisson clocks, owners
@@ -98,11 +100,9 @@ def releases(network: Network) -> Releases | Unknown:
     learner is free, the next request that arrives is owner i's with probability ∝ λ_i, whatever
     has been. (Of a single owner the clock does not matter.)
     """
-    facts, channel = network.facts, network.channel
-    if facts.from_outside:
-        return Unknown(facts.from_outside)
+    network, channel = facts.network, facts.network.channel
     locked = network.protocol.one_on_one
-    if not (locked or (channel.contended is None and never_stale(facts) and facts.instant)):
+    if not (locked or (channel.contended is None and never_stale(network) and facts.instant)):
         return Unknown(f"protocol {network.protocol.kind} does not lock the learner")
     reason = facts.can_time_out if facts.n_owners == 1 else facts.not_poisson or _dependent(facts)
     if not reason and channel.retransmissions > 0 and facts.loses("_acknowledgement"):
@@ -118,7 +118,8 @@ def releases(network: Network) -> Releases | Unknown:
     return Releases(rates * (1 - query) * (1 - request), answer, attempts, fresh)
 
 
-def mean_gap(network: Network) -> float | Unknown:
+@law
+def mean_gap(facts: Facts) -> float | Unknown:
     """Return the mean time units from one update to the next under a lock, or why it is not known.
 
     (1 + Σ λ_i h_i S_i)/Σ λ_i q_i, exact for every update while no budget is spent: λ_i h_i requests
@@ -127,10 +128,10 @@ def mean_gap(network: Network) -> float | Unknown:
     transmissions per answer that is begun, S_i = q + (1 − l_q)(c + A_i a), or with c for each of
     them where they are computed anew. Assumes what :func:`releases` does.
     """
-    facts, channel = network.facts, network.channel
-    law = releases(network)
-    if isinstance(law, Unknown):
-        return law
+    network, channel = facts.network, facts.network.channel
+    found = releases(network)
+    if isinstance(found, Unknown):
+        return found
     reason = facts.not_poisson or _dependent(facts)
     if not reason and channel.contended is not None and channel.retransmissions > 0:
         reason = "answers may wait before they are sent again"
@@ -141,11 +142,11 @@ def mean_gap(network: Network) -> float | Unknown:
         for message in ("_query", "_request")
     )
     asked, compute, answer = (np.array(network.mean_times(stage)) for stage in STAGES)
-    sent = np.array([mean_attempts(loss, law.attempts) for loss in law.loss.tolist()])
-    work = (sent if law.fresh else 1.0) * compute + sent * (answer + (network.airtime or 0.0))
+    sent = np.array([mean_attempts(loss, found.attempts) for loss in found.loss.tolist()])
+    work = (sent if found.fresh else 1.0) * compute + sent * (answer + (network.airtime or 0.0))
     reached = np.array(facts.rates) * (1 - request)
     locked = reached * (asked + (1 - query) * work)
-    used = reached * (1 - query) * (1 - law.loss**law.attempts)
+    used = reached * (1 - query) * (1 - found.loss**found.attempts)
     return (1 + fsum(locked.tolist())) / fsum(used.tolist())
 
 
@@ -155,15 +156,16 @@ def surely_until(network: Network, updates: int) -> bool:
     return not isinstance(found, Unknown) and found.n_gaps >= updates
 
 
-def _unspent(facts: Facts, law: Releases) -> str:
+def _unspent(facts: Facts, found: Releases) -> str:
     """Return why some budget may be spent before the run ends, if it may."""
     if not any(facts.loses(part) for part in ("", "_query", "_request")):
         return facts.spent()
     rates = np.array(facts.rates)
-    return facts.spent(float(np.max(law.per_update / rates)) * fsum(rates.tolist()))
+    return facts.spent(float(np.max(found.per_update / rates)) * fsum(rates.tolist()))
 
 
-def shares(network: Network) -> tuple[float, ...] | Unknown:
+@law
+def shares(facts: Facts) -> tuple[float, ...] | Unknown:
     """Return each owner's long-run share of the answers used while no budget is spent, or why not.
 
     Where owners' updates are not independent too: λ_i times the share of ticks that find owner i
@@ -171,18 +173,16 @@ def shares(network: Network) -> tuple[float, ...] | Unknown:
     that are always busy, and λ_i/(1+λ_i m_i) for owners that push one job at a time; each times
     the share of owner i's exchanges whose messages all arrive.
     """
-    facts = network.facts
+    network = facts.network
     if network.protocol.makes_updates:
         return Unknown(facts.buffered)
     if facts.n_owners == 1:
         return (1.0,)
-    if facts.from_outside:
-        return Unknown(facts.from_outside)
-    own: tuple[float, ...] | Unknown | None = network.protocol.shares(facts)
+    own = facts.shares()
     if own is not None:
         return own
     reason = facts.can_time_out or facts.shared or facts.slow_requests or _asked_again(facts)
-    reason = reason or network.protocol.dependent
+    reason = reason or facts.dependent
     arriving = facts.arriving
     if reason or isinstance(arriving, Unknown):
         return Unknown(reason or str(arriving))
@@ -235,7 +235,7 @@ def _update_rate(facts: Facts) -> float:
     if isinstance(arriving, Unknown):
         return 0.0
     used = fsum(rate * share for (rate, _), share in zip(pairs, arriving, strict=False))
-    tries: int = 1 + facts.network.channel.retransmissions
+    tries = 1 + facts.network.channel.retransmissions
     return used / (1 + load * tries)
 
 
@@ -251,10 +251,10 @@ def _surely(network: Network, rate: float) -> int:
 
 def _dependent(facts: Facts) -> str:
     """Why owners of consecutive updates are not independent with one law, if they are not."""
-    network: Network = facts.network
+    network = facts.network
     channel = network.channel
-    if network.protocol.dependent:
-        return network.protocol.dependent
+    if facts.dependent:
+        return facts.dependent
     if network.protocol.one_on_one:
         return facts.can_time_out or facts.shared or facts.slow_requests or _asked_again(facts)
     if channel.contended is None:
@@ -263,7 +263,7 @@ def _dependent(facts: Facts) -> str:
     found = contention(facts)
     if isinstance(found, Unknown):
         return found.reason
-    return channel.dependence(overlap=facts.overlap)
+    return theory_of(channel).dependence(overlap=facts.overlap)
 
 
 def _asked_again(facts: Facts) -> str:

@@ -5,12 +5,12 @@ import pytest
 
 from asyncdp_sim.measures import gaps, shares, summarise, updates_until_all
 from asyncdp_sim.network import Latency, Network, simulate
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol, Push, Request
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.staleness import staleness_law
+from asyncdp_sim.theory.predict.table import facts_of
 from asyncdp_sim.theory.predict.update_order import gap_law
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import EventKind, ExchangeOutcome, Trace
@@ -109,9 +109,9 @@ def test_theory_predicts_no_throughput_and_says_why(protocol: Protocol) -> None:
 
 def test_budgets_are_counted_in_answers() -> None:
     """200 answers outlast 30 updates of 4 (120), and not 60 of them, if one owner sent all."""
-    assert Facts(network(Request(), 4)).spent() == ""
-    assert Facts(network(Request(), 1, 200)).spent() == ""
-    assert "a budget of 200 answers" in Facts(network(Request(), 4, 200)).spent()
+    assert facts_of(network(Request(), 4)).spent() == ""
+    assert facts_of(network(Request(), 1, 200)).spent() == ""
+    assert "a budget of 200 answers" in facts_of(network(Request(), 4, 200)).spent()
 
 
 def test_the_name_of_a_network_without_a_buffer_is_as_before() -> None:

@@ -5,11 +5,11 @@ from asyncdp_sim.network.availability import Bernoulli, Churn, Diurnal, OnOff
 from asyncdp_sim.network.channels import Aloha, Csma, Ideal, Parallel, Tdma
 from asyncdp_sim.network.channels.packet_loss import GilbertElliott
 from asyncdp_sim.network.clocks import GammaClock, PoissonClock, SaturatedClock, ScriptedClock
-from asyncdp_sim.network.facts import Facts
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime, Uniform
 from asyncdp_sim.network.protocols import Broadcast, Push, Request
 from asyncdp_sim.network.topology.failures import LinkFailures
 from asyncdp_sim.network.topology.star import Star
+from asyncdp_sim.theory.predict.table import facts_of
 from tests.together import together
 from tests.unit.theory.spoken import HALF, OPEN, OVERLAP, PUSH, SLOW, network
 
@@ -17,16 +17,18 @@ BROKEN = Star(latency=0.1, failures=LinkFailures(gap=SLOW, length=SLOW))
 
 
 def test_rates_are_thinned_by_availability():
-    facts = Facts(network(clock=PoissonClock(rate=2.0), availability=Bernoulli(probability=0.25)))
+    facts = facts_of(
+        network(clock=PoissonClock(rate=2.0), availability=Bernoulli(probability=0.25))
+    )
     assert facts.rates == (0.5,) * 4
     assert facts.rate == 0.5
-    unequal = Facts(network(clock=PoissonClock(rate=(1.0, 2.0, 1.0, 1.0))))
+    unequal = facts_of(network(clock=PoissonClock(rate=(1.0, 2.0, 1.0, 1.0))))
     assert unequal.rates == (1.0, 2.0, 1.0, 1.0)
     assert unequal.rate is None
     balanced = Bernoulli(probability=(1.0, 0.5, 1.0, 1.0))
-    assert Facts(unequal.network.model_copy(update={"availability": balanced})).rate == 1.0
-    assert Facts(network(clock=SaturatedClock(), protocol=PUSH, compute=HALF)).rates is None
-    assert Facts(network(availability=Churn())).rates is None
+    assert facts_of(unequal.network.model_copy(update={"availability": balanced})).rate == 1.0
+    assert facts_of(network(clock=SaturatedClock(), protocol=PUSH, compute=HALF)).rates is None
+    assert facts_of(network(availability=Churn())).rates is None
 
 
 def test_services_add_all_stages_but_the_airtime_of_others():
@@ -34,13 +36,13 @@ def test_services_add_all_stages_but_the_airtime_of_others():
         request=SLOW, query=Constant(value=0.1), answer=Uniform(low=0.0, high=0.4),
         rate_bytes=(480.0, 96.0, 48.0, 480.0),
     )  # fmt: skip
-    facts = Facts(network(latency=latency, compute=SLOW, topology=Star(latency=0.05)))
+    facts = facts_of(network(latency=latency, compute=SLOW, topology=Star(latency=0.05)))
     own = [48 / rate for rate in (480.0, 96.0, 48.0, 480.0)]  # 8 bytes and a header of 40
     assert facts.services == pytest.approx([0.1 + 0.5 + 0.2 + 2 * 0.05 + 2 * t for t in own])
     shared = network(protocol=PUSH, channel=Aloha(airtime=0.3), compute=HALF)
-    assert Facts(shared).services == (0.5,) * 4
+    assert facts_of(shared).services == (0.5,) * 4
     locked = network(channel=Aloha(airtime=0.3), compute=HALF)
-    assert Facts(locked).services == pytest.approx([0.8] * 4)
+    assert facts_of(locked).services == pytest.approx([0.8] * 4)
 
 
 @together
@@ -59,20 +61,20 @@ def test_services_add_all_stages_but_the_airtime_of_others():
     ],
 )
 def test_how_long_an_exchange_takes(parts, constant, instant, eventless):
-    facts = Facts(network(**parts))
+    facts = facts_of(network(**parts))
     assert (facts.constant, facts.instant, facts.eventless) == (constant, instant, eventless)
 
 
 def test_moments_are_those_of_the_mixture():
     clock, compute = PoissonClock(rate=(3.0, 1.0)), (Exponential(mean=0.5), Constant(value=1.0))
-    facts = Facts(network(2, clock=clock, compute=compute))
+    facts = facts_of(network(2, clock=clock, compute=compute))
     own = (0.5, 2 * 0.25, 6 * 0.125)
     assert facts.moments() == pytest.approx([0.75 * moment + 0.25 for moment in own])
     both = network(2, compute=Gamma(mean=1.0, cv=0.5), latency=Latency(query=HALF))
     shape, scale = 4.0, 0.25  # of the gamma part; the constant half is added binomially
     g = [scale * shape, scale**2 * shape * 5, scale**3 * shape * 5 * 6]
     third = g[2] + 1.5 * g[1] + 0.75 * g[0] + 0.125
-    assert Facts(both).moments() == pytest.approx([g[0] + 0.5, g[1] + g[0] + 0.25, third])
+    assert facts_of(both).moments() == pytest.approx([g[0] + 0.5, g[1] + g[0] + 0.25, third])
 
 
 @pytest.mark.parametrize(
@@ -89,8 +91,8 @@ def test_moments_are_those_of_the_mixture():
     ],
 )
 def test_what_is_no_poisson_process(parts, why):
-    assert Facts(network(**parts)).not_poisson.startswith(why)
-    assert bool(Facts(network(**parts)).not_poisson) == bool(why)
+    assert facts_of(network(**parts)).not_poisson.startswith(why)
+    assert bool(facts_of(network(**parts)).not_poisson) == bool(why)
 
 
 @together
@@ -119,7 +121,7 @@ def test_what_is_no_poisson_process(parts, why):
     ],
 )
 def test_what_may_not_arrive(parts, why):
-    found = Facts(network(**parts)).can_lose_messages
+    found = facts_of(network(**parts)).can_lose_messages
     assert found.startswith(why)
     assert bool(found) == bool(why)
 
@@ -146,7 +148,7 @@ ASKING = Aloha(airtime=0.1, request_airtime=0.1)
     ],
 )
 def test_who_shares_a_channel_and_how_requests_come(parts, shared, slow):
-    facts = Facts(network(**parts))
+    facts = facts_of(network(**parts))
     assert bool(facts.shared) == shared
     assert facts.slow_requests == slow
 
@@ -180,18 +182,18 @@ def test_who_shares_a_channel_and_how_requests_come(parts, shared, slow):
     ],
 )  # fmt: skip
 def test_when_budgets_may_be_spent(parts, per_update, spent):
-    found = Facts(network(**parts)).spent(per_update)
+    found = facts_of(network(**parts)).spent(per_update)
     assert bool(found) == spent
     assert not spent or found.startswith("a budget of ")
 
 
 def test_who_waits():
     slow = {"compute": SLOW}
-    assert Facts(network()).waits == ""
-    assert Facts(network(**slow)).waits == ""
-    assert Facts(network(protocol=OPEN)).waits == ""
-    assert Facts(network(protocol=OPEN, **slow)).waits == "requests wait in a queue"
+    assert facts_of(network()).waits == ""
+    assert facts_of(network(**slow)).waits == ""
+    assert facts_of(network(protocol=OPEN)).waits == ""
+    assert facts_of(network(protocol=OPEN, **slow)).waits == "requests wait in a queue"
     retry = Request(busy="retry", retry=SLOW)
-    assert Facts(network(protocol=retry, **slow)).waits == "refused requests are sent again"
-    assert Facts(network(protocol=OVERLAP)).overlap
-    assert not Facts(network()).overlap
+    assert facts_of(network(protocol=retry, **slow)).waits == "refused requests are sent again"
+    assert facts_of(network(protocol=OVERLAP)).overlap
+    assert not facts_of(network()).overlap

@@ -11,19 +11,23 @@ from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Bernoulli
-from asyncdp_sim.network.channels import Aloha
+from asyncdp_sim.network.channels import Aloha, Channel, Ideal
 from asyncdp_sim.network.channels.air import Air
 from asyncdp_sim.network.channels.aloha import AlohaMedium
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
-from asyncdp_sim.network.protocols import Push, Request
+from asyncdp_sim.network.protocols import Protocol, Push, Request
 from asyncdp_sim.scenario import Scenario, parse
+from asyncdp_sim.spec import members
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.formulas.channels import aloha
 from asyncdp_sim.theory.predict.all import predict, predicted
 from asyncdp_sim.theory.predict.channel_curves import access_curve, endless_curve
+from asyncdp_sim.theory.predict.channels import ChannelTheory
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.occupation import occupation
 from asyncdp_sim.theory.predict.staleness import lateness, never_stale, staleness_law
+from asyncdp_sim.theory.predict.table import CHANNELS, PROTOCOLS, facts_of, theory_of
 from asyncdp_sim.theory.predict.update_order import gap_law, releases, selection, shares
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -99,16 +103,23 @@ def test_nothing_is_inherited(parts: dict[str, Any], shared: bool) -> None:
     found = predict(known)
     assert len(found) > 0
     assert all(each.value is None and each.between is None for each in found)
-    assert {each.reason for each in found} == {known.facts.from_outside}
-    assert "is from outside" in known.facts.from_outside
+    assert {each.reason for each in found} == {facts_of(known).unknown}
+    assert "is from outside" in facts_of(known).unknown
     laws = (selection, shares, releases, gap_law, staleness_law, access_curve, endless_curve)
     assert all(isinstance(law(known), Unknown) for law in (*laws, lateness, occupation))
-    assert never_stale(known.facts) == ""
+    assert never_stale(known) == ""
+
+
+def test_a_class_that_derives_from_one_with_a_row_has_none() -> None:
+    assert type(facts_of(network(protocol=OtherRequest()))) is Facts
+    assert type(theory_of(Capturing(airtime=AIRTIME))) is ChannelTheory
+    assert PROTOCOLS.keys() == set(members(Protocol))
+    assert CHANNELS.keys() == set(members(Channel)) - {Ideal}
 
 
 def test_of_the_packages_own_kinds_nothing_changes() -> None:
-    assert network().facts.from_outside == ""
-    assert network().facts.strangers == ()
+    assert facts_of(network()).unknown == ""
+    assert facts_of(network()).strangers == ()
     found = predicted(network(), "throughput")
     assert found == aloha.aloha(N, RATE, AIRTIME).success_rate
 

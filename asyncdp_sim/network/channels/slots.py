@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 
+from typing_extensions import override
+
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Waiting
-from asyncdp_sim.network.channels.air import Air, Fate, Port
+from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.units import to_ticks
 
 
@@ -15,7 +17,7 @@ def too_long(slot: float, airtime: float) -> list[Fault]:
     return [Fault("slot", f"{slot:g}", f"allowed is a number ≥ the airtime {airtime:g}")]
 
 
-class SlottedMedium:
+class SlottedMedium(Medium):
     """A channel on which transmissions begin with a slot.
 
     Parameters
@@ -28,24 +30,16 @@ class SlottedMedium:
     """
 
     def __init__(self, air: Air, slot: int, frame: int | None = None) -> None:
+        super().__init__(air)
         self._air = air
         self._slot = slot
         self._frame = frame
 
+    @override
     def port(self, owner: int) -> Port:
-        """Return the access of an owner."""
         if self._frame is None:
             return SlottedPort(self._air, self._slot)
         return SlottedPort(self._air, self._slot * self._frame, self._slot * (owner - 1), own=True)
-
-    def on_air_ticks(self, end_tick: int) -> int:
-        """Return the total duration of all transmissions."""
-        return self._air.on_air_ticks(end_tick)
-
-    @property
-    def airs(self) -> tuple[Air]:
-        """The one channel."""
-        return (self._air,)
 
 
 class SlottedPort:

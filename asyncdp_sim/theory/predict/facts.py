@@ -3,30 +3,120 @@
 Most of it is told as a doubt: in plain words why something is not as formulas assume, or empty.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import fsum, sqrt
-from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.network import Network
+from asyncdp_sim.network.graphs.connected import Edge
 from asyncdp_sim.network.latency import STAGES, acknowledged, laws_of
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.spec import Member, outsiders
 from asyncdp_sim.theory.formulas.packet_loss import delivered
-from asyncdp_sim.theory.prediction import SPREADS, Unknown
+from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown
+
+Array = npt.NDArray[np.float64]
 
 
 class Facts:
-    """A network seen by theory.
+    """A network seen by theory, of whose protocol nothing is known.
+
+    Classes below it know a protocol each; :mod:`~asyncdp_sim.theory.predict.table` says which.
 
     Parameters
     ----------
     network : Network
-        Anything here, for a network is made of kinds that predict from its facts.
     """
 
-    def __init__(self, network: Any) -> None:
+    fresh = ""
+    """Why no update comes between a read and its use, whatever takes time; else empty."""
+    dependent = ""
+    """Why owners of successive answers depend on each other, whatever else holds; else empty."""
+    lost_alike = False
+    """An answer that is lost takes as long as one that arrives, and nothing follows from it."""
+
+    def __init__(self, network: Network) -> None:
         self.network = network
-        self.n_owners = network.n_owners
+        self.protocol = network.protocol
+        self.n_owners: int = network.n_owners
+
+    @property
+    def entangled(self) -> str:
+        """Why nobody knows how often several exchanges of an owner are under way, if not.
+
+        Empty where they never are, and where ``occupied`` tells.
+        """
+        alone = self.protocol.one_each or self.protocol.one_on_one
+        return "" if alone else "exchanges of an owner overlap"
+
+    @property
+    def meetings(self) -> tuple[tuple[Edge, ...], float] | None:
+        """The pairs that may meet, and λ_2(E W) of a meeting, where nodes meet in pairs."""
+        return None
+
+    def predictions(self) -> Iterator[Prediction]:
+        """Yield what is known of exchanges by their own times, or why it is not."""
+        reason = f"no formula is known for protocol {self.protocol.kind}"
+        yield Prediction("throughput", None, "updates per time unit", reason)
+
+    def waiting(self) -> Iterator[Prediction]:
+        """Yield the mean time from a request to its query, where there are requests."""
+        return iter(())
+
+    def shares(self) -> tuple[float, ...] | Unknown | None:
+        """Return each owner's share of the answers used, where the protocol itself decides it."""
+        return None
+
+    def answers(self, updates: float) -> tuple[float, ...] | Unknown | None:  # noqa: ARG002
+        """Return the answers of each owner per time unit, where the protocol itself decides it.
+
+        Parameters
+        ----------
+        updates : float
+            Updates per time unit.
+        """
+        return None
+
+    def occupied(self, sending: Array, receiving: Array) -> Array | Unknown | None:  # noqa: ARG002
+        """Return the shares of time that each owner sends, computes and receives, (N, 3).
+
+        Where exchanges of an owner overlap, and the first of these that holds counts; or why they
+        are not known; None where the protocol has no law of its own for them.
+
+        Parameters
+        ----------
+        sending, receiving : array (N,)
+            How long it sends an answer and receives a query, in the mean.
+        """
+        return None
+
+    def staleness(self) -> float | Unknown | None:
+        """Return the mean staleness, where the protocol has a law of its own, or why not known."""
+        return None
+
+    def ends_next(self) -> tuple[float, ...] | Unknown | None:
+        """Return the chance that each owner's task is the next to end, whatever has been.
+
+        Or why it is not known; None where the protocol hands no tasks out.
+        """
+        return None
+
+    def flows(self, jobs: Sequence[float]) -> tuple[float, ...]:
+        """Return answers that each owner would release per time unit, in proportion at least.
+
+        Parameters
+        ----------
+        jobs : sequence of float
+            Mean time from query to update.
+        """
+        if self.rates is None:
+            return tuple(1 / job if job > 0 else 1.0 for job in jobs)
+        if self.overlap or self.protocol.one_on_one:
+            return self.rates
+        return tuple(rate / (1 + rate * job) for rate, job in zip(self.rates, jobs, strict=True))
 
     @cached_property
     def strangers(self) -> tuple[tuple[str, Member], ...]:
@@ -34,7 +124,7 @@ class Facts:
         return tuple(outsiders(self.network, ""))
 
     @property
-    def from_outside(self) -> str:
+    def unknown(self) -> str:
         """Why no formula of the package counts; empty where all kinds are the package's own.
 
         A class inherits what another one does, and may do something else: what is known of that
@@ -237,7 +327,7 @@ class Facts:
     @property
     def waits(self) -> str:
         """Why a request is not refused once for all by a learner that is busy, if it is not."""
-        return "" if self.instant else self.network.protocol.busy_learner
+        return ""
 
     @property
     def buffered(self) -> str:
@@ -278,8 +368,7 @@ class Facts:
         """Answers that each owner would release per time unit, in proportion at least."""
         airtime = 0.0 if self.lock_serialises_channel else self.network.airtime or 0.0
         jobs = [service + airtime for service in self.services]
-        flows: tuple[float, ...] = self.network.protocol.flows(self.rates, jobs, self.n_owners)
-        return flows
+        return self.flows(jobs)
 
     def exponential(self, stages: Sequence[str] = STAGES) -> bool:
         """Return whether each owner takes one exponential time for these stages together."""

@@ -4,13 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, fsum, inf, prod, sqrt
 
-from asyncdp_sim.network.clocks import Clock
-from asyncdp_sim.network.facts import Facts
+from typing_extensions import override
+
 from asyncdp_sim.network.graphs.connected import Edge
 from asyncdp_sim.network.latency import STAGES
 from asyncdp_sim.network.laws import Law
+from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.network.topology.failures import LEARNER
 from asyncdp_sim.theory.formulas.loss_network import LossNetwork, loss_network
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown, none_of
 
 SAID = "neighbours meet as in a loss network: Poisson edges, any law of the time they take"
@@ -61,46 +63,67 @@ class LongRun:
         return fsum(flow * each[edge] for edge, flow in self.meetings.flows.items())
 
 
-def met(facts: Facts, edges: Sequence[Edge], clock: Clock) -> Iterator[Prediction]:
-    """Yield throughput, utilisation and staleness under ``gossip``."""
-    found, names = long_run(facts, edges, clock), ("throughput", "utilisation", "mean_staleness")
-    if isinstance(found, Unknown):
-        yield from none_of(names, found.reason, SAID)
-        return
-    values = (found.rate, found.meetings.busy_fraction, found.staleness)
-    for name, value in zip(names, values, strict=True):
-        yield Prediction(name, value, SAID)
+class GossipFacts(Facts):
+    """Meetings of neighbours."""
 
+    dependent = "neighbours answer in pairs"
+    lost_alike = True
+    protocol: Gossip
 
-def long_run(facts: Facts, edges: Sequence[Edge], clock: Clock) -> LongRun | Unknown:
-    """Return the long run of neighbours that meet, or why it is not known."""
-    network, n_owners = facts.network, facts.n_owners
-    loss = network.channel.packet_loss()
-    if facts.loses("") and loss.bursty:
-        return Unknown("answers are lost in bursts, and meetings where both are make no update")
-    available = network.availability
-    online = available.online_share(n_owners)
-    ticks = clock.rates(len(edges))
-    if not clock.memoryless or ticks is None:
-        return Unknown(f"clocks are {clock.kind}, not Poisson")
-    if not available.keeps_poisson or online is None or min(online) == 0:
-        return Unknown(
-            f"availability is {available.kind}, which is not drawn for each wake-up alone"
-        )
-    share = (1.0, *online)
-    rates, times = {}, {}
-    for edge, rate in zip(edges, ticks, strict=True):
-        time = _mean_time(facts, edge)
-        if isinstance(time, Unknown):
-            return time
-        rates[edge], times[edge] = rate * share[edge[0]] * share[edge[1]], time
-    updating, used = _come_through(edges, loss.shares(n_owners))
-    meetings = loss_network(rates, times, used)
-    if meetings is None:
-        return Unknown("the graph has too many matchings to sum")
-    found = LongRun(meetings, updating, used)
-    spent = _spent(facts, found)
-    return Unknown(spent) if spent else found
+    @property
+    @override
+    def meetings(self) -> tuple[tuple[Edge, ...], float]:
+        return self.protocol.graph.edges(self.n_owners), self.protocol.contraction(self.n_owners)
+
+    @override
+    def predictions(self) -> Iterator[Prediction]:
+        """Yield throughput, utilisation and staleness."""
+        found, names = self._long_run(), ("throughput", "utilisation", "mean_staleness")
+        if isinstance(found, Unknown):
+            yield from none_of(names, found.reason, SAID)
+            return
+        values = (found.rate, found.meetings.busy_fraction, found.staleness)
+        for name, value in zip(names, values, strict=True):
+            yield Prediction(name, value, SAID)
+
+    @override
+    def answers(self, updates: float) -> tuple[float, ...] | Unknown:
+        """Return each owner's meetings per time unit."""
+        found = self._long_run()
+        if isinstance(found, Unknown):
+            return found
+        return tuple(found.of(owner) for owner in range(1, self.n_owners + 1))
+
+    def _long_run(self) -> LongRun | Unknown:
+        """Return the long run of neighbours that meet, or why it is not known."""
+        network, clock = self.network, self.protocol.clock
+        edges = self.protocol.graph.edges(self.n_owners)
+        loss = network.channel.packet_loss()
+        if self.loses("") and loss.bursty:
+            return Unknown("answers are lost in bursts, and meetings where both are make no update")
+        available = network.availability
+        online = available.online_share(self.n_owners)
+        ticks = clock.rates(len(edges))
+        if not clock.memoryless or ticks is None:
+            return Unknown(f"clocks are {clock.kind}, not Poisson")
+        if not available.keeps_poisson or online is None or min(online) == 0:
+            return Unknown(
+                f"availability is {available.kind}, which is not drawn for each wake-up alone"
+            )
+        share = (1.0, *online)
+        rates, times = {}, {}
+        for edge, rate in zip(edges, ticks, strict=True):
+            time = _mean_time(self, edge)
+            if isinstance(time, Unknown):
+                return time
+            rates[edge], times[edge] = rate * share[edge[0]] * share[edge[1]], time
+        updating, used = _come_through(edges, loss.shares(self.n_owners))
+        meetings = loss_network(rates, times, used)
+        if meetings is None:
+            return Unknown("the graph has too many matchings to sum")
+        found = LongRun(meetings, updating, used)
+        spent = _spent(self, found)
+        return Unknown(spent) if spent else found
 
 
 def _come_through(

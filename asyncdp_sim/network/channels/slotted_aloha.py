@@ -9,12 +9,9 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.channels.air import Air
 from asyncdp_sim.network.channels.contended import Deferring
-from asyncdp_sim.network.channels.load import Load
-from asyncdp_sim.network.channels.slotted_access.slots import SlottedMedium, too_long
+from asyncdp_sim.network.channels.slots import SlottedMedium, too_long
 from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.theory.formulas.channels import aloha
-from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 from asyncdp_sim.units import to_ticks
 
 
@@ -38,11 +35,6 @@ class SlottedAloha(Deferring):
         ),
     ]
 
-    @property
-    @override
-    def drawn(self) -> bool:
-        return False
-
     @override
     def faults_of_airtime(self, airtime: float) -> list[Fault]:
         return too_long(self.slot, airtime)
@@ -50,15 +42,3 @@ class SlottedAloha(Deferring):
     @override
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> SlottedMedium:
         return SlottedMedium(Air(kernel), to_ticks(self.slot))
-
-    @property
-    @override
-    def formula(self) -> str:
-        return "$Ge^{-G}$"
-
-    @override
-    def through(self, load: Load) -> RandomAccess:
-        if not load.overlap:
-            return aloha.slotted_aloha(load.n_owners, load.rate, self.slot, load.airtime)
-        per_slot = load.total * self.slot
-        return RandomAccess.of(aloha.slotted_aloha_infinite(per_slot) / per_slot, load.total)

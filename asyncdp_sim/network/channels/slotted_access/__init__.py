@@ -1,1 +1,0 @@
-"""Channels whose transmissions begin with slots, of which none is heard before."""

@@ -1,0 +1,400 @@
+"""Channels that owners share: what gets through, by the formula of each kind."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import fsum
+from typing import Any
+
+from typing_extensions import override
+
+from asyncdp_sim.network.channels import Aloha, Csma, Parallel, SlottedAloha, Tdma
+from asyncdp_sim.network.channels.dcf import Dcf
+from asyncdp_sim.theory.formulas.channels import aloha, csma, dcf
+from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
+from asyncdp_sim.theory.formulas.channels.tdma import tdma
+from asyncdp_sim.theory.formulas.staleness import always_busy_mean
+from asyncdp_sim.theory.prediction import Unknown
+
+LARGEST = 600
+"""States of the chain that is solved at most."""
+SURE = 1e-9
+NOT_SHARED = Unknown("owners share no channel")
+UNKNOWN = Unknown("no formula is known for this variant of the channel")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """Owners' attempts to transmit, and why they may not be as formulas assume.
+
+    Attributes
+    ----------
+    n_owners : int
+        N.
+    rates : tuple of float
+        Of owners' Poisson clocks, each > 0; empty where something else makes them begin.
+    airtime : float
+        Of every answer, > 0.
+    overlap : bool
+        Whether every tick starts a job of its own: then attempts are Poisson, as those of an
+        infinite population. Otherwise an idle owner's tick starts an answer.
+    choices : int
+        Channels side by side among which each transmission chooses at random.
+    attempts : int
+        How often an answer is sent at most.
+    fresh : bool
+        Whether an answer that is sent again is computed anew.
+    saturated : bool
+        Whether an owner begins its next job the moment the last one ends.
+    job : float or None
+        How long every job of a saturated owner takes without its airtime; None where not all take
+        the same.
+    can_lose_messages, not_poisson, slow : str
+        Why a message may not arrive, or its owner wait, for other reasons than the channel's; why
+        ticks are no Poisson process; why answers do not begin at ticks of owners idle until then.
+        Empty where they do.
+    """
+
+    n_owners: int
+    rates: tuple[float, ...]
+    airtime: float
+    overlap: bool
+    choices: int = 1
+    attempts: int = 1
+    fresh: bool = False
+    saturated: bool = False
+    job: float | None = None
+    can_lose_messages: str = ""
+    not_poisson: str = ""
+    slow: str = ""
+
+    @property
+    def total(self) -> float:
+        """Ticks per time unit on one channel, of all owners together."""
+        return fsum(self.rates) / self.choices
+
+    @property
+    def rate(self) -> float:
+        """Ticks per time unit of one of many equal owners."""
+        return self.total / self.n_owners
+
+    @property
+    def offered(self) -> float:
+        """G: ticks per airtime on one channel."""
+        return self.total * self.airtime
+
+    @property
+    def broken(self) -> str:
+        """Why an answer that begins is not sent once and then at the learner, if it is not."""
+        return "answers are sent again" if self.attempts > 1 else self.can_lose_messages
+
+    @property
+    def unequal(self) -> str:
+        """Why owners that are idle until they tick are not all equal, if they are not."""
+        spread = max(self.rates) - min(self.rates)
+        differ = not self.overlap and spread > 1e-12 * max(self.rates)
+        return "owners' rates differ" if differ else ""
+
+
+class ChannelTheory:
+    """Formulas of a channel: none, where no class below it says more.
+
+    :mod:`~asyncdp_sim.theory.predict.table` says which class knows which channel.
+
+    Parameters
+    ----------
+    channel : ChannelKind
+    theory_of : callable
+        Returns what is known of a channel, as of each of several.
+    """
+
+    assumed = "nothing is sent again"
+    """What its prediction takes for granted of answers that collide."""
+
+    def __init__(self, channel: Any, theory_of: "Callable[[Any], ChannelTheory]") -> None:
+        self.channel = channel
+        self._theory_of = theory_of
+
+    @property
+    def formula(self) -> str:
+        """Throughput of an infinite population by its load G, in TeX; empty if it is not short."""
+        return ""
+
+    @property
+    def forgets_owners(self) -> bool:
+        """Whether owners of successive answers that survive are independent, if all are equal."""
+        return False
+
+    def access(self, load: Load) -> RandomAccess | Unknown:
+        """Return what gets through while no budget is spent, or why it is not known.
+
+        Where answers are sent again, what is predicted has each of them arrive at last.
+        """
+        if self.channel.contended is None:
+            return NOT_SHARED
+        doubt = self.doubt(load)
+        return Unknown(doubt) if doubt else self.through(load)
+
+    def doubt(self, load: Load) -> str:
+        """Return why no formula of this channel holds for a load, if none does."""
+        return load.broken or load.not_poisson or load.slow or load.unequal
+
+    def through(self, load: Load) -> RandomAccess | Unknown:  # noqa: ARG002
+        """Return what gets through of a load that is not in doubt, or why it is not known."""
+        return UNKNOWN
+
+    def mean_staleness(self, load: Load) -> float | Unknown | None:  # noqa: ARG002
+        """Return the mean staleness, or why it is not known; None where no formula has it."""
+        return None
+
+    def dependence(self, *, overlap: bool) -> str:
+        """Return why owners of successive updates are not independent with one law, or nothing.
+
+        Parameters
+        ----------
+        overlap : bool
+            Whether every tick starts a job of its own.
+        """
+        if overlap or self.forgets_owners:
+            return ""
+        return f"no such result for channel {self.channel.kind} as set"
+
+    def setting(self, airtime: float) -> str:  # noqa: ARG002
+        """Return what tells its curve of throughput from another's of this kind, for a figure."""
+        return ""
+
+    def spread_alike(self) -> Any:
+        """Return the channel as an infinite population has it: spread alike, if over several."""
+        return self.channel
+
+
+class AlohaTheory(ChannelTheory):
+    """Pure ALOHA, with capture or without."""
+
+    channel: Aloha
+
+    @property
+    @override
+    def forgets_owners(self) -> bool:
+        return self.channel.capture_ratio is None
+
+    @property
+    @override
+    def formula(self) -> str:
+        return f"$Ge^{{-{'2G' if self.channel.capture_ratio is None else '2Gz/(1+z)'}}}$"
+
+    @override
+    def through(self, load: Load) -> RandomAccess:
+        ratio = self.channel.capture_ratio
+        if load.overlap:
+            offered = load.offered
+            survived = aloha.aloha_infinite(offered)
+            if ratio is not None:
+                survived = aloha.aloha_infinite_capture(offered, ratio)
+            return RandomAccess.of(survived / offered, load.total)
+        if ratio is None:
+            return aloha.aloha(load.n_owners, load.rate, load.airtime)
+        return aloha.aloha_capture(load.n_owners, load.rate, load.airtime, ratio)
+
+
+class SlottedAlohaTheory(ChannelTheory):
+    """Slotted ALOHA."""
+
+    formula = "$Ge^{-G}$"
+    channel: SlottedAloha
+
+    @override
+    def through(self, load: Load) -> RandomAccess:
+        slot = self.channel.slot
+        if not load.overlap:
+            return aloha.slotted_aloha(load.n_owners, load.rate, slot, load.airtime)
+        per_slot = load.total * slot
+        return RandomAccess.of(aloha.slotted_aloha_infinite(per_slot) / per_slot, load.total)
+
+
+class CsmaTheory(ChannelTheory):
+    """CSMA of owners that give up, or of Poisson attempts."""
+
+    forgets_owners = True
+    channel: Csma
+
+    @override
+    def setting(self, airtime: float) -> str:
+        return f"$a$ = {self.channel.propagation_delay / airtime:.3g} airtimes"
+
+    @override
+    def doubt(self, load: Load) -> str:
+        far = ""
+        if self.channel.propagation_delay >= load.airtime:
+            far = f"the formula needs a propagation delay below the airtime {load.airtime:g}"
+        return load.broken or load.not_poisson or load.slow or far or load.unequal
+
+    @override
+    def through(self, load: Load) -> RandomAccess | Unknown:
+        if load.overlap:
+            return self._endless(load)
+        if not self.channel.gives_up:
+            return UNKNOWN
+        formula = csma.csma_detecting if self.channel.collision_detection else csma.csma
+        return formula(load.n_owners, load.rate, load.airtime, self.channel.propagation_delay)
+
+    def _endless(self, load: Load) -> RandomAccess | Unknown:
+        """Return what gets through of Poisson attempts."""
+        channel, offered, airtime = self.channel, load.offered, load.airtime
+        delay = channel.propagation_delay / airtime
+        if channel.gives_up:
+            found = csma.csma_giving_up(offered, delay, detecting=channel.collision_detection)
+            return RandomAccess.of(found.success_probability, found.attempt_rate / airtime)
+        if channel.persistence == 1.0 and not channel.collision_detection:
+            survived = csma.csma_one_persistent_infinite(offered, delay)
+            return RandomAccess.of(survived / offered, load.total)
+        return UNKNOWN
+
+
+class DcfTheory(ChannelTheory):
+    """802.11's contention of owners that always have an answer."""
+
+    assumed = "owners always have one"
+    channel: Dcf
+
+    @override
+    def dependence(self, *, overlap: bool) -> str:
+        return "who has just collided counts from a larger window"
+
+    @override
+    def doubt(self, load: Load) -> str:
+        if load.overlap or not load.saturated:
+            return "the chain is of owners that always have an answer (a saturated clock)"
+        most = min(self.channel.after_success, self.channel.after_collision)
+        late = load.job is None or load.job > most
+        pause = f"owners are not ready again within the {most:g} after a transmission"
+        anew = "answers that are sent again are computed anew"
+        again = anew if load.fresh and load.attempts > 1 else ""
+        return load.can_lose_messages or again or (pause if late else "")
+
+    @override
+    def through(self, load: Load) -> RandomAccess | Unknown:
+        channel = self.channel
+        asked = load.n_owners, channel.window, channel.doublings
+        if dcf.states(*asked) > LARGEST:
+            about = approximation(channel, load.n_owners, load.airtime)
+            return Unknown(f"of so many states only Bianchi's approximation is known, {about:.4g}")
+        times = channel.slot, load.airtime, channel.after_success, channel.after_collision
+        found = dcf.exact(*asked).access(*times)
+        if load.attempts > 1 and (1 - found.success_probability) ** load.attempts > SURE:
+            return Unknown(f"answers may be given up after {load.attempts} attempts")
+        return found
+
+    @override
+    def mean_staleness(self, load: Load) -> float | Unknown | None:
+        """Return N − 1: between two answers of an owner every other has one on average."""
+        if load.attempts == 1:
+            return None
+        found = self.access(load)
+        return found if isinstance(found, Unknown) else load.n_owners - 1.0
+
+
+def approximation(channel: Dcf, n_owners: int, airtime: float) -> float:
+    """Return the answers that survive per time unit by Bianchi's fixed point.
+
+    Of so many owners that always have one, taken to be independent of each other.
+    """
+    times = channel.slot, airtime, channel.after_success, channel.after_collision
+    found = dcf.fixed_point(n_owners, channel.window, channel.doublings).access(*times)
+    return found.success_rate
+
+
+class TdmaTheory(ChannelTheory):
+    """Slots of one's own."""
+
+    channel: Tdma
+
+    @override
+    def doubt(self, load: Load) -> str:
+        if load.broken:
+            return load.broken
+        if load.overlap:
+            return "jobs of one owner wait for the same slot, and collide"
+        if not load.saturated:
+            return load.not_poisson or load.slow
+        length = (self.channel.frame or load.n_owners) * self.channel.slot
+        sure = load.job is not None and (
+            load.job == 0 or load.job + load.airtime <= length * (1 - 1e-9)
+        )
+        return "" if sure else "jobs do not surely end within a frame"
+
+    @override
+    def through(self, load: Load) -> RandomAccess:
+        frame, slot = self.channel.frame or load.n_owners, self.channel.slot
+        if load.saturated:
+            return RandomAccess.of(1.0, load.n_owners / (frame * slot))
+        each = (tdma(frame, slot, load.airtime, rate).success_rate for rate in load.rates)
+        return RandomAccess.of(1.0, fsum(each) / frame)
+
+    @override
+    def mean_staleness(self, load: Load) -> float | None:
+        return always_busy_mean(load.n_owners) if load.saturated else None
+
+
+class ParallelTheory(ChannelTheory):
+    """Several channels side by side."""
+
+    channel: Parallel
+
+    @property
+    def _each(self) -> ChannelTheory:
+        return self._theory_of(self.channel.each)
+
+    @property
+    @override
+    def forgets_owners(self) -> bool:
+        return self.channel.channels == 1 and self._each.forgets_owners
+
+    @override
+    def setting(self, airtime: float) -> str:
+        one = self._each.setting(airtime)
+        return f"{self.channel.channels} channels" + (f", {one}" if one else "")
+
+    @override
+    def spread_alike(self) -> Parallel:
+        return self.channel.model_copy(update={"choice": "random"})
+
+    @override
+    def dependence(self, *, overlap: bool) -> str:
+        if overlap and self.channel.channels > 1 and self.channel.choice == "by-owner":
+            return "owners have channels of their own"
+        return super().dependence(overlap=overlap)
+
+    @override
+    def access(self, load: Load) -> RandomAccess | Unknown:
+        if self.channel.each.in_turn:  # and so on each of the channels, whichever it is
+            return self._each.access(load)
+        doubt = self._each.doubt(load)
+        found = Unknown(doubt) if doubt else self._parts(load)
+        return found if isinstance(found, Unknown) else self._together(found)
+
+    def _parts(self, load: Load) -> dict[Load, int] | Unknown:
+        """Return the loads of the channels, with how many have each, or why they are not known."""
+        channels = self.channel.channels
+        if self.channel.choice == "random" and channels > 1:
+            if not load.overlap:
+                return Unknown(
+                    "owners choose among channels at random, which is known for overlapping jobs"
+                )
+            return {replace(load, choices=channels): channels}
+        groups = (load.rates[first::channels] for first in range(min(channels, load.n_owners)))
+        return Counter(replace(load, n_owners=len(own), rates=own) for own in groups)
+
+    def _together(self, parts: dict[Load, int]) -> RandomAccess | Unknown:
+        begun, survived = [], []
+        for part, count in parts.items():
+            found = self._each.access(part)
+            if isinstance(found, Unknown):
+                return found
+            begun.append(count * found.attempt_rate)
+            survived.append(count * found.success_rate)
+        return RandomAccess.of(fsum(survived) / fsum(begun), fsum(begun))
+
+    @override
+    def mean_staleness(self, load: Load) -> float | Unknown | None:
+        return self._each.mean_staleness(load) if self.channel.each.in_turn else None
