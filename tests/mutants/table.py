@@ -1775,10 +1775,10 @@ MUTANTS = (
         ("tests/verification/test_declared_bound.py",),
     ),
     Mutant(
-        "asyncdp_sim/learning/objectives/largest_together.py",
-        "first = (np.cumsum(counts) - counts)[owners] -",
-        "first = np.cumsum(counts)[owners] - counts[0] -",
-        "records that are measured together are another owner's",
+        "asyncdp_sim/learning/objectives/largest.py",
+        "tops = _bounds(records, owner, slice(None), *_ball(points))",
+        "tops = _bounds(records, owner, slice(None), _ball(points)[0], 0.0)",
+        "records are bounded at the middle of the queries alone",
         ("tests/verification/test_declared_bound.py",),
     ),
     Mutant(
