@@ -762,7 +762,7 @@ MUTANTS = (
         ("tests/unit/privacy/test_recomposed.py",),
     ),
     Mutant(
-        "asyncdp_sim/audits/composition.py",
+        "asyncdp_sim/audits/per_answer.py",
         "Fact(said, cost > claim.whole)",
         "Fact(said, cost > claim.whole * (1 + claim.slack))",
         "an audit allows noise that costs a thousandth more than is claimed",
@@ -1895,14 +1895,14 @@ MUTANTS = (
     ),
     # rehearsals
     Mutant(
-        "asyncdp_sim/rehearsals/releases.py",
+        "asyncdp_sim/rehearsals/owner.py",
         "for _ in range(self._charges.count):",
         "for _ in range(0):",
         "an owner that is started again hides its next answers by noise that it has used",
         ("tests/rehearsals/test_cut_off.py",),
     ),
     Mutant(
-        "asyncdp_sim/rehearsals/releases.py",
+        "asyncdp_sim/rehearsals/owner.py",
         "        self._charges.charge(message, tick)\n",
         "        self._charges.count += 1\n",
         "an answer is counted, and not written down before it leaves",
