@@ -14,7 +14,7 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.audits import recomposed
-from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of, mu_of
+from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
 from asyncdp_sim.privacy.accountants.several_gradients import gradients_of

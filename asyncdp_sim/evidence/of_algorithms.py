@@ -135,7 +135,7 @@ OF_ALGORITHMS = (
     Oracle(
         "what nodes learn of each other's records while they average",
         "the exact trade-off of a linear Gaussian view: an attack reaches it, and no more",
-        "asyncdp_sim.privacy.observers.views",
+        "asyncdp_sim.privacy.observers.node",
         "six owners on a ring, lossy too, and on a complete graph; alone, with colluders",
         verified(
             "gossip_views", "an_attack_reaches_what_is_claimed_and_no_more",
@@ -214,7 +214,7 @@ OF_ALGORITHMS = (
     Oracle(
         "what the last model of learning in rounds tells of a record",
         "a closed form; a general solver; 20,000 runs of one pair of datasets, and claims too low",
-        "asyncdp_sim.privacy.observers.descent",
+        "asyncdp_sim.privacy.observers.model",
         "rounds with Gaussian noise; convex smooth losses of bounded rows in a box",
         verified(
             "last_model", "equal_steps_give_the_closed_form", "a_small_box_hides_old_rounds",

@@ -2,12 +2,11 @@
 
 from asyncdp_sim.evidence.oracle import Basis, Oracle, every, tests, verified
 from asyncdp_sim.privacy.accountants.kind import LossDistributions
-from asyncdp_sim.privacy.budget import Budget, PerOwnerCap, Scheduled, UntilSpent
+from asyncdp_sim.privacy.budgets import Budget, PerOwnerCap, Scheduled, UntilSpent
 from asyncdp_sim.privacy.mechanisms import Mechanism
-from asyncdp_sim.privacy.mechanisms.discrete_laplace import DiscreteLaplaceMechanism
 from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism
-from asyncdp_sim.privacy.mechanisms.laplace import LaplaceMechanism
-from asyncdp_sim.privacy.mechanisms.none import NoMechanism
+from asyncdp_sim.privacy.mechanisms.kind import NoMechanism
+from asyncdp_sim.privacy.mechanisms.laplace import DiscreteLaplaceMechanism, LaplaceMechanism
 from asyncdp_sim.privacy.sensitivity import Clip, Declared, Domain
 
 ONE_SIDED = (

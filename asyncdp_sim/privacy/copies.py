@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.privacy.budget import pure_part
+from asyncdp_sim.privacy.budgets import pure_part
 from asyncdp_sim.privacy.mechanisms import Mechanism, MechanismKind
 from asyncdp_sim.spec import Count, Spec, about, kind_of, members
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from asyncdp_sim.learning.objectives import Norm
 from asyncdp_sim.privacy.accountants.kind import Accounting
-from asyncdp_sim.privacy.budget import Budget, Horizon
+from asyncdp_sim.privacy.budgets import Budget, Horizon
 from asyncdp_sim.privacy.copies import OwnLearner
 from asyncdp_sim.privacy.mechanisms import (
     LaplaceMechanism,

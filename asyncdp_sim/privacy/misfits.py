@@ -7,7 +7,7 @@ import numpy as np
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import show
 from asyncdp_sim.learning.objectives import Model
-from asyncdp_sim.privacy.budget import MOST_ANSWERS
+from asyncdp_sim.privacy.budgets import MOST_ANSWERS
 from asyncdp_sim.privacy.copies import not_added_up
 from asyncdp_sim.spec import wrong_length
 

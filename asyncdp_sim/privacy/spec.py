@@ -16,7 +16,7 @@ from asyncdp_sim.privacy.accountants.pairs import GenericPair, sampled_gaussian
 from asyncdp_sim.privacy.accountants.sampled import SampledPure, bare
 from asyncdp_sim.privacy.accountants.several_gradients import SeveralGradients
 from asyncdp_sim.privacy.accountants.uneven import Uneven
-from asyncdp_sim.privacy.budget import MOST_ANSWERS, Allotment
+from asyncdp_sim.privacy.budgets import MOST_ANSWERS, Allotment
 from asyncdp_sim.privacy.declared import DeclaredPrivacy
 from asyncdp_sim.privacy.mechanisms import (
     Allowance,

@@ -12,8 +12,7 @@ from asyncdp_sim.learning.objectives.largest import largest_of_all
 from asyncdp_sim.learning.watch import ANSWERED, Met
 from asyncdp_sim.measures.energy import used
 from asyncdp_sim.privacy import Accountant, Guarantee, Ledger, Look, guarantee
-from asyncdp_sim.privacy.accountants.attacker import of_gaussian, of_pure
-from asyncdp_sim.privacy.accountants.gaussian_law import mu_of
+from asyncdp_sim.privacy.accountants.attacker import mu_of, of_gaussian, of_pure
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.scenario import Participants, Scenario

@@ -7,7 +7,7 @@ from typing import Any
 from asyncdp_sim.columns import README, readme
 from asyncdp_sim.evidence import rests_on
 from asyncdp_sim.measures.energy_figures import energy_predictions
-from asyncdp_sim.privacy.accountants.spending import spending_columns
+from asyncdp_sim.privacy.accountants.by_losses import spending_columns
 from asyncdp_sim.privacy.label import Label, label
 from asyncdp_sim.provenance import (
     blas_kernel,

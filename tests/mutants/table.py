@@ -194,7 +194,7 @@ MUTANTS = (
         ("tests/verification/test_second_ways.py",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/observers/descent.py",
+        "asyncdp_sim/privacy/observers/model.py",
         "np.asarray(present @ np.square(multiplier)),",
         "np.full(len(numbers), np.square(multiplier).sum()),",
         "noise in a round is counted of owners that are absent",
@@ -488,7 +488,7 @@ MUTANTS = (
         ("tests/verification/test_stale_order.py",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/budget/as_asked.py",
+        "asyncdp_sim/privacy/budgets.py",
         "enough(each, len(chances), asked) for each in chances",
         "enough(1 / len(chances), len(chances), asked) for each in chances",
         "owners that are asked more often have no more answers",
@@ -579,7 +579,7 @@ MUTANTS = (
         ("tests/verification/test_local_steps.py",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/accountants/spending.py",
+        "asyncdp_sim/privacy/accountants/by_losses.py",
         "_curve(single, owner, each * count)",
         "_curve(single, owner, count)",
         "the curve of as many gradients as there are answers",
@@ -650,7 +650,7 @@ MUTANTS = (
     ),
     # privacy
     Mutant(
-        "asyncdp_sim/privacy/mechanisms/noise.py",
+        "asyncdp_sim/privacy/mechanisms/kind.py",
         "return 2 * bound * answers / (records * epsilon)",
         "return bound * answers / (records * epsilon)",
         "a record added for a record replaced",
@@ -776,14 +776,14 @@ MUTANTS = (
         ("tests/unit/privacy/test_composition.py",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/budget/arithmetic.py",
+        "asyncdp_sim/privacy/budgets.py",
         "return int(_decimal(epsilon) // _decimal(per_answer))",
         "return int(epsilon // per_answer)",
         "0.3 holds two of 0.1 in binary",
         ("tests/unit/privacy",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/budget/allotment.py",
+        "asyncdp_sim/privacy/budgets.py",
         "starts = self._first + np.arange(len(self.parts))",
         "starts = self._first + np.arange(len(self.parts))[::-1]",
         "an owner is charged by the parts of another one",
@@ -1484,14 +1484,14 @@ MUTANTS = (
         ("tests/unit/learning/test_lossy_meetings.py", "tests/verification/test_lossy_meetings.py"),
     ),
     Mutant(
-        "asyncdp_sim/privacy/observers/views.py",
+        "asyncdp_sim/privacy/observers/node.py",
         "some[~sure].tolist()",
         "[]",
         "vectors that lack digits are taken for known at once",
         ("tests/unit/privacy/test_views.py",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/observers/residues.py",
+        "asyncdp_sim/privacy/observers/known.py",
         "_SUMMED = 128",
         "_SUMMED = 1024",
         "more products are summed than floats hold",
@@ -1512,7 +1512,7 @@ MUTANTS = (
         ("tests/conformance/test_observers.py",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/mechanisms/shares.py",
+        "asyncdp_sim/privacy/mechanisms/gaussian.py",
         "(1 + grid * root / moved) / sqrt(shares)",
         "1 / sqrt(shares)",
         "rounding to the grid is not paid for",
@@ -1796,14 +1796,14 @@ MUTANTS = (
         ("tests/verification/test_sampled_moments.py",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/observers/descent.py",
+        "asyncdp_sim/privacy/observers/model.py",
         "1 - gamma * (self.convexity + self.smoothness))",
         "1 - gamma * self.convexity)",
         "steps that are too long for the losses still contract",
         ("tests/verification/test_last_model.py",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/observers/descent.py",
+        "asyncdp_sim/privacy/observers/model.py",
         "np.asarray(present @ np.square(multiplier))",
         "np.full(len(numbers), np.square(multiplier).sum())",
         "owners that are absent from a round hide its record",

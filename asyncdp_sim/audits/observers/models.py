@@ -21,7 +21,7 @@ from asyncdp_sim.learning.algorithms import AveragingSteps, Turn, Wrapped
 from asyncdp_sim.learning.algorithms.averaging import AveragingState
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
-from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of
+from asyncdp_sim.privacy.accountants.attacker import epsilon_of
 from asyncdp_sim.privacy.attack import Claim, attack, most_shown
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.privacy.observers.kind import gaussian_epsilons

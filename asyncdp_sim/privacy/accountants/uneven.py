@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.privacy.accountants.attacker import Attacker
 from asyncdp_sim.privacy.accountants.own import Accountant
-from asyncdp_sim.privacy.budget.allotment import Allotment
+from asyncdp_sim.privacy.budgets import Allotment
 
 Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
