@@ -3,7 +3,7 @@
 from math import inf, isfinite
 
 from asyncdp_sim.opened import Result
-from asyncdp_sim.privacy.manifest_facts import (
+from asyncdp_sim.privacy.label import (
     epsilons,
     is_at_least,
     is_epsilon_shown,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.notices import Listed, Notice, Number
 from asyncdp_sim.privacy.accountants.own import Accountant
-from asyncdp_sim.privacy.manifest_facts import UNTIMED
+from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.privacy.mechanisms import AnswerNoise
 from asyncdp_sim.privacy.spec import Privacy
 

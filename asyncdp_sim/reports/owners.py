@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.figures.kit.source import Result
-from asyncdp_sim.privacy.manifest_facts import n_sharers
+from asyncdp_sim.privacy.label import n_sharers
 from asyncdp_sim.reports.key_numbers import shown
 
 MOST = 200

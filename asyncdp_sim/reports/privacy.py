@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from asyncdp_sim.privacy.label import Label, label
-from asyncdp_sim.privacy.manifest_facts import reasons, timing_reasons
+from asyncdp_sim.privacy.label import Label, label, reasons, timing_reasons
 
 
 @dataclass(frozen=True)

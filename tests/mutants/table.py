@@ -572,8 +572,8 @@ MUTANTS = (
         ("tests/verification/test_local_steps.py",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/accountants/several_gradients.py",
-        "return self.single.zcdp(released * self.gradients)",
+        "asyncdp_sim/privacy/accountants/own.py",
+        "return self.single.zcdp(self.equal(released))",
         "return self.single.zcdp(released)",
         "ρ of the first gradient alone",
         ("tests/verification/test_local_steps.py",),
@@ -804,9 +804,9 @@ MUTANTS = (
         ("tests/verification/test_spending.py",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/accountants/uneven.py",
-        "return self.own.spent(self._equal(released))",
-        "return self.own.spent(released)",
+        "asyncdp_sim/privacy/accountants/own.py",
+        "return self.single.spent(self.equal(released))",
+        "return self.single.spent(released)",
         "a large part is charged as an equal one",
         ("tests/properties/test_budgets.py",),
     ),

@@ -26,9 +26,7 @@ from asyncdp_sim.network.learner.sums import Sums
 from asyncdp_sim.privacy import budgets
 from asyncdp_sim.privacy import spec as privacy_spec
 from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of
-from asyncdp_sim.privacy.accountants.own import Pure
-from asyncdp_sim.privacy.accountants.sampled import amplified, bare
-from asyncdp_sim.privacy.accountants.several_gradients import SeveralGradients
+from asyncdp_sim.privacy.accountants.own import Pure, SeveralGradients, amplified, bare
 from asyncdp_sim.privacy.budgets import Allotment
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import gaussian as gaussian_mechanism

@@ -19,8 +19,7 @@ from asyncdp_sim.privacy.accountants.composition import (
     together,
     unlike,
 )
-from asyncdp_sim.privacy.accountants.own import Accountant, Pure
-from asyncdp_sim.privacy.accountants.several_gradients import gradients_of
+from asyncdp_sim.privacy.accountants.own import Accountant, Pure, gradients_of
 from asyncdp_sim.privacy.budgets import Allotment
 from asyncdp_sim.trace import Trace
 

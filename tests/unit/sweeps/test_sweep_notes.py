@@ -6,7 +6,7 @@ import pytest
 
 from asyncdp_sim.notices import Counted, Ends, Listed, Noted, Notice, revived
 from asyncdp_sim.privacy.guarantee import BoundExceeded, NoFiniteEpsilon, Untimed
-from asyncdp_sim.privacy.manifest_facts import BROKEN
+from asyncdp_sim.privacy.label import BROKEN
 from asyncdp_sim.runs.warnings import EndedEarly, TargetReached
 from asyncdp_sim.sweeps.warnings import gathered
 
