@@ -14,8 +14,8 @@ from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Sweep, not_a_result
 from asyncdp_sim.figures.kit.style import THEORY, sheet, style
 from asyncdp_sim.figures.runs.convergence import CurveLine, quartiles
+from asyncdp_sim.privacy.accountants.attacker import mu_of
 from asyncdp_sim.privacy.accountants.composition import charge_of
-from asyncdp_sim.privacy.accountants.gaussian_law import mu_of
 from asyncdp_sim.privacy.accountants.pairs import sampled_gaussian
 from asyncdp_sim.scenario.paths import VARIANT
 

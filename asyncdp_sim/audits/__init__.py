@@ -7,16 +7,12 @@ import numpy as np
 
 from asyncdp_sim.audits.check import COLUMNS, Check, Checked, Fact
 from asyncdp_sim.audits.claims import owed
-from asyncdp_sim.audits.composition import noise_composes
 from asyncdp_sim.audits.facts import budgets_hold, ledger_holds, own_noise, same_noise
-from asyncdp_sim.audits.neighbours import neighbours
-from asyncdp_sim.audits.observers.models import audit_models
-from asyncdp_sim.audits.observers.sums import sums_hold
-from asyncdp_sim.audits.observers.views import audit_views
+from asyncdp_sim.audits.neighbours import made_up, neighbours
+from asyncdp_sim.audits.observers.models import audit_models, audit_views
 from asyncdp_sim.audits.one_run import Guessed, audit_once
-from asyncdp_sim.audits.per_answer import audit_answer
-from asyncdp_sim.audits.whole_run import audit_run
-from asyncdp_sim.audits.worst import made_up
+from asyncdp_sim.audits.per_answer import audit_answer, noise_composes
+from asyncdp_sim.audits.whole_run import audit_run, sums_hold
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.progress import Progress, beginning, counted
 from asyncdp_sim.runs.problem import build_dataset

@@ -1,12 +1,22 @@
-"""The mechanism of a scenario, attacked one answer at a time."""
+"""The mechanism of a scenario, attacked one answer at a time, and its noise composed anew.
+
+An answer over a Poisson sample has the record in it with probability q, or has not, and nobody
+else's gradient moves: then least is hidden. Too little noise in every answer may be too little to
+see in any: what an answer costs is read off its noise, and as many answers as a budget holds are
+composed without the accountant.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import expm1, log, log1p
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.audits.check import Check
-from asyncdp_sim.audits.claims import owed
-from asyncdp_sim.audits.sampled import sampled_scores
-from asyncdp_sim.audits.worst import MadeUp, dearest
+from asyncdp_sim.audits.check import Check, Fact
+from asyncdp_sim.audits.claims import Composed, Owed, owed
+from asyncdp_sim.audits.neighbours import MadeUp, dearest
+from asyncdp_sim.audits.recomposed import Sampled
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.reply import Noise
 from asyncdp_sim.privacy.attack import Pair, attack, most_shown
@@ -15,6 +25,53 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Scope, Streams
 
 Array = npt.NDArray[np.float64]
+
+
+def sampled_scores(
+    noise: Noise, owner: int, shift: Array, probability: float, runs: int, scope: Scope
+) -> Pair:
+    """Return scores of answers with a record that moves them by half a shift, one way or the other.
+
+    Parameters
+    ----------
+    noise : Noise
+    owner : int
+        From 0.
+    shift : array (p,)
+        What lies between the two ways: 2Ξ/(q n_i) long.
+    probability : float
+        q in (0, 1).
+    runs : int
+        Answers on each side.
+    scope : Scope
+        Their random streams.
+    """
+    found, owners = [], np.full(runs, owner)
+    for side, moved in (("first", -shift / 2), ("second", shift / 2)):
+        generator = scope.generator(side)
+        inside = generator.random((runs, 1)) < probability
+        rows = noise.rows(generator, runs, len(shift))
+        found.append(
+            _sampled_ratio(
+                noise, owners, noise.hide(owners, inside * moved, rows), shift, probability
+            )
+        )
+    return found[0], found[1]
+
+
+def _sampled_ratio(
+    noise: Noise, owners: npt.NDArray[np.int64], answers: Array, shift: Array, q: float
+) -> Array:
+    """Return ln p(answer | second record) − ln p(answer | first), shape (r,)."""
+
+    def law(moved: Array) -> Array:
+        with_it = noise.log_likelihood(owners, np.broadcast_to(moved, answers.shape), answers)
+        without = noise.log_likelihood(owners, np.zeros(answers.shape), answers)
+        return np.asarray(np.logaddexp(log(q) + with_it, log1p(-q) + without))
+
+    return law(shift / 2) - law(-shift / 2)
+
+
 _CHUNK = 2**21
 """Numbers drawn at a time."""
 
@@ -26,7 +83,7 @@ def audit_answer(
     """Attack one answer of the owner that pays the most for one.
 
     Over samples the record is in an answer or is not, nobody else's gradient being any; see
-    :mod:`~asyncdp_sim.audits.sampled`. Else two gradients differ by all that one record can move
+    :mod:`~asyncdp_sim.audits.per_answer`. Else two gradients differ by all that one record can move
     them, 2Ξ/n_i in the norm that the
     scenario's bound is stated in: along one coordinate, and along all of them alike; and by what a
     made-up record does move them. Each is hidden ``runs`` times by the scenario's own mechanism,
@@ -122,3 +179,74 @@ def ratio(
             owners, first, answers
         )
     return np.where(np.isnan(difference), 0.0, difference)
+
+
+_DRAWS = 256
+"""Answers among which one has the largest ratio that there is: each has it with a third or more."""
+
+
+def noise_composes(
+    problem: Problem, dataset: Dataset, claims: Sequence[Owed], streams: Streams,
+    called: Sequence[int], sampling: float | None = None, what: str = "answers",
+) -> tuple[Fact, ...]:  # fmt: skip
+    """Judge the owner whose answers cost the most of what is claimed; nothing is judged else.
+
+    An answer's ε₀ is the largest of its log-likelihood ratios where a record moves one coordinate
+    by 2Ξ/n_i.
+
+    Parameters
+    ----------
+    problem : Problem
+    dataset : Dataset
+        The owners' records.
+    claims : sequence of Owed
+        One per owner.
+    streams : Streams
+        Of the scenario's seed.
+    called : sequence of int
+        The owners' numbers.
+    sampling : float, optional
+        q, where answers are over samples.
+    what : str, optional
+        "gradients" where answers are made of several.
+    """
+    found, share = [], 1.0 if sampling is None else sampling
+    for owner, claim in enumerate(claims):
+        if isinstance(claim, Composed) and np.isfinite(claim.whole):
+            drawn = share * float(dataset.records[owner])
+            if isinstance(claim.law, Sampled):
+                seen = _multiplier(problem, owner, drawn)
+                told = f"noise of multiplier {1 / seen:.4g} on each"
+            else:
+                seen = _seen(problem, owner, drawn, streams)
+                if share < 1:
+                    seen = log1p(share * expm1(seen / 2)) - log1p(share * expm1(-seen / 2))
+                told = f"ε₀ = {seen:.4g} each by their noise"
+            cost = replace(claim, each=seen).cost(claim.answers)
+            said = (
+                f"{claim.answers} {what} of owner {called[owner]}, {told}, "
+                f"compose to ε = {cost:.5g} at δ = {claim.delta:g}, {claim.whole:g} claimed"
+            )
+            found.append((cost / claim.whole, Fact(said, cost > claim.whole)))
+    return tuple(fact for _, fact in sorted(found, key=lambda each: -each[0])[:1])
+
+
+def _multiplier(problem: Problem, owner: int, drawn: float) -> float:
+    """Return μ = 1/z of Gaussian noise: μ²/2 is the log-likelihood ratio of the middle of a law."""
+    noise, size = problem.task.reply.noise, problem.task.steps.answer_size
+    first, second = np.zeros((2, 1, size))
+    second[0, 0] = 2 * (0.0 if problem.xi is None else problem.xi) / drawn
+    owners, still = np.array([owner]), np.zeros((1, noise.width(size)))
+    middle = noise.hide(owners, second.copy(), still)
+    return float(np.sqrt(2 * ratio(noise, owners, middle, first, second)[0]))
+
+
+def _seen(problem: Problem, owner: int, records: float, streams: Streams) -> float:
+    """Return ε₀ of an answer by its noise."""
+    noise, size = problem.task.reply.noise, problem.task.steps.answer_size
+    first, second = np.zeros((2, 1, size))
+    second[0, 0] = 2 * (0.0 if problem.xi is None else problem.xi) / records
+    owners = np.full(_DRAWS, owner)
+    rows = noise.rows(streams.generator("audit", "composition", owner), _DRAWS, size)
+    answers = noise.hide(owners, np.tile(second, (_DRAWS, 1)), rows)
+    return float(ratio(noise, owners, answers, first, second).max())

@@ -12,11 +12,11 @@ import numpy.typing as npt
 from asyncdp_sim.comparisons.quantities import Contrast, Quantity, contrast, pairs, quantities
 from asyncdp_sim.faults import show
 from asyncdp_sim.measures import Ratio
-from asyncdp_sim.privacy.label import label
-from asyncdp_sim.privacy.manifest_facts import (
+from asyncdp_sim.privacy.label import (
     epsilons,
     is_at_least,
     is_epsilon_shown,
+    label,
     n_replicates,
     stated_delta,
     stream,

@@ -10,8 +10,8 @@ from asyncdp_sim.measures.energy import energy_predictions
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.compatibility import superposable
 from asyncdp_sim.notices import Noted, Notice
-from asyncdp_sim.privacy.manifest_facts import UNTIMED
-from asyncdp_sim.privacy.reasons import NotVouchedFor
+from asyncdp_sim.privacy.guarantee import NotVouchedFor
+from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.runs.warnings import NeverOnline, TicksMeet
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict

@@ -16,7 +16,7 @@ from asyncdp_sim.forecasts.population import RELEASE
 from asyncdp_sim.forecasts.worth.as_table import as_table
 from asyncdp_sim.forecasts.worth.changes import Change
 from asyncdp_sim.forecasts.worth.words import lines as worth_lines
-from asyncdp_sim.privacy.manifest_facts import UNTIMED
+from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.scenario import Participants, Scenario, spoken
 from asyncdp_sim.words import aligned
 

@@ -11,12 +11,7 @@ import numpy as np
 
 from asyncdp_sim.learning.algorithms import Array, Indices
 from asyncdp_sim.learning.objectives import Records
-from asyncdp_sim.learning.objectives.largest import ball, ceilings_over, few, largest, met
-from asyncdp_sim.learning.objectives.largest_together import (
-    by_owner,
-    largest_of_all,
-    largest_of_each,
-)
+from asyncdp_sim.learning.objectives.largest import largest
 from asyncdp_sim.trace import RELEASED, ExchangeOutcome, Trace
 
 ANSWERED = (*RELEASED, ExchangeOutcome.withheld)
@@ -100,7 +95,7 @@ class Watch:
 
     def __init__(self, records: Records) -> None:
         self.records = records
-        self._seen = [_Owner(records, owner) for owner in range(len(records.targets))]
+        self._largest = np.zeros(len(records.targets))
         self._waiting: list[tuple[Indices, Array]] = []
         self._numbers = 0
         self._queries = 0
@@ -115,94 +110,19 @@ class Watch:
     def met(self) -> Met:
         """Return what was met so far."""
         self._look()
-        return Met(self.largest(), self._queries)
-
-    def largest(self) -> Array:
-        """Return the largest ‖∇ℓ‖ that each owner has met so far, shape (N,)."""
-        return np.array([owner.largest for owner in self._seen])
+        return Met(self._largest.copy(), self._queries)
 
     def _look(self) -> None:
+        """Let no query wait any more."""
         if len(self._waiting) == 0:
             return
-        owners, points = self.asked()
-        found = largest_of_each(self.records, owners, points, self.largest())
-        self.looked(found)
-        if found is not None:
-            return
-        for owner, own in by_owner(owners):
-            self._seen[owner].look(points[own])
-
-    def asked(self) -> tuple[Indices, Array]:
-        """Return the queries that wait: whose they are, and where."""
-        owners, points = zip(*self._waiting, strict=True)
-        return np.concatenate(owners), np.concatenate(points)
-
-    def looked(self, largest: Array | None) -> None:
-        """Let no query wait any more, and note what is known of the largest gradients."""
-        self._queries += sum(len(owners) for owners, _ in self._waiting)
+        every, points = (np.concatenate(part) for part in zip(*self._waiting, strict=True))
+        for owner in np.unique(every).tolist():
+            asked = points[every == owner]
+            self._largest[owner] = largest(self.records, owner, asked, self._largest[owner])
+        self._queries += len(every)
         self._waiting, self._numbers = [], 0
-        if largest is not None:
-            for seen, value in zip(self._seen, largest.tolist(), strict=True):
-                seen.largest = value
-
-
-def longest(records: Records, points: Array, least: Array) -> Array:
-    """Return the largest ‖∇ℓ‖ of every owner's records at all of the points, shape (N,).
-
-    Parameters
-    ----------
-    records : Records
-    points : array (q, p)
-        Finite.
-    least : array (N,)
-        Returned where no gradient is larger.
-    """
-    each = largest_of_all(records, points, least)
-    if each is None:
-        owners = range(len(records.targets))
-        each = np.array([largest(records, owner, points, least[owner]) for owner in owners])
-    return each
-
-
-class _Owner:
-    """One owner's records: those that can still matter in a ball, and the largest gradient met."""
-
-    def __init__(self, records: Records, owner: int) -> None:
-        self.largest = 0.0
-        self._records = records
-        self._owner = owner
-        self._centre: Array | None = None
-        self._radius = 0.0
-        self._rows: Indices = np.empty(0, dtype=np.int64)
-
-    def look(self, points: Array) -> None:
-        """Look at queries (q ≥ 1, p)."""
-        if not np.isfinite(points).all():
-            self.largest = np.inf
-        if np.isinf(self.largest):
-            return
-        if few(self._records, self._owner, points):
-            self.largest = largest(self._records, self._owner, points, self.largest)
-            return
-        centre, radius = ball(points)
-        with np.errstate(over="ignore"):
-            if self._centre is None or not (
-                np.linalg.norm(centre - self._centre) + radius <= self._radius
-            ):
-                self._gather(points, centre, _WIDER * radius)
-        found = largest(self._records, self._owner, points, self.largest, self._rows)
-        self.largest = max(self.largest, found)
-
-    def _gather(self, points: Array, centre: Array, radius: float) -> None:
-        """Gather the records that can matter in a ball, knowing one gradient met there."""
-        self._centre, self._radius = centre, radius
-        tops = ceilings_over(self._records, self._owner, slice(None), centre, radius)
-        most = np.array([int(tops.argmax())])
-        self.largest = met(self._records, self._owner, most, points, self.largest)
-        self._rows = np.flatnonzero(tops > self.largest)
 
 
 NUMBERS = 2**16
 """Numbers of queries that wait to be looked at together: half a megabyte, which a cache holds."""
-_WIDER = 2.0
-"""A ball's radius over what its queries need: later ones are often in it."""

@@ -1,15 +1,15 @@
 """Faults of a privacy section: whatever does not fit together, the owners or the model."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import show
 from asyncdp_sim.learning.objectives import Model
-from asyncdp_sim.privacy.budget import MOST_ANSWERS
-from asyncdp_sim.privacy.copies import not_added_up
-from asyncdp_sim.spec import wrong_length
+from asyncdp_sim.privacy.budgets import MOST_ANSWERS
+from asyncdp_sim.privacy.mechanisms import Mechanism, MechanismKind
+from asyncdp_sim.spec import kind_of, members, wrong_length
 
 if TYPE_CHECKING:
     from asyncdp_sim.privacy.spec import Privacy
@@ -21,7 +21,7 @@ def misfits(privacy: "Privacy", n_owners: int, model: Model) -> list[Fault]:
     if privacy.hides:
         found += _missing(privacy)
     if privacy.learner is not None:
-        found += not_added_up(privacy.mechanism)
+        found += _not_added_up(privacy.mechanism)
     if len(found) == 0:
         found += _beyond(privacy, n_owners)
     if len(found) == 0:
@@ -172,3 +172,16 @@ def _unfit(privacy: "Privacy", model: Model) -> list[Fault]:
         allowed = f"allowed with mechanism {mechanism.kind}: {', '.join(mechanism.norms)}"
         found.append(Fault("privacy.sensitivity.norm", repr(bound.norm), allowed))
     return found + bound.faults(model)
+
+
+def _not_added_up(mechanism: MechanismKind) -> list[Fault]:
+    """Return a fault where it is not known what answers to several copies cost in all."""
+    if _adds_up(mechanism):
+        return []
+    fitting = [kind_of(each) for each in members(Mechanism) if _adds_up(each)]
+    allowed = f"allowed with an own learner: {', '.join(fitting)}, whose ε of copies add up"
+    return [Fault("privacy.mechanism", repr(mechanism.kind), allowed)]
+
+
+def _adds_up(mechanism: Any) -> bool:
+    return not mechanism.exact and mechanism.composition == "pure"

@@ -12,8 +12,12 @@ import numpy.typing as npt
 from asyncdp_sim.progress import Progress, beginning
 from asyncdp_sim.rehearsals.crew import crew
 from asyncdp_sim.rehearsals.learner import Rehearsed
-from asyncdp_sim.rehearsals.orders import Order, shortest_duration
-from asyncdp_sim.rehearsals.refused import require_an_end, require_rehearsable
+from asyncdp_sim.rehearsals.orders import (
+    Order,
+    require_an_end,
+    require_rehearsable,
+    shortest_duration,
+)
 from asyncdp_sim.runs import Ready, RunResult, all_numbers, run
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replicates import joined

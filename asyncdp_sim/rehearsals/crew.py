@@ -14,7 +14,7 @@ from asyncdp_sim.errors import MachineError
 from asyncdp_sim.rehearsals.learner import LearnerPeer, Rehearsed
 from asyncdp_sim.rehearsals.orders import Order
 from asyncdp_sim.rehearsals.owner import OwnerPeer
-from asyncdp_sim.rehearsals.pace import run_here
+from asyncdp_sim.rehearsals.wire import run_here
 from asyncdp_sim.runs.workers import begin, server_of
 
 LIVES = 5

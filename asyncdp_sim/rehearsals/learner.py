@@ -11,22 +11,37 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from asyncdp_sim.errors import InvariantError, MachineError
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.learner import LiveLearner
-from asyncdp_sim.rehearsals.charges import charged, ledger_file
-from asyncdp_sim.rehearsals.notes import Notes
 from asyncdp_sim.rehearsals.orders import Order
-from asyncdp_sim.rehearsals.owner import NULL_SECONDS
-from asyncdp_sim.rehearsals.pace import RunPace
-from asyncdp_sim.rehearsals.remote import RemoteLearning
-from asyncdp_sim.rehearsals.rounds import ServingInRounds
-from asyncdp_sim.rehearsals.serving import Serving, ServingAlone
-from asyncdp_sim.rehearsals.wire import OF_STRANGER, Numbers, Wire, WireMessage
+from asyncdp_sim.rehearsals.owner import NULL_SECONDS, charged, ledger_file
+from asyncdp_sim.rehearsals.serving import RemoteLearning, Serving, ServingAlone, ServingInRounds
+from asyncdp_sim.rehearsals.wire import OF_STRANGER, Numbers, RunPace, Wire, WireMessage
 from asyncdp_sim.runs.replicates import Learned, judged, watch_of
-from asyncdp_sim.trace import Ending, Trace
+from asyncdp_sim.trace import Ending, Recorder, Trace
 from asyncdp_sim.units import LAST_TICK, TICKS_PER_UNIT, to_ticks
+
+
+class Notes(Recorder):
+    """Takes notes of a rehearsal; owners tell in the end what they alone know."""
+
+    def __init__(self, n_owners: int, kernel: Kernel) -> None:
+        super().__init__(n_owners, kernel)
+        self._shares = np.full(n_owners, np.nan)
+
+    def told(self, owner: int, unheard: int, online: float) -> None:
+        """Note how many requests of an owner (from 1) were lost, and its share of time online."""
+        self.attempts[owner] += unheard
+        self.unheard[owner] += unheard
+        self._shares[owner - 1] = online
+
+    @override
+    def online_shares(self, end_tick: int) -> npt.NDArray[np.float64]:
+        return self._shares
+
 
 RESOLUTION = 100
 """The shortest mean duration is so many times what the machine takes for an exchange besides."""
@@ -307,6 +322,3 @@ class LearnerPeer:
 
     def _paid(self, owner: int) -> dict[int, int]:
         return charged(ledger_file(self._order.folder, owner))
-
-
-__all__ = ["RESOLUTION", "LearnerPeer", "Rehearsed"]

@@ -1,20 +1,166 @@
 """The process of one owner: a clock, its records, its ledger, and a connection to the learner."""
 
 import asyncio
+import os
 from collections.abc import Coroutine, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from asyncdp_sim.learning.algorithms import Turn
+from asyncdp_sim.learning.released import of_owner
 from asyncdp_sim.network.build import block, policy_of
 from asyncdp_sim.network.delivery.policy import LostMessages
 from asyncdp_sim.network.owner import Attends
-from asyncdp_sim.rehearsals.job import Job
 from asyncdp_sim.rehearsals.orders import Order
-from asyncdp_sim.rehearsals.pace import Pace
 from asyncdp_sim.rehearsals.presence import Presence
-from asyncdp_sim.rehearsals.releases import OwnersReleases
-from asyncdp_sim.rehearsals.wire import Numbers, Wire, WireMessage, connect
+from asyncdp_sim.rehearsals.wire import Numbers, Pace, Wire, WireMessage, connect
+from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import ExchangeOutcome
+
+
+class Charges:
+    """An owner's ledger.
+
+    A line is on disk before its answer can leave, so that an owner that is killed, and started
+    again, knows what it has spent. Of a line that was cut off nothing was sent, and it is paid for
+    all the same.
+
+    Parameters
+    ----------
+    file : Path
+        Made where it is not there.
+
+    Attributes
+    ----------
+    count : int
+        How many answers are paid for.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        before = file.read_bytes()
+        if len(before) > 0 and not before.endswith(b"\n"):
+            os.write(self._file, b"?\n")
+        self.count = len(before.split(b"\n")) - before.endswith(b"\n") if before else 0
+
+    def charge(self, message: int, tick: int) -> None:
+        """Pay for the answer to a query; it is on disk when this returns."""
+        os.write(self._file, f"{message} {tick}\n".encode())
+        os.fsync(self._file)
+        self.count += 1
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._file)
+
+
+def ledger_file(folder: Path, owner: int) -> Path:
+    """Return where an owner (from 1) keeps its ledger."""
+    return folder / f"owner-{owner}.txt"
+
+
+def charged(file: Path) -> dict[int, int]:
+    """Return the tick of each charge by the message that was paid for; cut lines have none."""
+    lines = file.read_text().splitlines() if file.exists() else []
+    whole = [line.split() for line in lines if "?" not in line]
+    return {int(message): int(tick) for message, tick in whole}
+
+
+class OwnersReleases:
+    """An owner's records and noise, behind its ledger.
+
+    Parameters
+    ----------
+    order : Order
+    streams : Scope
+        The replicate's streams.
+    number : int
+        Which owner, from 1.
+    """
+
+    def __init__(self, order: Order, streams: Scope, number: int) -> None:
+        steps, self._reply = order.task.steps, order.task.reply
+        self._allowed = order.network.answers_allowed[number - 1]
+        self._turn = Turn(np.array([number - 1]), rows=np.array([0]))
+        self._charges = Charges(ledger_file(order.folder, number))
+        self._unused = Charges(order.folder / f"unused-{number}.txt")
+        self._answers = of_owner(self._reply, streams, number, steps.answer_size)
+        for _ in range(self._charges.count):  # what a former life has released
+            self._answers.give(self._turn, np.zeros((1, steps.n_features)))
+
+    @property
+    def left(self) -> int:
+        """How many answers the owner may still release."""
+        return self._allowed - self._charges.count
+
+    def release(self, message: int, tick: int, points: Numbers) -> Numbers:
+        """Pay for an answer to a query, then return it."""
+        self._charges.charge(message, tick)
+        return np.asarray(self._answers.give(self._turn, points[None])[0])
+
+    def close(self) -> None:
+        """Let go of the ledgers."""
+        self._charges.close()
+        self._unused.close()
+
+    def pretend(self, points: Numbers) -> Numbers:
+        """Do as much work as for an answer, and return nothing that is of records."""
+        self._unused.charge(0, 0)
+        return np.zeros_like(self._reply.gradients.gradient(self._turn.owners, points[None])[0])
+
+
+@dataclass
+class Job:
+    """The work that an owner is at.
+
+    Attributes
+    ----------
+    message : int
+        The query's number.
+    points : array (p,)
+        Where its gradient is taken.
+    began : int
+        The tick at which the query came.
+    at : int
+        Until when it is slept: a deadline is counted from the one before, not from when that was
+        noticed.
+    tick : int
+        When the answer was released.
+    transmissions : int
+        How often it was sent.
+    answer : array (p,)
+        What was released.
+    """
+
+    message: int
+    points: Numbers
+    began: int
+    at: int = 0
+    tick: int = 0
+    transmissions: int = 0
+    answer: Numbers = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        self.at = max(self.at, self.began)
+
+    async def takes(self, ticks: int, pace: Pace) -> None:
+        """Let something take its time."""
+        self.at += ticks
+        await pace.until(self.at)
+
+    def again(self, message: int, tick: int, *, fresh: bool) -> "Job":
+        """Return the job with its answer to be sent again, or a fresh one to the same query."""
+        further = replace(self, message=message, at=tick)
+        return replace(further, transmissions=0) if fresh else further
+
+    def account(self) -> dict[str, int]:
+        """Return what the learner's books need to know of it."""
+        return {"message": self.message, "tick": self.tick, "transmissions": self.transmissions}
+
 
 NULL_SECONDS = 0.002
 """What an owner sleeps in an exchange that measures what the machine takes besides."""
@@ -272,6 +418,3 @@ class OwnerPeer:
 
 def _lost(losses: Iterator[bool] | None) -> bool:
     return losses is not None and next(losses)
-
-
-__all__ = ["NULL_SECONDS", "OwnerPeer"]

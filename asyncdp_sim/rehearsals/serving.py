@@ -1,4 +1,4 @@
-"""Serving owners: what comes of requests, answers and failures, at once or for one owner alone.
+"""Serving owners: what comes of requests, answers and failures, at once, alone or in rounds.
 
 The model and the books are the simulation's own; who may talk when is decided here, by messages
 and timers.
@@ -6,18 +6,56 @@ and timers.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.learning.algorithms import Array, Turn
+from asyncdp_sim.learning.answers import Answers
+from asyncdp_sim.learning.live import LiveLearning
+from asyncdp_sim.learning.reply import Reply
 from asyncdp_sim.network.build import policy_of
 from asyncdp_sim.network.learner import LiveLearner
 from asyncdp_sim.network.spec import Network
-from asyncdp_sim.rehearsals.pace import RunPace
-from asyncdp_sim.rehearsals.remote import RemoteLearning
-from asyncdp_sim.rehearsals.wire import WireMessage
+from asyncdp_sim.rehearsals.wire import Numbers, RunPace, WireMessage
+from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Detail, Exchange, ExchangeOutcome
+from asyncdp_sim.units import to_ticks
+
+
+class Arrived(Answers):
+    """Answers that owners have sent; what the learner makes of them is its own."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._changes = replace(reply, factors=None).changes
+        self.last: Numbers = np.zeros(0)
+
+    @override
+    def sent(self, turn: Turn, points: Array) -> Array:
+        return self.last[None].copy()
+
+
+class RemoteLearning(LiveLearning):
+    """Trains a model by answers that arrive over a wire."""
+
+    @override
+    def answers(self, reply: Reply, replicate: Scope) -> Answers:
+        self._arrived = Arrived(reply)
+        return self._arrived
+
+    def query(self, message: int) -> Numbers:
+        """Return where the gradient of a query is to be taken, shape (p,)."""
+        points, _ = self._asked[message]
+        return np.asarray(points[0])
+
+    def arrives(self, numbers: Numbers) -> None:
+        """Take the numbers of the answer that is used next."""
+        self._arrived.last = numbers
+
 
 Send = Callable[..., None]
 """From an owner, a message's kind, numbers, and what else it says, by name."""
@@ -251,4 +289,58 @@ class ServingAlone(Serving):
         super().cut_off(owner)
 
 
-__all__ = ["Send", "Serving", "ServingAlone"]
+class ServingInRounds(Serving):
+    """A learner that asks all owners at once, and updates when all have answered or failed.
+
+    Parameters
+    ----------
+    present : callable
+        Yields the owners that are connected.
+    """
+
+    def __init__(self, *given: Any, present: Callable[[], Iterator[int]]) -> None:
+        super().__init__(*given)
+        self._present = present
+        self._idle = asyncio.Event()
+
+    @override
+    async def begin(self) -> None:
+        books, deadline = self._books, self._network.protocol.round_deadline
+        books.hold()
+        while not books.done and any(map(books.awaits, self._everybody())):
+            asked = [owner for owner in self._present() if books.awaits(owner)]
+            if len(asked) == 0:  # until one that was killed is back
+                await asyncio.sleep(0.01)
+                continue
+            self._pace.look()
+            self._idle.clear()
+            for owner in asked:
+                self.read(owner, books.begin(owner), self._pace.tick)
+            await self._until_idle(None if deadline is None else to_ticks(deadline))
+            if books.collected > 0:
+                books.update()
+        books.finish()
+
+    def _everybody(self) -> range:
+        return range(1, self._network.n_owners + 1)
+
+    async def _until_idle(self, ticks: int | None) -> None:
+        """Wait for the answers of a round; give up those that have not come in time."""
+        idle = asyncio.create_task(self._idle.wait())
+        if ticks is None:
+            await idle
+        else:
+            await self._pace.until(self._pace.tick + ticks, unless=idle)
+        self._pace.look()
+        for exchange in list(self._books.open.values()):
+            self.give_up(exchange)
+        if not idle.done():
+            idle.cancel()
+            with suppress(asyncio.CancelledError):
+                await idle
+
+    @override
+    def free(self, exchange: Exchange) -> None:
+        super().free(exchange)
+        if len(self._books.open) == 0:
+            self._idle.set()

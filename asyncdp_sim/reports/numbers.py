@@ -11,8 +11,7 @@ import numpy.typing as npt
 from asyncdp_sim.columns import summary as dictionary
 from asyncdp_sim.figures.kit.outcomes import Estimate, interval, mean_psi_at_end, psi_at_end
 from asyncdp_sim.figures.kit.source import Result, Sweep
-from asyncdp_sim.privacy.label import epsilon_words, label
-from asyncdp_sim.privacy.manifest_facts import n_sharers
+from asyncdp_sim.privacy.label import epsilon_words, label, n_sharers
 from asyncdp_sim.words import as_float, figure
 
 NONE = "–"

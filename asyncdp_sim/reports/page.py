@@ -18,8 +18,7 @@ from asyncdp_sim.describe import describe
 from asyncdp_sim.errors import Fault, InputError, ResultError
 from asyncdp_sim.figures.kit.picture import write
 from asyncdp_sim.figures.kit.source import Result, Sweep, open_directory
-from asyncdp_sim.privacy.label import Label, label
-from asyncdp_sim.privacy.manifest_facts import reasons, timing_reasons
+from asyncdp_sim.privacy.label import Label, label, reasons, timing_reasons
 from asyncdp_sim.reports import basis
 from asyncdp_sim.reports.drawn import figures, spacetime
 from asyncdp_sim.reports.numbers import cells, key_numbers, owners

@@ -9,14 +9,18 @@ from typing import Any
 from asyncdp_sim.faults import show
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.privacy.accountants.attacker import words as attacker_words
-from asyncdp_sim.privacy.label import Label, composition, epsilon_words, label, record_unit
-from asyncdp_sim.privacy.manifest_facts import (
+from asyncdp_sim.privacy.label import (
+    Label,
     claims,
+    composition,
+    epsilon_words,
     is_at_least,
+    label,
     n_sharers,
     observer_words,
     of_summary,
     reasons,
+    record_unit,
     stated_delta,
 )
 from asyncdp_sim.results.manifest import read_manifest

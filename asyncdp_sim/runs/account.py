@@ -16,12 +16,12 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.void import blank, outlying
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.learning.objectives import Model, Objective, Records
-from asyncdp_sim.learning.watch import ANSWERED, Met, longest
+from asyncdp_sim.learning.objectives.largest import largest_of_all
+from asyncdp_sim.learning.watch import ANSWERED, Met
 from asyncdp_sim.measures.energy import used
 from asyncdp_sim.measures.scores import Score
 from asyncdp_sim.privacy import Accountant, Guarantee, Ledger, Look, guarantee
-from asyncdp_sim.privacy.accountants.attacker import of_gaussian, of_pure
-from asyncdp_sim.privacy.accountants.gaussian_law import mu_of
+from asyncdp_sim.privacy.accountants.attacker import mu_of, of_gaussian, of_pure
 from asyncdp_sim.runs.held_out import HeldOut
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.runs.replicates import Learned
@@ -81,11 +81,9 @@ def _look(problem: Problem, traces: Sequence[Trace], learned: Learned) -> Look |
         return None
     met = learned.met or Met(np.zeros(len(records.targets)), 0)
     models, starts = _distinct(learned.models), _distinct(learned.starts)
-    begun = problem.posed.longest_from(starts)
-    if begun is None:
-        models = _distinct(np.concatenate([problem.task.objective.optimum[None], starts, models]))
     known = models[np.isfinite(models).all(axis=1)]  # of diverged ones there is a count
-    each = longest(records, known, met.largest if begun is None else np.maximum(met.largest, begun))
+    least = np.maximum(met.largest, problem.posed.longest_from(starts))
+    each = largest_of_all(records, known, least)
     answered = sum(int(np.count_nonzero(trace.came_to(*ANSWERED))) for trace in traces)
     return Look(each, met.queries, answered - met.queries)
 

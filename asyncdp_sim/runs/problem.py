@@ -23,7 +23,7 @@ from asyncdp_sim.learning.objectives import Objective, Records
 from asyncdp_sim.learning.reply import PoissonSample, Reply, Sample, Sampling
 from asyncdp_sim.learning.trigger import TriggerKind
 from asyncdp_sim.privacy import Accountant
-from asyncdp_sim.privacy.budget import Allotment
+from asyncdp_sim.privacy.budgets import Allotment
 from asyncdp_sim.privacy.mechanisms import AnswerNoise, NoNoise
 from asyncdp_sim.runs.held_out import HeldOut
 from asyncdp_sim.runs.scored import Posed, prepared

@@ -17,7 +17,7 @@ from asyncdp_sim.learning.objectives import (
     Records,
     constants,
 )
-from asyncdp_sim.learning.objectives.largest_together import largest_of_all
+from asyncdp_sim.learning.objectives.largest import largest_of_all
 from asyncdp_sim.notices import Counted
 from asyncdp_sim.runs.held_out import HeldOut, held_out
 from asyncdp_sim.scenario import Scenario
@@ -241,21 +241,20 @@ class Posed:
         """The constants that the theorems speak of."""
         return constants(self.judge, self.records)
 
-    def longest_from(self, starts: Array) -> Array | None:
+    def longest_from(self, starts: Array) -> Array:
         """Return how long every owner's record gradients are at θ* and some starts, shape (N,).
 
-        It is remembered, as cells of a sweep mostly start from the same. None where records are so
-        many that they are better looked at together with other models.
+        It is remembered, as cells of a sweep mostly start from the same.
         """
         key = starts.tobytes()
         if key not in self._longest:
-            n_owners = self.objective.n_owners
             points = np.concatenate([self.judge.optimum[None], starts])
-            self._longest[key] = largest_of_all(self.records, points, np.zeros(n_owners))
+            least = np.zeros(self.objective.n_owners)
+            self._longest[key] = largest_of_all(self.records, points, least)
         return self._longest[key]
 
     @cached_property
-    def _longest(self) -> dict[bytes, Array | None]:
+    def _longest(self) -> dict[bytes, Array]:
         """What :meth:`longest_from` has found, by the bytes of the starts."""
         return {}
 

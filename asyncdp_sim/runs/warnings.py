@@ -12,7 +12,7 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.network.compatibility import NOTICED, meeting
 from asyncdp_sim.notices import Ends, Listed, Noted, Notice, Number, over, plain
 from asyncdp_sim.privacy import Guarantee
-from asyncdp_sim.privacy.manifest_facts import BROKEN, UNSHOWN
+from asyncdp_sim.privacy.label import BROKEN, UNSHOWN
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.scenario import Scenario

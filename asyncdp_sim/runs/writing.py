@@ -17,7 +17,7 @@ from asyncdp_sim.columns import (
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.evidence import rests_on
 from asyncdp_sim.measures.energy import energy_predictions
-from asyncdp_sim.privacy.accountants.spending import spending_columns
+from asyncdp_sim.privacy.accountants.by_losses import spending_columns
 from asyncdp_sim.privacy.label import Label, label
 from asyncdp_sim.results import SCHEMA, read_manifest
 from asyncdp_sim.results.provenance import (

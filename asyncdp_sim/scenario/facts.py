@@ -13,9 +13,9 @@ from asyncdp_sim.network.latency import Laws
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.privacy import Accountant, Privacy
-from asyncdp_sim.privacy.budget import MOST_ANSWERS
+from asyncdp_sim.privacy.budgets import MOST_ANSWERS
+from asyncdp_sim.privacy.guarantee import CHOSEN
 from asyncdp_sim.privacy.mechanisms import AnswerNoise
-from asyncdp_sim.privacy.reasons import CHOSEN
 from asyncdp_sim.scenario.declared import DeclaredFields
 from asyncdp_sim.spec import Kind, outsiders, per_owner
 

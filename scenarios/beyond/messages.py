@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.privacy.observers.residues import PRIME
-from asyncdp_sim.privacy.observers.views import Round
+from asyncdp_sim.privacy.observers.known import PRIME
+from asyncdp_sim.privacy.observers.node import Round
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]

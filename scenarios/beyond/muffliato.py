@@ -21,8 +21,7 @@ from analysis.beyond.message_sums import MessageSums, message_sums
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.source import VARIANT, Cell, Sweep
 from asyncdp_sim.network import simulate
-from asyncdp_sim.privacy.observers.node import meetings
-from asyncdp_sim.privacy.observers.views import Round, leverages
+from asyncdp_sim.privacy.observers.node import Round, leverages, meetings
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.streams import Streams
 from scenarios.beyond.messages import counts, first_alone, new_messages, sums

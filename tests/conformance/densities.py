@@ -12,8 +12,8 @@ import numpy as np
 
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.per_answer import ratio
-from asyncdp_sim.privacy.accountants.gaussian_law import mu_of
-from asyncdp_sim.privacy.mechanisms.noise import Array
+from asyncdp_sim.privacy.accountants.attacker import mu_of
+from asyncdp_sim.privacy.mechanisms.kind import Array
 from asyncdp_sim.scenario import Scenario
 from tests.conformance.planted import Planted
 from tests.verification.zscores import Score, score

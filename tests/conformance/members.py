@@ -29,7 +29,7 @@ from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.protocols.policies import Policy
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy.accountants.kind import Accounting
-from asyncdp_sim.privacy.budget import Budget
+from asyncdp_sim.privacy.budgets import Budget
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.privacy.sensitivity import Sensitivity

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.privacy.mechanisms import AnswerNoise
-from asyncdp_sim.privacy.mechanisms.noise import Array, Indices, alike
+from asyncdp_sim.privacy.mechanisms.kind import Array, Indices, alike
 
 
 @dataclass(frozen=True, eq=False)

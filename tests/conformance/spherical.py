@@ -10,9 +10,16 @@ from typing_extensions import override
 
 from asyncdp_sim.learning.objectives import Norm
 from asyncdp_sim.privacy.mechanisms import Allowance
-from asyncdp_sim.privacy.mechanisms.kind import Influence, PureMechanism
+from asyncdp_sim.privacy.mechanisms.kind import (
+    AnswerNoise,
+    Array,
+    Indices,
+    Influence,
+    PureMechanism,
+    Shape,
+    alike,
+)
 from asyncdp_sim.privacy.mechanisms.laplace import scale_of
-from asyncdp_sim.privacy.mechanisms.noise import AnswerNoise, Array, Indices, Shape, alike
 from asyncdp_sim.privacy.sensitivity import NormChoice
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.privacy import Privacy
-from asyncdp_sim.privacy.budget import MOST_ANSWERS, Budget
+from asyncdp_sim.privacy.budgets import MOST_ANSWERS, Budget
 from asyncdp_sim.privacy.mechanisms import Mechanism, MechanismKind
 from asyncdp_sim.privacy.sensitivity import Clip, Sensitivity
 from tests.conformance.members import examples, said

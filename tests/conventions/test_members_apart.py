@@ -14,7 +14,7 @@ MEMBERS = {member.__name__ for union in (FAMILIES | FORMS).values() for member i
 KINDS = {kind_of(member) for union in FAMILIES.values() for member in members(union)}
 WITH_A_REASON = {
     (
-        "asyncdp_sim/audits/observers/views.py",
+        "asyncdp_sim/audits/observers/models.py",
         "NodeObserver",
     ): "views of whoever is no node are refused",
     ("asyncdp_sim/network/protocols/gossip.py", "PoissonClock"): "who says nothing of clocks",

@@ -215,7 +215,7 @@ MUTANTS = (
         ("tests/verification/test_second_ways.py",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/observers/descent.py",
+        "asyncdp_sim/privacy/observers/model.py",
         "np.asarray(present @ np.square(multiplier)),",
         "np.full(len(numbers), np.square(multiplier).sum()),",
         "noise in a round is counted of owners that are absent",
@@ -509,7 +509,7 @@ MUTANTS = (
         ("tests/verification/test_stale_order.py",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/budget/as_asked.py",
+        "asyncdp_sim/privacy/budgets.py",
         "enough(each, len(chances), asked) for each in chances",
         "enough(1 / len(chances), len(chances), asked) for each in chances",
         "owners that are asked more often have no more answers",
@@ -593,14 +593,14 @@ MUTANTS = (
         ("tests/verification/test_local_steps.py",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/accountants/several_gradients.py",
-        "return self.single.zcdp(released * self.gradients)",
+        "asyncdp_sim/privacy/accountants/own.py",
+        "return self.single.zcdp(self.equal(released))",
         "return self.single.zcdp(released)",
         "ρ of the first gradient alone",
         ("tests/verification/test_local_steps.py",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/accountants/spending.py",
+        "asyncdp_sim/privacy/accountants/by_losses.py",
         "_curve(single, owner, each * count)",
         "_curve(single, owner, count)",
         "the curve of as many gradients as there are answers",
@@ -671,7 +671,7 @@ MUTANTS = (
     ),
     # privacy
     Mutant(
-        "asyncdp_sim/privacy/mechanisms/noise.py",
+        "asyncdp_sim/privacy/mechanisms/kind.py",
         "return 2 * bound * answers / (records * epsilon)",
         "return bound * answers / (records * epsilon)",
         "a record added for a record replaced",
@@ -783,7 +783,7 @@ MUTANTS = (
         ("tests/unit/privacy/test_recomposed.py",),
     ),
     Mutant(
-        "asyncdp_sim/audits/composition.py",
+        "asyncdp_sim/audits/per_answer.py",
         "Fact(said, cost > claim.whole)",
         "Fact(said, cost > claim.whole * (1 + claim.slack))",
         "an audit allows noise that costs a thousandth more than is claimed",
@@ -797,14 +797,14 @@ MUTANTS = (
         ("tests/unit/privacy/test_composition.py",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/budget/arithmetic.py",
+        "asyncdp_sim/privacy/budgets.py",
         "return int(_decimal(epsilon) // _decimal(per_answer))",
         "return int(epsilon // per_answer)",
         "0.3 holds two of 0.1 in binary",
         ("tests/unit/privacy",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/budget/allotment.py",
+        "asyncdp_sim/privacy/budgets.py",
         "starts = self._first + np.arange(len(self.parts))",
         "starts = self._first + np.arange(len(self.parts))[::-1]",
         "an owner is charged by the parts of another one",
@@ -825,9 +825,9 @@ MUTANTS = (
         ("tests/verification/test_spending.py",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/accountants/uneven.py",
-        "return self.own.spent(self._equal(released))",
-        "return self.own.spent(released)",
+        "asyncdp_sim/privacy/accountants/own.py",
+        "return self.single.spent(self.equal(released))",
+        "return self.single.spent(released)",
         "a large part is charged as an equal one",
         ("tests/properties/test_budgets.py",),
     ),
@@ -1519,14 +1519,14 @@ MUTANTS = (
         ("tests/unit/learning/test_lossy_meetings.py", "tests/verification/test_lossy_meetings.py"),
     ),
     Mutant(
-        "asyncdp_sim/privacy/observers/views.py",
+        "asyncdp_sim/privacy/observers/node.py",
         "some[~sure].tolist()",
         "[]",
         "vectors that lack digits are taken for known at once",
         ("tests/unit/privacy/test_views.py",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/observers/residues.py",
+        "asyncdp_sim/privacy/observers/known.py",
         "_SUMMED = 128",
         "_SUMMED = 1024",
         "more products are summed than floats hold",
@@ -1547,7 +1547,7 @@ MUTANTS = (
         ("tests/conformance/test_observers.py",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/mechanisms/shares.py",
+        "asyncdp_sim/privacy/mechanisms/gaussian.py",
         "(1 + grid * root / moved) / sqrt(shares)",
         "1 / sqrt(shares)",
         "rounding to the grid is not paid for",
@@ -1831,10 +1831,10 @@ MUTANTS = (
         ("tests/verification/test_declared_bound.py",),
     ),
     Mutant(
-        "asyncdp_sim/learning/objectives/largest_together.py",
-        "first = (np.cumsum(counts) - counts)[owners] -",
-        "first = np.cumsum(counts)[owners] - counts[0] -",
-        "records that are measured together are another owner's",
+        "asyncdp_sim/learning/objectives/largest.py",
+        "tops = _bounds(records, owner, slice(None), *_ball(points))",
+        "tops = _bounds(records, owner, slice(None), _ball(points)[0], 0.0)",
+        "records are bounded at the middle of the queries alone",
         ("tests/verification/test_declared_bound.py",),
     ),
     Mutant(
@@ -1852,14 +1852,14 @@ MUTANTS = (
         ("tests/verification/test_sampled_moments.py",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/observers/descent.py",
+        "asyncdp_sim/privacy/observers/model.py",
         "1 - gamma * (self.convexity + self.smoothness))",
         "1 - gamma * self.convexity)",
         "steps that are too long for the losses still contract",
         ("tests/verification/test_last_model.py",),
     ),
     Mutant(
-        "asyncdp_sim/privacy/observers/descent.py",
+        "asyncdp_sim/privacy/observers/model.py",
         "np.asarray(present @ np.square(multiplier))",
         "np.full(len(numbers), np.square(multiplier).sum())",
         "owners that are absent from a round hide its record",
@@ -1951,14 +1951,14 @@ MUTANTS = (
     ),
     # rehearsals
     Mutant(
-        "asyncdp_sim/rehearsals/releases.py",
+        "asyncdp_sim/rehearsals/owner.py",
         "for _ in range(self._charges.count):",
         "for _ in range(0):",
         "an owner that is started again hides its next answers by noise that it has used",
         ("tests/rehearsals/test_cut_off.py",),
     ),
     Mutant(
-        "asyncdp_sim/rehearsals/releases.py",
+        "asyncdp_sim/rehearsals/owner.py",
         "        self._charges.charge(message, tick)\n",
         "        self._charges.count += 1\n",
         "an answer is counted, and not written down before it leaves",

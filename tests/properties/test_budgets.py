@@ -17,10 +17,14 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.privacy import Accountant, Clip, Gaussian, Ledger, Privacy, Pure
 from asyncdp_sim.privacy.accountants.by_losses import ByLosses
 from asyncdp_sim.privacy.accountants.kind import Accounting, LossDistributions
-from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.accountants.own import (
+    SeveralGradients,
+    gaussian_epsilon,
+    gaussian_multiplier,
+    gradients_of,
+)
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
-from asyncdp_sim.privacy.accountants.several_gradients import SeveralGradients, gradients_of
-from asyncdp_sim.privacy.budget import Budget, PerOwnerCap, Scheduled, UntilSpent
+from asyncdp_sim.privacy.budgets import Budget, PerOwnerCap, Scheduled, UntilSpent
 from asyncdp_sim.privacy.mechanisms import Mechanism, MechanismKind
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import EventKind, Trace

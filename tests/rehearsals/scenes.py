@@ -9,7 +9,7 @@ from asyncdp_sim.network.contents import EXAMPLES
 from asyncdp_sim.rehearsals.learner import LearnerPeer, Rehearsed
 from asyncdp_sim.rehearsals.orders import Order
 from asyncdp_sim.rehearsals.owner import OwnerPeer
-from asyncdp_sim.rehearsals.pace import run_here
+from asyncdp_sim.rehearsals.wire import run_here
 from asyncdp_sim.runs import Ready
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario

@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.rehearsals.charges import Charges, charged, ledger_file
 from asyncdp_sim.rehearsals.learner import LearnerPeer
-from asyncdp_sim.rehearsals.owner import OwnerPeer
-from asyncdp_sim.rehearsals.releases import OwnersReleases
+from asyncdp_sim.rehearsals.owner import Charges, OwnerPeer, OwnersReleases, charged, ledger_file
 from asyncdp_sim.rehearsals.wire import Wire, connect
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.rehearsals.scenes import WAYS, order_of, scenario

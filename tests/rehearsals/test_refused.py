@@ -8,7 +8,7 @@ import pytest
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network import simulate
-from asyncdp_sim.rehearsals.refused import require_an_end, require_rehearsable
+from asyncdp_sim.rehearsals.orders import require_an_end, require_rehearsable
 from asyncdp_sim.scenario import dump
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Ending

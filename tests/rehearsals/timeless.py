@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from asyncdp_sim.rehearsals import learner as learners
-from asyncdp_sim.rehearsals import pace as paces
+from asyncdp_sim.rehearsals import wire as paces
 from asyncdp_sim.rehearsals.learner import Rehearsed
 from asyncdp_sim.rehearsals.orders import Order
 from tests.rehearsals.scenes import Meanwhile, talking

@@ -16,7 +16,7 @@ from scipy.special import ndtr
 
 from asyncdp_sim.privacy import Clip, Gaussian, Ledger, Privacy, Pure
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
-from asyncdp_sim.privacy.budget import (
+from asyncdp_sim.privacy.budgets import (
     PerOwnerCap,
     UntilSpent,
     gaussian_answers,

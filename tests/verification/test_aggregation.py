@@ -14,11 +14,11 @@ from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
-from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of, mu_of
+from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import UPWARDS
 from asyncdp_sim.privacy.mechanisms import Influence
-from asyncdp_sim.privacy.mechanisms.shares import GaussianShares
-from asyncdp_sim.privacy.mechanisms.shares import shared as in_shares
+from asyncdp_sim.privacy.mechanisms.gaussian import GaussianShares
+from asyncdp_sim.privacy.mechanisms.gaussian import shared as in_shares
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from asyncdp_sim.privacy import attack as attack_module
-from asyncdp_sim.privacy.accountants.gaussian_law import delta_of, epsilon_of, mu_of
+from asyncdp_sim.privacy.accountants.attacker import delta_of, epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.privacy.attack import Claim, Pair, attack
 

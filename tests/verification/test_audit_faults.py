@@ -23,12 +23,11 @@ from asyncdp_sim.learning.replay.folding import Trajectory
 from asyncdp_sim.learning.reply import PoissonSample
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.learner.sums import Sums
+from asyncdp_sim.privacy import budgets
 from asyncdp_sim.privacy import spec as privacy_spec
-from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of, mu_of
-from asyncdp_sim.privacy.accountants.own import Pure
-from asyncdp_sim.privacy.accountants.sampled import amplified, bare
-from asyncdp_sim.privacy.accountants.several_gradients import SeveralGradients
-from asyncdp_sim.privacy.budget import Allotment, allotment
+from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of
+from asyncdp_sim.privacy.accountants.own import Pure, SeveralGradients, amplified, bare
+from asyncdp_sim.privacy.budgets import Allotment
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import gaussian as gaussian_mechanism
 from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism
@@ -300,8 +299,8 @@ def noise_of_absent_owners(patch: Patch) -> None:
 
 def parts_of_too_much(patch: Patch) -> None:
     """Parts of a budget add up to 1.25."""
-    right = allotment._parts
-    patch.setattr(allotment, "_parts", lambda weights: 1.25 * right(weights))
+    right = budgets._parts
+    patch.setattr(budgets, "_parts", lambda weights: 1.25 * right(weights))
 
 
 def parts_at_one_price(patch: Patch) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from asyncdp_sim.audits import audit
 from asyncdp_sim.audits.claims import owed
-from asyncdp_sim.privacy.accountants.several_gradients import gradients_of
-from asyncdp_sim.privacy.budget import Budget
+from asyncdp_sim.privacy.accountants.own import gradients_of
+from asyncdp_sim.privacy.budgets import Budget
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
 from asyncdp_sim.scenario import Scenario

@@ -11,9 +11,9 @@ from functools import cache
 import numpy as np
 import pytest
 
+from analysis.privacy.curious import additive_spread, guess, guess_error, weight_spread
+from analysis.privacy.recovered import averaging_advantage, from_rounds
 from asyncdp_sim.learning.algorithms.polar import draw_additive, draw_weights
-from asyncdp_sim.privacy.collusion import averaging_advantage, from_rounds
-from asyncdp_sim.privacy.curious import additive_spread, guess, guess_error, weight_spread
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from scenarios.collusion import transcribed

@@ -32,7 +32,7 @@ pytestmark = [
     pytest.mark.oracle(
         "what nodes learn of each other's records while they average",
         "the exact trade-off of a linear Gaussian view: an attack reaches it, and no more",
-        source="asyncdp_sim.privacy.observers.views",
+        source="asyncdp_sim.privacy.observers.node",
         setting="six owners on a ring, lossy too, and on a complete graph; alone, with colluders",
         kinds="Averaging, NodeObserver",
     ),

@@ -17,10 +17,10 @@ from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import Reply
 from asyncdp_sim.network import simulate
-from asyncdp_sim.privacy.accountants.gaussian_law import mu_of
+from asyncdp_sim.privacy.accountants.attacker import mu_of
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
 from asyncdp_sim.privacy.observers import ModelObserver
-from asyncdp_sim.privacy.observers.descent import Descent, Rounds, _hidden, _minorant, in_rounds
+from asyncdp_sim.privacy.observers.model import Descent, Rounds, _hidden, _minorant, in_rounds
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
@@ -29,7 +29,7 @@ from asyncdp_sim.streams import Streams
 pytestmark = pytest.mark.oracle(
     "what the last model of learning in rounds tells of a record",
     "a closed form; a general solver; 20,000 runs of one pair of datasets, and claims too low",
-    source="asyncdp_sim.privacy.observers.descent",
+    source="asyncdp_sim.privacy.observers.model",
     setting="rounds with Gaussian noise; convex smooth losses of bounded rows in a box",
     kinds="ParameterServer, ModelObserver",
 )

@@ -31,8 +31,8 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime
 from asyncdp_sim.network.protocols import Push, Rounds
 from asyncdp_sim.privacy import Ledger
-from asyncdp_sim.privacy.accountants.several_gradients import SeveralGradients
-from asyncdp_sim.privacy.accountants.spending import spending_columns
+from asyncdp_sim.privacy.accountants.by_losses import spending_columns
+from asyncdp_sim.privacy.accountants.own import SeveralGradients
 from asyncdp_sim.privacy.mechanisms import GaussianNoise, LaplaceNoise
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import load

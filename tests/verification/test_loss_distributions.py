@@ -16,7 +16,7 @@ from dp_accounting.pld.privacy_loss_distribution import from_laplace_mechanism
 from scipy.integrate import quad
 
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.privacy.accountants import gaussian_law
+from asyncdp_sim.privacy.accountants import attacker
 from asyncdp_sim.privacy.accountants.composition import charge_of, together
 from asyncdp_sim.privacy.accountants.pairs import (
     GenericPair,
@@ -121,7 +121,7 @@ def mixed(epsilon: float, charge: float, mu: float) -> float:
     """δ of a Laplace and a Gaussian answer: that of the second at ε − loss of the first."""
 
     def rest(loss: float) -> float:
-        return gaussian_law.delta_of(epsilon - loss, mu)
+        return attacker.delta_of(epsilon - loss, mu)
 
     between = quad(lambda x: exp((x - charge) / 2) / 4 * rest(x), -charge, charge, epsabs=1e-12)[0]
     return rest(charge) / 2 + exp(-charge) / 2 * rest(-charge) + between

@@ -9,10 +9,9 @@ import pytest
 from scipy.special import expit
 from scipy.stats import binom
 
-from asyncdp_sim.audits import guesses as bounds
 from asyncdp_sim.audits import one_run
-from asyncdp_sim.audits.canaries import canaries
-from asyncdp_sim.audits.one_run import Guessed, audit_once, judged
+from asyncdp_sim.audits import one_run as bounds
+from asyncdp_sim.audits.one_run import Guessed, audit_once, canaries, judged
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism
 from asyncdp_sim.runs.problem import build_dataset

@@ -18,11 +18,11 @@ from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.forecasts.spending import Spending, rules, spend
 from asyncdp_sim.forecasts.spending.weights import Weights, weights
 from asyncdp_sim.learning.algorithms import Schedule
-from asyncdp_sim.privacy import Privacy
+from asyncdp_sim.privacy import Privacy, budgets
+from asyncdp_sim.privacy.accountants.attacker import mu_of
 from asyncdp_sim.privacy.accountants.composition import charge_of, together, unlike
-from asyncdp_sim.privacy.accountants.gaussian_law import mu_of
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair
-from asyncdp_sim.privacy.budget import Allotment, Budget, Scheduled, allotment
+from asyncdp_sim.privacy.budgets import Allotment, Budget, Scheduled
 from asyncdp_sim.privacy.sensitivity import Clip
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, load
@@ -160,8 +160,8 @@ def test_rules_are_what_they_say() -> None:
 
 
 def test_parts_that_add_up_to_more_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = allotment._parts
-    monkeypatch.setattr(allotment, "_parts", lambda each: 1.01 * right(each))
+    right = budgets._parts
+    monkeypatch.setattr(budgets, "_parts", lambda each: 1.01 * right(each))
     privacy = private(UNEVEN[0])
     assert min(spent_by_noise(privacy, 3)) > 0.5 * (1 + 1e-3)
 

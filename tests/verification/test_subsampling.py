@@ -20,10 +20,10 @@ from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.objectives.squared import SQUARED
 from asyncdp_sim.learning.reply import PoissonSample
+from asyncdp_sim.privacy.accountants.attacker import mu_of
 from asyncdp_sim.privacy.accountants.composition import charge_of, fine_step, together
-from asyncdp_sim.privacy.accountants.gaussian_law import mu_of
+from asyncdp_sim.privacy.accountants.own import amplified, bare
 from asyncdp_sim.privacy.accountants.pairs import SampledGaussianPair, sampled_gaussian
-from asyncdp_sim.privacy.accountants.sampled import amplified, bare
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import load

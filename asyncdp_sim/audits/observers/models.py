@@ -1,24 +1,33 @@
-"""Central models attacked: the last one of many runs on each of two neighbouring datasets."""
+"""Attacks on what observers see in place of answers: central models, and views of nodes.
 
-from dataclasses import replace
+The last model of many runs on each of two neighbouring datasets; and what a node hears in many
+runs, with those that collude with it.
+"""
+
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from asyncdp_sim.audits.check import Check, Fact
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.facts import stated_anew
-from asyncdp_sim.audits.observers.claims import of_models
-from asyncdp_sim.audits.worst import replaced
+from asyncdp_sim.audits.neighbours import replaced
+from asyncdp_sim.audits.observers.claims import of_models, of_view
+from asyncdp_sim.learning.algorithms import AveragingSteps, Turn, Wrapped
+from asyncdp_sim.learning.algorithms.averaging import AveragingState
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
-from asyncdp_sim.privacy.accountants.gaussian_law import epsilon_of
+from asyncdp_sim.privacy.accountants.attacker import epsilon_of
 from asyncdp_sim.privacy.attack import Claim, attack, most_shown
+from asyncdp_sim.privacy.observers import NodeObserver
+from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
 from asyncdp_sim.runs.problem import Task, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import Trace
 
 Array = npt.NDArray[np.float64]
@@ -104,4 +113,137 @@ def _ends(task: Task, trace: Trace, streams: Streams, name: tuple[Any, ...], cou
     return np.concatenate(found)
 
 
-__all__ = ["audit_models", "opposite"]
+_PAIRS = 16
+"""Of owners and nodes that look for their records, taken at random, at most."""
+_HEARD = 200
+"""Numbers of a view that are looked at, at most: the first."""
+_LEARNING = 1000
+"""Runs that tell how the numbers of a view hang together."""
+_AVERAGED, _RUNS = 10**8, (1000, 10_000)
+"""Numbers of vectors that runs average, about; and runs on each dataset, at least and at most."""
+
+
+class _Hearing(Wrapped):
+    """Averaging, in which a pool of nodes notes what it is sent, and its own vectors meanwhile.
+
+    Along the first coordinate, in which the record moves its owner's vector.
+    """
+
+    def __init__(self, steps: AveragingSteps, pool: frozenset[int]) -> None:
+        super().__init__(steps)
+        self._pool, self._first = pool, 0 if steps.learner else 1
+        self.heard: list[Array] = []
+
+    @override
+    def apply(self, state: AveragingState, turn: Turn, points: Array, answers: Array) -> None:
+        """Note the vector that a node sends to one of the pool, or that one of the pool has."""
+        super().apply(state, turn, points, answers)
+        if turn.peers is None:
+            raise ValueError("whoever listens has to know who met whom")
+        sender, listener = int(turn.owners[0]) + 1, int(turn.peers[0])
+        noted = [sender] if {sender, listener} & self._pool else []
+        noted += [listener] if listener in self._pool else []
+        for node in noted if len(self.heard) < _HEARD else ():
+            self.heard.append(state.vectors[:, node - self._first, 0].copy())
+
+
+@dataclass(frozen=True, eq=False)
+class _View:
+    """An owner, a node that looks for its record, both from 0, and what tells it most.
+
+    Attributes
+    ----------
+    pool : frozenset of int
+        The node and all that collude, from 1; the learner is 0.
+    tasks : tuple of Task
+        Learning on two datasets that differ in the record.
+    test : array (numbers,)
+        How the numbers that the pool hears are added up.
+    gain : float
+        How many times as much they tell, as μ², as is claimed, so far as a few runs say.
+    """
+
+    owner: int
+    node: int
+    pool: frozenset[int]
+    tasks: tuple[Task, Task]
+    test: Array
+    gain: float
+
+
+def audit_views(scenario: Scenario, doubt: float) -> list[tuple[Check, Fact]]:
+    """Attack what is claimed of a node and an owner, and work that out anew.
+
+    Nothing where nobody heard anything.
+
+    One record of the owner is long, with a large target or the opposite one, and all others are
+    nothing. Some runs tell of a few pairs how the numbers that the node hears, and all that
+    collude, are best added up, and which of them are told most beyond their claim; others try it.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Whose observer sees meetings.
+    doubt : float
+        In (0, 1); 1 − doubt is the confidence.
+    """
+    observer, streams = scenario.privacy.listener, Streams(scenario.run.seed)
+    multiplier = scenario.accountant.multiplier
+    # Nothing is chosen by it: views of whoever is no node are refused.
+    if not isinstance(observer, NodeObserver) or multiplier is None:
+        raise TypeError("views are those of nodes that average Gaussian vectors")
+    trace = simulate(scenario.network, streams.within("audit", "views", "network"))
+    squared = np.nan_to_num(observer.squared(multiplier, trace))
+    pairs = streams.generator("audit", "views", "pairs").permutation(np.argwhere(squared > 0))
+    found = [_view(scenario, pair, squared, trace, streams) for pair in pairs[:_PAIRS].tolist()]
+    if len(found) == 0:
+        return []
+    view, delta = max(found, key=lambda each: each.gain), scenario.privacy.delta or 0.0
+    stated = float(gaussian_epsilons(squared[view.owner, view.node], delta))
+    anew = of_view(trace, owed(scenario), view.pool, view.owner + 1)
+    again = None if anew is None else epsilon_of(sqrt(anew), delta)
+    claim = Claim(stated if again is None else again, delta, gaussian=True)
+    count = int(np.clip(_AVERAGED // max(1, scenario.answer_numbers * trace.n_updates), *_RUNS))
+    first, second = (
+        _heard(task, view.pool, trace, _scopes(streams, f"tried {side}", count)) @ view.test
+        for side, task in enumerate(view.tasks)
+    )
+    shown = attack({"view": (first, second)}, claim, doubt)
+    names = (*scenario.owners.participants, 0)
+    whose = f"owner {names[view.node]}" if names[view.node] > 0 else "the learner"
+    what, most = f"the view that {whose} has", most_shown(claim, count, doubt)
+    check = Check(what, names[view.owner], claim, shown, count, most)
+    return [(check, stated_anew(f"{what} of owner {names[view.owner]}", stated, again))]
+
+
+def _view(
+    scenario: Scenario, pair: list[int], squared: Array, trace: Trace, streams: Streams
+) -> _View:
+    """Return how a node looks for a record of an owner, of whom μ², (N, M), is claimed."""
+    owner, node = pair
+    tasks, name = opposite(scenario, owner), (owner, node)
+    listens = 0 if node == scenario.owners.count else node + 1
+    colluding = scenario.privacy.listener.model_dump()["colluding"] or ()
+    pool = frozenset({listens, *colluding} - {owner + 1})
+    one, other = (
+        _heard(task.without_noise(), pool, trace, _scopes(streams, f"exact {name} {side}", 1))
+        for side, task in enumerate(tasks)
+    )
+    scopes = _scopes(streams, f"learned {name}", _LEARNING)
+    spread = np.atleast_2d(np.cov(_heard(tasks[0], pool, trace, scopes).T))
+    apart = (other - one)[0]
+    test = np.linalg.pinv(spread, rcond=1e-9, hermitian=True) @ apart
+    return _View(owner, node, pool, tasks, test, float(test @ apart / squared[owner, node]))
+
+
+def _scopes(streams: Streams, name: str, count: int) -> list[Scope]:
+    return [streams.within("audit", "views", name, number) for number in range(count)]
+
+
+def _heard(task: Task, pool: frozenset[int], trace: Trace, scopes: list[Scope]) -> Array:
+    """Return what a pool noted in runs of one network, (runs, numbers)."""
+    if not isinstance(task.steps, AveragingSteps):
+        raise TypeError("views are those of nodes that average")
+    steps = _Hearing(task.steps, pool)
+    replay([trace] * len(scopes), steps, task.reply, scopes, max(1, trace.n_updates))
+    return np.array(steps.heard).T

@@ -18,7 +18,7 @@ from asyncdp_sim.figures.kit.privacy_label import label, named_guarantee
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from asyncdp_sim.figures.kit.style import BAND, canvas
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
-from asyncdp_sim.privacy.manifest_facts import gradient_norm
+from asyncdp_sim.privacy.label import gradient_norm
 
 EPSILON = "privacy.epsilon"
 LEAST = 2  # lines, and budgets

@@ -10,7 +10,7 @@ from asyncdp_sim.forecasts.exact.equal_sizes import one_size
 from asyncdp_sim.forecasts.exact.many_groups import Course
 from asyncdp_sim.forecasts.exact.many_rounds import rounds
 from asyncdp_sim.learning.algorithms import Schedule
-from asyncdp_sim.privacy.budget import enough
+from asyncdp_sim.privacy.budgets import enough
 
 Array = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]

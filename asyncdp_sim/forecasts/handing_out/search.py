@@ -16,7 +16,7 @@ from asyncdp_sim.evidence.exact_moments import ENDLESS
 from asyncdp_sim.forecasts.exact.simulated_orders import Orders, orders
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.privacy.budget import AsAsked
+from asyncdp_sim.privacy.budgets import AsAsked
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.moments.stale_order import StaleCourse, central_map, stale_course
 from asyncdp_sim.theory.predict.table import facts_of

@@ -18,7 +18,7 @@ from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_f
 from asyncdp_sim.forecasts.population import Population, choosing, population
 from asyncdp_sim.forecasts.spending.rules import Rule, best_rule, least
 from asyncdp_sim.forecasts.spending.weights import Weights, weights
-from asyncdp_sim.privacy.budget import BudgetKind, PerOwnerCap
+from asyncdp_sim.privacy.budgets import BudgetKind, PerOwnerCap
 from asyncdp_sim.progress import Progress, beginning
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.scenario import Scenario

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.forecasts.spending.weights import Weights
-from asyncdp_sim.privacy.budget import Scheduled
-from asyncdp_sim.privacy.budget.scheduled import LEAST
+from asyncdp_sim.privacy.budgets import LEAST, Scheduled
 from asyncdp_sim.theory.moments.spending import least_cost
 
 Array = npt.NDArray[np.float64]

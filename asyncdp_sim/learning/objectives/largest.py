@@ -1,9 +1,9 @@
-"""The largest record gradient at many points, without a full pass over the records for each.
+"""The largest record gradient at many points, in one pass over records.
 
-Branch and bound: no record whose gradient is bounded below the largest one met, over a ball around
-all points, can hold the maximum. The records with the largest bounds are looked at, at all points;
-where others remain, the points are split into two smaller balls. Few records at few points are
-measured without bounds, which would take longer.
+A bound of each record's gradient over a ball around all points says which records may hold the
+maximum. Those are measured at all points, in blocks, the largest bounds first, until what is left
+is bounded below the largest gradient met. Few records at few points are measured without bounds,
+which would take longer.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64] | slice
+Indices = npt.NDArray[np.int64]
+Rows = Indices | slice
 
 
 class Bounded(Protocol):
@@ -30,24 +31,14 @@ class Bounded(Protocol):
         of the centres (q, p).
         """
 
-    def lengths_at(self, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
+    def lengths_at(self, owner: int, rows: Indices, points: Array) -> Array:
         """Return ‖∇ℓ‖, shape (m,), of m records of an owner, each at its own point (m, p).
 
         The bits of each do not depend on how many there are.
         """
 
-    @property
-    def as_one(self) -> "Bounded":
-        """The same records, in their order, as those of one owner; with the same bits."""
 
-
-def largest(
-    records: Bounded,
-    owner: int,
-    points: Array,
-    least: float = 0.0,
-    rows: npt.NDArray[np.int64] | None = None,
-) -> float:
+def largest(records: Bounded, owner: int, points: Array, least: float = 0.0) -> float:
     """Return the largest ‖∇ℓ‖ of an owner's records at any of the points, to the bit.
 
     Parameters
@@ -58,8 +49,6 @@ def largest(
     points : array (q, p)
     least : float
         Returned where no gradient is larger.
-    rows : array of int, optional
-        The records that are looked at; all of them where absent.
 
     Returns
     -------
@@ -68,113 +57,63 @@ def largest(
     """
     if not np.isfinite(points).all():
         return np.inf
-    if few(records, owner, points, rows):
-        count = len(records.targets[owner])
-        return _longest_pair(
-            records, owner, np.arange(count) if rows is None else rows, points, least
-        )
-    best, parts = least, [(slice(None) if rows is None else rows, points)]
-    while len(parts) > 0:
-        among, some = parts.pop()
-        if len(some) == 0:
-            continue
-        tops = ceilings_over(records, owner, among, *ball(some))
-        worth = np.flatnonzero(tops > best)
-        if len(worth) == 0:
-            continue
-        count = min(len(worth), max(1, PAIRS // max(some.shape)))
-        if count < len(worth):
-            worth = worth[np.argpartition(-tops[worth], count)]
-        first, rest = worth[:count], worth[count:]
-        best = max(best, met(records, owner, _picked(among, first), some, best))
-        rest = rest[tops[rest] > best]
-        if len(rest) > 0:
-            left = _picked(among, rest)
-            parts += [(left, half) for half in _halves(some)]
+    count = len(records.targets[owner])
+    if count * len(points) <= FEW:
+        rows, which = np.indices((count, len(points))).reshape(2, -1)
+        return _longest(records, owner, rows, which, points, least)
+    tops = _bounds(records, owner, slice(None), *_ball(points))[:, 0]
+    worth, best = np.flatnonzero(tops > least), least
+    order, block = worth[np.argsort(-tops[worth])], max(1, PAIRS // max(points.shape))
+    for first in range(0, len(order), block):
+        rows = order[first : first + block]
+        rows = rows[tops[rows] > best]
+        if len(rows) == 0:
+            break
+        best = _met(records, owner, rows, points, best)
     return best
 
 
-def few(
-    records: Bounded, owner: int, points: Array, rows: npt.NDArray[np.int64] | None = None
-) -> bool:
-    """Return whether records (all where absent) at points are measured sooner than bounded."""
-    count = len(records.targets[owner]) if rows is None else len(rows)
-    return count * len(points) <= FEW
+def largest_of_all(records: Bounded, points: Array, least: Array) -> Array:
+    """Return the largest ‖∇ℓ‖ of every owner at any of the points, at least ``least``, (N,)."""
+    return np.array([largest(records, i, points, each) for i, each in enumerate(least.tolist())])
 
 
-def ball(points: Array) -> tuple[Array, float]:
-    """Return the centre (p,) and the radius of a ball around points (q, p)."""
+def _ball(points: Array) -> tuple[Array, float]:
+    """Return the centre (1, p) and the radius of a ball around points (q, p)."""
     with np.errstate(over="ignore", invalid="ignore"):
-        centre = np.full(len(points), 1 / len(points)) @ points  # faster than extremes
+        centre = np.full((1, len(points)), 1 / len(points)) @ points  # faster than extremes
         away = points - centre
         squares = float(np.einsum("ij,ij->i", away, away).max())
     return centre, float(np.sqrt(squares)) * (1 + 1e-9) + _TINY
 
 
-def ceilings_over(records: Bounded, owner: int, rows: Rows, centre: Array, radius: float) -> Array:
-    """Return a bound of each record's ‖∇ℓ‖ over one ball, shape (m,); ∞ where there is none."""
-    return bounds(records, owner, rows, centre[None], radius)[:, 0]
-
-
-def bounds(records: Bounded, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
+def _bounds(records: Bounded, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
     """Return bounds of records' ‖∇ℓ‖ over balls around centres, shape (m, q); ∞ without one."""
     with np.errstate(over="ignore", invalid="ignore"):
         found = records.ceilings(owner, rows, centres, radius)
     return np.where(np.isnan(found), np.inf, found)
 
 
-def met(
-    records: Bounded, owner: int, rows: npt.NDArray[np.int64], points: Array, best: float
-) -> float:
-    """Return the largest ‖∇ℓ‖ of some records at some points, or ``best`` where none is larger."""
-    if few(records, owner, points, rows):
-        return _longest_pair(records, owner, rows, points, best)
-    tops = bounds(records, owner, rows, points, 0.0)
+def _met(records: Bounded, owner: int, rows: Indices, points: Array, best: float) -> float:
+    """Return the largest ‖∇ℓ‖ of some records at all points, or ``best`` where none is larger."""
+    tops = _bounds(records, owner, rows, points, 0.0)
     one, at = np.unravel_index(int(tops.argmax()), tops.shape)
-    if tops[one, at] <= best:
-        return best
-    best = max(best, _longest(records, owner, rows[[one]], points[[at]]))
-    some, where = np.nonzero(tops > best)
-    together = max(1, PAIRS // points.shape[1])
-    for first in range(0, len(some), together):
-        pairs = slice(first, first + together)
-        best = max(best, _longest(records, owner, rows[some[pairs]], points[where[pairs]]))
-    return best
+    best = _longest(records, owner, rows[[one]], np.array([at]), points, best)
+    some, which = np.nonzero(tops > best)
+    return _longest(records, owner, rows[some], which, points, best)
 
 
-def _longest_pair(
-    records: Bounded, owner: int, rows: npt.NDArray[np.int64], points: Array, best: float
+def _longest(
+    records: Bounded, owner: int, rows: Indices, which: Indices, points: Array, best: float
 ) -> float:
-    """Return the same of few of both, each record measured at each point."""
-    if len(rows) * len(points) == 0:
-        return best
-    each, at = np.repeat(rows, len(points)), np.tile(points, (len(rows), 1))
-    return max(best, _longest(records, owner, each, at))
-
-
-def _longest(records: Bounded, owner: int, rows: npt.NDArray[np.int64], points: Array) -> float:
-    return float(lengths(records, owner, rows, points).max())
-
-
-def lengths(records: Bounded, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
-    """Return ‖∇ℓ‖ of records, each at its own point, shape (m,); ∞ where it is no number."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = records.lengths_at(owner, rows, points)
-    return np.where(np.isnan(found), np.inf, found)
-
-
-def _picked(among: Rows, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    return places if isinstance(among, slice) else among[places]
-
-
-def _halves(points: Array) -> tuple[Array, Array]:
-    """Split points (q ≥ 2, p) where they spread most."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        away = points - points[0]
-        along = points[:, int(np.einsum("ij,ij->j", away, away).argmax())]
-    order = np.argpartition(along, len(points) // 2)
-    half = len(points) // 2
-    return points[order[:half]], points[order[half:]]
+    """Return the largest ‖∇ℓ‖ of records, each at one of the points; ∞ where it is no number."""
+    together = max(1, PAIRS // points.shape[1])
+    for first in range(0, len(rows), together):
+        some = slice(first, first + together)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = records.lengths_at(owner, rows[some], points[which[some]])
+        best = max(best, float(np.where(np.isnan(found), np.inf, found).max()))
+    return best
 
 
 _TINY = 1e-150

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.learning.objectives.largest import Rows, largest
+from asyncdp_sim.learning.objectives.largest import Rows
 from asyncdp_sim.learning.objectives.losses import Array, Loss
 from asyncdp_sim.learning.objectives.rows import MeasuredRows, Norm, unbounded_where_sums_overflow
 from asyncdp_sim.learning.objectives.squared import SQUARED
@@ -189,20 +189,6 @@ class LinearRecords(MeasuredRows):
         return np.asarray(
             np.abs(self.loss.slope(z, self.targets[owner][rows])) * self.lengths[owner][rows]
         )
-
-    def largest_gradient(self, models: Array) -> Array:
-        """Return, per owner, the largest unclipped record gradient at any of the models.
-
-        Parameters
-        ----------
-        models : array (m, p)
-
-        Returns
-        -------
-        array (N,)
-            max over records and models of |φ'(θᵀx, y)|‖x‖, in the norm of these records.
-        """
-        return np.array([largest(self, owner, models) for owner in range(len(self.targets))])
 
     def gradient_bound(self, theta_max: float | None) -> float | None:
         """Return sup of ‖∇ℓ‖ over Θ and these records; None where it is infinite."""

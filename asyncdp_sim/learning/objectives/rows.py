@@ -1,13 +1,13 @@
 """Owners' rows, whatever the model: how many there are, and how long they are."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.learning.objectives.largest import Bounded, largest_of_all
 from asyncdp_sim.learning.objectives.losses import Array
 
 Norm = Literal["l1", "l2"]
@@ -77,20 +77,15 @@ class MeasuredRows:
         return [np.linalg.norm(x, ord=order, axis=1) for x in self.features]
 
     @cached_property
-    def as_one(self) -> Self:
-        """The same rows, in their order, as those of one owner, with the lengths known here."""
-        x, y = np.concatenate(self.features), np.concatenate(self.targets)
-        held: Any = self  # a dataclass, which this base is not
-        twin: Self = replace(held, features=(x,), targets=(y,))
-        twin.__dict__["lengths"] = [np.concatenate(self.lengths)]
-        return twin
-
-    @cached_property
     def _spreads(self) -> list[Array]:
         """‖x‖₂ of every row, one array per owner: how far θᵀx goes for a step of θ."""
         if self.norm == "l2":
             return self.lengths
         return [np.linalg.norm(x, axis=1) for x in self.features]
+
+    def largest_gradient(self: Bounded, models: Array) -> Array:
+        """Return, per owner, the largest unclipped ‖∇ℓ‖ at any of the models (m, p), shape (N,)."""
+        return largest_of_all(self, models, np.zeros(len(self.targets)))
 
 
 def unbounded_where_sums_overflow(ceilings: Array, spreads: Array, far: Array) -> None:

@@ -2,10 +2,15 @@
 
 A test that cries "replaced" falsely with probability f does so rightly with at most T(f), the
 trade-off curve of the answers: whatever is done with them, and whatever else is known.
+
+Gaussian answers of multiplier z are as hard to tell apart as N(0, 1) from N(μ, 1), μ = 1/z; K of
+them have μ√K. The accountant asks dp-accounting for (ε, δ) of them; whoever attacks its claims must
+not, and takes the closed forms that stand here.
 """
 
 from dataclasses import dataclass
-from math import exp, log
+from functools import lru_cache
+from math import exp, inf, log, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -126,4 +131,73 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-__all__ = ["FALSE_POSITIVES", "Attacker", "of_gaussian", "of_losses", "of_pure", "words"]
+_HALVINGS = 200
+"""Of an interval: more than a float's digits, so that the last one decides."""
+
+
+def delta_of(epsilon: float, mu: float) -> float:
+    """Return the least δ at ε: Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ); 0 for μ = 0.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε ≥ 0.
+    mu : float
+        μ ≥ 0.
+
+    References
+    ----------
+    Balle and Wang (2018), Improving the Gaussian mechanism, theorem 8.
+    """
+    if mu == 0:
+        return 0.0
+    from scipy.special import log_ndtr
+
+    above = exp(float(log_ndtr(mu / 2 - epsilon / mu)))
+    return above - exp(epsilon + float(log_ndtr(-mu / 2 - epsilon / mu)))
+
+
+@lru_cache(maxsize=4096)
+def epsilon_of(mu: float, delta: float) -> float:
+    """Return the least ε at δ; 0 where δ alone suffices, ∞ for an infinite μ.
+
+    Parameters
+    ----------
+    mu : float
+        μ ≥ 0, possibly infinite.
+    delta : float
+        δ in (0, 1).
+    """
+    if mu == inf:
+        return inf
+    low, high = 0.0, 1.0
+    if delta_of(low, mu) <= delta:
+        return 0.0
+    while delta_of(high, mu) > delta:
+        high *= 2
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if delta_of(middle, mu) <= delta else (middle, high)
+    return high
+
+
+@lru_cache(maxsize=4096)
+def mu_of(epsilon: float, delta: float) -> float:
+    """Return the largest μ that is (ε, δ)-differentially private; ∞ for an infinite ε.
+
+    Parameters
+    ----------
+    epsilon : float
+        ε > 0, possibly infinite.
+    delta : float
+        δ in (0, 1).
+    """
+    if epsilon == inf:
+        return inf
+    low, high = 0.0, sqrt(2 * epsilon) + 1
+    while delta_of(epsilon, high) <= delta:
+        high *= 2
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if delta_of(epsilon, middle) <= delta else (low, middle)
+    return low

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from asyncdp_sim.privacy.accountants.pairs import UNIT, Array, Pair
-from asyncdp_sim.privacy.budget.arithmetic import pure_answers, pure_total
+from asyncdp_sim.privacy.budgets import pure_answers, pure_total
 
 Parts = tuple[tuple[Pair, int], ...]
 """Dominating pairs, and how many answers have each."""

@@ -10,10 +10,8 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY_BY_NAME
 from asyncdp_sim.privacy.accountants.by_losses import ByLosses, SampledGaussian
 from asyncdp_sim.privacy.accountants.composition import PairOf, answers_of, charge_of
-from asyncdp_sim.privacy.accountants.own import Accountant, Pure
-from asyncdp_sim.privacy.accountants.several_gradients import gradients_of
-from asyncdp_sim.privacy.budget.allotment import Allotment
-from asyncdp_sim.privacy.budget.kind import MOST_ANSWERS
+from asyncdp_sim.privacy.accountants.own import Accountant, Pure, gradients_of
+from asyncdp_sim.privacy.budgets import MOST_ANSWERS, Allotment
 from asyncdp_sim.spec import Kind
 from asyncdp_sim.words import extent
 

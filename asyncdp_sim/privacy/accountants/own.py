@@ -5,17 +5,27 @@ An owner's charge per answer is either pure (ε per answer; basic composition ad
 as good as one with z/√K, exactly, also where later queries depend on earlier answers). Exact
 (ε, δ) of one Gaussian are those of Balle and Wang (2018), worked out by dp-accounting, which takes
 a second to import and is imported only where a scenario's mechanism is Gaussian.
+
+Over Poisson samples the replaced record is in an answer with probability q. The denominator q n_i
+is public, and who was drawn is hidden. The others' sample being given, an answer's law is
+(1 − q) P₀ + q P₁ before, and (1 − q) P₀ + q P₂ after a record is replaced: P₀ is without it, half
+as far from P₁ and P₂ as they may be apart. Proofs stand in ``docs/privacy/subsampling.md``.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf, sqrt
-from typing import Protocol
+from math import asinh, expm1, inf, log, log1p, sinh, sqrt
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from asyncdp_sim.privacy.accountants.attacker import Attacker, of_gaussian, of_pure
+
+if TYPE_CHECKING:
+    from asyncdp_sim.privacy.budgets import Allotment
 
 Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -25,6 +35,10 @@ SAFE = 1 + 1e-9
 """Noise is this much larger than a root finder says, so that no budget is exceeded by rounding."""
 UPWARDS = 1 + 1e-6
 """A Gaussian ε is stated this much larger than the exact one, never below what is true of it."""
+_STEEP = 600.0
+"""Half of an ε from which sinh is exponential but for rounding."""
+_DOWN = 1 - 1e-12
+"""ε is stated so much smaller than the root of a closed form, for rounding."""
 
 
 class Accountant(Protocol):
@@ -248,4 +262,190 @@ def gaussian_multiplier(epsilon: float, delta: float) -> float:
         return float(get_sigma_gaussian(epsilon / UPWARDS, delta, TOLERANCE)) * SAFE
 
 
-__all__ = ["Accountant", "Gaussian", "Pure", "gaussian_epsilon", "gaussian_multiplier", "spent"]
+def amplified(epsilon: float, probability: float) -> float:
+    """Return ε of a sampled answer whose ε is known where the record is in.
+
+    ln ((1 − q + q a)/(1 − q + q/a)), a = e^(ε/2), at most ln (1 + q(e^ε − 1)).
+
+    Parameters
+    ----------
+    epsilon : float
+        ε ≥ 0 at the full sensitivity, and ε/2 at the half of it.
+    probability : float
+        q in (0, 1).
+    """
+    if epsilon == inf:
+        return inf
+    half = epsilon / 2
+    if half > _STEEP:
+        return half + log(probability) - log1p(probability * expm1(-half))
+    return log1p(probability * expm1(half)) - log1p(probability * expm1(-half))
+
+
+def bare(epsilon: float, probability: float) -> float:
+    """Return the ε of noise on a sampled sum by which the answer costs ε: amplified, turned round.
+
+    ε + 2 asinh(((1 − q)/q) sinh(ε/2)).
+
+    Parameters
+    ----------
+    epsilon : float
+        ε ≥ 0, possibly infinite.
+    probability : float
+        q in (0, 1).
+    """
+    if epsilon == inf:
+        return inf
+    odds, half = (1 - probability) / probability, epsilon / 2
+    if half > _STEEP:
+        return (2 * epsilon + 2 * log(odds)) * _DOWN
+    return (epsilon + 2 * asinh(odds * sinh(half))) * _DOWN
+
+
+@dataclass(frozen=True, eq=False)
+class SampledPure(Pure):
+    """Pure answers over samples: their ε, amplified, adds up.
+
+    Attributes
+    ----------
+    probability : float
+        q in (0, 1).
+    """
+
+    probability: float
+
+    @classmethod
+    def of(cls, own: Accountant, probability: float) -> Self:
+        """Return the same answers over samples, of an accountant by which ε adds up."""
+        return cls(own.answers, own.epsilon, own.spent(own.answers), probability)
+
+    @override
+    def times(self, factor: Array | float) -> Array:
+        """Return how many times ε an answer costs whose sensitivity is ``factor`` as large."""
+        each = self.total / self.answers
+        factors = np.broadcast_to(factor, each.shape).tolist()
+        louder = [
+            amplified(bare(one, self.probability) * by, self.probability)
+            for one, by in zip(each.tolist(), factors, strict=True)
+        ]
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isinf(each), 1.0, np.array(louder) / each)
+
+    @override
+    def quieter(self, factor: Array) -> Array:
+        """Return ε of K_i answers whose noise is 1/``factor`` as large."""
+        return self.total * self.times(factor)
+
+
+@dataclass(frozen=True, eq=False)
+class Converted(ABC):
+    """The cost of answers by that of others: m of them cost what :meth:`equal` says of those.
+
+    Attributes
+    ----------
+    single : Accountant
+        What those others cost.
+    """
+
+    single: Accountant
+
+    @abstractmethod
+    def equal(self, released: Counts) -> npt.NDArray[Any]:
+        """Return how many of those others cost as much as so many answers, (..., N)."""
+
+    @property
+    def answers(self) -> Counts:
+        """K_i, how many answers owner i may release, shape (N,)."""
+        return self.single.answers
+
+    @property
+    def epsilon(self) -> Array:
+        """ε_i, the budget of owner i, shape (N,)."""
+        return self.single.epsilon
+
+    @property
+    def delta(self) -> float:
+        """δ at which every ε is stated; 0 is pure."""
+        return self.single.delta
+
+    @property
+    def multiplier(self) -> Array | None:
+        """z_i of one of those others, of Gaussian ones alone, shape (N,)."""
+        return self.single.multiplier
+
+    def zcdp(self, released: Counts) -> Array | None:
+        """Return ρ of so many answers, of Gaussian ones alone, shape (..., N)."""
+        return self.single.zcdp(self.equal(released))
+
+    def spent(self, released: Counts) -> Array:
+        """Return ε spent by owners that released so many answers, shape (..., N)."""
+        return self.single.spent(self.equal(released))
+
+    def together(self, released: Counts, owners: int, factor: Array | float = 1.0) -> float:
+        """Return ε of a record that the κ largest spenders of ``released`` (N,) share."""
+        return self.single.together(self.equal(released), owners, factor)
+
+    def quieter(self, factor: Array) -> Array:
+        """Return ε of K_i answers were the noise 1/``factor`` (N,) as large, shape (N,)."""
+        return self.single.quieter(factor)
+
+    def whole(self, charges: Array) -> Array:
+        """Return ε of K_i answers, where those others cost ε₀ = ``charges`` (N,) each."""
+        return self.single.whole(charges)
+
+    def attacker(self, released: Counts) -> Attacker:
+        """Return what an attacker may do with so many answers of each owner, shape (..., N)."""
+        return self.single.attacker(self.equal(released))
+
+
+@dataclass(frozen=True, eq=False)
+class Uneven(Converted):
+    """Answers whose parts of a budget differ: m of them cost what K Σ_{k ≤ m} s_k equal ones would.
+
+    Exactly, since ε of pure answers adds up, and 1/z² of Gaussian ones; K of them cost the same.
+
+    Attributes
+    ----------
+    allotment : Allotment
+    """
+
+    allotment: "Allotment"
+
+    @override
+    def equal(self, released: Counts) -> npt.NDArray[Any]:
+        """Return a number of equal answers, which need not be whole."""
+        return self.allotment.equal(np.asarray(released))
+
+
+@dataclass(frozen=True, eq=False)
+class SeveralGradients(Converted):
+    """Answers that are made of E noisy gradients each: each of those is charged.
+
+    What is sent is worked out of the gradients, one taken where those before it led: all of an
+    owner's answers together cost no more than all of its gradients, which are composed adaptively
+    (``docs/privacy/local-steps.md``).
+
+    Attributes
+    ----------
+    gradients : int
+        E ≥ 2.
+    """
+
+    gradients: int
+
+    @property
+    @override
+    def answers(self) -> Counts:
+        """K_i, where an owner may release E K_i gradients, shape (N,)."""
+        return self.single.answers // self.gradients
+
+    @override
+    def equal(self, released: Counts) -> npt.NDArray[Any]:
+        return released * self.gradients
+
+
+def gradients_of(accountant: Accountant) -> tuple[Accountant, int]:
+    """Return what single gradients cost, and of how many an answer is made."""
+    if isinstance(accountant, SeveralGradients):
+        return accountant.single, accountant.gradients
+    return accountant, 1

@@ -3,17 +3,25 @@
 from typing import Annotated
 
 from asyncdp_sim.families import FAMILY_BY_NAME
-from asyncdp_sim.privacy.mechanisms.discrete_laplace import (
+from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism, GaussianNoise
+from asyncdp_sim.privacy.mechanisms.kind import (
+    Allowance,
+    AnswerNoise,
+    Influence,
+    MechanismKind,
+    NoMechanism,
+    NoNoise,
+    Shape,
+    laplace_scale,
+)
+from asyncdp_sim.privacy.mechanisms.laplace import (
     FINEST,
     DiscreteLaplaceMechanism,
     DiscreteLaplaceNoise,
+    LaplaceMechanism,
+    LaplaceNoise,
     grid_steps,
 )
-from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism, GaussianNoise
-from asyncdp_sim.privacy.mechanisms.kind import Allowance, Influence, MechanismKind
-from asyncdp_sim.privacy.mechanisms.laplace import LaplaceMechanism, LaplaceNoise
-from asyncdp_sim.privacy.mechanisms.noise import AnswerNoise, Shape, laplace_scale
-from asyncdp_sim.privacy.mechanisms.none import NoMechanism, NoNoise
 
 Mechanism = Annotated[
     LaplaceMechanism | GaussianMechanism | DiscreteLaplaceMechanism | NoMechanism,

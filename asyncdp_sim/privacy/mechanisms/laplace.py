@@ -1,4 +1,4 @@
-"""Laplace noise: the mechanism of the papers."""
+"""Laplace noise, the mechanism of the papers; discrete, on a grid, with nothing in low bits."""
 
 from dataclasses import dataclass
 from math import log
@@ -7,15 +7,19 @@ from typing import ClassVar, Literal
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
-from asyncdp_sim.privacy.mechanisms.kind import Allowance, Influence, PureMechanism, total
-from asyncdp_sim.privacy.mechanisms.noise import (
+from asyncdp_sim.privacy.mechanisms.kind import (
+    Allowance,
     AnswerNoise,
     Array,
     Indices,
+    Influence,
+    PureMechanism,
     Shape,
     alike,
     laplace_scale,
+    total,
 )
 
 
@@ -112,3 +116,153 @@ def scale_of(influence: Influence, allowance: Allowance) -> Array:
     """Return b_i of pure answers."""
     answers = allowance.answers.astype(float)
     return laplace_scale(influence.xi, answers, influence.records, total(allowance))
+
+
+FINEST = 2.0**44
+"""Steps in a scale, at most: draws have 53 bits, so that each step near 0 is reached 2⁶ times."""
+
+
+@dataclass(frozen=True, eq=False)
+class DiscreteLaplaceNoise(AnswerNoise):
+    """Answers on a grid: γ_i (round(g/γ_i) + W) per coordinate.
+
+    P(W = k) = (1 − a)/(1 + a) a^|k| with a = e^(−γ_i/b_i), of variance 2a/(1 − a)².
+    γ_i is a power of two, so that every operation on the grid is exact and no answer has low bits
+    that depend on the gradient's (Mironov 2012 is about the floating-point Laplace mechanism).
+    Rounding adds at most γ_i per coordinate to the sensitivity: b_i = (2Ξ/n_i + pγ_i) K_i/ε_i.
+    W = ⌊E b_i/γ_i⌋ − ⌊E' b_i/γ_i⌋ for exponential E, E', whose integer parts are geometric; their
+    probabilities are exact to floating-point rounding, not beyond it.
+
+    Attributes
+    ----------
+    scale : array (N,)
+        b_i ≥ 0; 0 where ε_i is infinite.
+    grid : array (N,)
+        γ_i > 0, powers of two.
+    """
+
+    scale: Array
+    grid: Array
+
+    @property
+    @override
+    def variance(self) -> Array:
+        """2γ_i² a/(1 − a)², of each coordinate's noise, shape (N,); rounding adds none."""
+        with np.errstate(divide="ignore", over="ignore"):
+            rate = self.grid / self.scale
+            return np.asarray(np.square(self.grid) / (2 * np.square(np.sinh(rate / 2))))
+
+    @property
+    @override
+    def added(self) -> None:
+        """None: an answer on a grid is no sum of the gradient and something drawn."""
+        return None
+
+    @property
+    @override
+    def figures(self) -> dict[str, Array]:
+        return {"discrete Laplace with scale": self.scale}
+
+    @override
+    def width(self, size: int) -> int:
+        return 2 * size
+
+    @override
+    def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
+        """Return the next ``count`` rows of unit exponentials, shape (count, 2 size)."""
+        return generator.standard_exponential(size=(count, 2 * size))
+
+    @override
+    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+        """Return answers on the grid, shape (r, size)."""
+        size, grid = gradients.shape[1], self.grid[owners, None]
+        whole = np.floor(rows * (self.scale[owners, None] / grid))
+        steps = np.rint(gradients / grid) + (whole[:, :size] - whole[:, size:])
+        return np.asarray(steps * grid)
+
+    @override
+    def drawn(self, owners: Indices, gradients: Array, answers: Array) -> Array:
+        """Return W γ_i/b_i of answers, if of these gradients, shape (r, size)."""
+        grid = self.grid[owners, None]
+        steps = np.rint(answers / grid) - np.rint(gradients / grid)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(steps * (grid / self.scale[owners, None]))
+
+    @override
+    def longest(self, size: int, quantile: float) -> Array:
+        """Return what ‖answer − g‖₁ exceeds with probability at most 1 − q, shape (N,).
+
+        |⌊x⌋ − ⌊y⌋| ≤ |x − y| + 1 and rounding moves a coordinate by γ_i/2: Laplace's, and
+        1.5 γ_i a coordinate.
+        """
+        return LaplaceNoise(self.scale).longest(size, quantile) + 1.5 * size * self.grid
+
+    @override
+    def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
+        grid, scale = self.grid[owners, None], self.scale[owners]
+        places = answers / grid
+        steps = places - np.rint(gradients / grid)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rate = grid[:, 0] / scale
+            found = -np.abs(steps).sum(axis=1) * rate + steps.shape[1] * np.log(np.tanh(rate / 2))
+        found = np.where((places == np.rint(places)).all(axis=1), found, -np.inf)
+        exact = (steps == 0).all(axis=1)
+        return np.where(scale > 0, found, np.where(exact, 0.0, -np.inf))
+
+
+class DiscreteLaplaceMechanism(PureMechanism):
+    """Discrete Laplace noise on a grid: ε-DP at L1 sensitivity, rounding paid for."""
+
+    laplace_variance = False
+    shapes: ClassVar[tuple[Shape, ...]] = ("vector",)
+    gridded = True
+    noise_name = "discrete Laplace"
+
+    kind: Literal["discrete-laplace"] = "discrete-laplace"
+
+    @override
+    def noise(
+        self, influence: Influence, allowance: Allowance, shape: Shape, grid: float | None
+    ) -> DiscreteLaplaceNoise:
+        """Return noise on ``grid``, or the one of :func:`grid_steps`.
+
+        Raises
+        ------
+        SpecError
+            If ``grid`` is too fine for draws of so large a scale to reach each of its steps.
+        """
+        scale, held = scale_of(influence, allowance), influence.records
+        finest = grid_steps(influence.xi, held, influence.size, scale)
+        steps = finest if grid is None else np.full(len(held), grid)
+        answers, cost = allowance.answers.astype(float), total(allowance)
+        noise = DiscreteLaplaceNoise(scale + influence.size * steps * answers / cost, steps)
+        steepest = float((noise.scale / steps).max())
+        if steepest > FINEST:
+            given = f"{steepest:.3g} steps in the noise's scale"
+            allowed = "allowed are at most 2^44: take a coarser grid, fewer answers or a larger ε"
+            raise SpecError([Fault("privacy.grid", given, allowed)])
+        return noise
+
+
+def grid_steps(bound: float, records: Array, size: int, scale: Array) -> Array:
+    """Return γ_i, the largest power of two ≤ 2Ξ/(1024 p n_i), shape (N,).
+
+    Rounding p coordinates then adds at most a thousandth to the sensitivity 2Ξ/n_i. Where that is
+    finer than b_i/2⁴⁰, it is the least power of two that is not. Nothing in it is private: Ξ, p,
+    n_i and b_i are public.
+
+    Parameters
+    ----------
+    bound : float
+        Ξ > 0.
+    records : array (N,)
+        n_i.
+    size : int
+        p, numbers in an answer.
+    scale : array (N,)
+        b_i ≥ 0, of Laplace noise without a grid.
+    """
+    finest = 2 * bound / (1024 * size * records)
+    with np.errstate(divide="ignore"):
+        coarse = 2.0 ** np.ceil(np.log2(scale) - 40)
+    return np.asarray(np.maximum(2.0 ** np.floor(np.log2(finest)), coarse))

@@ -4,10 +4,9 @@ from typing import Annotated
 
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.privacy.observers.aggregate import AggregateObserver
-from asyncdp_sim.privacy.observers.kind import Learned, Listener, ObserverKind
+from asyncdp_sim.privacy.observers.kind import Learned, Listener, ObserverKind, TranscriptObserver
 from asyncdp_sim.privacy.observers.model import ModelObserver
 from asyncdp_sim.privacy.observers.node import NodeObserver
-from asyncdp_sim.privacy.observers.transcript import TranscriptObserver
 
 Observer = Annotated[TranscriptObserver | NodeObserver | ModelObserver | AggregateObserver, FAMILY]
 """Every observer; a new one joins by its line here."""

@@ -12,7 +12,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.delivery.aggregation import Aggregation
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.mechanisms import Allowance, AnswerNoise, Influence, MechanismKind
-from asyncdp_sim.privacy.mechanisms.shares import NUMBER_BYTES, GaussianShares, shared
+from asyncdp_sim.privacy.mechanisms.gaussian import NUMBER_BYTES, GaussianShares, shared
 from asyncdp_sim.privacy.observers.kind import Learned, ObserverKind, plainly
 from asyncdp_sim.spec import Tally, about
 from asyncdp_sim.trace import Trace

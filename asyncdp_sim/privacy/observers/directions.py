@@ -1,23 +1,107 @@
 """Directions of a space that nearly dependent rows span: as many digits as it takes.
 
 Rows of a power of a matrix, one after the other, are dependent to floats long before they are. Here
-they are numbers of many digits (:mod:`asyncdp_sim.privacy.observers.limbs`). Floats give a
-triangular matrix that makes them orthonormal as far as floats see; applied to all their digits it
-leaves rows that span the same space, whatever was rounded, and are less dependent by a dozen
-digits. Repeated until floats alone tell the space, and how far off they may be (for inverses: Rump
-2009, Inversion of extremely ill-conditioned matrices in floating-point).
+they are numbers of many digits: fixed point, in limbs of 20 bits that are whole floats. An array of
+them has a leading axis of L limbs, and is Σ_k limb_k 2^(−20k). Limbs, their products and sums of
+these stay below 2^53, where floats are exact, so that BLAS multiplies them.
+
+Floats give a triangular matrix that makes rows orthonormal as far as floats see; applied to all
+their digits it leaves rows that span the same space, whatever was rounded, and are less dependent
+by a dozen digits. Repeated until floats alone tell the space, and how far off they may be (for
+inverses: Rump 2009, Inversion of extremely ill-conditioned matrices in floating-point).
 """
 
 import numpy as np
+import numpy.typing as npt
 
-from asyncdp_sim.privacy.observers.limbs import (
-    FINE,
-    Array,
-    combined,
-    floats,
-    raised,
-    unit,
-)
+Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
+BITS = 20
+_BASE = 2.0**BITS
+FINE = 2.0 ** (2 * BITS)
+"""Of a unit, so many parts are what a matrix of :func:`combined` is made of."""
+
+
+def whole(numbers: Numbers, count: int) -> Array:
+    """Return whole numbers in so many limbs."""
+    limbs = np.zeros((count, *numbers.shape))
+    limbs[0] = numbers
+    return limbs
+
+
+def unit(count: int) -> float:
+    """Return what the last of so many limbs counts in."""
+    return 2.0 ** (-BITS * (count - 1))
+
+
+def averaged(weights: Numbers, parts: int, rows: Array) -> Array:
+    """Return Σ_j w_ij x_j over ``parts``, less than a last unit off, (L, a, M) of (L, b, M)."""
+    total = _times(weights, rows)
+    left = np.zeros(total.shape[1:])
+    for limb in total:
+        left = left * _BASE + limb
+        limb[...] = np.floor(left / parts)
+        left -= limb * parts
+    return _carried(total)
+
+
+def combined(matrix: Array, rows: Array) -> Array:
+    """Return matrix @ rows, (L, r, M), r + 1 last units off at most.
+
+    Parameters
+    ----------
+    matrix : array (r, r)
+        A lower triangle of multiples of 1/FINE, at most 1.
+    rows : array (L, r, M)
+        Less than 1.
+    """
+    from scipy.linalg.blas import dtrmm
+
+    coarse = np.rint(matrix * _BASE)
+    fine = (matrix * _BASE - coarse) * _BASE
+    found = np.zeros((len(rows) + 1, *rows.shape[1:]))
+    for place, row in enumerate(rows, start=1):  # transposed, which for BLAS all of them are
+        found[place] += dtrmm(1.0, coarse.T, row.T, side=1).T
+        if place < len(rows):
+            found[place + 1] += dtrmm(1.0, fine.T, row.T, side=1).T
+    return _carried(found)[:-1]
+
+
+def raised(rows: Array, exponents: Numbers) -> Array:
+    """Return rows (L, r, M) times 2^e, e ≥ 0 for each; their numbers must stay below 1."""
+    limbs, bits = np.divmod(exponents, BITS)
+    places = np.arange(len(rows))[:, None] + limbs
+    found = rows[np.minimum(places, len(rows) - 1), np.arange(rows.shape[1])]
+    scales = np.where(places < len(rows), 2.0**bits, 0.0)
+    return _carried(found * scales[:, :, None])
+
+
+def floats(limbs: Array) -> Array:
+    """Return the nearest floats, or their neighbours."""
+    found = np.zeros(limbs.shape[1:])
+    for limb in limbs[::-1]:
+        found = found / _BASE + limb
+    return found
+
+
+def _carried(limbs: Array) -> Array:
+    """Bring all limbs but the first below 2^20, in place."""
+    for place in range(len(limbs) - 1, 0, -1):
+        over = np.rint(limbs[place] / _BASE)
+        limbs[place] -= over * _BASE
+        limbs[place - 1] += over
+    return limbs
+
+
+def _times(weights: Numbers, rows: Array) -> Array:
+    """Return weights @ rows, limb by limb; sparse where most weights are 0."""
+    if np.count_nonzero(weights) > 0.1 * weights.size:
+        return np.asarray(weights.astype(float) @ rows)
+    from scipy.sparse import csr_array
+
+    sparse = csr_array(weights.astype(float))
+    return np.stack([sparse @ limb for limb in rows])
+
 
 EPS = float(np.finfo(float).eps)
 DOUBT = 1e-9

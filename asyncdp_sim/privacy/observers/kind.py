@@ -3,10 +3,11 @@
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.delivery.aggregation import Aggregation
@@ -151,3 +152,26 @@ class ObserverKind(Kind):
     @abstractmethod
     def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
         """Return what it has learned of each owner in these replicates."""
+
+
+class TranscriptObserver(ObserverKind):
+    """It hears every answer, who sent it and when: so does whoever all others collude with."""
+
+    by_count = True
+    knows_parts = True
+
+    kind: Literal["transcript"] = "transcript"
+
+    @override
+    def words(self) -> str:
+        return "whoever hears every answer, who sent it and when"
+
+    @override
+    def misfits(self, scenario: Any) -> list[Fault]:
+        return []
+
+    @override
+    def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
+        """Return what all answers cost that were released, by the accountant."""
+        released = np.stack([trace.released for trace in traces])
+        return Learned(accountant.spent(released), accountant.zcdp(released))

@@ -1,14 +1,29 @@
-"""Whoever sees central models, all of them or the last one alone, and no answer."""
+"""Whoever sees central models, all of them or the last one alone, and no answer.
+
+With Π the projection onto Θ, a round is θ⁺ = Π[φ(θ) + w], φ(θ) = θ − γ(σθ + ∇F(θ)), w Gaussian
+with standard deviation τ on each coordinate, and F convex with an L-Lipschitz gradient: φ is
+Lipschitz with c = max(|1 − γσ|, |1 − γ(σ + L)|). A replaced record moves φ(θ) by at most s. Then
+the last model is at least as hard to tell apart as N(0, 1) from N(μ, 1), for any a_k with
+
+    μ² = Σ_k a_k²/τ_k²,    z_k = c_k z_{k−1} + s_k − a_k ≥ 0,    z_T = 0,
+
+from the start, where z = 0, or from any round on, with z the diameter of Θ. With C_k the product
+of later c, A_k = Σ_{l≤k} C_l a_l has to stay below M_k = Σ_{l≤k} C_l s_l (and what there was at
+first), and to end with it; Σ (ΔA_k)²/(C_k τ_k)² is least where A is the greatest convex minorant of
+M over Σ_{l≤k} (C_l τ_l)². The proof stands in ``docs/privacy/last-model.md``.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, inf, sqrt
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.privacy.accountants.own import Accountant
-from asyncdp_sim.privacy.observers.descent import Descent, Rounds, in_rounds
+from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
 from asyncdp_sim.privacy.observers.kind import (
     Array,
     Learned,
@@ -19,6 +34,209 @@ from asyncdp_sim.privacy.observers.kind import (
 )
 from asyncdp_sim.spec import about
 from asyncdp_sim.trace import Trace
+
+_DOWN = 1 - 1e-5
+"""What a lower bound is stated smaller by, for rounding."""
+_UP = 1 + 1e-9
+"""What an upper bound is stated larger by."""
+_STARTS = 24
+"""Rounds that are tried as the first of those that hide a record."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rounds:
+    """Who is in the rounds of one replicate, and the noise in them; the unit is 2Ξ/n.
+
+    Attributes
+    ----------
+    numbers : array of int (K,)
+        k, from 1, of the rounds that had answers.
+    present : array of bool (K, N)
+    share : array (K,)
+        W_k = Σ n_j/n of those present, by which a sum is divided.
+    noise : array (K,)
+        Σ z_j² of those present: the variance of Σ (n_j/n) w_j.
+    """
+
+    numbers: npt.NDArray[np.int64]
+    present: npt.NDArray[np.bool_]
+    share: Array
+    noise: Array
+
+
+def in_rounds(trace: Trace, weights: Array, multiplier: Array) -> Rounds:
+    """Return who is in each round of a trace, by its updates.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of learning in rounds.
+    weights, multiplier : array (N,)
+        n_i/n and z_i.
+    """
+    numbers, places = np.unique(trace.updates["k"], return_inverse=True)
+    present = np.zeros((len(numbers), len(weights)), dtype=np.bool_)
+    present[places, trace.updates["owner"] - 1] = True
+    return Rounds(
+        numbers.astype(np.int64),
+        present,
+        np.asarray(present @ weights),
+        np.asarray(present @ np.square(multiplier)),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """The public numbers of a descent whose last model is seen.
+
+    Attributes
+    ----------
+    weights : array (N,)
+        n_i/n.
+    steps : array (T,)
+        γ_k.
+    convexity, smoothness : float
+        σ, and L of every record's loss.
+    records : float
+        n, of all owners together.
+    unit : float
+        2Ξ/n, in which noise, shifts and models are told.
+    box : float
+        θ_max.
+    numbers : int
+        p.
+    pull : float or None
+        Of unclipped ridge from 0: 2 y_max R over Ξ, by which two records with one row of length R
+        and opposite targets differ; None where no pair is worked out.
+    """
+
+    weights: Array
+    steps: Array
+    convexity: float
+    smoothness: float
+    records: float
+    unit: float
+    box: float
+    numbers: int
+    pull: float | None
+
+    @classmethod
+    def of(cls, scenario: Any) -> "Descent":
+        """Return those of a scenario in which the observer has no misfits."""
+        model, rounds, privacy = scenario.model, scenario.algorithm.in_rounds, scenario.privacy
+        domain, records = privacy.sensitivity, np.array(scenario.trained_on, dtype=np.float64)
+        longest = model.longest(domain.row_norm, domain.rows or privacy.norm)
+        unclipped = model.quadratic and rounds.initial == "zeros"
+        return cls(
+            weights=records / records.sum(),
+            steps=rounds.schedule(rounds.step, scenario.run.updates).sizes,
+            convexity=model.sigma,
+            smoothness=model.phi.curvature * longest**2,
+            records=float(records.sum()),
+            unit=2 * scenario.xi / float(records.sum()),
+            box=model.theta_max,
+            numbers=scenario.numbers,
+            pull=2 * domain.target_max * longest / scenario.xi if unclipped else None,
+        )
+
+    def contractions(self, rounds: Rounds) -> Array:
+        """Return c_k, shape (K,): above 1 where a step is longer than 2/(σ + L)."""
+        gamma = self.steps[rounds.numbers - 1]
+        ends = (1 - gamma * self.convexity, 1 - gamma * (self.convexity + self.smoothness))
+        return np.asarray(np.maximum(*np.abs(ends)))
+
+    def squared(self, rounds: Rounds) -> Array:
+        """Return an upper bound on μ² of every owner's record, shape (N,)."""
+        gamma, c = self.steps[rounds.numbers - 1] / rounds.share, self.contractions(rounds)
+        late = np.append(np.cumprod(c[:0:-1])[::-1], 1.0)  # C_k
+        noise, moved = np.square(late * gamma) * rounds.noise, late * gamma
+        diameter = 2 * self.box * sqrt(self.numbers) / self.unit * c * late
+        alike, which = np.unique(rounds.present, axis=1, return_inverse=True)
+        each = [_hidden(moved * there, noise, diameter) for there in alike.T]
+        return np.array(each)[which.ravel()] * _UP
+
+    def pair(self, rounds: Rounds, delta: float, most: Array) -> Array | None:
+        """Return ε of one pair of datasets at δ, shape (N,): no smaller ε is true.
+
+        All records are (0, 0) but one, which is (x, y) or (x, −y), ‖x‖ = R and |y| = y_max. The
+        last model is then Gaussian for both, of one covariance, unless a projection acts; how
+        probable that is at most is taken off.
+
+        Parameters
+        ----------
+        rounds : Rounds
+        delta : float
+        most : array (N,)
+            ε that is claimed.
+        """
+        if self.pull is None:
+            return None
+        found = np.zeros(len(self.weights))
+        for owner, claimed in enumerate(most.tolist()):
+            apart, outside = self._pulled(rounds, rounds.present[:, owner])
+            lost = delta + (1 + exp(min(claimed, 700.0))) * outside
+            if apart > 0 and lost < 1:
+                found[owner] = gaussian_epsilon(1 / apart, lost) * _DOWN
+        return found
+
+    def _pulled(self, rounds: Rounds, there: npt.NDArray[np.bool_]) -> tuple[float, float]:
+        """Return μ of the pair, the record being in these rounds, and P(a projection acts)."""
+        if not there.any():
+            return 0.0, 0.0
+        steps = self.steps[rounds.numbers - 1]
+        free = 1 - steps * self.convexity
+        kept = free - steps / rounds.share * self.smoothness / self.records * there
+        pulled, noise = steps / rounds.share * (self.pull or 0.0) / 2 * there, rounds.noise
+        mean = variance = other = outside = 0.0
+        added = np.square(steps / rounds.share) * noise
+        for c, plain, pull, more in zip(kept, free, pulled, added, strict=True):
+            mean, variance = c * mean + pull, c * c * variance + more
+            other = plain * plain * other + more
+            outside += self._beyond(abs(mean), variance)
+            outside += (self.numbers - 1) * self._beyond(0.0, other)
+        return 2 * mean / sqrt(variance), outside
+
+    def _beyond(self, mean: float, variance: float) -> float:
+        from scipy.special import ndtr
+
+        return float(2 * ndtr((mean - self.box / self.unit) / sqrt(variance)))
+
+
+def _hidden(moved: Array, noise: Array, diameter: Array) -> float:
+    """Return the least μ² over where to begin, of one owner's record.
+
+    Parameters
+    ----------
+    moved, noise : array (K,)
+        C_k s_k and (C_k τ_k)².
+    diameter : array (K,)
+        That of Θ before round k, times c_k and C_k.
+    """
+    if not moved.any():  # in no round
+        return 0.0
+    count = len(moved)
+    found = _minorant(moved, noise)
+    for first in sorted({count - round(count**at) for at in np.linspace(0, 1, _STARTS)}):
+        begun = moved[first:].copy()
+        begun[0] += diameter[first]
+        found = min(found, _minorant(begun, noise[first:]))
+    return found
+
+
+def _minorant(moved: Array, noise: Array) -> float:
+    """Return Σ slope² · length of the greatest convex minorant of Σ moved over Σ noise from 0."""
+    hull: list[tuple[float, float]] = []  # pieces: length and rise, of rising slopes
+    waiting = 0.0  # where noise is too small for a number, a later round's hides what is moved
+    for length, rise in zip(noise.tolist(), moved.tolist(), strict=True):
+        piece = (length, rise + waiting)
+        waiting = piece[1] if length == 0 else 0.0
+        if length == 0:
+            continue
+        while len(hull) > 0 and hull[-1][1] * piece[0] >= piece[1] * hull[-1][0]:
+            last = hull.pop()
+            piece = (last[0] + piece[0], last[1] + piece[1])
+        hull.append(piece)
+    return inf if waiting > 0 else sum(rise * rise / length for length, rise in hull)
 
 
 class ModelObserver(ObserverKind):
@@ -142,6 +360,3 @@ def _all(rounds: Rounds) -> Array:
 def _told(accountant: Accountant, traces: Sequence[Trace], squared: Array) -> Learned:
     whole = accountant.spent(np.stack([trace.released for trace in traces]))
     return Learned(np.minimum(gaussian_epsilons(squared, accountant.delta), whole), squared / 2)
-
-
-__all__ = ["LastModel", "ModelObserver"]

@@ -1,6 +1,25 @@
-"""Another node of a gossip graph, which sees its own meetings and no others."""
+"""Another node of a gossip graph, which sees its own meetings and no others.
 
-from collections.abc import Sequence
+Nodes start with y_i = x_i + s_i w_i, w standard normal, and all that is ever sent is linear in y.
+An observer that knows the noise of a set C sees A y, rows of public numbers; one record moves
+y_u by Δ_u = s_u/z_u at most. With B = A S restricted to the columns of others than C, whose noise
+alone hides anything, it sees a Gaussian of mean shift Δ_u a_u and covariance B Bᵀ, so that two
+neighbouring datasets are as hard to tell apart as N(0, 1) from N(μ, 1) with
+
+    μ² = Δ_u² a_uᵀ (B Bᵀ)⁺ a_u = h_u/z_u²,    h_u = [Bᵀ(B Bᵀ)⁺B]_uu in [0, 1],
+
+the leverage of u: how much of its noise direction lies in the row space of B. h_u = 1 where y_u
+is known exactly, which costs what u's own noise gives (1/z_u²), and nothing ever costs more.
+
+Whether a row is new, and whose own vectors are known, is decided exactly, modulo a prime: a row
+whose new part is tiny tells as much as one whose new part is large. Of vectors that are not known,
+the rows are kept in as many digits as it takes to tell their space to 1e-9, and what that leaves
+open is added. Where the most digits do not suffice, every vector with a part in what was heard is
+taken for known, h = 1, which is never too little.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -9,17 +28,214 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import show
 from asyncdp_sim.privacy.accountants.own import Accountant
-from asyncdp_sim.privacy.observers.kind import (
-    Array,
-    Learned,
-    ObserverKind,
-    gaussian_epsilons,
-    plainly,
-)
-from asyncdp_sim.privacy.observers.views import Round, leverages, meeting
+from asyncdp_sim.privacy.observers.directions import Array, Numbers, averaged, leverage, whole
+from asyncdp_sim.privacy.observers.kind import Learned, ObserverKind, gaussian_epsilons, plainly
+from asyncdp_sim.privacy.observers.known import Flags, Known, applied, learn
 from asyncdp_sim.spec import Count, Several, about
+from asyncdp_sim.threads import one_thread
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 from asyncdp_sim.words import numbers
+
+_LIMBS = (8, 20, 40, 80)
+"""Of 20 bits, that vectors are kept in: more where fewer do not suffice."""
+_SOME = 128
+"""Vectors that a pool hears before what is new of them is kept; many at once take less time."""
+_NUMBERS = 2**25
+"""Limbs that are kept at a time at most, unless one pool needs more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What is sent and averaged at one time.
+
+    Attributes
+    ----------
+    heard : array of int (m, 2)
+        Listener and speaker, both nodes from 0; all listeners hear vectors as they were before.
+    nodes : array of int (a,)
+        Whose vectors change.
+    sources : array of int (b,)
+        Of whose they are made.
+    weights : array of int (a, b)
+        How often each counts, over ``parts``.
+    parts : int
+        The common denominator.
+    """
+
+    heard: Numbers
+    nodes: Numbers
+    sources: Numbers
+    weights: Numbers
+    parts: int
+
+
+def meeting(a: int, b: int, *, a_hears: bool = True, b_hears: bool = True) -> Round:
+    """Return two nodes' meeting: whoever hears the other takes the mean of both vectors."""
+    heard = [pair for pair, arrives in (((a, b), a_hears), ((b, a), b_hears)) if arrives]
+    nodes = [listener for listener, _ in heard]
+    return Round(
+        np.array(heard, dtype=np.int64).reshape(-1, 2),
+        np.array(nodes, dtype=np.int64),
+        np.array([a, b]),
+        np.ones((len(nodes), 2), dtype=np.int64),
+        2,
+    )
+
+
+def all_at_once(weights: Numbers, parts: int) -> Round:
+    """Return a step of all nodes by a fixed matrix W = ``weights``/``parts``, (M, M).
+
+    A node hears those whose vectors it takes some of.
+    """
+    listeners, speakers = np.nonzero(weights)
+    apart = listeners != speakers
+    nodes = np.arange(len(weights))
+    heard = np.stack([listeners[apart], speakers[apart]], axis=1)
+    return Round(heard, nodes, nodes, weights, parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Message:
+    """A vector as it was sent: modulo the prime, and in limbs, so many last units off."""
+
+    exact: Array
+    limbs: Array
+    off: float
+
+
+def leverages(rounds: list[Round], noise: Array, pools: Flags) -> Array:
+    """Return h_u of every node against every pool of observers, shape (V, M); 0 of members.
+
+    Parameters
+    ----------
+    rounds : list of Round
+        In their order.
+    noise : array (M,)
+        s_u > 0 in one unit for all; 0 of a node that holds no data, and adds none.
+    pools : array of bool (V, M)
+        Who puts together what it sees, and knows its own noise.
+    """
+    with one_thread():  # others would wait for each other longer than they work
+        return _looked_at(rounds, noise, pools)
+
+
+def _looked_at(rounds: list[Round], noise: Array, pools: Flags) -> Array:
+    """Return the same, with more digits for the pools where fewer do not suffice."""
+    found, doubtful = np.zeros(pools.shape), np.arange(len(pools))
+    for count in _LIMBS:
+        left = []
+        for some in _in_parts(doubtful, rounds, noise.size, count):
+            views = _Views(noise, pools[some], count)
+            views.follow(rounds)
+            found[some], sure = views.judged()
+            left += some[~sure].tolist()
+        doubtful = np.array(left, dtype=np.int64)
+    return found
+
+
+def _in_parts(pools: Numbers, rounds: list[Round], n_nodes: int, count: int) -> Iterator[Numbers]:
+    """Yield pools, as many at a time as there is room for the vectors that they keep."""
+    room = _NUMBERS // (n_nodes * count)
+    said = sum(len(np.unique(each.heard[:, 1])) for each in rounds)
+    some = max(1, len(pools) if said <= room else room // n_nodes)
+    yield from (pools[at : at + some] for at in range(0, len(pools), some))
+
+
+class _Views:
+    """What some pools of observers know, and all vectors in many digits."""
+
+    def __init__(self, noise: Array, pools: Flags, count: int) -> None:
+        start = np.diag((noise > 0).astype(float))  # a node that adds no noise is no unknown
+        self._noise, self._pools, self._exact = noise, pools, start
+        self._vectors, self._off = whole(start, count), np.zeros(len(start))
+        self._known = [Known(pool | (noise == 0)) for pool in pools]
+        self._heard: list[list[Message]] = [[] for _ in pools]
+        self._new: list[list[Message]] = [[] for _ in pools]
+        self._said: dict[int, Message] = {}
+
+    def follow(self, rounds: list[Round]) -> None:
+        """Go through rounds, as long as somebody may learn."""
+        for each in rounds:
+            if all(known.everything for known in self._known):
+                return
+            self._hear(each.heard)
+            self._mix(each)
+        self._learn(1)
+
+    def _hear(self, heard: Numbers) -> None:
+        """Let every pool take in what its members hear from others."""
+        listeners, speakers = heard.T
+        hears = self._pools[:, listeners] & ~self._pools[:, speakers]
+        for place in np.flatnonzero(hears.any(axis=1)).tolist():
+            if not self._known[place].everything:
+                said = dict.fromkeys(speakers[hears[place]].tolist())
+                self._new[place] += [self._message(node) for node in said]
+        self._learn(_SOME)
+
+    def _learn(self, least: int) -> None:
+        """Keep what is new of what was heard lately, by pools that heard so many vectors."""
+        some = [place for place, new in enumerate(self._new) if len(new) >= least]
+        told = [np.array([message.exact for message in self._new[place]]) for place in some]
+        for place, new in zip(some, learn([self._known[each] for each in some], told), strict=True):
+            self._heard[place] += [self._new[place][row] for row in np.flatnonzero(new)]
+            self._new[place] = []
+
+    def _message(self, node: int) -> Message:
+        """Return a node's vector as it is now, kept once for all who hear it."""
+        if node not in self._said:
+            kept = self._exact[node].copy(), self._vectors[:, node].copy(), self._off[node]
+            self._said[node] = Message(*kept)
+        return self._said[node]
+
+    def _mix(self, each: Round) -> None:
+        """Let vectors be averaged."""
+        nodes, sources, weights, parts = each.nodes, each.sources, each.weights, each.parts
+        self._off[nodes] = np.abs(weights) @ self._off[sources] / parts + 1
+        self._exact[nodes] = applied(weights, parts, self._exact[sources])
+        self._vectors[:, nodes] = averaged(weights, parts, self._vectors[:, sources])
+        for node in nodes.tolist():
+            self._said.pop(node, None)
+
+    def judged(self) -> tuple[Array, Flags]:
+        """Return what every pool knows of every node, (V, M), and for which pools that is sure.
+
+        Where it is not, all that it heard of is taken for known.
+        """
+        found, sure = np.zeros(self._pools.shape), np.ones(len(self._pools), dtype=np.bool_)
+        for place, messages in enumerate(self._bases()):
+            known = self._known[place]
+            found[place, known.alone], found[place, known.partly] = 1.0, 1.0
+            if len(messages) > 0:
+                told = self._told(messages, known.partly)
+                sure[place] = told is not None
+                if told is not None:
+                    found[place, known.partly] = np.minimum(told, 1.0)
+        return found, sure
+
+    def _bases(self) -> list[list[Message]]:
+        """Return for every pool messages that span what it knows of those it knows in part.
+
+        They are independent without the vectors that it knows: as many as its reduced rows.
+        """
+        places = [known.pivots for known in self._known]
+        found = [
+            [message for message in heard if message.exact[pivots].any()]
+            for heard, pivots in zip(self._heard, places, strict=True)
+        ]
+        some = [pool for pool, each in enumerate(found) if len(each) > len(places[pool])]
+        told = [np.array([each.exact[places[pool]] for each in found[pool]]) for pool in some]
+        afresh = [Known(np.zeros(len(places[pool]), dtype=np.bool_)) for pool in some]
+        for pool, new in zip(some, learn(afresh, told), strict=True):
+            found[pool] = [found[pool][row] for row in np.flatnonzero(new)]
+        return found
+
+    def _told(self, messages: list[Message], columns: Numbers) -> Array | None:
+        """Return h of the nodes that are partly known, rounded up; None where digits lack."""
+        rows = np.array([message.limbs[:, columns] for message in messages])
+        off = np.array([message.off for message in messages])
+        told = leverage(rows.transpose(1, 0, 2), off, self._noise[columns])
+        return None if told is None else told[0] + told[1]
+
 
 _SENT = (ExchangeOutcome.applied, ExchangeOutcome.lost, ExchangeOutcome.in_flight)
 _ALL = 1 - 1e-9
@@ -83,7 +299,7 @@ class NodeObserver(ObserverKind):
     def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
         """Return what each owner's record costs against the others, from these traces.
 
-        μ of owner u against a view is √h_u/z_u (:mod:`asyncdp_sim.privacy.observers.views`), ε at
+        μ of owner u against a view is √h_u/z_u (:mod:`asyncdp_sim.privacy.observers.node`), ε at
         δ that of one Gaussian answer with multiplier 1/μ, and ρ = μ²/2.
         """
         multiplier = accountant.multiplier
@@ -145,6 +361,3 @@ def meetings(trace: Trace) -> list[Round]:
         meeting(a, b, a_hears=from_b, b_hears=from_a)
         for (a, b), (from_b, from_a) in zip(pairs, heard, strict=True)
     ]
-
-
-__all__ = ["NodeObserver", "meetings"]

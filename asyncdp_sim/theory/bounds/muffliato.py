@@ -18,7 +18,7 @@ def sum_over_messages(matrix: Array, steps: int) -> Array:
     Σ_{t<T} Σ_{w ∈ N(v)} (Wᵗ)²_{wu}/‖(Wᵗ)_w‖², in units of 1/z²: what each message that v is sent
     in T steps tells of u's vector by itself, z being the noise multiplier of all nodes. Messages
     share the noise that was added once, so that it bounds nothing: the exact figure, h_u of
-    :mod:`asyncdp_sim.privacy.observers.views`, may be above it by any factor, as
+    :mod:`asyncdp_sim.privacy.observers.node`, may be above it by any factor, as
     ``docs/privacy/gossip-averaging.md`` shows.
 
     Parameters

@@ -9,8 +9,8 @@ from made import made, scenario
 
 from analysis.privacy.collusion import Learned, averaging, by_epsilon
 from analysis.privacy.curious_servers import by_servers, one_more
+from analysis.privacy.recovered import advantage_bound
 from asyncdp_sim.figures import Result
-from asyncdp_sim.privacy.collusion import advantage_bound
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.spec import parse
 from asyncdp_sim.sweeps import sweep

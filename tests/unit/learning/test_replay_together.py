@@ -14,7 +14,7 @@ from asyncdp_sim.learning.replay import CellTask, Trajectory, fold, folding, rep
 from asyncdp_sim.learning.replay.cells import alike
 from asyncdp_sim.learning.reply import Reply, Sample
 from asyncdp_sim.learning.watch import Watch
-from asyncdp_sim.privacy.budget import Allotment
+from asyncdp_sim.privacy.budgets import Allotment
 from asyncdp_sim.privacy.mechanisms import (
     DiscreteLaplaceNoise,
     GaussianNoise,

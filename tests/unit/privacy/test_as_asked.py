@@ -6,7 +6,7 @@ from scipy.stats import binom
 
 from asyncdp_sim.audits import audit, claims
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.privacy.accountants.several_gradients import gradients_of
+from asyncdp_sim.privacy.accountants.own import gradients_of
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse

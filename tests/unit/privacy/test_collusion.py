@@ -6,16 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.algorithms import Collab1Steps, GossipSteps
-from asyncdp_sim.privacy.collusion import (
+from analysis.privacy.recovered import (
     Recovered,
+    Transcribed,
+    Transcript,
     advantage_bound,
     averaging_advantage,
     from_exchanges,
     from_rounds,
 )
+from asyncdp_sim.learning.algorithms import Collab1Steps, GossipSteps
 from asyncdp_sim.privacy.mechanisms import laplace_scale
-from asyncdp_sim.privacy.transcript import Transcribed, Transcript
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario

@@ -18,6 +18,7 @@ import pytest
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.privacy.accountants import composition
+from asyncdp_sim.privacy.accountants.attacker import delta_of
 from asyncdp_sim.privacy.accountants.by_losses import ByLosses
 from asyncdp_sim.privacy.accountants.composition import (
     Composition,
@@ -27,7 +28,6 @@ from asyncdp_sim.privacy.accountants.composition import (
     together,
     unlike,
 )
-from asyncdp_sim.privacy.accountants.gaussian_law import delta_of
 from asyncdp_sim.privacy.accountants.own import Pure
 from asyncdp_sim.privacy.accountants.pairs import (
     GenericPair,

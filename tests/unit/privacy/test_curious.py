@@ -5,7 +5,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from asyncdp_sim.privacy.curious import additive_spread, guess, guess_error, weight_spread
+from analysis.privacy.curious import additive_spread, guess, guess_error, weight_spread
 
 
 def test_a_guess_by_hand() -> None:

@@ -5,8 +5,14 @@ from typing import Any
 
 import pytest
 
-from asyncdp_sim.privacy.label import EXACT, label, named_guarantee, record_unit
-from asyncdp_sim.privacy.manifest_facts import reasons, timing_reasons
+from asyncdp_sim.privacy.label import (
+    EXACT,
+    label,
+    named_guarantee,
+    reasons,
+    record_unit,
+    timing_reasons,
+)
 from tests.together import together
 
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}

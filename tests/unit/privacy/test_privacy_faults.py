@@ -7,7 +7,7 @@ import pytest
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.privacy import Declared, Domain, Privacy
-from asyncdp_sim.privacy.budget import PerOwnerCap, UntilSpent
+from asyncdp_sim.privacy.budgets import PerOwnerCap, UntilSpent
 from tests.together import together
 
 DECLARED = Declared(bound=5.0)

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.privacy.observers.known import Known, learn
-from asyncdp_sim.privacy.observers.residues import PRIME, applied, reduce, residues, take
+from asyncdp_sim.privacy.observers.known import PRIME, Known, applied, learn, reduce, residues, take
 
 LARGEST = PRIME // 2
 

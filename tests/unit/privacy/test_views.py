@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from asyncdp_sim.privacy.observers import views
-from asyncdp_sim.privacy.observers.views import Round, all_at_once, leverages, meeting
+from asyncdp_sim.privacy.observers import node as views
+from asyncdp_sim.privacy.observers.node import Round, all_at_once, leverages, meeting
 
 Rows = list[list[Fraction]]
 N, BITS = 24, 1000

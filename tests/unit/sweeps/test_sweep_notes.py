@@ -5,8 +5,8 @@ import pickle
 import pytest
 
 from asyncdp_sim.notices import Counted, Ends, Listed, Noted, Notice, gathered, revived
-from asyncdp_sim.privacy.manifest_facts import BROKEN
-from asyncdp_sim.privacy.reasons import BoundExceeded, NoFiniteEpsilon, Untimed
+from asyncdp_sim.privacy.guarantee import BoundExceeded, NoFiniteEpsilon, Untimed
+from asyncdp_sim.privacy.label import BROKEN
 from asyncdp_sim.runs.warnings import EndedEarly, TargetReached
 
 HORIZON = "the time horizon was reached"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.privacy.observers.views import all_at_once, leverages
+from asyncdp_sim.privacy.observers.node import all_at_once, leverages
 from asyncdp_sim.theory.bounds.muffliato import sum_over_messages
 
 PAGE = Path(__file__).parents[3] / "docs" / "privacy" / "gossip-averaging.md"

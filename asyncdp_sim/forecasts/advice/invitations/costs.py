@@ -18,7 +18,7 @@ from asyncdp_sim.forecasts.exact.clipping import clips
 from asyncdp_sim.forecasts.exact.many_groups import Course
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.privacy.budget import Horizon
+from asyncdp_sim.privacy.budgets import Horizon
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.update_order import releases, selection
 from asyncdp_sim.theory.prediction import Unknown

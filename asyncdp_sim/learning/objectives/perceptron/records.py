@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.learning.objectives.largest import Rows, largest
+from asyncdp_sim.learning.objectives.largest import Rows
 from asyncdp_sim.learning.objectives.losses import Array, Loss
 from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
 from asyncdp_sim.learning.objectives.rows import MeasuredRows, Norm, unbounded_where_sums_overflow
@@ -148,20 +148,6 @@ class PerceptronRecords(MeasuredRows):
         )
         longest = self.net.lengths(points, active[..., None], lengths[:, None], self.norm)
         return np.asarray(np.abs(slope) * longest[:, 0])
-
-    def largest_gradient(self, models: Array) -> Array:
-        """Return, per owner, the largest unclipped record gradient at any of the models.
-
-        Parameters
-        ----------
-        models : array (m, p)
-
-        Returns
-        -------
-        array (N,)
-            max over records and models of |φ'(z, y)|‖∂z/∂θ‖, in the norm of these records.
-        """
-        return np.array([largest(self, owner, models) for owner in range(len(self.targets))])
 
     def gradient_bound(self, theta_max: float | None) -> float | None:
         """Return an upper bound of ‖∇ℓ‖ over Θ and these records; None where Θ is the whole space.

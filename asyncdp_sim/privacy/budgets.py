@@ -1,0 +1,459 @@
+"""Budgets: over how many answers an owner spreads its ε, in which parts, when it falls silent."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from math import ceil, fsum
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import model_validator
+from typing_extensions import override
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.families import FAMILY
+from asyncdp_sim.faults import faults_of, show
+from asyncdp_sim.privacy.accountants.own import gaussian_multiplier
+from asyncdp_sim.spec import (
+    Count,
+    Finite,
+    Kind,
+    PerOwner,
+    Positive,
+    Several,
+    about,
+    per_owner,
+    wrong_length,
+)
+
+RARE = 1e-3
+"""Probability that some owner falls silent too early, which is taken for none."""
+
+
+def enough(share: float, members: int, updates: int) -> int:
+    """Return the least K with which owners like this one fall silent before T with P ≤ 10⁻³.
+
+    It has K of the first T − 1 updates with probability P(Bin(T − 1, p) ≥ K), and there are k of
+    them.
+
+    Parameters
+    ----------
+    share : float
+        p, with which an update is this owner's.
+    members : int
+        k ≥ 1.
+    updates : int
+        T ≥ 1.
+    """
+    from scipy.special import bdtrc  # a slow import
+
+    answers = np.arange(max(1, ceil((updates - 1) * share)), updates)
+    early = members * bdtrc(answers - 1, updates - 1, share)
+    return int(answers[np.argmax(early <= RARE)]) if np.any(early <= RARE) else updates
+
+
+def pure_answers(per_answer: float, epsilon: float) -> int:
+    """Return how many answers of ε₀ each fit into ε, as decimals: 0.3 holds three of 0.1."""
+    return int(_decimal(epsilon) // _decimal(per_answer))
+
+
+def pure_part(epsilon: float, parts: int) -> float:
+    """Return ε divided into parts, as decimals: a third of 0.3 is 0.1; ∞ of ∞."""
+    return float(_decimal(epsilon) / parts)
+
+
+def pure_total(per_answer: float, answers: int) -> float:
+    """Return ε of K answers of ε₀ each, as decimals; at most ε where K fits."""
+    return float(_decimal(per_answer) * answers)
+
+
+def gaussian_answers(multiplier: float, epsilon: float, delta: float) -> int:
+    """Return how many answers of noise multiplier z fit into (ε, δ).
+
+    m answers are as one of z/√m, which must be at least the multiplier of (ε, δ).
+    """
+    least = gaussian_multiplier(epsilon, delta)
+    fits = int((multiplier / least) ** 2)
+    return fits + 1 if multiplier / np.sqrt(fits + 1) >= least else fits
+
+
+def _decimal(number: float) -> Decimal:
+    return Decimal(repr(float(number)))
+
+
+Array = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+_ULP = 2.0**-52
+
+
+@dataclass(frozen=True, eq=False)
+class Allotment:
+    """Parts s_ik of what adds up over an owner's answers: ε of pure ones, 1/z² of Gaussian ones.
+
+    The k-th answer that an owner releases has the k-th part, whatever became of those before: what
+    is lost keeps its part, what is not released leaves its part unspent.
+
+    Attributes
+    ----------
+    parts : tuple of array (K_i,)
+        s_i1 … s_iK of each owner, > 0; Σ_k s_ik ≤ 1, and 1 but for rounding.
+    """
+
+    parts: tuple[Array, ...]
+
+    @classmethod
+    def of(cls, weights: Sequence[Array]) -> "Allotment":
+        """Return the one whose parts are in proportion to these weights, (K_i,) each."""
+        return cls(tuple(_parts(each) for each in weights))
+
+    @cached_property
+    def answers(self) -> Counts:
+        """K_i, shape (N,)."""
+        return np.array([len(each) for each in self.parts], dtype=np.int64)
+
+    @cached_property
+    def _first(self) -> Counts:
+        """Where each owner's first answer stands among all, (N,)."""
+        return np.cumsum(self.answers) - self.answers
+
+    def places(self, owners: Counts, numbers: Counts) -> Counts:
+        """Return where answers stand among all of all owners, one owner's after another's.
+
+        Parameters
+        ----------
+        owners, numbers : array of int (r,)
+            Whose, and how many that owner had released before, both from 0.
+        """
+        return np.asarray(self._first[owners] + numbers)
+
+    def of_owners(self, numbers: Array) -> Array:
+        """Return each owner's number for each of its answers, (ΣK_i,)."""
+        return np.repeat(numbers, self.answers)
+
+    @cached_property
+    def relative(self) -> Array:
+        """K_i s_ik, how many times an equal part each answer has, (ΣK_i,)."""
+        return np.concatenate(self.parts) * self.of_owners(self.answers.astype(float))
+
+    def of_any(self, answers: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Return of which owners something is true of an answer, given of which, (ΣK_i,)."""
+        return np.asarray(np.logical_or.reduceat(answers, self._first))
+
+    def of_one(self, owner: int) -> tuple[float, ...]:
+        """Return the same of one owner (from 0), K_i of them."""
+        first = int(self._first[owner])
+        return tuple(self.relative[first : first + int(self.answers[owner])].tolist())
+
+    @cached_property
+    def _spent(self) -> Array:
+        """K_i Σ_{l ≤ k} s_il for k = 0 … K_i, (ΣK_i + N,)."""
+        return np.concatenate([_running(each) for each in self.parts])
+
+    def equal(self, released: Counts) -> Array:
+        """Return how many answers with equal parts cost what these do, shape (..., N).
+
+        K_i Σ_{k ≤ m} s_ik of m answers, and K_i exactly of K_i.
+        """
+        starts = self._first + np.arange(len(self.parts))
+        return np.asarray(self._spent[starts + released])
+
+
+def _parts(weights: Array) -> Array:
+    """Return weights divided by their sum; what they add up to is at most 1."""
+    parts = weights / fsum(weights.tolist())
+    while fsum([*parts.tolist(), -1.0]) > 0:  # exact, but for the last digit of what is left
+        parts = parts * (1 - _ULP)
+    return parts
+
+
+def _running(parts: Array) -> Array:
+    """Return K times the sums of the first 0 … K parts, rising; the last is K."""
+    count = len(parts)
+    sums = np.concatenate([[0.0], count * np.cumsum(parts)])
+    sums[-1] = count
+    return np.asarray(np.minimum(sums, count))
+
+
+MOST_ANSWERS = 10**9
+"""That a budget may hold, at a price per answer; what an infinite one is taken to hold."""
+
+
+class BudgetKind(Kind):
+    """A way for an owner to spend its budget."""
+
+    follows_updates: ClassVar[bool]
+    """K_i is T: in a longer run every answer has a smaller part of the budget."""
+    named_answers: ClassVar[bool]
+    """K_i can be named without the mechanism, and does not depend on what answers cost."""
+    even: ClassVar[bool] = True
+    """All answers of an owner have the same part of its budget."""
+
+    of_asked: ClassVar[bool] = False
+    """K_i follows T and how often the learner asks owner i, so that it has to choose whom."""
+
+    @abstractmethod
+    def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...] | None:
+        """Return K_i per owner where it is named; None where it follows from a price."""
+
+    def told(self, chances: Sequence[float], asked: int) -> "BudgetKind":  # noqa: ARG002
+        """Return the budget where owners are asked so often, each with its chance p_i."""
+        return self
+
+    def prices(self, n_owners: int) -> tuple[float, ...] | None:  # noqa: ARG002
+        """Return ε₀ of one answer per owner where that is named."""
+        return None
+
+    def weights(self, n_owners: int) -> tuple[Array, ...] | None:  # noqa: ARG002
+        """Return what the parts of each owner's answers are in proportion to, (K_i,) each.
+
+        None where they are equal.
+        """
+        return None
+
+    @abstractmethod
+    def sized(self, answers: int) -> "BudgetKind":
+        """Return the budget of owners that run together for another time: at most ``answers``."""
+
+    def faults(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
+        """Return what does not fit the number of owners."""
+        return []
+
+
+class Horizon(BudgetKind):
+    """ε_i/T for each answer; an owner is spent after T answers (the papers)."""
+
+    follows_updates = True
+    named_answers = True
+
+    kind: Literal["horizon"] = "horizon"
+
+    @override
+    def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...]:
+        return (updates,) * n_owners
+
+    @override
+    def sized(self, answers: int) -> BudgetKind:
+        return self
+
+
+class PerOwnerCap(BudgetKind):
+    """ε_i/K_i for each answer; owner i falls silent after K_i = ``answers`` releases."""
+
+    follows_updates = False
+    named_answers = True
+
+    kind: Literal["per-owner-cap"] = "per-owner-cap"
+    answers: Annotated[
+        PerOwner[Count],
+        about("K_i: answers that an owner releases, chosen without looking at data", "answers"),
+    ]
+
+    @override
+    def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...]:
+        return per_owner(self.answers, n_owners)
+
+    @override
+    def sized(self, answers: int) -> BudgetKind:
+        return PerOwnerCap(answers=answers)
+
+    @override
+    def faults(self, n_owners: int) -> list[Fault]:
+        return wrong_length("privacy.budget.answers", self.answers, n_owners)
+
+
+class UntilSpent(BudgetKind):
+    """A privacy filter: charges add up, and the owner falls silent before they exceed ε_i.
+
+    Charges do not depend on data or on earlier answers, so that how many answers fit is known
+    beforehand. One of two:
+    """
+
+    follows_updates = False
+    named_answers = False
+
+    kind: Literal["until-spent"] = "until-spent"
+    answers: Annotated[
+        PerOwner[Count] | None,
+        about(
+            "K_i: the noise is scaled so that K_i answers spend the budget, as per-owner-cap; "
+            "either this or per_answer",
+            "answers",
+        ),
+    ] = None
+    per_answer: Annotated[
+        PerOwner[Positive] | None,
+        about(
+            "ε₀ of an answer on its own (with Gaussian noise at the scenario's δ): K_i is the "
+            "largest number of answers that together spend at most ε_i",
+            "none",
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if (self.answers is None) == (self.per_answer is None):
+            given = "nothing" if self.answers is None else "both"
+            allowed = "allowed is answers, or per_answer (ε of one answer), one of the two"
+            raise faults_of([Fault("answers", given, allowed)])
+        return self
+
+    @override
+    def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...] | None:
+        return None if self.answers is None else per_owner(self.answers, n_owners)
+
+    @override
+    def prices(self, n_owners: int) -> tuple[float, ...] | None:
+        return None if self.per_answer is None else per_owner(self.per_answer, n_owners)
+
+    @override
+    def sized(self, answers: int) -> BudgetKind:
+        return PerOwnerCap(answers=answers)
+
+    @override
+    def faults(self, n_owners: int) -> list[Fault]:
+        found = wrong_length("privacy.budget.answers", self.answers, n_owners)
+        return found + wrong_length("privacy.budget.per_answer", self.per_answer, n_owners)
+
+
+class AsAsked(BudgetKind):
+    """ε_i/K_i for each answer, K_i as many as the learner asks owner i for.
+
+    Of T updates that are each owner i's with probability p_i, K_i is the least with which some
+    owner falls silent before T with probability 10⁻³ at most, all N together; of tasks under way,
+    T is so many more. Only what is public decides: T, p_i and the number of tasks.
+    """
+
+    follows_updates = False
+    named_answers = True
+    of_asked = True
+
+    kind: Literal["as-asked"] = "as-asked"
+
+    @override
+    def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...]:
+        return (enough(1 / n_owners, n_owners, updates),) * n_owners
+
+    @override
+    def told(self, chances: Sequence[float], asked: int) -> BudgetKind:
+        return PerOwnerCap(answers=tuple(enough(each, len(chances), asked) for each in chances))
+
+    @override
+    def sized(self, answers: int) -> BudgetKind:
+        return PerOwnerCap(answers=answers)
+
+
+LEAST = 1e-9
+"""Of the largest part that an answer has: a smaller one would be nothing but noise."""
+
+
+class Scheduled(BudgetKind):
+    """Unequal parts of ε_i, known before anything is released: the k-th answer has part s_k.
+
+    Of pure answers ε_ik = s_k ε_i, Σ s_k = 1; of Gaussian ones s_k is the part of 1/z², which adds
+    up; with an accountant s_k is in proportion to what an answer costs alone, and all together
+    cost ε_i at δ. A lost answer has spent its part. One that is never made leaves its part
+    unspent: the others keep theirs. By growth, power or both, s_k ∝ g^k k^a; or by a list:
+    """
+
+    follows_updates = False
+    named_answers = True
+    even: ClassVar[bool] = False
+
+    kind: Literal["scheduled"] = "scheduled"
+    answers: Annotated[
+        PerOwner[Count] | None,
+        about(
+            "K_i: answers that an owner releases, chosen without looking at data; required but "
+            "with shares, which are as many",
+            "answers",
+        ),
+    ] = None
+    growth: Annotated[
+        PerOwner[Positive] | None,
+        about("g: each answer has g times the part of the one before, but for a", "none"),
+    ] = None
+    power: Annotated[
+        PerOwner[Finite] | None,
+        about("a: the k-th answer has k^a times the part of the first, but for g", "none"),
+    ] = None
+    shares: Annotated[
+        Several[Positive] | None,
+        about(
+            "What the parts of an owner's first, second … answer are in proportion to",
+            "none",
+            example=[1.0, 2.0, 4.0],
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _by_rule_or_list(self) -> Self:
+        rules = {"growth": self.growth, "power": self.power, "shares": self.shares}
+        given = [name for name, value in rules.items() if value is not None]
+        found = []
+        if len(given) == 0 or (self.shares is not None and len(given) > 1):
+            said = " and ".join(given) or "nothing"
+            allowed = "allowed is growth, power or both, or shares alone"
+            found.append(Fault("growth", said, allowed))
+        elif self.shares is None and self.answers is None:
+            needed = f"this field is required with {' and '.join(given)}"
+            found.append(Fault("answers", "nothing", needed))
+        elif self.shares is not None and self.answers is not None:
+            allowed = f"allowed is nothing with shares, which are {len(self.shares)}"
+            found.append(Fault("answers", show(self.answers), allowed))
+        if len(found) > 0:
+            raise faults_of(found)
+        return self
+
+    @override
+    def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...]:
+        if self.shares is not None:
+            return (len(self.shares),) * n_owners
+        return per_owner(1 if self.answers is None else self.answers, n_owners)
+
+    @override
+    def weights(self, n_owners: int) -> tuple[Array, ...]:
+        if self.shares is not None:
+            return (np.array(self.shares),) * n_owners
+        rules = [self._exponents(owner, n_owners) for owner in range(n_owners)]
+        return tuple(np.exp(each - each.max()) for each in rules)
+
+    def _exponents(self, owner: int, n_owners: int) -> Array:
+        """Return ln s_k but for a constant, (K_i,)."""
+        growth = per_owner(1.0 if self.growth is None else self.growth, n_owners)[owner]
+        power = per_owner(0.0 if self.power is None else self.power, n_owners)[owner]
+        k = np.arange(1.0, self.answers_allowed(n_owners, 1)[owner] + 1)
+        return np.asarray(k * np.log(growth) + power * np.log(k))
+
+    @override
+    def sized(self, answers: int) -> BudgetKind:
+        """Return the same rule for so many answers; a list is of its own, others are equal."""
+        if self.shares is not None:
+            return PerOwnerCap(answers=answers)
+        return self.model_copy(update={"answers": answers})
+
+    @override
+    def faults(self, n_owners: int) -> list[Fault]:
+        fields = {"answers": self.answers, "growth": self.growth, "power": self.power}
+        found = [
+            fault
+            for name, value in fields.items()
+            for fault in wrong_length(f"privacy.budget.{name}", value, n_owners)
+        ]
+        return found if len(found) > 0 else self._too_small(n_owners)
+
+    def _too_small(self, n_owners: int) -> list[Fault]:
+        """Return a fault where some answer has hardly any part."""
+        least = min(float(each.min() / each.max()) for each in self.weights(n_owners))
+        if least >= LEAST:
+            return []
+        name = next(x for x in ("growth", "power", "shares") if getattr(self, x) is not None)
+        allowed = f"allowed are parts that are at least {LEAST:g} of the largest: fewer answers, "
+        given = f"{show(getattr(self, name))}, with a part {least:.2g} of the largest"
+        return [Fault(f"privacy.budget.{name}", given, f"{allowed}or a milder rule")]
+
+
+Budget = Annotated[Horizon | PerOwnerCap | UntilSpent | Scheduled | AsAsked, FAMILY]
+"""Every budget; a new one joins by its line here."""
