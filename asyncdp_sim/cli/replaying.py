@@ -44,7 +44,7 @@ def replay_command(
 
 def _tell_apart(first: Path, second: Path) -> None:
     """Say where two results differ first."""
-    from asyncdp_sim.comparisons.first_difference import first_difference
+    from asyncdp_sim.runs.differences import first_difference
 
     found = first_difference(first, second)
     note_all([f"made with another {each}" for each in found.notes])

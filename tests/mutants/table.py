@@ -1986,7 +1986,7 @@ MUTANTS = (
         ("tests/bad_input/test_tables_too_large.py",),
     ),
     Mutant(
-        "asyncdp_sim/comparisons/first_difference.py",
+        "asyncdp_sim/runs/differences.py",
         "row = int(rows[0]) if len(rows) > 0 else count",
         "row = int(rows[-1]) if len(rows) > 0 else count",
         "the last difference is told as the first",
