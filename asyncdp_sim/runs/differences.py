@@ -38,7 +38,8 @@ class OtherSetting:
 
     def words(self) -> tuple[str, str, str]:
         """Return the field and what both scenarios say."""
-        return self.field, _setting_text(self.first), _setting_text(self.second)
+        first, second = ("–" if each is None else show(each) for each in (self.first, self.second))
+        return self.field, first, second
 
 
 def changed(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[OtherSetting]:
@@ -51,17 +52,23 @@ def changed(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[OtherSe
     ]
 
 
-def _setting_text(value: Any) -> str:
-    return "–" if value is None else show(value)
-
-
 _MOST = 6
 """Differences that are told one by one."""
 _LONGEST = 40
 """Characters of a value that are told."""
 _ABSENT = object()
-_ORDER = ("events", "updates", "optimum", "curve", "models", "owners")
-"""Tables in the order of a run: the network, and what is learned over it; a manifest is last."""
+TABLES = {
+    "events": (("replicate", "seq"), "event"),
+    "updates": (("replicate", "k"), "update"),
+    "optimum": (("coordinate",), "number"),
+    "curve": (("replicate", "k"), "number"),
+    "models": (("replicate", "coordinate"), "number"),
+    "owners": (("replicate", "owner"), "number"),
+}
+"""Columns that say which row of a table it is, and what a row is, in the order of a run.
+
+The network comes first, then what is learned over it; a manifest is last.
+"""
 
 
 @dataclass(frozen=True)
@@ -105,7 +112,7 @@ class Difference:
     def order(self) -> tuple[bool, str, int, str]:
         """Return what sorts differences in the order of a run; a sweep's own come last."""
         file = Path(self.file)
-        place = _ORDER.index(file.stem) if file.stem in _ORDER else len(_ORDER)
+        place = [*TABLES, file.stem].index(file.stem)
         return file.parent == Path(), str(file.parent), place, file.name
 
     def __str__(self) -> str:
@@ -163,9 +170,9 @@ def directories(kept: Path, again: Path) -> Iterator[Difference]:
 
 def _files(file: str, kept: Path, again: Path) -> Iterator[Difference]:
     read, compare = {
-        ".parquet": (_table, _tables),
-        ".toml": (_scenario, between),
-    }.get(again.suffix, (_json, _contents))
+        ".parquet": (read_parquet, _tables),
+        ".toml": (lambda path: without_places(from_toml(file_bytes(path).decode())), between),
+    }.get(again.suffix, (lambda path: from_json(file_bytes(path)), _contents))
     try:
         found = list(compare(file, read(kept), read(again)))
     except (OSError, ValueError, RecursionError):  # what readers of JSON, TOML and Parquet raise
@@ -175,31 +182,16 @@ def _files(file: str, kept: Path, again: Path) -> Iterator[Difference]:
 
 def _contents(file: str, kept: Any, again: Any) -> Iterator[Difference]:
     """Yield where two JSON files differ, but for what older versions did not write."""
-    older = isinstance(kept, Mapping) and isinstance(again, Mapping)
-    left = {key for key in LATER if older and not (key in kept and key in again)}
-    ours, theirs = (_without(left, each) if older else each for each in (kept, again))
-    yield from between(file, ours, theirs)
-
-
-def _without(keys: set[str], value: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: inner for key, inner in value.items() if key not in keys}
-
-
-def _json(path: Path) -> Any:
-    return from_json(file_bytes(path))
-
-
-def _scenario(path: Path) -> Any:
-    return without_places(from_toml(file_bytes(path).decode()))
-
-
-def _table(path: Path) -> Any:
-    return read_parquet(path)
+    if isinstance(kept, Mapping) and isinstance(again, Mapping):
+        left = {key for key in LATER if not (key in kept and key in again)}
+        kept, again = ({k: v for k, v in each.items() if k not in left} for each in (kept, again))
+    yield from between(file, kept, again)
 
 
 def _tables(file: str, kept: Any, again: Any) -> Iterator[Difference]:
     """Yield the first difference of each column, and those of columns, types, rows and labels."""
-    ours, theirs = ({name: str(type_) for name, type_ in _types(t)} for t in (kept, again))
+    schemas = ((table.schema.names, table.schema.types) for table in (kept, again))
+    ours, theirs = (dict(zip(names, map(str, types), strict=True)) for names, types in schemas)
     yield from between(file, ours, theirs)
     yield from between(file, _metadata(kept), _metadata(again))
     for name in (name for name in theirs if name in ours):
@@ -207,10 +199,6 @@ def _tables(file: str, kept: Any, again: Any) -> Iterator[Difference]:
             yield from _first(file, name, kept[name].to_pylist(), again[name].to_pylist())
     if kept.num_rows != again.num_rows:
         yield Difference(file, "rows", str(kept.num_rows), str(again.num_rows))
-
-
-def _types(table: Any) -> Iterator[tuple[str, Any]]:
-    return zip(table.schema.names, table.schema.types, strict=True)
 
 
 def _metadata(table: Any) -> dict[str, Any]:
@@ -278,57 +266,19 @@ _DRAWN = {
 """What is drawn that ends with an event of a kind."""
 
 
-@dataclass(frozen=True)
-class ComparedTable:
-    """A table in which results may differ, and what its rows are.
-
-    Attributes
-    ----------
-    name : str
-    keys : tuple of str
-        Columns that say which row it is.
-    what : str
-        Of a row.
-    """
-
-    name: str
-    keys: tuple[str, ...]
-    what: str
-
-
-TABLES = (
-    ComparedTable("events", ("replicate", "seq"), "event"),
-    ComparedTable("updates", ("replicate", "k"), "update"),
-    ComparedTable("optimum", ("coordinate",), "number"),
-    ComparedTable("curve", ("replicate", "k"), "number"),
-    ComparedTable("models", ("replicate", "coordinate"), "number"),
-    ComparedTable("owners", ("replicate", "owner"), "number"),
-)
-"""In the order in which a run comes to them: the network first, then what is learned over it."""
-
-
-@dataclass(frozen=True)
-class FirstDifference:
-    """The first difference of two results, in lines to be read.
-
-    Attributes
-    ----------
-    lines : tuple of str
-        Empty where they are equal.
-    notes : tuple of str
-        What they were made with, where that differs: it is no difference by itself.
-    """
-
-    lines: tuple[str, ...]
-    notes: tuple[str, ...]
-
-
-def first_difference(first: Path, second: Path) -> FirstDifference:
+def first_difference(first: Path, second: Path) -> tuple[list[str], list[str]]:
     """Return the first event, update or number in which two results, or sweeps, differ.
 
     Parameters
     ----------
     first, second : Path
+
+    Returns
+    -------
+    list of str
+        The difference in lines to be read; none where they are equal.
+    list of str
+        What they were made with, where that differs: it is no difference by itself.
 
     Raises
     ------
@@ -337,12 +287,12 @@ def first_difference(first: Path, second: Path) -> FirstDifference:
     """
     ours, theirs = read_manifest(first), read_manifest(second)
     found = [*directories(first, second), *_absent(first, second)]
-    notes = tuple(f"{replace(each, of='second')}" for each in found if each.of_circumstances)
+    notes = [f"{replace(each, of='second')}" for each in found if each.of_circumstances]
     differ = [each for each in found if not each.of_circumstances]
     if len(differ) == 0:
-        return FirstDifference((), notes)
+        return [], notes
     settings = _settings(ours["scenario"], theirs["scenario"])
-    return FirstDifference((*settings, *_first_row(first, second, differ)), notes)
+    return [*settings, *_first_row(first, second, differ)], notes
 
 
 def _absent(first: Path, second: Path) -> Iterator[Difference]:
@@ -369,18 +319,19 @@ def _first_row(first: Path, second: Path, differ: list[Difference]) -> list[str]
     for place in places:
         for table in TABLES:
             one, other = first / place, second / place
-            if all((each / f"{table.name}.parquet").is_file() for each in (one, other)):
-                found = _row(table, read_table(one, table.name), read_table(other, table.name))
+            if all((each / f"{table}.parquet").is_file() for each in (one, other)):
+                found = _row(table, read_table(one, table), read_table(other, table))
                 if len(found) > 0:
                     where = "" if place == Path() else f" of {place}"
                     return [f"first: {found[0]}{where}", *found[1:]]
     return [f"first: {replace(differ[0], of='second')}"]
 
 
-def _row(table: ComparedTable, ours: "pd.DataFrame", theirs: "pd.DataFrame") -> list[str]:
+def _row(table: str, ours: "pd.DataFrame", theirs: "pd.DataFrame") -> list[str]:
     """Return the first row in which two tables differ, with those before; nothing if in none."""
     import numpy as np
 
+    keys, what = TABLES[table]
     shared = [str(name) for name in ours.columns if name in theirs.columns]
     count = min(len(ours), len(theirs))
     unequal = {name: _unequal(ours[name][:count], theirs[name][:count]) for name in shared}
@@ -390,16 +341,16 @@ def _row(table: ComparedTable, ours: "pd.DataFrame", theirs: "pd.DataFrame") -> 
     row = int(rows[0]) if len(rows) > 0 else count
     columns = [name for name in shared if row < count and unequal[name][row]]
     told = ours if row < len(ours) else theirs
-    which = ", ".join(f"{key} {told[key].iloc[row]}" for key in table.keys if key in told)
-    lacks = len(columns) == 0 or not {*columns}.isdisjoint(table.keys)
-    what = "which one of them lacks" if lacks else f"in {', '.join(columns)}"
+    which = ", ".join(f"{key} {told[key].iloc[row]}" for key in keys if key in told)
+    lacks = len(columns) == 0 or not {*columns}.isdisjoint(keys)
+    where = "which one of them lacks" if lacks else f"in {', '.join(columns)}"
     before = [f"  before  {_row_text(ours, at, shared)}" for at in range(max(0, row - BEFORE), row)]
     sides = [
         f"  {name:<6}  {_row_text(frame, row, shared)}"
         for name, frame in (("first", ours), ("second", theirs))
     ]
     return [
-        f"{table.what} {which} ({table.name}.parquet), {what}",
+        f"{what} {which} ({table}.parquet), {where}",
         *before,
         *sides,
         *_draw(ours, theirs, row, columns),
