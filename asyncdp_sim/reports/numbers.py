@@ -1,6 +1,5 @@
 """Numbers of a page: key numbers of a run, cells of a sweep, and the privacy of each owner."""
 
-from collections.abc import Iterator
 from math import isfinite, isnan, nan
 from typing import Any
 
@@ -12,6 +11,7 @@ from asyncdp_sim.figures.kit.outcomes import Estimate, interval, mean_psi_at_end
 from asyncdp_sim.figures.kit.source import Result, Sweep
 from asyncdp_sim.privacy.label import epsilon_words, label
 from asyncdp_sim.privacy.manifest_facts import n_sharers
+from asyncdp_sim.results.summary import flat
 from asyncdp_sim.words import as_float, figure
 
 NONE = "–"
@@ -36,23 +36,13 @@ def key_numbers(result: Result) -> list[dict[str, Any]]:
     (None where either is missing) and the formula or why there is none. ``first`` are those to be
     read first: of the model, predicted, or not alike in all replicates.
     """
-    said = dict(flat(result.summary))
+    said = flat(result.summary)
     known = dictionary()
     order = [*FIRST, *(name for name in known if name not in FIRST)]
     left_out = OF_PRIVACY if len(result.replicates) > 1 else (*OF_PRIVACY, *OF_SEVERAL)
     shown = [name for name in order if said.get(name) is not None and name not in left_out]
     predicted = {each["quantity"]: each for each in result.manifest.get("predictions", [])}
     return [_figure(result, name, said[name], predicted.get(name)) for name in shown]
-
-
-def flat(summary: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the figures of a summary by their dotted names; intervals are none of them."""
-    for name, value in summary.items():
-        if isinstance(value, dict):
-            if name != "intervals":
-                yield from ((f"{name}.{inner}", each) for inner, each in value.items())
-        else:
-            yield name, value
 
 
 def shown(value: Any) -> str:

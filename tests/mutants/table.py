@@ -1455,7 +1455,7 @@ MUTANTS = (
         ("tests/unit/sweeps/test_sweep_notes.py",),
     ),
     Mutant(
-        "asyncdp_sim/sweeps/summary_table.py",
+        "asyncdp_sim/results/summary.py",
         'found |= {f"{inner}_low": low, f"{inner}_high": high}',
         'found |= {f"{inner}_low": high, f"{inner}_high": low}',
         "the ends of intervals are exchanged",
