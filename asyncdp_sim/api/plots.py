@@ -24,59 +24,6 @@ OF_A_NETWORK = Label(
 """What is said on figures of a network alone, whose timing depends on no model."""
 
 
-class RunPlots:
-    """Figures of one result; ``axes.figure.savefig("….png")`` keeps one.
-
-    Parameters
-    ----------
-    result : Result
-    """
-
-    def __init__(self, result: "Result") -> None:
-        self._result = result
-
-    def convergence(self, by: By = "update") -> "Axes":
-        """Draw ψ of the central model, its median and quartiles, by update or by time."""
-        return _convergence({"": self._result.opened}, by)
-
-    def timing(self, by: By = "update") -> "Axes":
-        """Draw whose answer each update came from."""
-        from asyncdp_sim.figures.runs import timing
-
-        drawn = timing.by_update if by == "update" else timing.by_time
-        return _axes(drawn(self._result.opened))[0]
-
-    def gaps(self) -> "Axes":
-        """Draw how long the gaps between updates are, beside what theory says."""
-        from asyncdp_sim.figures.runs import gaps
-
-        return _axes(gaps.survival(self._result.opened))[0]
-
-    def staleness(self) -> "Axes":
-        """Draw how stale answers are, beside what theory says."""
-        from asyncdp_sim.figures.runs import staleness
-
-        return _axes(staleness.histogram(self._result.opened))[0]
-
-    def shares(self) -> "Axes":
-        """Draw which share of the updates each owner has."""
-        from asyncdp_sim.figures.runs import shares
-
-        return _axes(shares.by_owner(self._result.opened))[0]
-
-    def spacetime(self) -> tuple["Axes", ...]:
-        """Draw who sent what to whom, and when; of a run with ``events=True``."""
-        from asyncdp_sim.figures.spacetime import diagram
-
-        return _axes(diagram.diagram(self._result.opened))
-
-    def utilisation(self) -> tuple["Axes", ...]:
-        """Draw how busy learner and channel are over time; of a run with ``events=True``."""
-        from asyncdp_sim.figures.runs import utilisation
-
-        return _axes(utilisation.over_time(self._result.opened))
-
-
 class TracePlots:
     """Figures of a network alone, of one replicate.
 
@@ -85,6 +32,8 @@ class TracePlots:
     shown : Result
         The trace, as figures read results.
     """
+
+    _label: Label | None = OF_A_NETWORK
 
     def __init__(self, shown: opened.Result) -> None:
         self._shown = shown
@@ -115,14 +64,39 @@ class TracePlots:
         return self._axes(shares.by_owner(self._shown))[0]
 
     def spacetime(self) -> tuple["Axes", ...]:
-        """Draw who sent what to whom, and when; of a trace with events."""
+        """Draw who sent what to whom, and when; of a trace or a run with events."""
         from asyncdp_sim.figures.spacetime import diagram
 
         return self._axes(diagram.diagram(self._shown))
 
     def _axes(self, picture: Any) -> tuple["Axes", ...]:
-        """Return the axes of a picture, labelled as what tells of no record."""
-        return _axes(replace(picture, label=OF_A_NETWORK))
+        """Return the axes of a picture; those of a network alone are labelled as that."""
+        return _axes(picture if self._label is None else replace(picture, label=self._label))
+
+
+class RunPlots(TracePlots):
+    """Figures of one result; ``axes.figure.savefig("….png")`` keeps one.
+
+    Parameters
+    ----------
+    result : Result
+    """
+
+    _label = None
+
+    def __init__(self, result: "Result") -> None:
+        super().__init__(result.opened)
+        self._result = result  # whose directory may be temporary
+
+    def convergence(self, by: By = "update") -> "Axes":
+        """Draw ψ of the central model, its median and quartiles, by update or by time."""
+        return _convergence({"": self._shown}, by)
+
+    def utilisation(self) -> tuple["Axes", ...]:
+        """Draw how busy learner and channel are over time; of a run with ``events=True``."""
+        from asyncdp_sim.figures.runs import utilisation
+
+        return self._axes(utilisation.over_time(self._shown))
 
 
 class SweepPlots:

@@ -15,9 +15,8 @@ from asyncdp_sim.columns import column
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.results import read_table
-from asyncdp_sim.results.summary import figures, notes
+from asyncdp_sim.results.summary import figures, flat, notes
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.sweeps.summary_table import flat
 from asyncdp_sim.words import html_table
 
 

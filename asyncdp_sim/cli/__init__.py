@@ -4,7 +4,7 @@ A command is imported when it is called: ``asyncdp --help`` needs names and line
 """
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple
@@ -65,34 +65,21 @@ COMMANDS = {
 """In the order of ``asyncdp --help``; a test holds each line equal to its command's docstring."""
 
 
-class OnCall(Mapping[str, Any]):
-    """Commands by name, each made of its function when it is first asked for."""
-
-    def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._made:
-            command = COMMANDS[name]
-            alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-            module = import_module(f"{__name__}.{command.module}")
-            alone.command(name)(getattr(module, f"{name.replace('-', '_')}_command"))
-            self._made[name] = typer.main.get_command(alone)
-        return self._made[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
-
-    def __len__(self) -> int:
-        return len(COMMANDS)
-
-
 class LateGroup(TyperGroup):
-    """The group of all commands, which lists them without importing any."""
+    """The group of all commands: each is imported and made when it is first asked for."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self.commands: Any = OnCall()
+        self.commands: dict[str, Any] = dict.fromkeys(COMMANDS)
+
+    def get_command(self, _context: Any, name: str) -> Any:
+        """Return a command, made of its function; None if there is none of this name."""
+        if name in COMMANDS and self.commands[name] is None:
+            alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+            module = import_module(f"{__name__}.{COMMANDS[name].module}")
+            alone.command(name)(getattr(module, f"{name.replace('-', '_')}_command"))
+            self.commands[name] = typer.main.get_command(alone)
+        return self.commands.get(name)
 
     def format_commands(self, _context: Any, formatter: Any) -> None:
         """Write each command's name and line, as they stand in the table."""

@@ -1,6 +1,7 @@
 """Options and arguments that several commands take, and their reading."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import inf, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,20 +60,21 @@ def whole_number(given: str | int) -> int:
     return int(text)
 
 
-def positive_count(given: str | int) -> int:
-    """Read a number of things, ≥ 1."""
-    number = whole_number(given)
-    if number < 1:
-        raise typer.BadParameter(f"given {number}; allowed is a whole number ≥ 1")
-    return number
+def count_from(least: int) -> Callable[[str | int], int]:
+    """Return a reader of numbers of things that are at least so many."""
+
+    def read(given: str | int) -> int:
+        number = whole_number(given)
+        if number < least:
+            raise typer.BadParameter(f"given {number}; allowed is a whole number ≥ {least}")
+        return number
+
+    return read
 
 
-def attack_count(given: str | int) -> int:
-    """Read how often an attack is made, ≥ 100: half for the choice of what to look for."""
-    number = whole_number(given)
-    if number < 100:
-        raise typer.BadParameter(f"given {number}; allowed is a whole number ≥ 100")
-    return number
+positive_count = count_from(1)
+attack_count = count_from(100)
+"""Of attacks, half of which are for the choice of what to look for."""
 
 
 def charset_name(given: str) -> str:
@@ -84,43 +86,35 @@ def charset_name(given: str) -> str:
     return given
 
 
+def _real(given: str | float, fits: Callable[[float], bool], allowed: str) -> float:
+    """Read a number that fits; a text that is none is not a number."""
+    try:
+        number = float(given)
+    except ValueError:
+        number = nan
+    if not fits(number):
+        raise typer.BadParameter(f"given {str(given)!r}; allowed is a number {allowed}")
+    return number
+
+
 def positive(given: str | float) -> float:
     """Read a finite number > 0."""
-    number = _number(given)
-    if not 0 < number < float("inf"):
-        raise typer.BadParameter(f"given {str(given)!r}; allowed is a number > 0")
-    return number
+    return _real(given, lambda number: 0 < number < inf, "> 0")
+
+
+def not_negative(given: str | float) -> float:
+    """Read a finite number ≥ 0."""
+    return _real(given, lambda number: 0 <= number < inf, "≥ 0")
+
+
+def open_share(given: str | float) -> float:
+    """Read a number in (0, 1)."""
+    return _real(given, lambda number: 0 < number < 1, "in (0, 1)")
 
 
 def price_list(given: str) -> tuple[float, ...]:
     """Read prices > 0, separated by commas."""
     return tuple(positive(each.strip()) for each in given.split(","))
-
-
-def not_negative(given: str | float) -> float:
-    """Read a finite number ≥ 0."""
-    number = _number(given)
-    if not 0 <= number < float("inf"):
-        raise typer.BadParameter(f"given {str(given)!r}; allowed is a number ≥ 0")
-    return number
-
-
-def _number(given: str | float) -> float:
-    try:
-        return float(given)
-    except ValueError:
-        return float("nan")
-
-
-def open_share(given: str | float) -> float:
-    """Read a number in (0, 1)."""
-    try:
-        number = float(given)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < 1:
-        raise typer.BadParameter(f"given {str(given)!r}; allowed is a number in (0, 1)")
-    return number
 
 
 Workers = Annotated[

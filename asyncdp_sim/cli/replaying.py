@@ -44,14 +44,14 @@ def replay_command(
 
 def _tell_apart(first: Path, second: Path) -> None:
     """Say where two results differ first."""
-    from asyncdp_sim.comparisons.first_difference import first_difference
+    from asyncdp_sim.runs.differences import first_difference
 
-    found = first_difference(first, second)
-    note_all([f"made with another {each}" for each in found.notes])
-    if len(found.lines) == 0:
+    lines, notes = first_difference(first, second)
+    note_all([f"made with another {each}" for each in notes])
+    if len(lines) == 0:
         show([f"{first} and {second} are equal (manifest, scenario and every table agree)"])
         return
-    show([f"{first} and {second} differ", *found.lines])
+    show([f"{first} and {second} differ", *lines])
     raise typer.Exit(DIFFERENT)
 
 

@@ -1,7 +1,6 @@
 """Results compared with the first: pairing, figures, settings, joint cost; in words and tables."""
 
 import textwrap
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 from typing import Any
@@ -10,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.comparisons.quantities import Contrast, Quantity, contrast, pairs, quantities
-from asyncdp_sim.faults import show
 from asyncdp_sim.measures import Ratio
 from asyncdp_sim.privacy.label import (
     epsilons,
@@ -23,43 +21,9 @@ from asyncdp_sim.privacy.label import (
     true_epsilon,
 )
 from asyncdp_sim.results import Result
-from asyncdp_sim.scenario import jsonable, leaves
+from asyncdp_sim.runs.differences import OtherSetting, changed
+from asyncdp_sim.scenario import jsonable
 from asyncdp_sim.words import SCREEN, aligned, figure, number, ranges
-
-
-@dataclass(frozen=True)
-class OtherSetting:
-    """A field in which two scenarios differ.
-
-    Attributes
-    ----------
-    field : str
-        Its dotted path.
-    first, second : object
-        What stands there; None where the field is absent.
-    """
-
-    field: str
-    first: Any
-    second: Any
-
-    def words(self) -> tuple[str, str, str]:
-        """Return the field and what both scenarios say."""
-        return self.field, _said(self.first), _said(self.second)
-
-
-def changed(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[OtherSetting]:
-    """Return the fields in which two resolved scenarios differ, in the order of the file."""
-    ours, theirs = dict(leaves(first)), dict(leaves(second))
-    return [
-        OtherSetting(path, ours.get(path), theirs.get(path))
-        for path in dict.fromkeys((*ours, *theirs))
-        if ours.get(path) != theirs.get(path)
-    ]
-
-
-def _said(value: Any) -> str:
-    return "–" if value is None else show(value)
 
 
 def together(first: Result, second: Result) -> str:

@@ -1,7 +1,5 @@
 """Numbers of a page: key numbers of a run, cells of a sweep, and the privacy of each owner."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from math import isfinite, isnan, nan
 from typing import Any
 
@@ -12,6 +10,7 @@ from asyncdp_sim.columns import summary as dictionary
 from asyncdp_sim.figures.kit.outcomes import Estimate, interval, mean_psi_at_end, psi_at_end
 from asyncdp_sim.figures.kit.source import Result, Sweep
 from asyncdp_sim.privacy.label import epsilon_words, label, n_sharers
+from asyncdp_sim.results.summary import flat
 from asyncdp_sim.words import as_float, figure
 
 NONE = "–"
@@ -29,57 +28,20 @@ OF_PRIVACY = (
 """What the part on privacy says."""
 
 
-@dataclass(frozen=True)
-class KeyNumber:
-    """One number.
+def key_numbers(result: Result) -> list[dict[str, Any]]:
+    """Return every number of a summary that is there, the most asked for first.
 
-    Attributes
-    ----------
-    name, meaning, unit : str
-        As the dictionary of columns has them.
-    value, interval : str
-        Measured; the interval of 95 %, empty where there is none.
-    theory : str
-        Its prediction, empty where none holds.
-    inside : bool or None
-        Whether the prediction lies in the interval; None where either is missing.
-    why : str
-        The formula, or why there is none; empty where nobody predicts it.
-    first : bool
-        Whether it is among those to be read first: of the model, predicted, or not alike in all
-        replicates.
+    Each is measured, with its interval of 95 %, its prediction, whether that lies in the interval
+    (None where either is missing) and the formula or why there is none. ``first`` are those to be
+    read first: of the model, predicted, or not alike in all replicates.
     """
-
-    name: str
-    meaning: str
-    unit: str
-    value: str
-    interval: str
-    theory: str
-    inside: bool | None
-    why: str
-    first: bool
-
-
-def key_numbers(result: Result) -> list[KeyNumber]:
-    """Return every number of a summary that is there, the most asked for first."""
-    said = dict(flat(result.summary))
+    said = flat(result.summary)
     known = dictionary()
     order = [*FIRST, *(name for name in known if name not in FIRST)]
     left_out = OF_PRIVACY if len(result.replicates) > 1 else (*OF_PRIVACY, *OF_SEVERAL)
     shown = [name for name in order if said.get(name) is not None and name not in left_out]
     predicted = {each["quantity"]: each for each in result.manifest.get("predictions", [])}
     return [_figure(result, name, said[name], predicted.get(name)) for name in shown]
-
-
-def flat(summary: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the figures of a summary by their dotted names; intervals are none of them."""
-    for name, value in summary.items():
-        if isinstance(value, dict):
-            if name != "intervals":
-                yield from ((f"{name}.{inner}", each) for inner, each in value.items())
-        else:
-            yield name, value
 
 
 def shown(value: Any) -> str:
@@ -99,7 +61,7 @@ def span(low: float, high: float) -> str:
     return "" if isnan(low) or isnan(high) else f"{shown(low)} to {shown(high)}"
 
 
-def _figure(result: Result, name: str, value: Any, theory: dict[str, Any] | None) -> KeyNumber:
+def _figure(result: Result, name: str, value: Any, theory: dict[str, Any] | None) -> dict[str, Any]:
     column = dictionary()[name]
     found = _interval(result, name)
     least, most = _theory(theory)
@@ -107,7 +69,7 @@ def _figure(result: Result, name: str, value: Any, theory: dict[str, Any] | None
     # bounds of a sample that never varied are the value itself, to the last digit
     slack = 1e-9 * max(1.0, abs(low)) if not isnan(low) else 0.0
     sure = not isnan(least) and not isnan(low)
-    return KeyNumber(
+    return dict(
         name=name,
         meaning=column.meaning,
         unit="" if column.unit == "none" else column.unit,
@@ -150,41 +112,16 @@ MOST_CELLS = 200
 """Cells that are listed."""
 
 
-@dataclass(frozen=True)
-class CellRow:
-    """One cell."""
-
-    number: int
-    values: tuple[str, ...]
-    psi: str
-    psi_interval: str
-    throughput: str
-    throughput_interval: str
-    time: str
-    private: str
-    epsilon: str
-
-
-@dataclass(frozen=True)
-class CellsTable:
-    """The cells that are listed, what they vary, and how many there are."""
-
-    paths: tuple[str, ...]
-    rows: tuple[CellRow, ...]
-    count: int
-    missing: int
-
-
-def cells(sweep: Sweep) -> CellsTable:
-    """Return a row for each finished cell, the first of many."""
+def cells(sweep: Sweep) -> dict[str, Any]:
+    """Return a row for each finished cell, the first of many; what they vary, and how many are."""
     rows = []
     for cell in sweep.cells[:MOST_CELLS]:
         result = cell.result
         psi, said = psi_at_end(result), label([result.manifest])
         rows.append(
-            CellRow(
+            dict(
                 number=cell.number,
-                values=tuple(
+                swept=tuple(
                     cell.label([path]).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
                     for path in sweep.paths
                 ),
@@ -197,7 +134,8 @@ def cells(sweep: Sweep) -> CellsTable:
                 epsilon=epsilon_words(result.manifest).removeprefix("true ε "),
             )
         )
-    return CellsTable(sweep.paths, tuple(rows), len(sweep.cells), len(sweep.missing))
+    counts = {"count": len(sweep.cells), "missing": len(sweep.missing)}
+    return {"paths": sweep.paths, "rows": rows, **counts}
 
 
 MOST_OWNERS = 200
@@ -208,50 +146,13 @@ FIRST_OWNERS = 12
 """So many stand on the page at once; the others open below."""
 
 
-@dataclass(frozen=True)
-class OwnerRow:
-    """One owner over all replicates: the largest charge, and means of what it did."""
+def owners(result: Result) -> dict[str, Any]:
+    """Return a row for each owner over all replicates, or for those whose budgets are used most.
 
-    number: int
-    name: str
-    records: str
-    epsilon: str
-    spent: str
-    power: str
-    released: str
-    used: str
-    online: str
-    joules: str
-    sent: str
-    heard: str
-
-
-@dataclass(frozen=True)
-class OwnersTable:
-    """The owners that are listed, how many there are, and whether names and energy are told.
-
-    ``holders`` says who holds the record that an attacker detects.
+    A row has the largest charge, and means of what the owner did. ``first`` stand on the page at
+    once, ``others`` open below; ``listed`` of ``count`` are shown; ``named`` and ``powered`` say
+    whether names and energy are told, and ``holders`` who holds the record that is detected.
     """
-
-    rows: tuple[OwnerRow, ...]
-    count: int
-    named: bool
-    powered: bool
-    holders: str
-
-    @property
-    def first(self) -> tuple[OwnerRow, ...]:
-        """Those that stand on the page at once."""
-        return self.rows[:FIRST_OWNERS]
-
-    @property
-    def others(self) -> tuple[OwnerRow, ...]:
-        """Those that open below."""
-        return self.rows[FIRST_OWNERS:]
-
-
-def owners(result: Result) -> OwnersTable:
-    """Return a row for each owner, or for those whose budgets are used most."""
     who = result.participants
     names = who.names if len(who.names) > 0 else ("",) * len(who.numbers)
     epsilon, spent = (result.of_owners(name)[0:] for name in ("epsilon", "epsilon_spent"))
@@ -266,8 +167,8 @@ def owners(result: Result) -> OwnersTable:
     order = np.arange(len(share))
     if len(order) > MOST_OWNERS:
         order = np.sort(np.argsort(-share, kind="stable")[:MOST_OWNERS])
-    rows = tuple(
-        OwnerRow(
+    rows = [
+        dict(
             number=who.numbers[at],
             name=names[at],
             records=shown(means["records"][at]),
@@ -283,11 +184,19 @@ def owners(result: Result) -> OwnersTable:
             },
         )
         for at in map(int, order)
-    )
-    told = any(row.name not in ("", str(row.number)) for row in rows)
+    ]
+    named = any(row["name"] not in ("", str(row["number"])) for row in rows)
     others = n_sharers(result.manifest) - 1
     holders = f"and {others} other{'s' * (others > 1)} hold" if others > 0 else "holds"
-    return OwnersTable(rows, len(share), told, powered, f"the owner {holders}")
+    return {
+        "first": rows[:FIRST_OWNERS],
+        "others": rows[FIRST_OWNERS:],
+        "listed": len(rows),
+        "count": len(share),
+        "named": named,
+        "powered": powered,
+        "holders": f"the owner {holders}",
+    }
 
 
 def _powers(result: Result, count: int) -> npt.NDArray[np.float64]:

@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from asyncdp_sim.columns import Column, tables
+from asyncdp_sim.columns import tables
 from asyncdp_sim.describe import describe
 from asyncdp_sim.errors import Fault, InputError, ResultError
 from asyncdp_sim.figures.kit.picture import write
@@ -31,14 +31,6 @@ _ELSEWHERE = ("predicted", "budget")
 
 
 @dataclass(frozen=True)
-class AccountLine:
-    """A part of the scenario: its name, and what it is."""
-
-    name: str
-    text: str
-
-
-@dataclass(frozen=True)
 class Account:
     """An account of what was simulated.
 
@@ -47,8 +39,8 @@ class Account:
     id, title, source : str
     story : tuple of str
         Paragraphs of the scenario's own description.
-    lines : tuple of AccountLine
-        The scenario in words; without members where it does not load any more.
+    lines : tuple
+        Names and texts of the scenario's parts; without members where it does not load any more.
     note : str
         Why it does not; empty where it does.
     """
@@ -57,13 +49,13 @@ class Account:
     title: str
     source: str
     story: tuple[str, ...]
-    lines: tuple[AccountLine, ...]
+    lines: tuple[tuple[str, str], ...]
     note: str
 
 
 def account(opened: Result | Sweep, scenario: dict[str, Any]) -> Account:
     """Return what was simulated, from the directory's own scenario."""
-    note, lines = "", tuple[AccountLine, ...]()
+    note, lines = "", tuple[tuple[str, str], ...]()
     try:
         lines = tuple(_lines(opened.directory))
     except InputError as error:
@@ -80,7 +72,7 @@ def account(opened: Result | Sweep, scenario: dict[str, Any]) -> Account:
     )
 
 
-def _lines(directory: Path) -> Iterator[AccountLine]:
+def _lines(directory: Path) -> Iterator[tuple[str, str]]:
     """Yield what ``asyncdp check`` says of the scenario, but for what a table says better.
 
     Files go by their names: where they lie is nobody's concern but their owner's.
@@ -93,7 +85,7 @@ def _lines(directory: Path) -> Iterator[AccountLine]:
         name, colon, text = said.partition(": ")
         if name.startswith(_ELSEWHERE):
             continue
-        yield AccountLine(name, text) if colon and name.count(" ") < 2 else AccountLine("", said)
+        yield (name, text) if colon and name.count(" ") < 2 else ("", said)
 
 
 def _paragraphs(text: str) -> Iterator[str]:
@@ -131,53 +123,28 @@ def banner(manifests: Sequence[Mapping[str, Any]]) -> Banner:
     return Banner(said.text, tone, tuple(dict.fromkeys(why)))
 
 
-@dataclass(frozen=True)
-class ReproduceLine:
-    """A name and what it is."""
-
-    name: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Reproduction:
-    """The means to make a result again."""
-
-    commands: tuple[str, ...]
-    facts: tuple[ReproduceLine, ...]
-    fingerprints: tuple[ReproduceLine, ...]
-
-
-def reproduction(name: str, manifest: Mapping[str, Any]) -> Reproduction:
+def reproduction(name: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return commands to be run beside a directory of this name, and what decides its bits."""
     place, swept = shlex.quote(name), "summary" not in manifest
     again = f"asyncdp {'sweep' if swept else 'run'} {place}/scenario.toml --out again"
     versions = ", ".join(f"{key} {said}" for key, said in (manifest["versions"] or {}).items())
     facts = [
-        ReproduceLine("seed", str(manifest["seed"])),
-        ReproduceLine("digest of the scenario", str(manifest["digest"])),
-        ReproduceLine("versions", versions),
-        ReproduceLine("commit", str(manifest.get("git_commit") or "not known")),
-        ReproduceLine(
-            "processor features", ", ".join(manifest.get("cpu_features", [])) or "not known"
-        ),
-        ReproduceLine("BLAS kernel", str(manifest.get("blas_kernel") or "not known")),
+        ("seed", str(manifest["seed"])),
+        ("digest of the scenario", str(manifest["digest"])),
+        ("versions", versions),
+        ("commit", str(manifest.get("git_commit") or "not known")),
+        ("processor features", ", ".join(manifest.get("cpu_features", [])) or "not known"),
+        ("BLAS kernel", str(manifest.get("blas_kernel") or "not known")),
     ]
     prints = manifest["fingerprints"]
-    layers = () if swept else tuple(ReproduceLine(str(k), str(v)) for k, v in prints.items())
-    return Reproduction((f"asyncdp replay {place}", again), tuple(facts), layers)
+    return {
+        "commands": (f"asyncdp replay {place}", again),
+        "facts": facts,
+        "fingerprints": () if swept else prints.items(),
+    }
 
 
-@dataclass(frozen=True)
-class TableRows:
-    """A table that is there, and those of its columns that are."""
-
-    file: str
-    meaning: str
-    columns: tuple[Column, ...]
-
-
-def tables_of(directory: Path) -> list[TableRows]:
+def tables_of(directory: Path) -> list[dict[str, Any]]:
     """Return the tables of a directory with the columns that they have, in the files' order."""
     found = []
     for name, table in tables().items():
@@ -185,7 +152,8 @@ def tables_of(directory: Path) -> list[TableRows]:
             present = column_names(directory, name)
             told = {column.name: column for column in table.columns}
             columns = tuple(told[each] for each in present if each in told)
-            found.append(TableRows(f"{name}.parquet", table.meaning, columns))
+            file = f"{name}.parquet"
+            found.append({"file": file, "meaning": table.meaning, "columns": columns})
     return found
 
 

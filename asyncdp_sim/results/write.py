@@ -17,8 +17,6 @@ from asyncdp_sim.privacy.label import Label
 from asyncdp_sim.scenario import Scenario, dump, jsonable
 
 Content = str | Mapping[str, Any] | Iterator[Mapping[str, Any]]
-SMALL = 2**20
-"""Bytes of a table that is put together in memory, rather than written piece by piece."""
 PLAIN = 2**15
 """Bytes of a table that is not compressed: it would be little smaller, and take twice as long."""
 OF_NETWORK = ("updates.parquet", "events.parquet")
@@ -266,23 +264,16 @@ def write_into(
 
 
 def _write_parquet(sink: Any, tables: Iterator[Any]) -> None:
-    """Write tables of one schema beneath each other, each as soon as it comes.
-
-    One of few rows is put together in memory: written piece by piece it would take twice as long.
-    """
-    import pyarrow as pa
+    """Write tables of one schema beneath each other, each as soon as it comes."""
     import pyarrow.parquet as pq
 
     table = next(tables)
     size = table.get_total_buffer_size()  # all of it: no column is part of a longer one
-    memory = pa.BufferOutputStream() if size < SMALL else None
     packed = "none" if size < PLAIN else "zstd"
-    with pq.ParquetWriter(memory or sink, table.schema, compression=packed) as file:
+    with pq.ParquetWriter(sink, table.schema, compression=packed) as file:
         while table is not None:
             file.write_table(table, ROW_GROUP)
             table = next(tables, None)
-    if memory is not None:
-        sink.write(memory.getvalue())
 
 
 def _unwritable(directory: Path, error: OSError | ValueError) -> AsyncDPError:

@@ -1,26 +1,74 @@
-"""Differences between two results: key by key, table by table, each with both values."""
+"""Differences between two results: key by key, table by table, and the first of them."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from math import inf, isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncdp_sim.columns import README
+from asyncdp_sim.faults import show
 from asyncdp_sim.on_disk import file_bytes, from_json, from_toml
-from asyncdp_sim.results import read_parquet
+from asyncdp_sim.results import read_manifest, read_parquet, read_table
 from asyncdp_sim.results.provenance import CIRCUMSTANCES, EVIDENCE, LATER, VERSIONS
+from asyncdp_sim.scenario import leaves as settings_of
 from asyncdp_sim.scenario import without_places
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class OtherSetting:
+    """A field in which two scenarios differ.
+
+    Attributes
+    ----------
+    field : str
+        Its dotted path.
+    first, second : object
+        What stands there; None where the field is absent.
+    """
+
+    field: str
+    first: Any
+    second: Any
+
+    def words(self) -> tuple[str, str, str]:
+        """Return the field and what both scenarios say."""
+        first, second = ("–" if each is None else show(each) for each in (self.first, self.second))
+        return self.field, first, second
+
+
+def changed(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[OtherSetting]:
+    """Return the fields in which two resolved scenarios differ, in the order of the file."""
+    ours, theirs = dict(settings_of(first)), dict(settings_of(second))
+    return [
+        OtherSetting(path, ours.get(path), theirs.get(path))
+        for path in dict.fromkeys((*ours, *theirs))
+        if ours.get(path) != theirs.get(path)
+    ]
+
 
 _MOST = 6
 """Differences that are told one by one."""
 _LONGEST = 40
 """Characters of a value that are told."""
 _ABSENT = object()
-_ORDER = ("events", "updates", "optimum", "curve", "models", "owners")
-"""Tables in the order of a run: the network, and what is learned over it; a manifest is last."""
+TABLES = {
+    "events": (("replicate", "seq"), "event"),
+    "updates": (("replicate", "k"), "update"),
+    "optimum": (("coordinate",), "number"),
+    "curve": (("replicate", "k"), "number"),
+    "models": (("replicate", "coordinate"), "number"),
+    "owners": (("replicate", "owner"), "number"),
+}
+"""Columns that say which row of a table it is, and what a row is, in the order of a run.
+
+The network comes first, then what is learned over it; a manifest is last.
+"""
 
 
 @dataclass(frozen=True)
@@ -64,7 +112,7 @@ class Difference:
     def order(self) -> tuple[bool, str, int, str]:
         """Return what sorts differences in the order of a run; a sweep's own come last."""
         file = Path(self.file)
-        place = _ORDER.index(file.stem) if file.stem in _ORDER else len(_ORDER)
+        place = [*TABLES, file.stem].index(file.stem)
         return file.parent == Path(), str(file.parent), place, file.name
 
     def __str__(self) -> str:
@@ -122,9 +170,9 @@ def directories(kept: Path, again: Path) -> Iterator[Difference]:
 
 def _files(file: str, kept: Path, again: Path) -> Iterator[Difference]:
     read, compare = {
-        ".parquet": (_table, _tables),
-        ".toml": (_scenario, between),
-    }.get(again.suffix, (_json, _contents))
+        ".parquet": (read_parquet, _tables),
+        ".toml": (lambda path: without_places(from_toml(file_bytes(path).decode())), between),
+    }.get(again.suffix, (lambda path: from_json(file_bytes(path)), _contents))
     try:
         found = list(compare(file, read(kept), read(again)))
     except (OSError, ValueError, RecursionError):  # what readers of JSON, TOML and Parquet raise
@@ -134,33 +182,18 @@ def _files(file: str, kept: Path, again: Path) -> Iterator[Difference]:
 
 def _contents(file: str, kept: Any, again: Any) -> Iterator[Difference]:
     """Yield where two JSON files differ, but for what older versions did not write."""
-    older = isinstance(kept, Mapping) and isinstance(again, Mapping)
-    left = {key for key in LATER if older and not (key in kept and key in again)}
-    ours, theirs = (_without(left, each) if older else each for each in (kept, again))
-    yield from between(file, ours, theirs)
-
-
-def _without(keys: set[str], value: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: inner for key, inner in value.items() if key not in keys}
-
-
-def _json(path: Path) -> Any:
-    return from_json(file_bytes(path))
-
-
-def _scenario(path: Path) -> Any:
-    return without_places(from_toml(file_bytes(path).decode()))
-
-
-def _table(path: Path) -> Any:
-    return read_parquet(path)
+    if isinstance(kept, Mapping) and isinstance(again, Mapping):
+        left = {key for key in LATER if not (key in kept and key in again)}
+        kept, again = ({k: v for k, v in each.items() if k not in left} for each in (kept, again))
+    yield from between(file, kept, again)
 
 
 def _tables(file: str, kept: Any, again: Any) -> Iterator[Difference]:
     """Yield the first difference of each column, and those of columns, types, rows and labels."""
-    ours, theirs = ({name: str(type_) for name, type_ in _types(t)} for t in (kept, again))
+    schemas = ((table.schema.names, table.schema.types) for table in (kept, again))
+    ours, theirs = (dict(zip(names, map(str, types), strict=True)) for names, types in schemas)
     yield from between(file, ours, theirs)
-    yield from between(file, _said(kept), _said(again))
+    yield from between(file, _metadata(kept), _metadata(again))
     for name in (name for name in theirs if name in ours):
         if not kept[name].equals(again[name]):
             yield from _first(file, name, kept[name].to_pylist(), again[name].to_pylist())
@@ -168,11 +201,7 @@ def _tables(file: str, kept: Any, again: Any) -> Iterator[Difference]:
         yield Difference(file, "rows", str(kept.num_rows), str(again.num_rows))
 
 
-def _types(table: Any) -> Iterator[tuple[str, Any]]:
-    return zip(table.schema.names, table.schema.types, strict=True)
-
-
-def _said(table: Any) -> dict[str, Any]:
+def _metadata(table: Any) -> dict[str, Any]:
     metadata = (table.schema.metadata or {}).items()
     return {key.decode(): _number(value.decode(errors="replace")) for key, value in metadata}
 
@@ -216,3 +245,144 @@ def _short(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
     text = " ".join(text.split())
     return text if 0 < len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…" if text else '""'
+
+
+BEFORE = 3
+"""Rows that are told of what came before, which both results share."""
+_DRAWN = {
+    "clock_tick": "the gap of its owner's clock before it",
+    "clock_dropped": "the gap of its owner's clock before it",
+    "request_sent": "the gap of its owner's clock before it",
+    "query_sent": "the way of the request",
+    "answer_released": "the way of the query, or the computation",
+    "answer_delivered": "the way of the answer",
+    "answer_collided": "the way of the answer, or another's",
+    "answer_lost": "the loss of the answer",
+    "update_applied": "the way of the answer",
+    "retry": "the wait before it",
+    "went_online": "the time offline before it",
+    "went_offline": "the time online before it",
+}
+"""What is drawn that ends with an event of a kind."""
+
+
+def first_difference(first: Path, second: Path) -> tuple[list[str], list[str]]:
+    """Return the first event, update or number in which two results, or sweeps, differ.
+
+    Parameters
+    ----------
+    first, second : Path
+
+    Returns
+    -------
+    list of str
+        The difference in lines to be read; none where they are equal.
+    list of str
+        What they were made with, where that differs: it is no difference by itself.
+
+    Raises
+    ------
+    ResultError
+        If one is none, or damaged.
+    """
+    ours, theirs = read_manifest(first), read_manifest(second)
+    found = [*directories(first, second), *_absent(first, second)]
+    notes = [f"{replace(each, of='second')}" for each in found if each.of_circumstances]
+    differ = [each for each in found if not each.of_circumstances]
+    if len(differ) == 0:
+        return [], notes
+    settings = _settings(ours["scenario"], theirs["scenario"])
+    return [*settings, *_first_row(first, second, differ)], notes
+
+
+def _absent(first: Path, second: Path) -> Iterator[Difference]:
+    """Yield the files besides tables that the first result has alone."""
+    there = {each.relative_to(second) for each in second.rglob("*")}
+    for path in sorted(first.rglob("*")):
+        name = path.relative_to(first)
+        known = name.name in ("manifest.json", "scenario.toml")
+        if known and name not in there:
+            yield Difference(str(name), "", "a file", "nothing")
+
+
+def _settings(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
+    differ = [each.words() for each in changed(ours, theirs)]
+    for field, one, other in differ[:_MOST]:
+        yield f"setting: {field} is {one}, and {other}"
+    if len(differ) > _MOST:
+        yield f"setting: {len(differ) - _MOST} more differ (asyncdp compare tells them)"
+
+
+def _first_row(first: Path, second: Path, differ: list[Difference]) -> list[str]:
+    """Return the first row that differs, of the first cell that has one, or what else differs."""
+    places = sorted({Path(each.file).parent for each in differ})
+    for place in places:
+        for table in TABLES:
+            one, other = first / place, second / place
+            if all((each / f"{table}.parquet").is_file() for each in (one, other)):
+                found = _row(table, read_table(one, table), read_table(other, table))
+                if len(found) > 0:
+                    where = "" if place == Path() else f" of {place}"
+                    return [f"first: {found[0]}{where}", *found[1:]]
+    return [f"first: {replace(differ[0], of='second')}"]
+
+
+def _row(table: str, ours: "pd.DataFrame", theirs: "pd.DataFrame") -> list[str]:
+    """Return the first row in which two tables differ, with those before; nothing if in none."""
+    import numpy as np
+
+    keys, what = TABLES[table]
+    shared = [str(name) for name in ours.columns if name in theirs.columns]
+    count = min(len(ours), len(theirs))
+    unequal = {name: _unequal(ours[name][:count], theirs[name][:count]) for name in shared}
+    rows = np.flatnonzero(np.logical_or.reduce(list(unequal.values())))
+    if len(rows) == 0 and len(ours) == len(theirs):
+        return []
+    row = int(rows[0]) if len(rows) > 0 else count
+    columns = [name for name in shared if row < count and unequal[name][row]]
+    told = ours if row < len(ours) else theirs
+    which = ", ".join(f"{key} {told[key].iloc[row]}" for key in keys if key in told)
+    lacks = len(columns) == 0 or not {*columns}.isdisjoint(keys)
+    where = "which one of them lacks" if lacks else f"in {', '.join(columns)}"
+    before = [f"  before  {_row_text(ours, at, shared)}" for at in range(max(0, row - BEFORE), row)]
+    sides = [
+        f"  {name:<6}  {_row_text(frame, row, shared)}"
+        for name, frame in (("first", ours), ("second", theirs))
+    ]
+    return [
+        f"{what} {which} ({table}.parquet), {where}",
+        *before,
+        *sides,
+        *_draw(ours, theirs, row, columns),
+    ]
+
+
+def _unequal(ours: "pd.Series", theirs: "pd.Series") -> Any:
+    one, other = ours.astype(object).to_numpy(), theirs.astype(object).to_numpy()
+    return (one != other) & ~((one != one) & (other != other))  # NaN equals NaN
+
+
+def _row_text(frame: "pd.DataFrame", row: int, columns: list[str]) -> str:
+    if row >= len(frame):
+        return "nothing"
+    values = {name: frame[name].iloc[row] for name in columns if name != "time"}
+    return ", ".join(f"{n} {_exact(v)}" for n, v in values.items() if v == v)
+
+
+def _exact(value: Any) -> str:
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else repr(float(value))
+    return str(value)
+
+
+def _draw(
+    ours: "pd.DataFrame", theirs: "pd.DataFrame", row: int, columns: list[str]
+) -> Iterator[str]:
+    """Yield which draw it is that differs, where the same happens to the same owner later."""
+    if "kind" not in ours or row >= min(len(ours), len(theirs)) or "tick" not in columns:
+        return
+    kind, owner = str(ours["kind"].iloc[row]), ours["owner"].iloc[row]
+    if "kind" not in columns and "owner" not in columns and kind in _DRAWN:
+        apart = int(theirs["tick"].iloc[row]) - int(ours["tick"].iloc[row])
+        later = f"{abs(apart)} ticks {'later' if apart > 0 else 'earlier'} in the second"
+        yield f"draw: {_DRAWN[kind]}, of owner {_exact(owner)}, ends {later}"

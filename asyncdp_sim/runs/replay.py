@@ -123,7 +123,6 @@ def _largest_psi(folder: Path) -> float:
 _MOST = 6
 """Parts of a sweep that are told one by one."""
 _SHA = "sha256:"
-_OTHER_EVIDENCE = f"other evidence was known for the same numbers ({EVIDENCE})"
 
 
 def numbers_of(directory: Path, scenario: Scenario) -> list[int]:
@@ -250,16 +249,9 @@ def _circumstances(versions: object, found: Sequence[Difference]) -> Iterator[st
     """Yield what a result was made with, where that differs from what is here."""
     yield from (f"with {name} {said}" for name, said in other_versions(versions).items())
     keys = {each.place.split(".")[0]: each for each in found if each.file == "manifest.json"}
-    if "git_commit" in keys:
-        yield f"at commit {keys['git_commit'].kept}, here {keys['git_commit'].again}"
-    if "cpu_features" in keys:
-        yield "on a processor with other features"
-    if "blas_kernel" in keys:
-        yield _with_kernel(keys["blas_kernel"])
-    if EVIDENCE in keys:
-        yield f"when {_OTHER_EVIDENCE}"
-    if "mixed_versions" in keys:
-        yield "by several versions (mixed_versions in manifest.json)"
+    for key in ("git_commit", "cpu_features", "blas_kernel", EVIDENCE, "mixed_versions"):
+        if key in keys:
+            yield _OF_ALL.get(key) or _made(key, keys[key])
     whole = {(each.place, each.kept) for each in found if each.file == "manifest.json"}
     parts: dict[str, list[str]] = {}
     for each in found:
@@ -273,22 +265,23 @@ def _circumstances(versions: object, found: Sequence[Difference]) -> Iterator[st
         yield f"in part {made} ({', '.join(named[:_MOST])}{more})"
 
 
+_OF_ALL = {
+    "cpu_features": "on a processor with other features",
+    "mixed_versions": "by several versions (mixed_versions in manifest.json)",
+}
+
+
 def _made(place: str, differs: Difference) -> str:
-    """Return how a part of a sweep was made, from one place of its circumstances."""
+    """Return how a result, or a part of a sweep, was made, from one place of its circumstances."""
     key, _, name = place.partition(".")
-    if key == "versions" and name != "":
-        return f"with {name} {differs.kept}, here {differs.again}"
-    if key == "blas_kernel":
-        return _with_kernel(differs)
     if key == EVIDENCE:
-        return f"when {_OTHER_EVIDENCE}"
-    if key == "git_commit":
-        return f"at commit {differs.kept}, here {differs.again}"
-    return "by other versions, or elsewhere"
-
-
-def _with_kernel(differs: Difference) -> str:
-    return f"with BLAS kernel {differs.kept}, here {differs.again}"
+        return f"when other evidence was known for the same numbers ({EVIDENCE})"
+    what = {"git_commit": "at commit", "blas_kernel": "with BLAS kernel"}.get(key)
+    if key == "versions" and name != "":
+        what = f"with {name}"
+    if what is None:
+        return "by other versions, or elsewhere"
+    return f"{what} {differs.kept}, here {differs.again}"
 
 
 def _fields(raw: Raw) -> dict[str, str]:

@@ -19,6 +19,7 @@ from asyncdp_sim.notices import gathered, revived
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.results import SCHEMA
 from asyncdp_sim.results.provenance import blas_kernel, cpu_features, digest, git_commit, versions
+from asyncdp_sim.results.summary import flat
 from asyncdp_sim.scenario import Scenario, jsonable, spoken
 from asyncdp_sim.sweeps.batch import Cell
 from asyncdp_sim.sweeps.folder import Folder
@@ -143,18 +144,3 @@ def _swept(said: Mapping[str, Any], cells: int) -> Iterator[tuple[str, list[Any]
     grid = list(itertools.product(*sweep.values()))
     for place, path in enumerate(sweep):
         yield path, [spoken(path, grid[cell][place]) for cell in range(cells)]
-
-
-def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a summary's figures by one name each, such as ``psi_final.mean``."""
-    found: dict[str, Any] = {}
-    for name, value in summary.items():
-        if name == "intervals":
-            for inner, ends in value.items():
-                low, high = (None, None) if ends is None else ends
-                found |= {f"{inner}_low": low, f"{inner}_high": high}
-        elif isinstance(value, Mapping):
-            found |= {f"{name}.{inner}": number for inner, number in value.items()}
-        else:
-            found[name] = value
-    return found

@@ -1469,7 +1469,7 @@ MUTANTS = (
         ("tests/unit/sweeps/test_sweep_notes.py",),
     ),
     Mutant(
-        "asyncdp_sim/sweeps/summary_table.py",
+        "asyncdp_sim/results/summary.py",
         'found |= {f"{inner}_low": low, f"{inner}_high": high}',
         'found |= {f"{inner}_low": high, f"{inner}_high": low}',
         "the ends of intervals are exchanged",
@@ -2000,7 +2000,7 @@ MUTANTS = (
         ("tests/bad_input/test_tables_too_large.py",),
     ),
     Mutant(
-        "asyncdp_sim/comparisons/first_difference.py",
+        "asyncdp_sim/runs/differences.py",
         "row = int(rows[0]) if len(rows) > 0 else count",
         "row = int(rows[-1]) if len(rows) > 0 else count",
         "the last difference is told as the first",

@@ -80,11 +80,13 @@ def _bare(annotation: str) -> str:
 
 
 def _members(each: type[Any]) -> list[tuple[str, str]]:
-    """Return a class's own public members with the first lines of their docstrings."""
-    found = [(name, member) for name, member in vars(each).items() if not name.startswith("_")]
+    """Return a class's public members, inherited ones first, with the first lines of docstrings."""
+    own = [kind for kind in reversed(each.mro()) if kind.__module__ == each.__module__]
+    found = {name: member for kind in own for name, member in vars(kind).items()}
     return [
         (name if not inspect.isfunction(member) else f"{name}()", _first(member))
-        for name, member in found
+        for name, member in found.items()
+        if not name.startswith("_")
     ]
 
 

@@ -19,9 +19,9 @@ import asyncdp_sim as ad
 from asyncdp_sim.api import plots
 from asyncdp_sim.cli.options import load_scenario
 from asyncdp_sim.figures.kit import style
+from asyncdp_sim.results.summary import flat
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.sweeps import summary_table
 from scenarios import first_steps
 from tests.unit.api.page import page
 
@@ -144,7 +144,7 @@ def test_every_column_has_its_unit() -> None:
         assert len(frame) > 0, name
         assert set(frame.attrs["units"]) == set(frame.columns) == set(frame.attrs["meanings"])
     summary = result.summary
-    known = summary_table.flat({**result.manifest["summary"], "intervals": {}})
+    known = flat({**result.manifest["summary"], "intervals": {}})
     assert set(summary.index) == set(known)
     assert summary.index[summary["unit"] == ""].tolist() == []
     low, high = result.manifest["summary"]["intervals"]["throughput"]

@@ -60,7 +60,7 @@ def test_the_page_tells_every_owner_both(result: Path) -> None:
     found = Result.read(result)
     for column, name in (("joules", "joules"), ("sent", "bytes_sent"), ("heard", "bytes_received")):
         means = found.of_owners(name).astype(float).mean(axis=0)
-        assert [getattr(row, column) for row in owners(found).rows] == list(map(shown, means))
+        assert [row[column] for row in owners(found)["first"]] == list(map(shown, means))
         assert all(shown(each) in told for each in means)
     assert "bytes sent" in told
     assert "bytes heard" in told

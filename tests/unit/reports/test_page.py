@@ -234,7 +234,7 @@ def test_a_table_goes_by_its_name(tmp_path: Path) -> None:
     owners = {"count": 2, "records": 15}
     found = Result.read(written(tmp_path / "of-table", data=data, owners=owners))
     told = account(found, found.scenario)
-    words = " ".join(f"{line.name} {line.text}" for line in told.lines)
+    words = " ".join(f"{name} {text}" for name, text in told.lines)
     assert "mine.csv" in words
     assert str(tmp_path) not in words
     assert told.note == ""
@@ -266,7 +266,7 @@ def test_many_owners_open_below_and_names_that_are_numbers_are_not_told_twice(
     assert '<th scope="col">name</th>' not in seen.text
     assert seen.faults == []
     found = owners_of(Result.read(tmp_path / "many"))
-    assert [row.number for row in (*found.first, *found.others)] == list(range(1, 16))
+    assert [row["number"] for row in (*found["first"], *found["others"])] == list(range(1, 16))
 
 
 @pytest.mark.long
