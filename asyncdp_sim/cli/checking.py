@@ -30,6 +30,7 @@ def check_command(
     Tables are opened and looked at too, and theory says what it predicts.
     """
     from asyncdp_sim.describe import describe
+    from asyncdp_sim.forecasts.step import step_lines
     from asyncdp_sim.theory.predict.size import require_room, size_notes
 
     faulty = []
@@ -39,7 +40,7 @@ def check_command(
                 scenario, said = load_scenario(file, settings, allow_code)
                 if len(scenario.sweep) == 0:
                     require_room(scenario)
-                lines = [*describe(scenario), *_of_tables(scenario)]
+                lines = [*describe(scenario), *step_lines(scenario.base()), *_of_tables(scenario)]
                 lines += [line for line in _of_cells(scenario) if line not in lines]
         except InputError as error:
             faulty += error.lines()
@@ -64,6 +65,7 @@ def _of_cells(scenario: "Scenario") -> list[str]:
     from operator import attrgetter
 
     from asyncdp_sim.describe import network_findings, privacy_findings
+    from asyncdp_sim.forecasts.step import swept_step
     from asyncdp_sim.notices import Noted, Notice, gathered
     from asyncdp_sim.sweeps.batch import grid, networks
     from asyncdp_sim.theory.predict.size import require_room, size_notes
@@ -77,7 +79,8 @@ def _of_cells(scenario: "Scenario") -> list[str]:
         of_network = network_findings(alike[0].scenario)
         for cell in alike:
             found[cell.number] += [*of_network, *privacy_findings(cell.scenario)]
-    return [each.words() for each in gathered(found)]
+    steps = swept_step([cell.scenario for cell in cells])
+    return [*steps, *(each.words() for each in gathered(found))]
 
 
 def _of_tables(scenario: "Scenario") -> list[str]:

@@ -62,7 +62,7 @@ def forecast_command(
         bool,
         typer.Option(
             "--tune",
-            help="Recommend ρ, T and the cap on answers; with dispatch, which owners to ask.",
+            help="Recommend step, T and the cap on answers; with dispatch, which owners to ask.",
         ),
     ] = False,
     scheduling: Annotated[

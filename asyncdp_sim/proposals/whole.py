@@ -37,7 +37,7 @@ ROUNDS = 4
 class Choice:
     """Numbers that are chosen on rows drawn from the public ones."""
 
-    rho: float = 1.0
+    step: float = 1.0
     updates: int = 1
     answers: int = 1
     bound: float = 1.0
@@ -115,7 +115,7 @@ def _lines(
         "[algorithm]",
         *commented(
             ('kind = "async-gossip"', ""),
-            (f"rho = {choice.rho:.3g}", f"ρ, by tuning on {choice.said}"),
+            (f"step = {choice.step:.3g}", f"of an update, by tuning on {choice.said}"),
         ),
         "",
         "[privacy]",
@@ -148,7 +148,7 @@ def _chosen(look: TableLook, epsilon: float, sizes: list[int], progress: Progres
         start = replace(start, bound=float(f"{bound:.3g}"))
         scenario = _scenario(look, epsilon, sizes, start, Path(place))
         best = tune(scenario, replicates=RUNS, progress=progress).best.setting
-    return replace(start, rho=best.rho, updates=best.updates, answers=best.answers)
+    return replace(start, step=best.step, updates=best.updates, answers=best.answers)
 
 
 def _scenario(

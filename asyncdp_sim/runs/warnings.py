@@ -167,7 +167,7 @@ class ModelDiverged(Notice):
     replicates: Number
     of: Number
     counted: ClassVar[bool] = True
-    text: ClassVar[str] = "the model diverged in {replicates} of {of} replicates: lower rho"
+    text: ClassVar[str] = "the model diverged in {replicates} of {of} replicates: shorten the step"
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ def test_advice(command: Command) -> None:
     assert invited.startswith("invite    ")
     assert "in the same runs" in invited
     tuned = command.done("forecast", "exact.toml", "--tune").out.splitlines()
-    assert tuned[0].startswith("best      ρ = ")
+    assert tuned[0].startswith("best      step = ")
     assert " ± " in tuned[0]
     assert "by exact moments of these owners, ψ " in tuned[4]
 

@@ -143,6 +143,7 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
     **{("table", name): [None] for name in ("public_seed", "missing")},
     ("gaussian", "labels"): [True],
     ("node", "colluding"): [None],
+    **{(kind, "step"): [None] for kind in ("async-gossip", "gossip-graph")},
     **{("dirichlet", name): [None] for name in ("groups", "rows")},
     **{("empirical", name): [None] for name in ("path", "column", "unit")},
     **{("intervals", name): [None] for name in ("names", "unit", "origin", "period")},
@@ -440,6 +441,9 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
     "scripted": [{"times": []}, {"times": [[-1.0]]}, {"times": [1.0]}, {"times": [[float("inf")]]}],
     "saturated": [{"rate": 1.0}],
     "async-gossip": [
+        {},
+        {"rho": 1.0, "step": 1.0},
+        {"step": 0.0},
         {"rho": 0.0},
         {"rho": float("inf")},
         {"rho": 1.0, "central_step": "printed"},
@@ -463,6 +467,9 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
         {"step": 1.0, "mixing": 0.5, "patience": -1.0},
     ],
     "gossip-graph": [
+        {},
+        {"rho": 1.0, "step": 1.0},
+        {"step": 0.0},
         {"rho": 0.0},
         {"rho": 1.0, "initial": "twos"},
         {"rho": 1.0, "judged": "mean"},

@@ -72,7 +72,7 @@ def went(spec: Any, owner: int, read: Model, step: float, weight: float = 1.0) -
 
 
 def async_gossip(spec: Any, trace: Trace, theta: Model) -> Model:
-    rate = spec.rho / (T**2 * SIGMA)
+    rate = spec.rho / (T**2 * SIGMA) if spec.step is None else spec.step / N
     central = rate / 2 if spec.central_step == "proof" else rate * (N - 1) / N
     copies = {i: theta[i + 1].copy() for i in range(N)}
     learner = theta[0].copy()

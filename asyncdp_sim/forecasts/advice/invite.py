@@ -97,7 +97,7 @@ def invite(
     beginning(progress, "ranking coalitions by moments")
     found = best_coalition(alike, records, spread)
     given = replace(
-        found.everybody, rho=own.algorithm.step_length, updates=own.run.updates,
+        found.everybody, rho=float(alike.rho[-1, 0]), updates=own.run.updates,
         answers=max(own.network.answers_allowed),
     )  # fmt: skip
     clipped = clipped_course(known, CLIPPED_ROWS)

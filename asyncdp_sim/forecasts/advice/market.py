@@ -107,9 +107,10 @@ def priced(known: Population, doubts: Sequence[str]) -> Demand:
         raise SpecError([Fault("", given, f"{why} {doubt}") for doubt in doubts])
     if objective is None or isinstance(chosen, Unknown) or algorithm is None:
         raise TypeError("broken() lets no such scenario pass")
+    rho = algorithm.rho(objective.n_owners, scenario.run.updates, objective.sigma)
     process = gossip_map_of(
         objective,
-        rho=algorithm.rho,
+        rho=rho,
         updates=scenario.run.updates,
         central_step=algorithm.central_step,
         probability=chosen,
@@ -124,8 +125,8 @@ def priced(known: Population, doubts: Sequence[str]) -> Demand:
     unit = 2 * np.square(2 * xi * answers / objective.records)
     free = float(quiet.expected_excess(judge.hessian, judge.optimum)[-1] / judge.least)
     if not np.isfinite(free):
-        given = f"{algorithm.rho:g}"
-        raise SpecError([Fault("algorithm.rho", given, "no prices: the learning diverges")])
+        given = f"ρ = {rho:g}"
+        raise SpecError([Fault("algorithm", given, "no prices: the learning diverges")])
     return Demand(free, np.asarray(gain * unit / judge.least))
 
 

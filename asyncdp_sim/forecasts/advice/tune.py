@@ -32,45 +32,46 @@ from asyncdp_sim.scenario import Scenario
 
 Array = npt.NDArray[np.float64]
 CHANGES = (((4.0,), 10), ((2.0,), 20), ((1.4,), 40), ((1.2, 1.08), 100))
-"""Factors by which ρ, T and K are changed, the largest first, and simulated runs with each."""
+"""Factors of changes to the step, T and K, the largest first, and simulated runs with each."""
 MOST, LEAST = CHANGES[0][0][0], CHANGES[-1][0][-1]
 PAYS = 0.01
 """A change pays that lowers the mean ψ by more than this share."""
 AT_ONCE = 4
 """Choices of which all runs together are light work."""
 SMALLEST = 1e-30
-"""ρ below which no step is sought that converges; none is sought above 1 over it."""
+"""The step below which none is sought that converges; none is sought above 1 over it."""
 MOMENTS = 3e7
 """N² p² T up to which exact moments take less time than runs."""
 
 
 @dataclass(frozen=True)
 class StepLengthCap:
-    """A choice of ρ, T and K.
+    """A choice of the step, T and K.
 
     Attributes
     ----------
-    rho : float
+    step : float
+        Of an update, Nρ/(T²σ).
     updates : int
         T.
     answers : int
         K, answers that share each budget.
     """
 
-    rho: float
+    step: float
     updates: int
     answers: int
 
     def __str__(self) -> str:
         """Return the choice."""
-        return f"ρ = {self.rho:.4g}, T = {self.updates}, K = {self.answers}"
+        return f"step = {self.step:.4g}, T = {self.updates}, K = {self.answers}"
 
     def into(self, scenario: Scenario) -> Scenario:
         """Return the scenario with this choice."""
         privacy = scenario.privacy
         budget = privacy.budget.sized(self.answers)
         changed: dict[str, Any] = {
-            "algorithm": scenario.algorithm.with_step(self.rho),
+            "algorithm": scenario.algorithm.model_copy(update={"step": self.step, "rho": None}),
             "run": scenario.run.model_copy(update={"updates": self.updates}),
         }
         if budget is not privacy.budget:
@@ -80,7 +81,7 @@ class StepLengthCap:
 
 @dataclass(frozen=True)
 class Choices:
-    """Choices of ρ, T and K that a scenario may have.
+    """Choices of the step, T and K that a scenario may have.
 
     Attributes
     ----------
@@ -96,24 +97,24 @@ class Choices:
     capped: bool
     longest: int
 
-    def allowed(self, rho: float, updates: int, answers: int) -> StepLengthCap:
+    def allowed(self, step: float, updates: int, answers: int) -> StepLengthCap:
         """Return the nearest choice with which all T updates can be made."""
         length = min(max(updates, 1), self.longest)
         least = ceil(length / self.owners) if self.capped else length
-        return StepLengthCap(rho, length, min(max(answers, least), length))
+        return StepLengthCap(step, length, min(max(answers, least), length))
 
     def changed(self, at: StepLengthCap, factor: float) -> tuple[StepLengthCap, ...]:
-        """Return a choice with another ρ, with another T (ρ in proportion), both T and K, and K.
+        """Return a choice with another step, another T (and T times the step the same), T and K, K.
 
         Of T and K, the one that is not changed stays unless the other needs it to change.
         """
         length, answers = _times(at.updates, factor), _times(at.answers, factor)
-        rho = min(length, self.longest) / at.updates * at.rho
+        step = at.updates / max(1, min(length, self.longest)) * at.step
         return (
-            replace(at, rho=factor * at.rho),
-            self.allowed(rho, length, at.answers),
-            self.allowed(rho, length, answers),
-            self.allowed(at.rho, at.updates, answers),
+            replace(at, step=factor * at.step),
+            self.allowed(step, length, at.answers),
+            self.allowed(step, length, answers),
+            self.allowed(at.step, at.updates, answers),
         )
 
 
@@ -202,8 +203,8 @@ class Design:
             *told,
             f"runs      {runs} of each choice, with the same networks and noise; ± is the longer "
             "half of a 95 % interval",
-            f"search    {self.tried} choices of ρ, T and K compared by {by}; it ends where no "
-            f"change of one by {LEAST:g} times lowers ψ by {PAYS:.0%}",
+            f"search    {self.tried} choices of the step, T and K compared by {by}; it ends where "
+            f"no change of one by {LEAST:g} times lowers ψ by {PAYS:.0%}",
             *([limit] if self.at_limit else []),
             *source(
                 self.moments,
@@ -222,11 +223,11 @@ def tune(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Design:
-    """Find the ρ, T and K of least expected ψ, of asynchronous gossip.
+    """Find the step, T and K of least expected ψ, of asynchronous gossip.
 
     From the scenario's own choice on, each is changed by smaller and smaller factors as long as
     that pays, however far. K, where a cap names it, is at least T/N: all T updates can be made. The
-    cost is E ψ by exact moments where they apply whatever ρ and T are; else the mean ψ of
+    cost is E ψ by exact moments where they apply whatever the step and T are; else the mean ψ of
     simulated runs, the same networks and noise for all choices. Everything else stays.
 
     Parameters
@@ -245,20 +246,21 @@ def tune(
     Raises
     ------
     SpecError
-        If the algorithm is another, or learning diverges whatever ρ is.
+        If the algorithm is another, or learning diverges whatever the step is.
     DataError
         As :func:`~asyncdp_sim.forecasts.forecast`.
     """
     asked = scenario.base()
     known = population(asked, "own", private=private)
     own = known.scenario
-    algorithm, capped = own.algorithm.one_on_one, not own.privacy.budget.follows_updates
-    if algorithm is None:
+    updates, capped = own.run.updates, not own.privacy.budget.follows_updates
+    step = own.algorithm.step_of(own.owners.count, updates, own.model.sigma)
+    if step is None or own.algorithm.one_on_one is None:
         said = "the best step, T and K are sought for async-gossip alone"
         raise SpecError([Fault("algorithm.kind", repr(own.algorithm.kind), said)])
     beginning(progress, "trying steps, lengths and caps")
     choices = Choices(own.owners.count, capped, longest(own, known.dataset))
-    given = StepLengthCap(algorithm.rho, own.run.updates, max(own.network.answers_allowed))
+    given = StepLengthCap(step, updates, max(own.network.answers_allowed))
     by_moments = not capped and len(broken(known)) == 0 and _size(known) <= MOMENTS
     with processes(workers) as mapped:
 
@@ -299,7 +301,7 @@ def _least(
     runs_of: Callable[[int, int], int],
 ) -> tuple[StepLengthCap, int]:
     """Return the best choice that is found from the given one on, and how many were compared."""
-    start = choices.allowed(given.rho, given.updates, given.answers)
+    start = choices.allowed(given.step, given.updates, given.answers)
     runs = runs_of(AT_ONCE * start.updates, CHANGES[0][1])
     best, seen = _first(lambda setting: cost(setting, runs), start)
     for factors, most in CHANGES:
@@ -323,22 +325,22 @@ def _least(
 def _first(
     cost: Callable[[StepLengthCap], float], start: StepLengthCap
 ) -> tuple[StepLengthCap, set[StepLengthCap]]:
-    """Return a choice that differs in ρ and is about the best of those, and what was tried.
+    """Return a choice that differs in the step and is about the best of those, and what was tried.
 
-    Where learning diverges ρ is lowered until it does not. Then it is raised as long as that does
-    not make the model worse: where steps are so short that nothing is learned, no change pays.
+    Where learning diverges the step is lowered until it does not. Then it is raised as long as that
+    does not make the model worse: where steps are so short that nothing is learned, no change pays.
     """
     tried = {start: cost(start)}
     while not isfinite(tried[start]):
-        start = replace(start, rho=start.rho / MOST)
-        if start.rho < SMALLEST:
+        start = replace(start, step=start.step / MOST)
+        if start.step < SMALLEST:
             why = "no step with which learning converges was found"
-            raise SpecError([Fault("algorithm.rho", "any of those tried", why)])
+            raise SpecError([Fault("algorithm.step", "any of those tried", why)])
         tried[start] = cost(start)
     best = bolder = start
-    while tried[bolder] <= (1 + PAYS) * tried[best] and bolder.rho < 1 / SMALLEST:
+    while tried[bolder] <= (1 + PAYS) * tried[best] and bolder.step < 1 / SMALLEST:
         best = min(best, bolder, key=tried.__getitem__)
-        bolder = replace(bolder, rho=MOST * bolder.rho)
+        bolder = replace(bolder, step=MOST * bolder.step)
         tried[bolder] = cost(bolder)
     return best, set(tried)
 

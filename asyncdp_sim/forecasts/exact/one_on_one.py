@@ -165,10 +165,11 @@ def process_of(
     algorithm = known.scenario.algorithm.one_on_one
     if algorithm is None:
         raise TypeError(f"no exact moments of {known.scenario.algorithm.kind}")
+    updates = known.scenario.run.updates
     return algorithm, gossip_map_of(
         objective,
-        rho=algorithm.rho,
-        updates=known.scenario.run.updates,
+        rho=algorithm.rho(objective.n_owners, updates, objective.sigma),
+        updates=updates,
         central_step=algorithm.central_step,
         probability=chosen,
         inverse_rate=algorithm.inverse_rate,

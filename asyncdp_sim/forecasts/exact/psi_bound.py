@@ -38,7 +38,7 @@ def psi_bound(
         steps = step_sizes(
             n_owners,
             sigma,
-            rho=algorithm.rho,
+            rho=algorithm.rho(n_owners, updates, sigma),
             updates=updates,
             central_step=algorithm.central_step,
             probability=chosen,

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
+from asyncdp_sim.learning.algorithms.kind import GossipKind
 from asyncdp_sim.learning.algorithms.moments import Initial, OneOnOne, Selection
 from asyncdp_sim.learning.algorithms.steps import (
     Array,
@@ -19,7 +19,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     of_owners,
     shared,
 )
-from asyncdp_sim.spec import Positive, about
+from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope
 
 
@@ -128,17 +128,15 @@ class GossipSteps(Steps):
         state.central = central
 
 
-class AsyncGossip(AlgorithmKind):
+class AsyncGossip(GossipKind):
     """Asynchronous private learning (Async, Algorithm 1)."""
 
     updates_of = ("answer",)
     one_model = False
     looks_at_models = True
     obfuscates = False
-    step_field = "rho"
 
     kind: Literal["async-gossip"] = "async-gossip"
-    rho: Annotated[Positive, about("ρ: the step is Nρ/(T²σ). The paper leaves it open", "none")]
     central_step: Annotated[
         Literal["proof", "text"],
         about(
@@ -169,12 +167,12 @@ class AsyncGossip(AlgorithmKind):
     @property
     @override
     def one_on_one(self) -> OneOnOne:
-        return OneOnOne(self.rho, self.central_step, self.initial, self.needs_shares)
+        return OneOnOne(self.rho_of, self.central_step, self.initial, self.needs_shares)
 
     @override
     def steps(self, setting: Setting) -> GossipSteps:
         n_owners, sigma = setting.n_owners, setting.sigma
-        rate = self.rho / (setting.horizon**2 * sigma)
+        rate = self.rho_of(n_owners, setting.horizon, sigma) / (setting.horizon**2 * sigma)
         proof = self.central_step == "proof"
         central = rate / 2 if proof else (n_owners - 1) * rate / n_owners
         shrink_copy = np.full(n_owners, 1 - rate * sigma / 2)

@@ -8,7 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
+from asyncdp_sim.learning.algorithms.kind import GossipKind
 from asyncdp_sim.learning.algorithms.moments import Initial
 from asyncdp_sim.learning.algorithms.steps import (
     Array,
@@ -158,7 +158,7 @@ class GossipGraphSteps(Steps):
         return turn.peers if self.shrink_learner is not None else turn.peers - 1
 
 
-class GossipGraph(AlgorithmKind):
+class GossipGraph(GossipKind):
     """Private learning by gossip on the graph of the protocol."""
 
     updates_of = ("pair",)
@@ -168,11 +168,23 @@ class GossipGraph(AlgorithmKind):
 
     kind: Literal["gossip-graph"] = "gossip-graph"
     rho: Annotated[
-        Positive,
+        Positive | None,
         about(
-            "ρ: owner i's step is ρ/(T²σπ_i), which is Nρ/(T²σ) on a star with equal clocks", "none"
+            "ρ: owner i's step is ρ/(T²σπ_i), which is Nρ/(T²σ) on a star with equal clocks; "
+            "either this or step",
+            "none",
+            example=20.0,
         ),
-    ]
+    ] = None
+    step: Annotated[
+        Positive | None,
+        about(
+            "The step of an update on a star with equal clocks, in place of ρ; on any graph owner "
+            "i's is this over Nπ_i",
+            "none",
+            example=0.5,
+        ),
+    ] = None
     initial: Initial = "zeros"
     judged: Annotated[
         Literal["central", "owner"],
@@ -204,7 +216,8 @@ class GossipGraph(AlgorithmKind):
             often[a] += share
             often[b] += share
         pi = often[1:]
-        rate = self.rho / setting.horizon**2
+        rho = self.rho_of(n_owners, setting.horizon, setting.sigma)
+        rate = rho / setting.horizon**2
         judged = 0 if graph.learner else None
         if self.judged == "owner":
             judged = 1 if graph.learner else 0

@@ -1,15 +1,19 @@
 """The family of algorithms: what the rest of the house asks of each."""
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import model_validator
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.faults import faults_of
 from asyncdp_sim.learning.algorithms.local_steps import beyond_one_step
 from asyncdp_sim.learning.algorithms.moments import OneCentral, OneOnOne, StepsInRounds
 from asyncdp_sim.learning.algorithms.steps import Setting, Steps
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.protocols.kind import UpdateOf
-from asyncdp_sim.spec import Kind, kind_of, members
+from asyncdp_sim.spec import Kind, Positive, about, kind_of, members
 
 
 class AlgorithmKind(Kind):
@@ -114,6 +118,10 @@ class AlgorithmKind(Kind):
         """Return the same with other steps."""
         return self.model_copy(update={self.step_field: step})
 
+    def step_of(self, n_owners: int, updates: int, sigma: float) -> float | None:  # noqa: ARG002
+        """Return the step Nρ/(T²σ) of N owners, T updates and σ; None where steps are others."""
+        return None
+
     def numbers_of_answer(self, numbers: int) -> int:
         """Return how many numbers an answer has, given those of a model."""
         return numbers
@@ -190,3 +198,49 @@ class AlgorithmKind(Kind):
         SpecError
             If it needs a number that the setting does not have.
         """
+
+
+class GossipKind(AlgorithmKind):
+    """An algorithm with steps of Nρ/(T²σ), which a scenario gives by ρ or by their own length."""
+
+    step_field = "rho"
+
+    rho: Annotated[
+        Positive | None,
+        about(
+            "ρ: the step is Nρ/(T²σ). The paper leaves it open; either this or step",
+            "none",
+            example=20.0,
+        ),
+    ] = None
+    step: Annotated[
+        Positive | None,
+        about(
+            "The step of an update, in place of ρ: it does not change with N, T and σ",
+            "none",
+            example=0.5,
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_step(self) -> Self:
+        if (self.rho is None) == (self.step is None):
+            given = "neither" if self.rho is None else "both"
+            raise faults_of([Fault("step", given, "allowed is one of step and rho")])
+        return self
+
+    def rho_of(self, n_owners: int, updates: int, sigma: float) -> float:
+        """Return ρ of N owners, T updates and σ: of all that is computed with ρ."""
+        if self.rho is not None:
+            return self.rho
+        return (self.step or 0.0) * updates**2 * sigma / n_owners
+
+    @override
+    def step_of(self, n_owners: int, updates: int, sigma: float) -> float:
+        if self.step is not None:
+            return self.step
+        return n_owners * (self.rho or 0.0) / (updates**2 * sigma)
+
+    @override
+    def with_step(self, step: float) -> Self:
+        return self.model_copy(update={"rho": step, "step": None})

@@ -46,8 +46,8 @@ class OneOnOne:
 
     Attributes
     ----------
-    rho : float
-        ρ.
+    rho : callable
+        ρ, of N, T and σ.
     central_step : str
         β, as in :class:`~asyncdp_sim.learning.algorithms.AsyncGossip`.
     initial : str
@@ -56,7 +56,7 @@ class OneOnOne:
         Whether an owner's step is divided by its share of the updates.
     """
 
-    rho: float
+    rho: Callable[[int, int, float], float]
     central_step: Literal["proof", "text"]
     initial: Initial
     inverse_rate: bool

@@ -43,7 +43,8 @@ def test_no_step_and_length_nearby_are_better(records, rho, updates):
     for step in (0.3, 0.8, 1.0, 1.25, 3.0):
         for length in (0.4, 0.8, 1.0, 1.25, 2.5):
             longer = max(1, round(length * best.updates))
-            assert exactly(StepLengthCap(step * best.rho, longer, longer), asked) > 0.98 * psi
+            other = step * best.step * (best.updates / longer) ** 2
+            assert exactly(StepLengthCap(other, longer, longer), asked) > 0.98 * psi
 
 
 def test_of_unequal_owners_it_is_better_than_as_if_they_were_of_one_size():
@@ -66,7 +67,7 @@ def test_the_cap_is_tuned_too_and_bears_all_updates(answers):
     assert summary["updates"] == 4 * best.updates
     psi = ends(best.into(asked), numbers, dataset=dataset).mean()
     for factor in (1.3, enough_answers(3, best.updates) / best.answers):
-        looser = StepLengthCap(best.rho, best.updates, round(factor * best.answers))
+        looser = StepLengthCap(best.step, best.updates, round(factor * best.answers))
         assert ends(looser.into(asked), numbers, dataset=dataset).mean() > psi
 
 
@@ -132,7 +133,7 @@ def test_the_published_choice_on_lending_is_beaten_tenfold():
     published = load(root / "lending-convergence.toml", settings)[0].base()
     found = tune(published, replicates=60)
     assert published.privacy.epsilon == 1.0
-    assert found.given.setting.rho == 3000.0
+    assert found.given.setting.step == pytest.approx(900.0)  # Nρ/(T²σ), ρ = 3000
     ratio, half = found.gain
     assert ratio - half > 10
 
@@ -173,9 +174,9 @@ def test_every_sentence_of_the_advice():
         "95 % interval"
     )
     assert told[4] == (
-        f"search    {found.tried} choices of ρ, T and K compared by other simulated runs; it ends "
-        "where no change of one by 1.08 times lowers ψ by 1%"
+        f"search    {found.tried} choices of the step, T and K compared by other simulated runs; "
+        "it ends where no change of one by 1.08 times lowers ψ by 1%"
     )
     assert told[5] == "data      synthetic records"
     exact = "\n".join(tune(scenario(), replicates=2).lines())
-    assert "choices of ρ, T and K compared by exact moments of these owners, ψ 0.0" in exact
+    assert "choices of the step, T and K compared by exact moments of these owners, ψ 0.0" in exact

@@ -75,7 +75,9 @@ def _one_on_one(
     central_step, initial = algorithm.central_step, algorithm.initial
     course = partial(Course.of, objective, noise=privacy.noise, initial=initial)
     courses = [course(updates=length, central_step=central_step) for length in lengths]
-    choices = [(courses[-1], np.full(n, algorithm.rho))]
+    updates, sigma = scenario.run.updates, objective.sigma
+    given = [algorithm.rho(members, updates, sigma) for members in range(1, n + 1)]
+    choices = [(courses[-1], np.array(given))]
     if tuned:
         choices += [(each, rho) for each in courses for rho in steps(each, n)]
     follows = privacy.budget.follows_updates

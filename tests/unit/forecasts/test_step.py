@@ -1,0 +1,117 @@
+"""The step of an update in place of ρ: one number everywhere, and how far it takes the model."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.advice.invitations.costs import prepared
+from asyncdp_sim.forecasts.advice.market import demand
+from asyncdp_sim.forecasts.advice.tune import tune
+from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.forecasts.step import step_lines, swept_step
+from asyncdp_sim.runs import run
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.theory.moments.gossip_map import contraction
+from tests.unit.forecasts.banks import banks
+
+RHO, T, N, SIGMA = 30.0, 60, 3, 0.1
+STEP = N * RHO / (T**2 * SIGMA)
+
+
+def scenario(step: float | None = STEP, *, updates: int = T, **changes: Any) -> Scenario:
+    raw = banks((400, 400, 400), (1.0, 2.0, 0.5), updates, RHO)
+    if step is not None:
+        raw["algorithm"] = {"kind": "async-gossip", "step": step}
+    for part, values in changes.items():
+        raw[part] = raw.get(part, {}) | values
+    return Scenario.model_validate(raw)
+
+
+BY_RHO = scenario(None)
+
+
+@pytest.mark.parametrize("learning", ["replay", "live"])
+def test_runs_by_the_step_are_those_by_its_rho(learning: str) -> None:
+    ends = [
+        run(each.replace(run={"learning": learning}), numbers=range(1, 5)).summary["psi_final"]
+        for each in (scenario(), BY_RHO)
+    ]
+    assert ends[0]["mean"] == pytest.approx(ends[1]["mean"], rel=1e-9)
+
+
+def test_forecasts_and_prices_by_the_step_are_those_by_its_rho() -> None:
+    one, other = (forecast(each, moments="own") for each in (scenario(), BY_RHO))
+    assert one.psi == pytest.approx(other.psi, rel=1e-9)
+    assert one.psi_bound == pytest.approx(other.psi_bound, rel=1e-9)
+    prices = [demand(each).free for each in (scenario(), BY_RHO)]
+    assert prices[0] == pytest.approx(prices[1], rel=1e-9)
+
+
+def test_coalitions_of_every_size_have_the_step() -> None:
+    known = population(scenario(), "own", private=False)
+    alike, *_ = prepared(known, tuned=False)
+    assert alike.rho[:, 0] == pytest.approx(STEP * T**2 * SIGMA / np.arange(1, N + 1))
+
+
+def test_a_shorter_run_keeps_the_step_and_goes_not_so_far() -> None:
+    short = scenario(updates=T // 5)
+    assert short.algorithm.step_of(N, T // 5, SIGMA) == STEP
+    by_rho = scenario(None, updates=T // 5)
+    assert by_rho.algorithm.step_of(N, T // 5, SIGMA) == pytest.approx(25 * STEP)
+
+
+def test_tuning_writes_the_step() -> None:
+    found = tune(BY_RHO, replicates=2)
+    assert found.scenario.algorithm.rho is None
+    assert found.scenario.algorithm.step == found.best.setting.step
+    assert found.lines()[0].startswith(f"best      step = {found.best.setting.step:.4g}, T = ")
+
+
+@pytest.mark.parametrize("central_step", ["proof", "text"])
+@pytest.mark.parametrize("curvature", [0.1, 2.0, 40.0, 400.0])
+def test_the_contraction_is_that_of_the_mean_path(curvature: float, central_step: str) -> None:
+    owners, step, updates = 4, 0.3, 50
+    models, after = np.eye(owners + 1), np.zeros((owners + 1, owners + 1))
+    beta = step / (2 * owners) if central_step == "proof" else step * (owners - 1) / owners**2
+    for owner in range(1, owners + 1):  # every owner's update, each with probability 1/N
+        moved, middle = models.copy(), (models[0] + models[owner]) / 2
+        gradient = (curvature - SIGMA) * middle / owners
+        moved[owner] = middle - step * (SIGMA * middle / (2 * owners) + gradient)
+        moved[0] = middle - beta * SIGMA * middle
+        after += moved / owners
+    slowest = np.abs(np.linalg.eigvals(after)).max()
+    left = contraction(
+        curvature, owners, step=step, sigma=SIGMA, updates=updates, central_step=central_step
+    )
+    assert left == pytest.approx(slowest**updates, rel=1e-6)
+
+
+def test_a_check_says_the_step_and_how_far_it_goes() -> None:
+    (said,) = step_lines(scenario())
+    assert said.startswith("step: 0.25 per update, ρ = 30; T updates bring the distance to the ")
+    assert list(step_lines(BY_RHO)) == [said]
+    ((far, warned), (near, hardly)) = (list(step_lines(scenario(s))) for s in (1e3, 1e-6))
+    assert (far[:13], warned[:15]) == ("step: 1000 pe", "step: too long,")
+    assert (near[:12], hardly[:16]) == ("step: 1e-06 ", "step: too short,")
+
+    steep = scenario(5.0, data={"condition": 100.0})
+    (flat, warned) = step_lines(steep)
+    assert " to 0.00026 of it in the direction of least curvature" in flat
+    assert warned == "step: too long, learning diverges: take a shorter step"
+
+
+def test_of_other_losses_the_largest_curvature_is_said() -> None:
+    logistic = scenario(model={"kind": "logistic"}, data={"labels": True})
+    (said,) = step_lines(logistic)
+    assert "in the direction of largest curvature" in said
+
+
+def test_a_sweep_says_what_it_does_to_the_step() -> None:
+    cells = [scenario(None, updates=each) for each in (30, 60)]
+    (said,) = swept_step(cells)
+    assert said.startswith("sweep: ρ as given makes the step Nρ/(T²σ) 0.25 to 1 per update in ")
+    (kept,) = swept_step([scenario(updates=each) for each in (30, 60)])
+    assert kept == "sweep: the step, 0.25 per update, does not change with N, T and σ"
+    assert list(swept_step([BY_RHO, scenario()])) == []
