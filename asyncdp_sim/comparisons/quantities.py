@@ -1,7 +1,7 @@
 """Figures of results that are compared, and mean differences with intervals: paired, or not."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from asyncdp_sim.measures import Ratio
 from asyncdp_sim.measures.scores import SCORES, Score
 from asyncdp_sim.results import Result
-from asyncdp_sim.units import to_units
+from asyncdp_sim.units import in_unit, to_units, unit_of
 
 Array = npt.NDArray[np.float64]
 LEVEL = 0.95
@@ -145,7 +145,9 @@ def quantities(first: Result, second: Result) -> Iterator[Quantity]:
     units = {result.manifest.get("target_unit") for result in (first, second)}
     unit = units.pop() if len(units) == 1 else None
     yield from (_of_score(score, unit or "") for score in SCORES)
-    yield from _OF_NETWORKS
+    named = unit_of(result.manifest["scenario"] for result in (first, second))
+    for each in _OF_NETWORKS:
+        yield replace(each, words=in_unit(each.words, named), unit=in_unit(each.unit, named))
 
 
 def _of_score(score: Score, unit: str) -> Quantity:

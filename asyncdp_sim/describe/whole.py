@@ -19,6 +19,7 @@ from asyncdp_sim.theory.predict.staleness import holds_from
 from asyncdp_sim.theory.predict.table import facts_of
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Prediction, Unknown
+from asyncdp_sim.units import in_unit
 from asyncdp_sim.words import extent
 
 
@@ -31,7 +32,7 @@ def describe(scenario: Scenario) -> list[str]:
     base = scenario.base()
     return [
         *_owners(base),
-        *_network(base),
+        *(in_unit(line, base.run.time_unit) for line in _network(base)),
         *privacy_lines(base, scenario),
         *_conduct(base),
         *_sweep(scenario),
@@ -73,7 +74,9 @@ def _owners(scenario: Scenario) -> Iterator[str]:
     if scenario.data.held_out > 0:
         yield f"held out: a share {scenario.data.held_out:g} of every owner's records"
     run = scenario.run
-    until = "" if run.until is None else f" or until {run.until:g} time units"
+    until = ""
+    if run.until is not None:
+        until = in_unit(f" or until {run.until:g} time units", run.time_unit)
     until += "" if run.target is None else f" or down to ψ = {run.target:g}"
     runs = f"{run.replicates} replicate{'s' * (run.replicates > 1)}"
     updates = f"{run.updates} update{'s' * (run.updates > 1)}"

@@ -20,6 +20,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.size import require_room
 from asyncdp_sim.theory.prediction import Prediction
+from asyncdp_sim.units import counts_rounds
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 RECORDS = "runs need records: they are of each owner's own, not of the same moments for all"
@@ -88,6 +89,10 @@ class Forecast:
         to say of them.
     may_be_off : MayBeOff, optional
         How far the forecast of a stand-in may be off from one of the records it stands in for.
+    time_unit : str, optional
+        What a time unit is called.
+    rounds : bool
+        Whether it has no name and is one round of answers.
     worth : Errors, optional
         Errors on owners' held-out rows, which decide who gains; None where no rows are held out:
         ψ decides then.
@@ -120,6 +125,8 @@ class Forecast:
     energy: EnergyForecast | None = None
     throughput: Prediction | None = None
     worth: Errors | None = None
+    time_unit: str | None = None
+    rounds: bool = False
 
     @property
     def cost_of_privacy(self) -> float:
@@ -204,6 +211,8 @@ def forecast(
         "against": against,
         "known_after": later,
         "observers": each,
+        "time_unit": (unit := scenario.run.time_unit),
+        "rounds": counts_rounds(unit, scenario.clock.model_dump()),
     }
     energy = energy_forecast(known.scenario, said.time, said.time_half_width)
     pace = (each for each in predict(known.scenario.network) if each.quantity == "throughput")

@@ -18,6 +18,7 @@ from asyncdp_sim.forecasts.worth.changes import Change
 from asyncdp_sim.forecasts.worth.words import lines as worth_lines
 from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.scenario import Participants, Scenario, spoken
+from asyncdp_sim.units import ROUNDS, in_unit
 from asyncdp_sim.words import aligned
 
 MOST = 20
@@ -67,6 +68,7 @@ def lines(found: Forecast, changes: Sequence[Change] = ()) -> list[str]:
 
 def figures(found: Forecast) -> list[tuple[str, str]]:
     """Return what each figure of the forecast is called, and it in words."""
+    unit = found.time_unit
     low, middle, high = (found.quantiles[level] for level in (0.05, 0.5, 0.95))
     rows = [
         ("expected ψ", f"{_figure(found.psi)}{_half(found.psi_half_width)}"),
@@ -81,11 +83,14 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
             "cost of privacy",
             f"{_figure(found.cost_of_privacy)} of that; without noise {_figure(found.noise_free)}",
         ),
-        ("time", f"{_figure(found.time)}{_half(found.time_half_width)} units"),
+        ("time", in_unit(f"{_figure(found.time)}{_half(found.time_half_width)} units", unit)),
+        *([("time unit", ROUNDS)] if found.rounds else []),
         *_pace(found),
     ]
     if found.target is not None:
-        when = "never in this run" if found.target_time is None else _figure(found.target_time)
+        when = "never in this run"
+        if found.target_time is not None:
+            when = in_unit(f"{_figure(found.target_time)} units", unit)
         rows += [
             (f"until ψ = {found.target:g}", f"{when} (where the expected ψ first is that)"),
             (f"P(ψ ≤ {found.target:g})", _figure(found.target_probability)),
@@ -195,7 +200,7 @@ def _pace(found: Forecast) -> list[tuple[str, str]]:
         return []
     low, high = map(_figure, found.throughput.between)
     said = f"{low} to {high} whatever the laws of times; no one value, since"
-    return [("updates per unit", f"{said} {found.throughput.reason}")]
+    return [(in_unit("updates per unit", found.time_unit), f"{said} {found.throughput.reason}")]
 
 
 def _divergence(found: Forecast) -> list[tuple[str, str]]:
@@ -214,9 +219,11 @@ def as_json(found: Forecast, changes: Sequence[Change] = ()) -> str:
     raw["decided_by"] = "psi" if found.worth is None else "held-out errors"
     if found.against is None:  # as it was said before there were observers to name
         del raw["against"], raw["known_after"]
+    if not found.rounds:
+        del raw["rounds"]
     if len(found.observers) == 0:
         del raw["observers"]
-    for each in ("energy", "throughput"):
+    for each in ("energy", "throughput", "time_unit"):
         if raw[each] is None:
             del raw[each]
     if found.worth is not None:

@@ -8,6 +8,7 @@ from asyncdp_sim.measures import shares
 from asyncdp_sim.rehearsals import Rehearsal
 from asyncdp_sim.runs import RunResult
 from asyncdp_sim.trace import Trace
+from asyncdp_sim.units import in_unit
 from asyncdp_sim.words import figure
 
 _FIGURES = {
@@ -30,7 +31,8 @@ def beside(found: Rehearsal) -> list[list[str]]:
     made = (figure(each.summary["updates"] / len(each.traces)) for each in both)
     rows.append(["updates per replicate", *made])
     for name, key in _FIGURES.items():
-        rows.append([name, *(figure(each.summary[key]) for each in both)])
+        called = in_unit(name, found.simulated.scenario.run.time_unit)
+        rows.append([called, *(figure(each.summary[key]) for each in both)])
     rows.append(["90 % of staleness", *(figure(stale_90(each.traces)) for each in both)])
     rows.append(["largest share of an owner", *(figure(_largest(each)) for each in both)])
     rows.append(["ψ at the end (median)", *(figure(_psi(each)) for each in both)])

@@ -11,6 +11,7 @@ from asyncdp_sim.figures.kit.outcomes import Estimate, interval, mean_psi_at_end
 from asyncdp_sim.figures.kit.source import Result, Sweep
 from asyncdp_sim.privacy.label import epsilon_words, label, n_sharers
 from asyncdp_sim.results.summary import flat
+from asyncdp_sim.units import unit_of
 from asyncdp_sim.words import as_float, figure
 
 NONE = "–"
@@ -63,6 +64,7 @@ def span(low: float, high: float) -> str:
 
 def _figure(result: Result, name: str, value: Any, theory: dict[str, Any] | None) -> dict[str, Any]:
     column = dictionary()[name]
+    time_unit = unit_of([result.manifest["scenario"]]) or "time unit"
     found = _interval(result, name)
     least, most = _theory(theory)
     low, high = found.low, found.high
@@ -72,7 +74,7 @@ def _figure(result: Result, name: str, value: Any, theory: dict[str, Any] | None
     return dict(
         name=name,
         meaning=column.meaning,
-        unit="" if column.unit == "none" else column.unit,
+        unit="" if column.unit == "none" else column.unit.replace("time unit", time_unit),
         value=shown(value),
         interval=span(low, high),
         theory=span(least, most) if least < most else "" if isnan(least) else shown(least),

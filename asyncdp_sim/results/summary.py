@@ -25,6 +25,7 @@ from asyncdp_sim.privacy.label import (
 )
 from asyncdp_sim.results.manifest import read_manifest
 from asyncdp_sim.scenario import spoken
+from asyncdp_sim.units import ROUNDS, counts_rounds, in_unit, unit_of
 from asyncdp_sim.words import aligned, figure, number
 
 
@@ -87,15 +88,23 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         beside = "" if theory is None else f" (theory {theory})"
         return f"{figure(summary.get(key))}{unit}{ends}{beside}"
 
+    scenario = manifest["scenario"]
+    unit = unit_of([scenario])
+    rounds = [("time unit", ROUNDS)] if counts_rounds(unit, scenario.get("clock", {})) else []
+    waiting = "" if unit is None else " units"
     return [
         *_rehearsed(manifest.get("measured")),
         ("replicates", str(len(manifest["replicates"]))),
         ("updates", f"{figure(summary['updates'] / len(manifest['replicates']))} per replicate"),
-        ("simulated time", f"{figure(summary['simulated_time'])} units per replicate"),
-        ("throughput", measured("throughput", " updates per unit")),
+        (
+            "simulated time",
+            in_unit(f"{figure(summary['simulated_time'])} units per replicate", unit),
+        ),
+        *rounds,
+        ("throughput", in_unit(measured("throughput", " updates per unit"), unit)),
         ("learner busy", measured("utilisation")),
         *(
-            (name, measured(key))
+            (name, in_unit(measured(key, waiting * (key == "mean_waiting")), unit))
             for name, key in _WHERE_THERE_IS_ANY.items()
             if summary.get(key) not in (None, 0.0)
         ),
@@ -250,7 +259,9 @@ _WHERE_THERE_IS_ANY = {
 
 def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
     swept = list(manifest["scenario"]["sweep"])
-    header = ["cell", *swept, "updates per unit", "time", "ψ median", "25 %", "75 %", "mean"]
+    unit = unit_of([manifest["scenario"]])
+    pace, time = in_unit("updates per unit", unit), "time" if unit is None else f"time ({unit}s)"
+    header = ["cell", *swept, pace, time, "ψ median", "25 %", "75 %", "mean"]
     grid = list(itertools.product(*manifest["scenario"]["sweep"].values()))
     cells = {name: read_manifest(directory / name, "summary") for name in manifest["fingerprints"]}
     alone = composition(list(cells.values())) if len(cells) > 0 else None

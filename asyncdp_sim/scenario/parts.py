@@ -3,7 +3,7 @@
 from math import prod
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from asyncdp_sim.errors import Fault, SpecError
@@ -17,6 +17,13 @@ def identifier(text: str) -> str:
     words = text.split("-")
     if not all(word.isascii() and word.isalnum() and word == word.lower() for word in words):
         raise PydanticCustomError("id", "allowed are lower-case words joined by hyphens")
+    return text
+
+
+def singular(text: str) -> str:
+    """Return the name of a unit: a word of letters in the singular."""
+    if not text.isalpha() or text.lower().endswith("s"):
+        raise PydanticCustomError("unit", "allowed is one word in the singular, such as day")
     return text
 
 
@@ -70,6 +77,15 @@ class Run(Spec):
         Annotated[float, Field(gt=0, le=1e9)] | None,
         about(
             "When a run ends even if T is not reached; absent: never", "time units", example=50.0
+        ),
+    ] = None
+    time_unit: Annotated[
+        Annotated[str, AfterValidator(singular)] | None,
+        about(
+            "What a time unit is called where times are printed and drawn. It changes no number. "
+            "Absent: unit",
+            domain="one word in the singular",
+            example="day",
         ),
     ] = None
     target: Annotated[

@@ -12,6 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from asyncdp_sim.figures.kit.layout import MeasuredLayout
 from asyncdp_sim.scenario import Participants
+from asyncdp_sim.units import in_unit
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 BLUE, VERMILION, GREEN = OKABE_ITO[:3]
@@ -155,9 +156,11 @@ def owner_ticks(axis_of: Axes, side: str, owners: Participants) -> None:
     axis.set_ticks([1, *(int(owner) for owner in round_ones if 1 < owner <= n_owners)])
 
 
-def time_axis(axes: Axes) -> str:
-    """Return the name of an axis of time, shorter where axes stand side by side."""
-    return TIME_BESIDE if is_small(axes) else TIME_AXIS
+def time_axis(unit: str | None, axes: Axes | None = None) -> str:
+    """Return the name of an axis of time in a named unit or none, shorter where axes are small."""
+    if unit is not None or (axes is not None and is_small(axes)):
+        return in_unit(TIME_BESIDE, unit)
+    return TIME_AXIS
 
 
 def is_small(axes: Axes) -> bool:

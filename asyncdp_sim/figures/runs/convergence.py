@@ -21,12 +21,13 @@ from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.kit.style import (
     BLUE,
     MARKERS,
-    TIME_AXIS,
     canvas,
     colours,
     plain_numbers,
     style,
+    time_axis,
 )
+from asyncdp_sim.units import unit_of
 
 Array = npt.NDArray[np.float64]
 INSTANTS = 400
@@ -95,7 +96,8 @@ def by_time(lines: Sequence[CurveLine], *, why: str = "") -> Picture:
         f"{_drawn_of(lines)} {fitness_of(lines)} ψ of the central model against "
         "simulated time; each replicate is a step function of time"
     )
-    return _drawn("convergence-by-time", lines, "time", TIME_AXIS, caption, why)
+    unit = unit_of(line.result.manifest["scenario"] for line in lines)
+    return _drawn("convergence-by-time", lines, "time", time_axis(unit), caption, why)
 
 
 def quartiles(

@@ -16,11 +16,11 @@ from asyncdp_sim.figures.kit.style import (
     BLUE,
     FEW_OWNERS,
     THEORY,
-    TIME_AXIS,
     VERMILION,
     canvas,
     plain_text,
     style,
+    time_axis,
 )
 from asyncdp_sim.on_disk import file_bytes, from_json
 from asyncdp_sim.scenario import Participants
@@ -82,7 +82,7 @@ def over_time(found: dict[str, Any]) -> Picture:
             )  # fmt: skip
         if np.isfinite(known(found.get("target"))):
             axes.axhline(known(found["target"]), color=VERMILION, linestyle=":", label="target")
-        axes.set(xlabel=TIME_AXIS, ylabel="relative fitness $\\psi$")
+        axes.set(xlabel=time_axis(found.get("time_unit")), ylabel="relative fitness $\\psi$")
         log_axis(axes)
         axes.legend(loc="best")
     caption = (

@@ -14,7 +14,7 @@ from asyncdp_sim.figures.kit.source import Result, not_a_result
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, plain_numbers, time_axis
 from asyncdp_sim.theory.formulas.binomial import binomial_quantile
 from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law
-from asyncdp_sim.units import to_units
+from asyncdp_sim.units import to_units, unit_of
 
 Array = npt.NDArray[np.float64]
 POINTS = 400
@@ -71,7 +71,8 @@ def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
     axes.set_ylim(0.5 / len(observed), TOP)
     plain_numbers(axes)
     axes.set_xlim(0, t[-1])
-    axes.set_xlabel(time_axis(axes).replace("simulated time", "gap"))
+    named = time_axis(unit_of([result.manifest["scenario"]]), axes)
+    axes.set_xlabel(named.replace("simulated time", "gap"))
     axes.set_ylabel("share of gaps longer than $t$")
     return table, said
 

@@ -10,6 +10,7 @@ from asyncdp_sim.figures.kit.picture import Picture, Table
 from asyncdp_sim.figures.kit.small_multiples import Panel, panelled
 from asyncdp_sim.figures.kit.source import Result, not_a_result
 from asyncdp_sim.figures.kit.style import BLUE, FEW_OWNERS, owner_ticks, time_axis
+from asyncdp_sim.units import unit_of
 
 SHOWN = 100
 HALF = 0.32  # of a stroke, in owners
@@ -118,7 +119,7 @@ def _by_time(
     end = float(rows["time"][-1])
     axes.set_xlim(0 if first == 1 else None, end * 1.01 if end > 0 else 1.0)
     owner_ticks(axes, "y", result.participants)
-    axes.set_xlabel(time_axis(axes))
+    axes.set_xlabel(time_axis(unit_of([result.manifest["scenario"]]), axes))
     axes.set_ylabel("owner $i$")
     return rows, f"updates {_window_words(rows, chosen)}{_spoke(rows, result)}"
 

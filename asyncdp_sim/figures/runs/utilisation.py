@@ -14,14 +14,14 @@ from asyncdp_sim.figures.kit.lines import key, legend
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result
-from asyncdp_sim.figures.kit.style import BAND, BLUE, GREEN, THEORY, TIME_AXIS, panels, style
+from asyncdp_sim.figures.kit.style import BAND, BLUE, GREEN, THEORY, panels, style, time_axis
 from asyncdp_sim.figures.spacetime import events
 from asyncdp_sim.figures.spacetime.events import Events
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind
 from asyncdp_sim.trace.spans import EXCHANGE, OFFLINE, Span, spans, union
-from asyncdp_sim.units import TICKS_PER_UNIT, to_units
+from asyncdp_sim.units import TICKS_PER_UNIT, to_units, unit_of
 
 Array = npt.NDArray[np.float64]
 BINS = 30
@@ -117,7 +117,7 @@ def drawn(result: Result, found: OverTime) -> Picture:
         lower.set_ylim(0, 1.06 * scale)
         upper.set_ylabel("utilisation")
         lower.set_ylabel(f"share of\n{what} heard" if by_chance else "owners online")
-        lower.set_xlabel(TIME_AXIS)
+        lower.set_xlabel(time_axis(unit_of([result.manifest["scenario"]])))
         lower.set_xlim(0, found.edges[-1] / TICKS_PER_UNIT)
         legend(figure, _key(found.replicates, upper, lower), 3, right=True)
     said = _caption(found.replicates, what if by_chance else None, laws)

@@ -10,7 +10,7 @@ from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label
 from asyncdp_sim.figures.kit.source import Result, not_a_result
-from asyncdp_sim.figures.kit.style import FEW_OWNERS, TIME_AXIS, canvas, style
+from asyncdp_sim.figures.kit.style import FEW_OWNERS, canvas, style, time_axis
 from asyncdp_sim.figures.spacetime import events
 from asyncdp_sim.figures.spacetime.axes import Scene
 from asyncdp_sim.figures.spacetime.marks import (
@@ -23,7 +23,7 @@ from asyncdp_sim.figures.spacetime.marks import (
     within,
 )
 from asyncdp_sim.theory.prediction import Unknown
-from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks, to_units
+from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks, to_units, unit_of
 
 PAGE = 9.0  # inches
 WINDOW = 20.0
@@ -97,7 +97,8 @@ def diagram(
         scene = Scene(axes, called, (first, last), airtime, width - 1, has_learner=learner)
         before = sum(mark.what == UPDATE and mark.start < first for mark in every)
         scene.draw(found, before + 1)
-        axes.set_xlabel(TIME_AXIS, loc="center" if inches is None else "left")
+        time = time_axis(unit_of([result.manifest["scenario"]]))
+        axes.set_xlabel(time, loc="center" if inches is None else "left")
         axes.set_ylabel("owner $i$")
         figure.legend(handles=scene.legend(), loc="outside upper left", ncols=5)
     tell = _caption if learner else _caption_of_meetings

@@ -14,6 +14,7 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.privacy_label import label, row_labels
 from asyncdp_sim.figures.kit.source import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.figures.kit.style import style
+from asyncdp_sim.units import in_unit, unit_of
 
 Array = npt.NDArray[np.float64]
 Table = dict[str, npt.NDArray[Any]]
@@ -125,6 +126,9 @@ class SweepFigure(Generic[S]):
         rows = list(map(self.rows, found))
         with style():
             figure = self.panels(found, rows)
+        unit = unit_of(result.manifest["scenario"] for each in found for result in each.results)
+        for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+            axis.label.set_text(in_unit(axis.label.get_text(), unit))
         table = {name: np.concatenate([some[name] for some in rows]) for name in rows[0]}
         said = label([result for each in found for result in each.results])
         caption = self.caption(found, rows)
