@@ -112,6 +112,11 @@ def open_share(given: str | float) -> float:
     return _real(given, lambda number: 0 < number < 1, "in (0, 1)")
 
 
+def share(given: str | float) -> float:
+    """Read a number > 0 and at most 1."""
+    return _real(given, lambda number: 0 < number <= 1, "> 0 and at most 1")
+
+
 def price_list(given: str) -> tuple[float, ...]:
     """Read prices > 0, separated by commas."""
     return tuple(positive(each.strip()) for each in given.split(","))

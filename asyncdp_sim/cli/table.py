@@ -13,6 +13,7 @@ from asyncdp_sim.cli.options import (
     charset_name,
     load_scenario,
     positive,
+    share,
 )
 from asyncdp_sim.cli.screen import next_steps, put_schema_beside, show, show_settings
 from asyncdp_sim.errors import DataError, Fault, blaming
@@ -20,6 +21,7 @@ from asyncdp_sim.progress.line import drawn
 
 if TYPE_CHECKING:
     from asyncdp_sim.data.look.table import TableLook
+    from asyncdp_sim.proposals import Timing
 
 
 def data_command(
@@ -57,6 +59,31 @@ def data_command(
         float | None,
         typer.Option("--epsilon", parser=positive, help="Write a whole scenario, with this ε."),
     ] = None,
+    every: Annotated[
+        str | None,
+        typer.Option(
+            "--every",
+            metavar="DURATION",
+            help='How often an owner can answer, such as "1 day"; with --epsilon.',
+        ),
+    ] = None,
+    exchange: Annotated[
+        str | None,
+        typer.Option(
+            "--exchange",
+            metavar="DURATION",
+            help='How long an exchange with an owner takes, such as "2 h"; with --every.',
+        ),
+    ] = None,
+    online: Annotated[
+        float | None,
+        typer.Option(
+            "--online",
+            parser=share,
+            metavar="SHARE",
+            help="Share of the time that an owner is online; with --epsilon.",
+        ),
+    ] = None,
 ) -> None:
     """Look at a table, and propose a scenario's [data] for it.
 
@@ -64,6 +91,12 @@ def data_command(
     """
     from asyncdp_sim.data.look.table import look
 
+    timing = None
+    if epsilon is not None:
+        timing = _timing(every, exchange, online)
+    elif (every, exchange, online) != (None, None, None):
+        wrong = "--every, --exchange and --online go with --epsilon: a whole scenario has a clock"
+        raise typer.BadParameter(wrong)
     if epsilon is not None and write is None:
         raise typer.BadParameter("--epsilon goes with --write, the scenario to be written")
     if public_seed is not None and (public is None or not public.isascii() or not public.isdigit()):
@@ -89,7 +122,16 @@ def data_command(
         show([f"proposed: nothing, for it needs {' and '.join(lacking)}"])
         return
     with blaming(file):
-        _propose(seen, write, epsilon)
+        _propose(seen, write, epsilon, timing)
+
+
+def _timing(every: str | None, exchange: str | None, online: float | None) -> "Timing":
+    from asyncdp_sim.proposals import Timing
+
+    try:
+        return Timing.read(every, exchange, online)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 _NEEDED: tuple[tuple[str, Callable[["TableLook"], bool]], ...] = (
@@ -109,7 +151,9 @@ _NEEDED: tuple[tuple[str, Callable[["TableLook"], bool]], ...] = (
 )
 
 
-def _propose(seen: "TableLook", write: Path | None, epsilon: float | None) -> None:
+def _propose(
+    seen: "TableLook", write: Path | None, epsilon: float | None, timing: "Timing | None"
+) -> None:
     """Print a block, or write it or a scenario."""
     from asyncdp_sim.proposals import block, whole
     from asyncdp_sim.scenario import require_new
@@ -119,15 +163,16 @@ def _propose(seen: "TableLook", write: Path | None, epsilon: float | None) -> No
         return
     require_new(write, "--write")
     folder = write.absolute().parent
-    if epsilon is None:
+    if epsilon is None or timing is None:
         lines, what = block(seen, folder), "a [data] block; --epsilon E writes a whole scenario"
     else:
         with drawn() as progress:
-            lines = whole(seen, epsilon, folder, progress)
+            lines = whole(seen, epsilon, folder, progress, timing)
         what = f"a scenario: asyncdp run {write}"
     write.write_text("\n".join([*lines, ""]), encoding="utf-8")
     show([f"written: {write}, {what}"])
-    if epsilon is not None:
+    if timing is not None:
+        show([timing.words()])
         put_schema_beside(write)
         next_steps(("what to expect, before a private row is read", ["forecast", write]))
 

@@ -22,6 +22,7 @@ from asyncdp_sim.proposals.block import (
     data_lines,
     text,
 )
+from asyncdp_sim.proposals.timing import Timing
 from asyncdp_sim.scenario import SCHEMA_LINE, Scenario, load
 from asyncdp_sim.words import number
 
@@ -31,6 +32,7 @@ RUNS = 10
 SEED = 1
 ROUNDS = 4
 """Updates for each owner that tuning starts from."""
+ROUNDS_OF_ANSWERS = Timing()
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,11 @@ class Choice:
 
 
 def whole(
-    look: TableLook, epsilon: float, folder: Path, progress: Progress | None = None
+    look: TableLook,
+    epsilon: float,
+    folder: Path,
+    progress: Progress | None = None,
+    timing: Timing = ROUNDS_OF_ANSWERS,
 ) -> list[str]:
     """Return the lines of a scenario, whose paths load from ``folder``.
 
@@ -58,6 +64,8 @@ def whole(
     folder : Path
     progress : Progress, optional
         Told how far it has come.
+    timing : Timing
+        How soon; absent, rounds of answers.
 
     Raises
     ------
@@ -76,12 +84,17 @@ def whole(
             given = f"{look.owner!r}, whose values have {number(most)} rows at most"
             allowed = f"allowed is a column that names an owner in {LEAST_RECORDS} rows or more"
         raise SpecError([Fault("--owner", given, allowed)], look.path)
-    choice = _chosen(look, epsilon, sizes, progress)
-    return _lines(look, epsilon, sizes, choice, data_lines(look, folder))
+    choice = _chosen(look, epsilon, sizes, timing, progress)
+    return _lines(look, epsilon, sizes, choice, timing, data_lines(look, folder))
 
 
 def _lines(
-    look: TableLook, epsilon: float, sizes: list[int], choice: Choice, data: list[str]
+    look: TableLook,
+    epsilon: float,
+    sizes: list[int],
+    choice: Choice,
+    timing: Timing,
+    data: list[str],
 ) -> list[str]:
     name = re.sub(r"[^a-z0-9]+", "-", Path(look.path).name.split(".")[0].lower()).strip("-")
     said = f"no column says whose rows are: {OWNERS} owners in the order of the file"
@@ -102,10 +115,12 @@ def _lines(
             (f"replicates = {RUNS}", "independent runs"),
             (f"updates = {choice.updates}", f"T, by tuning on {choice.said}"),
             ("alone = true", "beside it, what each owner reaches by itself"),
+            *timing.run_lines(),
         ),
         "",
         "[owners]",
         *commented((f"count = {len(sizes)}", said), *records),
+        *timing.tables(),
         "",
         *data,
         "",
@@ -133,12 +148,18 @@ def _lines(
     ]
 
 
-def _chosen(look: TableLook, epsilon: float, sizes: list[int], progress: Progress | None) -> Choice:
+def _chosen(
+    look: TableLook,
+    epsilon: float,
+    sizes: list[int],
+    timing: Timing,
+    progress: Progress | None,
+) -> Choice:
     """Return the best step and length on rows drawn from public ones, and a gradients' bound."""
     said = f"{look.public} public rows drawn anew for each owner"
     start = Choice(updates=ROUNDS * len(sizes), answers=2 * ROUNDS, said=said)
     with TemporaryDirectory() as place:
-        scenario = _scenario(look, epsilon, sizes, start, Path(place))
+        scenario = _scenario(look, epsilon, sizes, start, timing, Path(place))
         drawn = population(scenario, "own", private=False).dataset
         gradients = [
             2 * np.abs(y) * np.abs(x).sum(axis=1)
@@ -146,15 +167,20 @@ def _chosen(look: TableLook, epsilon: float, sizes: list[int], progress: Progres
         ]
         bound = float(np.nanmedian(np.concatenate(gradients)))
         start = replace(start, bound=float(f"{bound:.3g}"))
-        scenario = _scenario(look, epsilon, sizes, start, Path(place))
+        scenario = _scenario(look, epsilon, sizes, start, timing, Path(place))
         best = tune(scenario, replicates=RUNS, progress=progress).best.setting
     return replace(start, step=best.step, updates=best.updates, answers=best.answers)
 
 
 def _scenario(
-    look: TableLook, epsilon: float, sizes: list[int], choice: Choice, folder: Path
+    look: TableLook,
+    epsilon: float,
+    sizes: list[int],
+    choice: Choice,
+    timing: Timing,
+    folder: Path,
 ) -> Scenario:
     file = folder / "scenario.toml"
-    lines = _lines(look, epsilon, sizes, choice, data_lines(look, folder))
+    lines = _lines(look, epsilon, sizes, choice, timing, data_lines(look, folder))
     file.write_text("\n".join(lines), encoding="utf-8")
     return load(file)[0]

@@ -1,0 +1,190 @@
+"""A time unit with a name: every screen and picture prints times in it, and no number changes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from asyncdp_sim.errors import SpecError
+from asyncdp_sim.figures.runs import convergence
+from asyncdp_sim.figures.sweeps import overview
+from asyncdp_sim.reports.numbers import key_numbers
+from asyncdp_sim.results import open_directory
+from asyncdp_sim.scenario import load
+from asyncdp_sim.units import ROUNDS, counts_rounds, duration, in_unit
+from tests.cli.command import Command
+from tests.cli.scenes import SMALL, SWEEP
+
+DAYS = SMALL.replace("updates = 12", 'updates = 12\ntime_unit = "day"')
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("days.toml").write_text(DAYS, encoding="utf-8")
+    Path("small.toml").write_text(SMALL, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("2 h", (2.0, "hour")), ("1 day", (1.0, "day")), ("1.5weeks", (1.5, "week")),
+     (" .5 d ", (0.5, "day")), ("90 s", (90.0, "second")), ("3 months", (3.0, "month"))],
+)  # fmt: skip
+def test_durations_are_read(text: str, found: tuple[float, str]) -> None:
+    assert duration(text) == found
+
+
+@pytest.mark.parametrize("text", ["", "day", "0 h", "-1 h", "2", "2 parsecs", "2 h 3 min", "1e3 s"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="allowed is a number > 0 and a unit"):
+        duration(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "unnamed"),
+    [
+        ("8.06 units", "8.06 days", "8.06 units"),
+        ("1 units", "1 day", "1 unit"),
+        ("0.1 units", "0.1 days", "0.1 units"),
+        ("11 units per replicate", "11 days per replicate", "11 units per replicate"),
+        ("2 updates per unit", "2 updates per day", "2 updates per unit"),
+        ("until 1 time units", "until 1 day", "until 1 time unit"),
+        ("a shorter time unit", "a shorter time unit", "a shorter time unit"),
+    ],
+)
+def test_times_are_in_words_of_the_unit(text: str, named: str, unnamed: str) -> None:
+    assert in_unit(text, "day") == named
+    assert in_unit(text, None) == unnamed
+
+
+def test_rounds_of_answers_are_those_of_rate_one_clocks_without_a_name() -> None:
+    assert counts_rounds(None, {"kind": "poisson", "rate": 1.0})
+    assert counts_rounds(None, {"kind": "poisson", "rate": [1.0, 1.0]})
+    assert not counts_rounds("day", {"kind": "poisson", "rate": 1.0})
+    assert not counts_rounds(None, {"kind": "poisson", "rate": (1.0, 2.0)})
+    assert not counts_rounds(None, {"kind": "saturated"})
+
+
+@pytest.mark.parametrize("name", ["days", "two words", "", "h2"])
+def test_a_name_is_one_word_in_the_singular(name: str) -> None:
+    with pytest.raises(SpecError, match=r"run\.time_unit: .* one word in the singular"):
+        load(Path("small.toml"), [f'run.time_unit="{name}"'])
+
+
+def test_a_name_changes_no_number(command: Command) -> None:
+    named, plain = (load(Path(f"{each}.toml"))[0] for each in ("days", "small"))
+    assert named.network == plain.network
+    prints = []
+    for each in ("days", "small"):
+        command.done("run", f"{each}.toml", "--out", each)
+        prints.append(json.loads(Path(each, "manifest.json").read_text("utf-8"))["fingerprints"])
+    assert prints[0] == prints[1]
+
+
+def test_screens_print_times_in_the_unit(command: Command) -> None:
+    checked = command.done("check", "days.toml", "--set", "run.until=50.0").out
+    assert "T = 12 updates or until 50 days, seed 3" in checked
+    assert "network: 3 ticks per day, an exchange takes 0.1 days in the mean" in checked
+    ran = command.done("run", "days.toml", "--out", "result").out
+    assert " days per replicate\n" in ran
+    assert " updates per day" in ran
+    foreseen = command.done("forecast", "days.toml").out
+    assert any(
+        line.startswith("time  ") and line.endswith(" days") for line in foreseen.split("\n")
+    )
+    assert ROUNDS not in checked + ran + foreseen
+    command.done("run", "days.toml", "--out", "other", "--seed", "9")
+    compared = command.done("compare", "result", "other").out
+    assert "updates per day" in compared
+    assert "(days)" in compared
+    Path("s.toml").write_text(SWEEP.replace("updates = 12", 'updates = 12\ntime_unit = "day"'))
+    swept = command.done("sweep", "s.toml", "--out", "swept").out
+    assert "updates per day" in swept
+    assert "time (days)" in swept
+
+
+def test_without_a_name_time_is_rounds_of_answers(command: Command) -> None:
+    for said in (command.done("run", "small.toml"), command.done("forecast", "small.toml")):
+        (line,) = [line for line in said.out.split("\n") if line.startswith("time unit ")]
+        assert line.endswith(ROUNDS)
+    two = command.done("run", "small.toml", "--set", "clock.rate=2.0", "--out", "two").out
+    assert "time unit" not in two
+
+
+def _labels(figure: Figure) -> list[str]:
+    return [axes.get_xlabel() for axes in figure.axes]
+
+
+def test_pictures_have_an_axis_in_the_unit(command: Command) -> None:
+    for each in ("days", "small"):
+        command.done("run", f"{each}.toml", "--out", each)
+    named, plain = (
+        convergence.by_time([convergence.CurveLine(open_directory(Path(each)))]).figure
+        for each in ("days", "small")
+    )
+    assert _labels(named) == ["simulated time $t$ (days)"]
+    assert _labels(plain) == [
+        "simulated time $t$ (unit: mean time between ticks of a rate-one clock)"
+    ]
+
+
+def test_axes_of_a_sweep_are_in_the_unit(command: Command) -> None:
+    text = f'{DAYS}[sweep]\n"clock.rate" = [1.0, 2.0, 4.0]\n'
+    Path("s.toml").write_text(text, encoding="utf-8")
+    command.done("sweep", "s.toml", "--out", "swept")
+    figure = overview.FIGURE.picture(open_directory(Path("swept"))).figure
+    assert "clock rate $\\lambda$ (ticks per day)" in _labels(figure)
+    ordinates = [axes.get_ylabel() for axes in figure.axes]
+    assert "updates per day" in ordinates
+    assert "time to update $T$\n(days)" in ordinates
+
+
+def test_a_report_has_its_key_figures_in_the_unit(command: Command) -> None:
+    command.done("run", "days.toml", "--out", "result")
+    units = {each["name"]: each["unit"] for each in key_numbers(open_directory(Path("result")))}
+    assert (units["simulated_time"], units["throughput"]) == ("days", "updates / day")
+
+
+def _table() -> None:
+    rows = [f"{'abc'[row % 3]},{row * 7 % 11},{row * 5 % 13},{row * 7 % 11 + row % 3}"
+            for row in range(240)]  # fmt: skip
+    Path("t.csv").write_text("\n".join(["site,age,dose,days", *rows]), encoding="utf-8")
+
+
+PROPOSE = ("data", "t.csv", "--target", "days", "--owner", "site", "--public", "120")
+
+
+def test_a_proposal_has_the_clock_that_it_was_given(command: Command) -> None:
+    _table()
+    told = ("--every", "12 h", "--exchange", "30 min", "--online", "0.8")
+    said = command.done(*PROPOSE, "--epsilon", "5", "--write", "s.toml", *told).out
+    assert "time: in hours" in said
+    scenario = load(Path("s.toml"))[0]
+    assert scenario.run.time_unit == "hour"
+    assert scenario.clock.rate == pytest.approx(1 / 12, rel=1e-5)
+    assert scenario.latency.answer.value == 0.5
+    assert scenario.availability.probability == 0.8
+    assert scenario.algorithm.rho is None
+    said = command.done(*PROPOSE, "--epsilon", "5", "--write", "plain.toml").out
+    assert f'time: {ROUNDS}; --every "1 day" states it in days' in said
+    plain = load(Path("plain.toml"))[0]
+    assert (plain.run.time_unit, plain.availability.kind) == (None, "always")
+
+
+REFUSED = {
+    "--every, --exchange and --online go with --epsilon": ("--every", "1 day"),
+    "--exchange goes with --every": ("--epsilon", "1", "--write", "s.toml", "--exchange", "2 h"),
+    "'soon'; allowed is a number > 0 and a unit": ("--epsilon", "1", "--write", "s.toml",
+                                                   "--every", "soon"),
+    "given '1.5'; allowed is a number > 0 and at most 1": ("--epsilon", "1", "--write", "s.toml",
+                                                           "--online", "1.5"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_times_that_make_no_clock_are_refused(command: Command, why: str) -> None:
+    _table()
+    said = command(*PROPOSE, *REFUSED[why])
+    assert said.code == 2
+    assert why in " ".join(said.err.split())
