@@ -19,14 +19,14 @@ MUTANTS = (
         ("tests/unit/kernel", "tests/ordering"),
     ),
     Mutant(
-        "asyncdp_sim/streams/__init__.py",
+        "asyncdp_sim/streams.py",
         "return Scope(self._streams, (*self._prefix, *prefix), self._owners)",
         "return Scope(self._streams, prefix, self._owners)",
         "an inner scope forgets the outer one",
         ("tests/unit/streams",),
     ),
     Mutant(
-        "asyncdp_sim/streams/__init__.py",
+        "asyncdp_sim/streams.py",
         "        if self._owners is None:\n            return name",
         "        if True:\n            return name",
         "some of the owners draw from the streams of the first ones",
