@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from asyncdp_sim.errors import InputError
-from asyncdp_sim.progress.line import drawn
+from asyncdp_sim.progress import drawn
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.provenance import default_directory, described, digest
 from asyncdp_sim.results.summary import notes, result_lines

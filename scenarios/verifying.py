@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.progress.line import drawn
+from asyncdp_sim.progress import drawn
 from scenarios.beyond import RESULTS
 from scenarios.papers import FIGURES, PaperFigure
 from scenarios.papers.verify import as_text, verify

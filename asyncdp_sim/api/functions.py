@@ -10,8 +10,7 @@ from asyncdp_sim.api.traces import Trace
 from asyncdp_sim.audits import Audit
 from asyncdp_sim.errors import DataError, Fault, ResultError, SpecError, warn
 from asyncdp_sim.forecasts.population import Moments
-from asyncdp_sim.progress import Progress
-from asyncdp_sim.progress.line import told
+from asyncdp_sim.progress import Progress, told
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario import load as from_file
 from asyncdp_sim.scenario.catalogue import scenario_file

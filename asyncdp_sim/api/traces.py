@@ -18,8 +18,8 @@ from asyncdp_sim.columns import event_columns, update_columns
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.measures import summarise
 from asyncdp_sim.network import Network
+from asyncdp_sim.runs.account import owner_counts, owner_keys
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.trace import ExchangeOutcome
 from asyncdp_sim.words import html_table, number
 
 
@@ -60,7 +60,8 @@ class Trace:
     @property
     def owners(self) -> Any:
         """One row per owner: attempts, answers, updates, time online, a pandas frame."""
-        return self._frame(_owner_columns(self.tables, self.replicate), "owners")
+        rows = owner_keys([self.tables], [self.replicate]) | owner_counts([self.tables])
+        return self._frame(rows, "owners")
 
     @property
     def plot(self) -> TracePlots:
@@ -92,28 +93,6 @@ class Trace:
             for name, row in known.iterrows()
         ]
         return html_table(rows, title=repr(self))
-
-
-def _owner_columns(tables: trace.Trace, replicate: int) -> dict[str, Any]:
-    """Return the columns of ``owners`` that a network alone has."""
-    collided, lost = (
-        tables.ended(outcome) for outcome in (ExchangeOutcome.collided, ExchangeOutcome.lost)
-    )
-    used = np.bincount(tables.updates["owner"], minlength=tables.n_owners + 1)[1:]
-    counts = {
-        "answers_released": tables.released,
-        "updates": used,
-        "attempts": tables.owners["attempts"],
-        "refused": tables.owners["refused"],
-        "collided": collided,
-        "lost": lost,
-    }
-    return {
-        "replicate": np.full(tables.n_owners, replicate, dtype=np.int32),
-        "owner": tables.owners["owner"],
-        **{name: count.astype(np.int32) for name, count in counts.items()},
-        "online_fraction": tables.owners["online"],
-    }
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from asyncdp_sim.cli.options import (
 )
 from asyncdp_sim.cli.screen import next_steps, note_all, put_schema_beside, show
 from asyncdp_sim.errors import blaming
-from asyncdp_sim.progress.line import drawn
+from asyncdp_sim.progress import drawn
 from asyncdp_sim.threads import TO_RUN, require_address_space
 
 if TYPE_CHECKING:

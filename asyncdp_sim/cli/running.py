@@ -32,7 +32,7 @@ from asyncdp_sim.cli.screen import (
 )
 from asyncdp_sim.errors import blaming
 from asyncdp_sim.on_disk import is_file
-from asyncdp_sim.progress.line import drawn
+from asyncdp_sim.progress import drawn
 
 
 def run_command(

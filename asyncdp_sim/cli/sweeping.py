@@ -20,7 +20,7 @@ from asyncdp_sim.cli.plotting import draw
 from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, next_steps, of_a_result, show, show_result
 from asyncdp_sim.errors import blaming
 from asyncdp_sim.on_disk import is_dir, is_file
-from asyncdp_sim.progress.line import drawn
+from asyncdp_sim.progress import drawn
 
 
 def sweep_command(

@@ -17,7 +17,7 @@ from asyncdp_sim.cli.options import (
 )
 from asyncdp_sim.cli.screen import next_steps, put_schema_beside, show, show_settings
 from asyncdp_sim.errors import DataError, Fault, blaming
-from asyncdp_sim.progress.line import drawn
+from asyncdp_sim.progress import drawn
 
 if TYPE_CHECKING:
     from asyncdp_sim.data.look.table import TableLook

@@ -14,8 +14,7 @@ from typing import Any
 
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import show
-from asyncdp_sim.imports.around import written_around
-from asyncdp_sim.imports.online_table import OnlineTable, counted
+from asyncdp_sim.imports.around import OnlineTable, counted, written_around
 from asyncdp_sim.imports.plain_pickle import read_plain, refused
 from asyncdp_sim.network.contents import LONGEST, shortened
 

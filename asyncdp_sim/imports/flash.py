@@ -14,7 +14,7 @@ from typing import Any
 
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import show
-from asyncdp_sim.imports.online_table import OnlineTable
+from asyncdp_sim.imports.around import OnlineTable
 from asyncdp_sim.network.contents import shortened
 
 NEEDS = ("charging", "wifi", "locked", "screen-off")

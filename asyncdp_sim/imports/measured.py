@@ -1,19 +1,115 @@
-"""A measured trace as laws and a scenario: its first half is held against its second."""
+"""A measured trace as laws and a scenario: its first half is compared with its second."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.imports.fitted import ENOUGH
-from asyncdp_sim.imports.fitted_network import fit
-from asyncdp_sim.imports.online_table import counted
-from asyncdp_sim.imports.read_exchanges import read_trace
-from asyncdp_sim.imports.second_half import compared
-from asyncdp_sim.imports.written_trace import write_scenario
+from asyncdp_sim.imports.around import counted, write_columns, written_around
+from asyncdp_sim.imports.exchanges import MeasuredTrace, read_trace
+from asyncdp_sim.imports.fitted import ENOUGH, Floats
+from asyncdp_sim.imports.fitted_network import FittedNetwork, fit
 from asyncdp_sim.network import simulate
+from asyncdp_sim.network.laws import Law
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.words import number
+from asyncdp_sim.trace import Trace
+from asyncdp_sim.words import aligned, number
+
+
+def write_scenario(
+    found: FittedNetwork, trace: MeasuredTrace, file: Path, out: Path, length: float
+) -> None:
+    """Write the scenario, and durations that are their own law beside it."""
+    here, kept = found.presence, dict[str, Floats]()
+    beside = out.with_suffix(".durations.csv")
+
+    def spelled(law: Law, column: str) -> str:
+        if law.durations_measured is not None:
+            kept[column] = np.asarray(law.durations_measured)
+            return f'{{ kind = "empirical", path = "{beside.name}", column = "{column}" }}'
+        fields = law.model_dump(exclude_none=True).items()
+        told = (f'{k} = "{v}"' if isinstance(v, str) else f"{k} = {v!r}" for k, v in fields)
+        return f"{{ {', '.join(told)} }}"
+
+    def stage(name: str) -> str:
+        laws = found.stages[name]
+        if len(laws) == 1:
+            return spelled(laws[0].law, name)
+        each = (spelled(law.law, f"{name}-{i}") for i, law in enumerate(laws, start=1))
+        return _rows(list(each))
+
+    names = (f"#   {i}: {name}" for i, name in enumerate(trace.names, start=1))
+    blocks = ["# owners by number:", *names, f"compute = {stage('compute')}"]
+    blocks += ["", "[latency]", f"request = {stage('request')}", f"answer = {stage('answer')}"]
+    rates = ", ".join(repr(rate) for rate in here.rates)
+    blocks += ["", "[clock]", 'kind = "poisson"', f"rate = [{rates}]"]
+    if not here.always:
+        on, off = (f'{{ kind = "exponential", mean = {m!r} }}' for m in (here.on, here.off))
+        blocks += ["", "[availability]", 'kind = "on-off"', f"on = {on}", f"off = {off}"]
+    blocks += ["", "[protocol]", f'kind = "{found.protocol.kind}"']
+    blocks += [f'{name} = "{value}"' for name, value in found.protocol_fields.items()]
+    if len(kept) > 0:
+        longest = max(map(len, kept.values()))
+        columns = {
+            name: np.append(values, [np.nan] * (longest - len(values)))
+            for name, values in kept.items()
+        }
+        write_columns(columns, beside)
+    updates = int(trace.heard.sum())
+    written_around(blocks, out, file, owners=len(trace.names), updates=updates, until=length)
+
+
+def _rows(values: Sequence[str]) -> str:
+    return "\n".join(["[", *(f"    {value}," for value in values), "]"])
+
+
+def compared(
+    simulated: Sequence[Trace],
+    trace: MeasuredTrace,
+    second: MeasuredTrace,
+    middle: float,
+    ended: float,
+) -> list[str]:
+    """Return the second half as it was and as the first half predicts it, with ratios."""
+    applied = [each.updates for each in simulated]
+    ends = trace.end[trace.heard]
+    within = ends > middle
+    owner = trace.owner[trace.heard][within]
+    rows: list[tuple[str, float, list[float]]] = [
+        (
+            "throughput",
+            within.sum() / (ended - middle),
+            [len(u) / (ended - middle) for u in applied],
+        ),
+        (
+            "mean staleness",
+            float(second.staleness.mean()),
+            [float(u["staleness"].mean()) if len(u) > 0 else 0.0 for u in applied],
+        ),
+    ]
+    shown = np.argsort(-np.bincount(owner, minlength=len(trace.names)), kind="stable")
+    for i in shown[[0, -1]] if len(shown) > 1 else ():
+        rows.append(
+            (
+                f"share of {trace.names[i]}",
+                float((owner == i).mean()),
+                [float((u["owner"] == i + 1).mean()) if len(u) > 0 else 0.0 for u in applied],
+            )
+        )
+    table = [("second half", "measured", "predicted", "± in a half", "ratio")]
+    for name, was, drawn in rows:
+        ratio = "" if was == 0 else f"{np.mean(drawn) / was:.3f}"
+        cells = number(was), number(float(np.mean(drawn))), number(float(np.std(drawn, ddof=1)))
+        table.append((name, *cells, ratio))
+    measured = np.bincount(owner, minlength=len(trace.names)) / max(len(owner), 1)
+    foretold = np.mean(
+        [np.bincount(u["owner"] - 1, minlength=len(measured)) / max(len(u), 1) for u in applied],
+        axis=0,
+    )
+    apart = f"shares: {np.abs(measured - foretold).sum() / 2:.4f} apart in total variation"
+    return ["the first half, fitted, predicts the second:", *aligned(table), apart]
+
 
 REPLICATES = 20
 """Simulations of the second half."""

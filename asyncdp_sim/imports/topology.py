@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import show
-from asyncdp_sim.imports.online_table import counted
+from asyncdp_sim.imports.around import counted
 from asyncdp_sim.network.contents import LONGEST, bytes_of, shortened, time_of
 from asyncdp_sim.network.graphml import graph_of, text_in, within
 from asyncdp_sim.network.topology.graph_file import NAME

@@ -2,15 +2,32 @@
 
 import difflib
 import textwrap
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
+from typing import Any
 
 from asyncdp_sim.columns import Column, summary
 from asyncdp_sim.columns import tables as tables_of_results
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.reference.labels import labels, page
 from asyncdp_sim.scenario.fields import Field, KindEntry, TableEntry, tables, told_elsewhere
+
+
+@cache
+def labels() -> Mapping[str, Mapping[str, Any]]:
+    """Return ``symbols``, from letters to paths, and ``pages``, from paths to pages."""
+    return tomllib.loads(files(__package__).joinpath("labels.toml").read_text("utf-8"))
+
+
+def page(table: str, kind: str | None = None) -> str:
+    """Return the page of the documentation that says more of a table, or of one of its kinds."""
+    path = table if kind is None else f"{table}.{kind}"
+    while path not in labels()["pages"]:
+        path = path.rpartition(".")[0]
+    return str(labels()["pages"][path])
+
 
 _NEAR = 4
 """Names that are told beside one that is not there."""

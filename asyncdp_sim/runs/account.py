@@ -108,8 +108,6 @@ def owner_columns(
     have names. ``sharers`` is κ, owners that may hold one record.
     """
     n_owners, names = problem.task.objective.n_owners, participants.names
-    tables = np.concatenate([trace.owners for trace in traces])
-    used = [np.bincount(t.updates["owner"], minlength=n_owners + 1)[1:] for t in traces]
     replicates = len(traces)
     hidden = problem.xi is not None
     epsilon = problem.accountant.epsilon if hidden else np.full(n_owners, np.nan)
@@ -117,15 +115,12 @@ def owner_columns(
     median, attacker = ledger.median, ledger.attacker(sharers, judged.times)
     bare = np.isinf(judged.times) | np.isinf(ledger.spent.ravel())
     bounded = hidden & (judged.is_upper | bare)
-    collided = np.concatenate([trace.ended(ExchangeOutcome.collided) for trace in traces])
-    lost = np.concatenate([trace.ended(ExchangeOutcome.lost) for trace in traces])
     withheld = {}
     if problem.task.trigger is not None:
         each = np.concatenate([trace.ended(ExchangeOutcome.withheld) for trace in traces])
         withheld = {"withheld": each.astype(np.int32)}
     return {
-        "replicate": np.repeat(np.array(numbers, dtype=np.int32), n_owners),
-        "owner": tables["owner"],
+        **owner_keys(traces, numbers),
         **({} if len(names) == 0 else {"name": arrow_texts(names * replicates)}),
         "records": np.tile(problem.task.objective.records, replicates),
         "epsilon": np.tile(epsilon, replicates),
@@ -134,15 +129,35 @@ def owner_columns(
         **({} if median is None else {"epsilon_median": median.ravel()}),
         "attacker_power": np.where(bounded, attacker.power.ravel(), np.nan),
         "attacker_advantage": np.where(bounded, attacker.advantage.ravel(), np.nan),
-        "answers_released": ledger.released.ravel().astype(np.int32),
-        "updates": np.concatenate(used).astype(np.int32),
-        "attempts": tables["attempts"].astype(np.int32),
-        "refused": tables["refused"].astype(np.int32),
-        "collided": collided.astype(np.int32),
-        "lost": lost.astype(np.int32),
-        "online_fraction": tables["online"],
+        **owner_counts(traces),
         **withheld,
     }
+
+
+def owner_keys(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
+    """Return which replicate and owner each row of ``owners`` is of."""
+    owners = [trace.owners["owner"] for trace in traces]
+    return {
+        "replicate": np.repeat(np.array(numbers, dtype=np.int32), len(owners[0])),
+        "owner": np.concatenate(owners),
+    }
+
+
+def owner_counts(traces: Sequence[Trace]) -> Columns:
+    """Return what ``owners`` says of the network: answers, attempts, and time online."""
+    counts = {
+        "answers_released": [trace.released for trace in traces],
+        "updates": [
+            np.bincount(trace.updates["owner"], minlength=trace.n_owners + 1)[1:]
+            for trace in traces
+        ],
+        "attempts": [trace.owners["attempts"] for trace in traces],
+        "refused": [trace.owners["refused"] for trace in traces],
+        "collided": [trace.ended(ExchangeOutcome.collided) for trace in traces],
+        "lost": [trace.ended(ExchangeOutcome.lost) for trace in traces],
+    }
+    columns = {name: np.concatenate(each).astype(np.int32) for name, each in counts.items()}
+    return columns | {"online_fraction": np.concatenate([t.owners["online"] for t in traces])}
 
 
 def energy_columns(scenario: Scenario, traces: Sequence[Trace]) -> Columns:

@@ -16,7 +16,7 @@ from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.forecasts.worth.changes import changes
 from asyncdp_sim.forecasts.worth.errors import errors
-from asyncdp_sim.progress.line import Drawn, drawn, duration, figures, rate
+from asyncdp_sim.progress import Drawn, drawn, duration, figures, rate
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.catalogue import entry

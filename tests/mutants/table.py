@@ -68,14 +68,14 @@ MUTANTS = (
         ("tests/cli/test_time_units.py",),
     ),
     Mutant(
-        "asyncdp_sim/streams/__init__.py",
+        "asyncdp_sim/streams.py",
         "return Scope(self._streams, (*self._prefix, *prefix), self._owners)",
         "return Scope(self._streams, prefix, self._owners)",
         "an inner scope forgets the outer one",
         ("tests/unit/streams",),
     ),
     Mutant(
-        "asyncdp_sim/streams/__init__.py",
+        "asyncdp_sim/streams.py",
         "        if self._owners is None:\n            return name",
         "        if True:\n            return name",
         "some of the owners draw from the streams of the first ones",
@@ -1286,7 +1286,7 @@ MUTANTS = (
         'if known and scenario.run.learning != "live":',
         "if known:",
         "cells that learn live are replayed over the traces of others",
-        ("tests/unit/sweeps/test_live_cells.py",),
+        ("tests/unit/sweeps/test_variants.py",),
     ),
     # forecast
     Mutant(
@@ -1465,14 +1465,14 @@ MUTANTS = (
         "if trace.n_updates < horizon]",
         "if trace.n_updates <= horizon]",
         "every run is said to have ended early",
-        ("tests/unit/runs/test_what_is_summarised.py",),
+        ("tests/unit/runs/test_tables_on_screen.py",),
     ),
     Mutant(
         "asyncdp_sim/runs/account.py",
         "np.quantile(psi, (0.25, 0.5, 0.75), method=between)",
         "np.quantile(psi, (0.05, 0.5, 0.95), method=between)",
         "5 and 95 % under the names of quartiles",
-        ("tests/unit/runs/test_what_is_summarised.py",),
+        ("tests/unit/runs/test_tables_on_screen.py",),
     ),
     Mutant(
         "asyncdp_sim/runs/account.py",

@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asyncdp_sim.imports.exchanges import MeasuredTrace
+from asyncdp_sim.imports.exchanges import MeasuredTrace, read_trace
 from asyncdp_sim.imports.fitted import fit_law, fit_presence
 from asyncdp_sim.imports.measured import import_trace
-from asyncdp_sim.imports.read_exchanges import read_trace
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability import Always, Availability, OnOff
 from asyncdp_sim.network.clocks import PoissonClock

@@ -12,13 +12,13 @@ from asyncdp_sim.columns import tables as tables_of_results
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.reference import entries, json_schema, look_up
-from asyncdp_sim.reference.labels import labels
-from asyncdp_sim.reference.pages import results_page, scenario_page
+from asyncdp_sim.reference.lookup import labels
 from asyncdp_sim.scenario.fields import walked
 from asyncdp_sim.scenario.setting_words import labels as labels_of_pictures
 from asyncdp_sim.spec import kind_of, members
 from tests.cli.scenes import SMALL
 from tests.conformance.members import FAMILIES, FORMS
+from tests.unit.reference.pages import results_page, scenario_page
 
 ROOT = Path(__file__).resolve().parents[3]
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")

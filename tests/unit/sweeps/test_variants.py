@@ -1,16 +1,19 @@
-"""Variants: settings of several paths that go together, under a name, as one swept path."""
+"""Cells of a sweep: variants under a name, batches that learn together, cells that learn live."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from asyncdp_sim import runs
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.scenario import Scenario, dump, load
 from asyncdp_sim.spec import parse
 from asyncdp_sim.sweeps import sweep
+from asyncdp_sim.sweeps.batch import TOGETHER, Cell, batches
 
 ROUNDS = {
     "name": "in rounds",
@@ -83,3 +86,53 @@ def test_what_is_no_variant_is_refused(values: list[Any], said: str) -> None:
     with pytest.raises(SpecError) as caught:
         scenario(variant=values)
     assert said in str(caught.value)
+
+
+def cells(n_records, each, size=8):
+    """Return the cells of a network over so many sets of records, so many over each."""
+    of = [str(number // each) for number in range(n_records * each)]
+    return [Cell(number, {}, None, 1, "n", data, size) for number, data in enumerate(of)]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize(("n_records", "each"), [(1, 1), (1, 40), (7, 10), (20, 10)])
+def test_each_cell_is_in_one_batch_with_its_records(n_records, each, workers):
+    found = list(batches(cells(n_records, each), workers))
+    assert [cell.number for batch in found for cell in batch] == list(range(n_records * each))
+    assert all(len({cell.data for cell in batch}) == 1 for batch in found)
+    assert max(map(len, found)) <= TOGETHER
+
+
+def test_cells_stay_together_where_all_workers_have_others():
+    assert [len(batch) for batch in batches(cells(8, 10), 2)] == [10] * 8
+    assert [len(batch) for batch in batches(cells(7, 10), 2)] == [5] * 14
+    assert [len(batch) for batch in batches(cells(1, 10), 4)] == [3, 3, 3, 1]
+
+
+def test_cells_with_large_curves_learn_one_by_one():
+    assert [len(batch) for batch in batches(cells(1, 3, size=2**30), 1)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("first", ["replay", "live"])
+def test_live_cells_learn_live(
+    first: str, scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their results are the same, so that nothing but the calls can tell."""
+    live: list[Any] = []
+
+    def counted(network: Any, task: Any, *given: Any, **how: Any) -> Any:
+        live.append(task)
+        return live_all(network, task, *given, **how)
+
+    live_all = runs.live_all
+    monkeypatch.setattr(runs, "live_all", counted)
+    other = "live" if first == "replay" else "replay"
+    swept = {"run.learning": [first, other], "privacy.epsilon": [1.0, 3.0]}
+    found = sweep(scenario.model_copy(update={"sweep": swept}), tmp_path / "out")
+    assert (found.cells, found.done) == (4, 4)
+    assert len(live) == 2
+    cells = [read_manifest(tmp_path / "out" / f"cell-000{number}") for number in range(4)]
+    learning = [cell["scenario"]["run"]["learning"] for cell in cells]
+    assert learning == [first, first, other, other]
+    for one, same in ((0, 2), (1, 3)):
+        assert cells[one]["fingerprints"] == cells[same]["fingerprints"]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from asyncdp_sim.columns import summary
 from asyncdp_sim.columns import tables as tables_of_results
 from asyncdp_sim.columns.readme import rows
-from asyncdp_sim.reference.labels import page
+from asyncdp_sim.reference.lookup import page
 from asyncdp_sim.scenario.fields import Field, KindEntry, TableEntry, tables
 
 _SCENARIO = """# Fields of scenario files
