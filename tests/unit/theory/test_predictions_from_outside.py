@@ -22,10 +22,10 @@ from asyncdp_sim.spec import members
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.formulas.channels import aloha
 from asyncdp_sim.theory.predict.all import predict, predicted
-from asyncdp_sim.theory.predict.channel_curves import access_curve, endless_curve
 from asyncdp_sim.theory.predict.channels import ChannelTheory
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.occupation import occupation
+from asyncdp_sim.theory.predict.shared_channels import access_curve, endless_curve
 from asyncdp_sim.theory.predict.staleness import lateness, never_stale, staleness_law
 from asyncdp_sim.theory.predict.table import CHANNELS, PROTOCOLS, facts_of, theory_of
 from asyncdp_sim.theory.predict.update_order import gap_law, releases, selection, shares
