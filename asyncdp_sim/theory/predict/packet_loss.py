@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from math import fsum
 
 from asyncdp_sim.theory.predict.facts import Facts
+from asyncdp_sim.theory.predict.table import IN_STEP, LOSSES
 from asyncdp_sim.theory.prediction import Prediction, none_of
 
 
@@ -53,14 +54,16 @@ def _lost(facts: Facts) -> tuple[float, float]:
     loss = channel.packet_loss()
     if channel.resend == "fresh":  # every transmission is an answer of its own
         return loss.shares(facts.n_owners)[0], 1.0
-    return loss.answers(1 + channel.retransmissions)
+    return LOSSES[type(loss)](loss, 1 + channel.retransmissions)
 
 
 def presence(facts: Facts) -> Iterator[Prediction]:
     """Yield the mean share of the time, or of ticks (queries), that an owner is online."""
     network = facts.network
     available, kind = network.availability, network.availability.kind
-    shares, reason = available.online_share(facts.n_owners), available.in_step(network)
+    shares = available.online_share(facts.n_owners)
+    in_step = IN_STEP.get(type(available))
+    reason = "" if in_step is None else in_step(available, network)
     if facts.wires_fail and not available.drawn_per_tick:
         reason = "links fail"
     if shares is None:
