@@ -5,7 +5,7 @@ from math import fsum
 
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.table import IN_STEP, LOSSES
-from asyncdp_sim.theory.prediction import Prediction, none_of
+from asyncdp_sim.theory.prediction import Prediction, Unknown, each_of
 
 
 def losses(facts: Facts) -> Iterator[Prediction]:
@@ -14,15 +14,11 @@ def losses(facts: Facts) -> Iterator[Prediction]:
     Whatever the clocks and the availability: losses do not look at them.
     """
     if not facts.loses(""):
-        return
+        return iter(())
     names = ("loss_rate", "transmissions_per_answer")
     said = "each transmission is lost on its own or in bursts: 1 − P(delivered), (1−l^R)/(1−l)"
     reason = _entangled(facts)
-    if reason:
-        yield from none_of(names, reason, said)
-        return
-    for name, value in zip(names, _lost(facts), strict=True):
-        yield Prediction(name, value, said)
+    return each_of(names, Unknown(reason) if reason else _lost(facts), said)
 
 
 def _entangled(facts: Facts) -> str:
