@@ -14,7 +14,7 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.spec import PerOwner, Spec, about, per_owner, wrong_length
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.occupation import occupation
-from asyncdp_sim.theory.prediction import Prediction, Unknown, either, none_of
+from asyncdp_sim.theory.prediction import Prediction, Unknown, each_of, either
 from asyncdp_sim.trace import Trace
 from asyncdp_sim.trace.occupation import MESSAGES, State
 from asyncdp_sim.units import to_units
@@ -258,7 +258,7 @@ def energy_predictions(energy: Energy | None, network: Network) -> Iterator[Pred
         return
     found = expected(energy, network)
     if isinstance(found, Unknown):
-        yield from none_of(ENERGY_RATIOS[:2], found.reason, SAID)
+        yield from each_of(ENERGY_RATIOS[:2], found, SAID)
     else:
         yield Prediction("joules_per_update", found.per_update, SAID)
         yield Prediction("watts", float(found.watts.sum()), SAID)

@@ -45,8 +45,7 @@ What holds for a network, by its specification alone:
 - :mod:`~asyncdp_sim.theory.predict.table`: the class that knows each protocol and channel, by
   exact class: exchanges of owners that do not contend for a channel, answers to queries that go
   to all owners, protocols that make the updates, and shared channels.
-- :mod:`~asyncdp_sim.theory.predict.shared_channels`,
-  :mod:`~asyncdp_sim.theory.predict.channel_curves`: owners that share one.
+- :mod:`~asyncdp_sim.theory.predict.shared_channels`: owners that share one.
 - :mod:`~asyncdp_sim.theory.predict.packet_loss`: losses, and transmissions per answer; owners
   online.
 """

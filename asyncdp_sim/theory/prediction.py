@@ -71,6 +71,11 @@ def bounded(
     return Prediction(quantity, None, formula, found.reason, *bounds)
 
 
-def none_of(quantities: tuple[str, ...], reason: str, formula: str) -> Iterator[Prediction]:
-    """Yield for each quantity why it is not predicted."""
-    return (Prediction(quantity, None, formula, reason) for quantity in quantities)
+def each_of(
+    quantities: tuple[str, ...], found: tuple[float, ...] | Unknown, formula: str
+) -> Iterator[Prediction]:
+    """Yield predictions from their values, or from the one reason why there are none."""
+    if isinstance(found, Unknown):
+        return (Prediction(quantity, None, formula, found.reason) for quantity in quantities)
+    pairs = zip(quantities, found, strict=True)
+    return (Prediction(quantity, value, formula) for quantity, value in pairs)

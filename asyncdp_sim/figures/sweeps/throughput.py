@@ -18,7 +18,7 @@ from asyncdp_sim.figures.kit.source import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.figures.kit.style import MARKERS, THEORY, canvas, colours, style
 from asyncdp_sim.figures.sweeps.sweep_figure import Table, ends, estimates
 from asyncdp_sim.network.channels import label_of
-from asyncdp_sim.theory.predict.channel_curves import AccessCurve, access_curve, endless_curve
+from asyncdp_sim.theory.predict.shared_channels import AccessCurve, access_curve, endless_curve
 
 Array = npt.NDArray[np.float64]
 LOAD, DELIVERED = "offered_load", "delivered_load"

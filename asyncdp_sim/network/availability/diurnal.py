@@ -114,16 +114,6 @@ class Diurnal(AvailabilityKind):
         return ((self.low + self.high) / 2,) * n_owners
 
     @override
-    def in_step(self, network: Any) -> str:
-        if self.low == self.high:
-            return ""
-        if not network.protocol.clocked:
-            return "queries are regular, and may keep step with the time of day"
-        if not network.clock.memoryless:
-            return f"clocks are {network.clock.kind}, and may keep step with the time of day"
-        return ""
-
-    @override
     def faults(self, n_owners: int) -> list[Fault]:
         if isinstance(self.phase, str):
             return []

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.laws import Source
@@ -62,10 +62,6 @@ class AvailabilityKind(Kind):
         """Return the owners (from 1) of which it is known before a run that they never are."""
         share = self.online_share(n_owners) or ()
         return tuple(owner for owner, each in enumerate(share, start=1) if each == 0)
-
-    def in_step(self, network: Any) -> str:  # noqa: ARG002
-        """Return why what is regular may keep step with something else, or nothing."""
-        return ""
 
     def faults(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
         """Return what does not fit the number of owners."""

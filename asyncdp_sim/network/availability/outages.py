@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 from typing_extensions import override
@@ -93,14 +93,7 @@ class Outages(AvailabilityKind):
     @override
     def online_share(self, n_owners: int) -> tuple[float, ...]:
         share = self.gap.mean / (self.gap.mean + self.length.mean)
-        return tuple(share**count for count in self._groups_of(n_owners))
-
-    @override
-    def in_step(self, network: Any) -> str:
-        regular = self.gap.listed and self.length.listed
-        if regular and max(self._groups_of(network.n_owners)) > 1:
-            return "regular outages of an owner's groups keep step"
-        return ""
+        return tuple(share**count for count in self.groups_of(n_owners))
 
     @override
     def faults(self, n_owners: int) -> list[Fault]:
@@ -119,7 +112,7 @@ class Outages(AvailabilityKind):
                 found.append(Fault(f"availability.groups[{place}]", str(list(group)), allowed))
         return found
 
-    def _groups_of(self, n_owners: int) -> list[int]:
+    def groups_of(self, n_owners: int) -> list[int]:
         """Return how many groups each owner is in."""
         return [sum(owner in group for group in self.groups) for owner in range(1, n_owners + 1)]
 

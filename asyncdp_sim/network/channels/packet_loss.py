@@ -18,7 +18,6 @@ from asyncdp_sim.faults import TAGS
 from asyncdp_sim.network.laws import Source
 from asyncdp_sim.network.laws.drawn import uniforms
 from asyncdp_sim.spec import EACH_OWNER, Member, PerOwner, about, own, per_owner, wrong_length
-from asyncdp_sim.theory.formulas import packet_loss as formulas
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 
@@ -41,13 +40,6 @@ class PacketLoss(Member):
     @abstractmethod
     def draws(self, source: Source, owner: int) -> Iterator[bool] | None:
         """Return for each message of an owner (from 0) whether it is lost; None if none ever is."""
-
-    @abstractmethod
-    def answers(self, attempts: int) -> tuple[float, float]:
-        """Return the share of answers that are lost in all of R attempts, and the mean number sent.
-
-        Of owners that lose alike.
-        """
 
     def faults(self, key: str, n_owners: int) -> list[Fault]:
         """Return why no message ever comes through, if none does."""
@@ -78,12 +70,6 @@ class IndependentLosses(PacketLoss):
     def draws(self, source: Source, owner: int) -> Iterator[bool] | None:
         probability = own(self.probability, owner)
         return map(partial(gt, probability), uniforms(source)) if probability > 0 else None
-
-    @override
-    def answers(self, attempts: int) -> tuple[float, float]:
-        loss = own(self.probability, 0)
-        lost = 1 - formulas.delivered(loss, attempts)
-        return lost, formulas.mean_attempts(loss, attempts)
 
     @override
     def faults(self, key: str, n_owners: int) -> list[Fault]:
@@ -151,12 +137,6 @@ class GilbertElliott(PacketLoss):
             yield next(uniform) < (self.loss_bad if bad else self.loss_good)
             leave = next(uniform) < (self.to_good if bad else self.to_bad)
             bad = bad is not leave
-
-    @override
-    def answers(self, attempts: int) -> tuple[float, float]:
-        chain = formulas.BurstChain(self.to_bad, self.to_good, self.loss_good, self.loss_bad)
-        lost = chain.undelivered(attempts)
-        return lost, (1 - lost) / (1 - self.mean)  # one arrival per answer delivered
 
 
 PacketLosses = IndependentLosses | GilbertElliott

@@ -8,7 +8,7 @@ from typing_extensions import override
 from asyncdp_sim.network.protocols import Broadcast
 from asyncdp_sim.theory.formulas.broadcast import AnswersPerQuery, broadcast
 from asyncdp_sim.theory.predict.facts import Facts
-from asyncdp_sim.theory.prediction import Prediction, Unknown, either, none_of
+from asyncdp_sim.theory.prediction import Prediction, Unknown, each_of, either
 
 SAID = "owners that listen answer after U[0, W], pure ALOHA, W + airtime ≤ interval"
 
@@ -36,7 +36,7 @@ class BroadcastFacts(Facts):
                 yield Prediction("collision_rate", 0.0, "an owner has slots of its own")
                 yield either("offered_load", found, SAID)
             else:
-                yield from none_of(("collision_rate", "offered_load"), found.reason, SAID)
+                yield from each_of(("collision_rate", "offered_load"), found, SAID)
             return
         begun, clean = found.mean_begun, found.mean_clean
         yield Prediction("throughput", clean / interval, SAID)

@@ -13,7 +13,7 @@ from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.network.topology.failures import LEARNER
 from asyncdp_sim.theory.formulas.loss_network import LossNetwork, loss_network
 from asyncdp_sim.theory.predict.facts import Facts
-from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown, none_of
+from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown, each_of
 
 SAID = "neighbours meet as in a loss network: Poisson edges, any law of the time they take"
 
@@ -80,11 +80,8 @@ class GossipFacts(Facts):
         """Yield throughput, utilisation and staleness."""
         found, names = self._long_run(), ("throughput", "utilisation", "mean_staleness")
         if isinstance(found, Unknown):
-            yield from none_of(names, found.reason, SAID)
-            return
-        values = (found.rate, found.meetings.busy_fraction, found.staleness)
-        for name, value in zip(names, values, strict=True):
-            yield Prediction(name, value, SAID)
+            return each_of(names, found, SAID)
+        return each_of(names, (found.rate, found.meetings.busy_fraction, found.staleness), SAID)
 
     @override
     def answers(self, updates: float) -> tuple[float, ...] | Unknown:

@@ -110,6 +110,3 @@ def _air(facts: Facts, message: str) -> Array:
     if rate is not None:
         return np.array(network.transfer_times(message))
     return np.array(network.mean_times(message))
-
-
-__all__ = ["Occupied", "occupation"]

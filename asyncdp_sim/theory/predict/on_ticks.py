@@ -9,7 +9,7 @@ from typing_extensions import override
 from asyncdp_sim.network.protocols import Push, Request
 from asyncdp_sim.theory.formulas import lock, queueing
 from asyncdp_sim.theory.predict.facts import Array, Facts
-from asyncdp_sim.theory.prediction import Prediction, none_of
+from asyncdp_sim.theory.prediction import Prediction, Unknown, each_of
 
 ENDLESS = "the queue grows without bound"
 
@@ -63,12 +63,10 @@ class RequestFacts(Facts):
         reason = self.disturbed or self.slow_requests or self.waits
         names = ("throughput", "utilisation", "refusal_rate")
         if reason or self.rates is None:
-            yield from none_of(names, reason, said)
-            return
+            return each_of(names, Unknown(reason), said)
         found = lock.refusing_unequal(self.rates, self.services)
         values = (found.update_rate, found.busy_fraction, found.refusal_probability)
-        for name, value in zip(names, values, strict=True):
-            yield Prediction(name, value, said)
+        return each_of(names, values, said)
 
     def _queue(self) -> Iterator[Prediction]:
         """Yield throughput and utilisation of the open queue.
@@ -77,12 +75,11 @@ class RequestFacts(Facts):
         """
         said = "open first-come-first-served queue (M/G/1), every tick a request, Poisson clocks"
         reason = self.disturbed or self._busy_channel or self._not_open
+        names = ("throughput", "utilisation")
         if reason or self.rates is None:
-            yield from none_of(("throughput", "utilisation"), reason, said)
-            return
+            return each_of(names, Unknown(reason), said)
         total = fsum(self.rates)
-        yield Prediction("throughput", total, said)
-        yield Prediction("utilisation", total * self.moments()[0], said)
+        return each_of(names, (total, total * self.moments()[0]), said)
 
     @property
     def _busy_channel(self) -> str:
@@ -103,13 +100,10 @@ class RequestFacts(Facts):
         airtime = self.network.airtime
         said = "the lock leaves the channel to one answer at a time"
         if airtime is None:
-            return
-        names = ("collision_rate", "offered_load")
-        if throughput.value is None:
-            yield from none_of(names, throughput.reason, said)
-            return
-        for name, value in zip(names, (0.0, throughput.value * airtime), strict=True):
-            yield Prediction(name, value, said)
+            return iter(())
+        rate = throughput.value
+        found = Unknown(throughput.reason) if rate is None else (0.0, rate * airtime)
+        return each_of(("collision_rate", "offered_load"), found, said)
 
 
 class PushFacts(Facts):

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from math import fsum
 
 from asyncdp_sim.theory.predict.facts import Facts
-from asyncdp_sim.theory.prediction import Prediction, none_of
+from asyncdp_sim.theory.predict.table import IN_STEP, LOSSES
+from asyncdp_sim.theory.prediction import Prediction, Unknown, each_of
 
 
 def losses(facts: Facts) -> Iterator[Prediction]:
@@ -13,15 +14,11 @@ def losses(facts: Facts) -> Iterator[Prediction]:
     Whatever the clocks and the availability: losses do not look at them.
     """
     if not facts.loses(""):
-        return
+        return iter(())
     names = ("loss_rate", "transmissions_per_answer")
     said = "each transmission is lost on its own or in bursts: 1 − P(delivered), (1−l^R)/(1−l)"
     reason = _entangled(facts)
-    if reason:
-        yield from none_of(names, reason, said)
-        return
-    for name, value in zip(names, _lost(facts), strict=True):
-        yield Prediction(name, value, said)
+    return each_of(names, Unknown(reason) if reason else _lost(facts), said)
 
 
 def _entangled(facts: Facts) -> str:
@@ -53,14 +50,16 @@ def _lost(facts: Facts) -> tuple[float, float]:
     loss = channel.packet_loss()
     if channel.resend == "fresh":  # every transmission is an answer of its own
         return loss.shares(facts.n_owners)[0], 1.0
-    return loss.answers(1 + channel.retransmissions)
+    return LOSSES[type(loss)](loss, 1 + channel.retransmissions)
 
 
 def presence(facts: Facts) -> Iterator[Prediction]:
     """Yield the mean share of the time, or of ticks (queries), that an owner is online."""
     network = facts.network
     available, kind = network.availability, network.availability.kind
-    shares, reason = available.online_share(facts.n_owners), available.in_step(network)
+    shares = available.online_share(facts.n_owners)
+    in_step = IN_STEP.get(type(available))
+    reason = "" if in_step is None else in_step(available, network)
     if facts.wires_fail and not available.drawn_per_tick:
         reason = "links fail"
     if shares is None:

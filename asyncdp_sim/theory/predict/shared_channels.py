@@ -1,15 +1,22 @@
-"""Throughput, collisions and load of a channel that owners share, for the networks that have them.
+"""Throughput, collisions and load of a channel that owners share, and its curve over the load.
 
 The formulas are of the channel; this gathers what they ask of the rest of the network.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from math import inf
 
+import numpy as np
+
+from asyncdp_sim.network import Network
+from asyncdp_sim.network.channels import Channel
+from asyncdp_sim.theory.formulas.arguments import Array
 from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
-from asyncdp_sim.theory.predict.channels import Load
+from asyncdp_sim.theory.predict.channels import NOT_SHARED
 from asyncdp_sim.theory.predict.facts import Facts
-from asyncdp_sim.theory.predict.table import theory_of
+from asyncdp_sim.theory.predict.load import Load, load_of
+from asyncdp_sim.theory.predict.table import law, theory_of
 from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 
 BROKEN_OFF = Unknown("answers that are broken off are not of one length")
@@ -61,31 +68,88 @@ def unspent(facts: Facts) -> RandomAccess | Unknown:
     return theory_of(channel).access(load_of(facts))
 
 
-def load_of(facts: Facts) -> Load:
-    """Return what owners that push ask of the channel."""
-    network = facts.network
-    saturated = network.clock.saturated
-    return Load(
-        n_owners=facts.n_owners,
-        rates=facts.rates or (),
-        airtime=network.airtime or 0.0,
-        overlap=facts.overlap,
-        attempts=1 + network.channel.retransmissions,
-        fresh=network.channel.resend == "fresh",
-        saturated=saturated,
-        job=facts.constant if saturated else None,
-        can_lose_messages=facts.can_lose_messages,
-        not_poisson=facts.not_poisson,
-        slow=_slow(facts),
-    )
+@dataclass(frozen=True)
+class AccessCurve:
+    """The throughput of a channel, traced by the rate of owners' clocks.
+
+    Attributes
+    ----------
+    channel : Channel
+    airtime : float
+        Of every answer, > 0.
+    n_owners : int or None
+        Equal owners with one job at a time; None is an infinite population.
+    """
+
+    channel: Channel
+    airtime: float
+    n_owners: int | None
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """The formula of an infinite population in TeX, and the setting; empty where none."""
+        known = theory_of(self.channel)
+        return known.formula, known.setting(self.airtime)
+
+    def points(self, loads: Iterable[float]) -> tuple[Array, Array]:
+        """Return the mean number of transmissions on air, and the part of it that survives.
+
+        Parameters
+        ----------
+        loads : iterable of float
+            Ticks of idle owners per airtime, of all owners together, > 0.
+        """
+        found = []
+        for load in loads:
+            access = theory_of(self.channel).access(_load(load, self.airtime, self.n_owners))
+            if not isinstance(access, Unknown):
+                found.append((access.attempt_rate, access.success_rate))
+        begun, survived = np.array(found).reshape(-1, 2).T * self.airtime
+        return begun, survived
 
 
-def _slow(facts: Facts) -> str:
-    """Why answers do not begin at ticks of owners idle until then, where that matters."""
-    if facts.overlap:  # a Poisson process displaced by independent times is one
-        return ""
+@law
+def access_curve(facts: Facts) -> AccessCurve | Unknown:
+    """Return the law that a network obeys exactly, or why none is claimed.
+
+    It holds while no budget is spent.
+
+    Networks that differ in the rate of their clocks alone have equal curves.
+    """
     network = facts.network
-    if max(*network.mean_times("query"), *network.mean_times("compute")) > 0:
-        return "queries or computing take time"
-    far = max(network.mean_times("answer")) > 0
-    return "answers travel on after their airtime, while their owner stays busy" if far else ""
+    found, known = unspent(facts), theory_of(network.channel)
+    if isinstance(found, Unknown):
+        return found
+    if facts.overlap and known.dependence(overlap=True):
+        return Unknown(known.dependence(overlap=True))
+    return _curve(network, None if facts.overlap else facts.n_owners)
+
+
+@law
+def endless_curve(facts: Facts) -> AccessCurve | Unknown:
+    """Return the law for an infinite population that shares the network's channel.
+
+    That is a yardstick for the channel, whether or not the network's attempts are Poisson; they
+    are spread alike over channels side by side.
+    """
+    return _curve(facts.network, None)
+
+
+def _curve(network: Network, n_owners: int | None) -> AccessCurve | Unknown:
+    shared, airtime = network.channel.contended, network.airtime
+    if shared is None or airtime is None:
+        return NOT_SHARED
+    if shared.in_turn:
+        return Unknown("in turn, whatever is sent survives")
+    if shared.breaks_off:
+        return BROKEN_OFF
+    channel = network.channel if n_owners is not None else theory_of(network.channel).spread_alike()
+    found = theory_of(channel).access(_load(n_owners or 1, airtime, n_owners))
+    return found if isinstance(found, Unknown) else AccessCurve(channel, airtime, n_owners)
+
+
+def _load(ticks: float, airtime: float, n_owners: int | None) -> Load:
+    """Return the load of so many ticks of idle owners per airtime, of all owners together."""
+    rates = (ticks / airtime / (n_owners or 1),) * (n_owners or 1)
+    overlap = n_owners is None
+    return Load(n_owners=len(rates), rates=rates, airtime=airtime, overlap=overlap)

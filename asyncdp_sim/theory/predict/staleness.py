@@ -17,7 +17,8 @@ from asyncdp_sim.theory.formulas.staleness import (
     overlapping,
 )
 from asyncdp_sim.theory.predict.facts import Facts
-from asyncdp_sim.theory.predict.shared_channels import contention, load_of
+from asyncdp_sim.theory.predict.load import load_of
+from asyncdp_sim.theory.predict.shared_channels import contention
 from asyncdp_sim.theory.predict.table import facts_of, law, theory_of
 from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 
