@@ -163,6 +163,3 @@ def _own(packed: bytes, owner: int, port: int) -> None:
 
 async def _owned(order: Order, owner: int, port: int) -> None:
     await OwnerPeer(order, owner).run(port)
-
-
-__all__ = ["LIVES", "Crew", "crew"]
