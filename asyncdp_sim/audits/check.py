@@ -1,9 +1,220 @@
-"""Checks of an audit: the claim of one attack, its result, and both in words."""
+"""Checks of an audit: the claim of one attack, its result, and both in words.
 
+An attack is a lower bound on ε from scores that an attacker gives to runs on two neighbouring
+datasets. Under (ε, δ)-differential privacy every event E has P(E) ≤ e^ε P'(E) + δ, both ways round.
+An event is chosen on one half of the runs, and its two probabilities are bounded by Clopper and
+Pearson's exact limits on the other half: that choice costs no confidence.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from asyncdp_sim.privacy.attack import Claim, Finding
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of, of_gaussian, of_pure
+
+Array = npt.NDArray[np.float64]
+Pair = tuple[Array, Array]
+"""Scores of runs on the first and on the second of two neighbouring datasets."""
+_LEVELS = 400
+"""Thresholds that are tried, at so many quantiles of the scores."""
+_ROUNDING = 1e-9
+"""Relative: scores that differ by less are taken for the same, for an event takes all or none."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim that is attacked.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        The claim; δ = 0 is pure.
+    gaussian : bool
+        Whether the claim is that of Gaussian noise. Then all its (ε, δ) follow from one number
+        μ = 1/z, and what an event shows of μ, Φ⁻¹(p) − Φ⁻¹(q), says more at a small δ than
+        ln((p − δ)/q) does.
+    """
+
+    epsilon: float
+    delta: float = 0.0
+    gaussian: bool = False
+
+    def shown(self, likely: Array, unlikely: Array) -> Array:
+        """Return what two probabilities show, at least 0: ε, or μ of a Gaussian claim."""
+        if self.gaussian:
+            from scipy.special import ndtri
+
+            return np.asarray(np.maximum(ndtri(likely) - ndtri(unlikely), 0.0))
+        with np.errstate(divide="ignore"):
+            return np.maximum(np.log(np.maximum(likely - self.delta, 0.0) / unlikely), 0.0)
+
+    def most_true(self, false_positives: float) -> float:
+        """Return the largest true-positive rate that the claim allows at a false-positive one."""
+        if false_positives <= 0 or false_positives >= 1:
+            return 1.0 if false_positives >= 1 else self.delta
+        if self.gaussian:
+            mu = np.array(mu_of(self.epsilon, self.delta))
+            return float(of_gaussian(mu, false_positives).power)
+        return float(of_pure(np.array(self.epsilon), self.delta, false_positives).power)
+
+    def stated(self, shown: float) -> float:
+        """Return the ε at δ that what is shown amounts to."""
+        if not self.gaussian:
+            return shown
+        return epsilon_of(shown, self.delta)
+
+
+@dataclass(frozen=True)
+class Event:
+    """Scores of one kind on one side of a threshold.
+
+    Attributes
+    ----------
+    score : str
+        Its name.
+    threshold : float
+    above : bool
+        Whether scores at least as large, or at most as large, are in the event.
+    second : bool
+        Whether it is the second dataset that makes it likely, or the first.
+    """
+
+    score: str
+    threshold: float
+    above: bool
+    second: bool
+
+    def count(self, scores: Array) -> int:
+        """Return how many runs are in the event."""
+        inside = scores >= self.threshold if self.above else scores <= self.threshold
+        return int(np.count_nonzero(inside))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The outcome of an attack.
+
+    Attributes
+    ----------
+    epsilon : float
+        With the confidence asked for, ε is at least this; 0 shows nothing.
+    event : Event
+    likely, unlikely : float
+        Share of the measured runs that are in the event, on the dataset that makes it likely and
+        on the other one.
+    rightly, falsely : float
+        With the same confidence, a test that cries where the event happens is right at least so
+        often, and wrong at most so often: a point under the trade-off curve.
+    """
+
+    epsilon: float
+    event: Event
+    likely: float
+    unlikely: float
+    rightly: float = 0.0
+    falsely: float = 1.0
+
+
+def clopper_pearson(count: npt.ArrayLike, runs: int, doubt: float) -> tuple[Array, Array]:
+    """Return limits of a probability, each of which is missed with probability ≤ ``doubt``.
+
+    Parameters
+    ----------
+    count : array of int
+        Successes, 0…runs.
+    runs : int
+        ≥ 1.
+    doubt : float
+        In (0, 1).
+
+    References
+    ----------
+    Clopper and Pearson (1934), The use of confidence or fiducial limits.
+    """
+    from scipy.special import betaincinv
+
+    k = np.asarray(count, dtype=float)
+    low = np.where(k > 0, betaincinv(np.maximum(k, 1), runs - k + 1, doubt), 0.0)
+    high = np.where(k < runs, betaincinv(k + 1, np.maximum(runs - k, 1), 1 - doubt), 1.0)
+    return low, high
+
+
+def attack(scores: Mapping[str, Pair], claim: Claim, doubt: float) -> Finding:
+    """Return the lower bound on ε of the event that separates two datasets best.
+
+    Parameters
+    ----------
+    scores : mapping
+        By name, numbers that runs were given; +∞ and −∞ are allowed. Every other run is for the
+        choice of the event, the rest for its measurement.
+    claim : Claim
+    doubt : float
+        In (0, 1); 1 − doubt is the confidence.
+    """
+    chosen = [
+        _best(name, (first[::2], second[::2]), claim, doubt)
+        for name, (first, second) in scores.items()
+    ]
+    _, event = max(chosen, key=lambda found: found[0])
+    first, second = (each[1::2] for each in scores[event.score])
+    likely, unlikely = (second, first) if event.second else (first, second)
+    counts = event.count(likely), event.count(unlikely)
+    runs = len(likely), len(unlikely)
+    limits = _limits(*counts, runs, doubt)
+    shares = counts[0] / runs[0], counts[1] / runs[1]
+    return Finding(claim.stated(float(claim.shown(*limits))), event, *shares, *map(float, limits))
+
+
+def most_shown(claim: Claim, runs: int, doubt: float) -> float:
+    """Return the largest ε that so many runs on each side can show, told apart perfectly."""
+    measured = runs // 2
+    limits = _limits(measured, 0, (measured, measured), doubt)
+    return claim.stated(float(claim.shown(*limits)))
+
+
+def _best(name: str, pair: Pair, claim: Claim, doubt: float) -> tuple[float, Event]:
+    """Return the best event of one kind of score, and what it shows on these runs."""
+    found = []
+    for above in (True, False):
+        thresholds = _thresholds(np.concatenate(pair), above)
+        inside = [_inside(each, thresholds, above) for each in pair]
+        for second in (True, False):
+            a, b = (1, 0) if second else (0, 1)
+            runs = len(pair[a]), len(pair[b])
+            shown = claim.shown(*_limits(inside[a], inside[b], runs, doubt))
+            at = int(np.argmax(shown))
+            found.append((float(shown[at]), Event(name, float(thresholds[at]), above, second)))
+    return max(found, key=lambda each: each[0])
+
+
+def _limits(
+    likely: npt.ArrayLike, unlikely: npt.ArrayLike, runs: tuple[int, int], doubt: float
+) -> tuple[Array, Array]:
+    """Return the least p and the greatest q that counts in two lots of runs leave possible."""
+    low, _ = clopper_pearson(likely, runs[0], doubt / 2)
+    _, high = clopper_pearson(unlikely, runs[1], doubt / 2)
+    return low, high
+
+
+def _thresholds(scores: Array, above: bool) -> Array:
+    """Return thresholds at quantiles, denser in the tails, and a little to the generous side."""
+    tail = np.geomspace(1 / len(scores), 0.5, _LEVELS // 2)
+    levels = np.concatenate([tail, 1 - tail])
+    values = np.unique(np.quantile(scores, levels, method="nearest"))
+    slack = _ROUNDING * np.abs(np.where(np.isfinite(values), values, 0.0))
+    return values - slack if above else values + slack
+
+
+def _inside(scores: Array, thresholds: Array, above: bool) -> npt.NDArray[np.int64]:
+    """Return how many scores are in the event of each threshold."""
+    ordered = np.sort(scores)
+    if above:
+        return len(ordered) - np.searchsorted(ordered, thresholds, side="left")
+    return np.searchsorted(ordered, thresholds, side="right")
+
 
 COLUMNS = {
     "what": ("none", "what was attacked, or the fact that was found"),

@@ -14,10 +14,10 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.audits import recomposed
+from asyncdp_sim.audits.check import Claim
 from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import Accountant, gradients_of
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
-from asyncdp_sim.privacy.attack import Claim
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import per_owner
 

@@ -75,7 +75,7 @@ def neighbours(scenario: Scenario) -> Neighbours:
     DataError
         As :func:`asyncdp_sim.runs.run`.
     """
-    dataset = _built(scenario, None)
+    dataset = build_dataset(scenario)
     problem = prepare(scenario, dataset)
     scope = Streams(scenario.run.seed).within("audit", "trial")
     talkative = scenario.model_copy(update={"trigger": None})
@@ -100,7 +100,7 @@ def neighbours(scenario: Scenario) -> Neighbours:
         + (f" with its features times {swap.factor:g}" if swap.factor != 1 else "")
         for swap in swaps
     )
-    first, second = (prepare(scenario, _built(scenario, swap)) for swap in swaps)
+    first, second = (prepare(scenario, build_dataset(scenario, swap)) for swap in swaps)
     called = scenario.owners.participants[owner]
     return Neighbours(
         owner, first, second, f"{dataset.row_name(row)}, of owner {called}, is replaced by {told}"
@@ -128,7 +128,7 @@ def _recoded(
             )
             data = scenario.data.model_copy(update={"path": str(copy)})
             try:
-                other = _built(scenario.model_copy(update={"data": data}), None)
+                other = build_dataset(scenario.model_copy(update={"data": data}))
                 there = prepare(scenario, other)
             except DataError as error:
                 return Neighbours(owner, problem, problem, told, "; ".join(error.lines()))
@@ -174,10 +174,6 @@ def _apart(gradients: Array, length: Array, order: int) -> tuple[int, int]:
 class _Place:
     row: int
     factor: float
-
-
-def _built(scenario: Scenario, swap: Swap | None) -> Dataset:
-    return build_dataset(scenario, swap)
 
 
 def _owner(scenario: Scenario, problem: Problem, dataset: Dataset, row: int) -> int:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.audits.check import Claim, clopper_pearson
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.neighbours import (
     Record,
@@ -27,7 +28,6 @@ from asyncdp_sim.audits.neighbours import (
 from asyncdp_sim.audits.overheard import View, overhear
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.privacy.attack import Claim, clopper_pearson
 from asyncdp_sim.runs.problem import Problem, Task, build_dataset, exact_answers, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams

@@ -13,13 +13,12 @@ from math import expm1, log, log1p
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.audits.check import Check, Fact
+from asyncdp_sim.audits.check import Check, Fact, Pair, attack, most_shown
 from asyncdp_sim.audits.claims import Composed, Owed, owed
 from asyncdp_sim.audits.neighbours import MadeUp, dearest
 from asyncdp_sim.audits.recomposed import Sampled
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.reply import Noise
-from asyncdp_sim.privacy.attack import Pair, attack, most_shown
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Scope, Streams

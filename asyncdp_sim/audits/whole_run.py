@@ -12,13 +12,12 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.audits.check import Check, Fact
+from asyncdp_sim.audits.check import Check, Fact, Pair, attack, most_shown
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.facts import Counts, Short, coincidences, heard, shared, undercharged
 from asyncdp_sim.audits.neighbours import Neighbours
 from asyncdp_sim.audits.overheard import View, overhear
 from asyncdp_sim.audits.per_answer import ratio
-from asyncdp_sim.privacy.attack import Pair, attack, most_shown
 from asyncdp_sim.privacy.observers import ObserverKind
 from asyncdp_sim.progress import Advance
 from asyncdp_sim.runs.replicates import blocks

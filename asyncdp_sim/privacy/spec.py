@@ -10,9 +10,8 @@ from pydantic import Field
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.learning.objectives import Model, Norm
-from asyncdp_sim.privacy.accountants.by_losses import SampledGaussian
+from asyncdp_sim.privacy.accountants.by_losses import Accounting, AccountingKind, SampledGaussian
 from asyncdp_sim.privacy.accountants.composition import PairOf
-from asyncdp_sim.privacy.accountants.kind import Accounting, AccountingKind
 from asyncdp_sim.privacy.accountants.own import (
     Accountant,
     Pure,

@@ -1,6 +1,7 @@
 """Rehearsals: a scenario executed by real processes that talk over TCP on this machine."""
 
 import secrets
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.progress import Progress, beginning
-from asyncdp_sim.rehearsals.crew import crew
+from asyncdp_sim.rehearsals.crew import Crew
 from asyncdp_sim.rehearsals.learner import Rehearsed
 from asyncdp_sim.rehearsals.orders import (
     Order,
@@ -105,7 +106,7 @@ def _replicates(
         with TemporaryDirectory(prefix="asyncdp-rehearsal-") as folder:
             order = _order(ready, number, Path(folder), unit)
             beginning(progress, "starting processes")
-            with crew(order, _teller(scenario, number, progress)) as working:
+            with closing(Crew(order, _teller(scenario, number, progress))) as working:
                 parts.append(working.run())
                 restarts += working.restarts
         unit = parts[0].unit

@@ -66,6 +66,3 @@ def _largest(result: RunResult) -> float:
 
 def _psi(result: RunResult) -> float:
     return float(result.summary["psi_final"]["median"])
-
-
-__all__ = ["beside", "cost", "stale_90"]

@@ -3,8 +3,7 @@
 import asyncio
 import os
 import pickle
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -39,7 +38,7 @@ class Crew:
         How often an owner was started again.
     """
 
-    def __init__(self, order: Order, tell: Callable[[int], None]) -> None:
+    def __init__(self, order: Order, tell: Callable[[int], None] = lambda updates: None) -> None:  # noqa: ARG005
         self._tell = tell
         # A server that has read the package forks each process: quick, and without threads.
         self._context: Any = server_of(__name__, "scipy.special")
@@ -74,7 +73,7 @@ class Crew:
                 if sentinel in alive:
                     self._ended(alive[sentinel], port)
 
-    def end(self) -> None:
+    def close(self) -> None:
         """End all processes that are left."""
         every = [self.learner, *self.owners.values()]
         for process in every:
@@ -118,16 +117,6 @@ class Crew:
             self._pipe.send(owner)
 
 
-@contextmanager
-def crew(order: Order, tell: Callable[[int], None] = lambda updates: None) -> Iterator[Crew]:  # noqa: ARG005
-    """Give the processes of a replicate, none of which lives longer than what is inside."""
-    found = Crew(order, tell)
-    try:
-        yield found
-    finally:
-        found.end()
-
-
 def _learn(packed: bytes, pipe: Connection) -> None:
     begin({})
     order = pickle.loads(packed)
@@ -157,12 +146,4 @@ def _told(peer: LearnerPeer, pipe: Connection) -> None:
 
 def _own(packed: bytes, owner: int, port: int) -> None:
     begin({})
-    order = pickle.loads(packed)
-    run_here(_owned(order, owner, port))
-
-
-async def _owned(order: Order, owner: int, port: int) -> None:
-    await OwnerPeer(order, owner).run(port)
-
-
-__all__ = ["LIVES", "Crew", "crew"]
+    run_here(OwnerPeer(pickle.loads(packed), owner).run(port))

@@ -15,8 +15,7 @@ from asyncdp_sim.learning.released import of_owner
 from asyncdp_sim.network.build import block, policy_of
 from asyncdp_sim.network.delivery.policy import LostMessages
 from asyncdp_sim.network.owner import Attends
-from asyncdp_sim.rehearsals.orders import Order
-from asyncdp_sim.rehearsals.presence import Presence
+from asyncdp_sim.rehearsals.orders import Order, Presence
 from asyncdp_sim.rehearsals.wire import Numbers, Pace, Wire, WireMessage, connect
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import ExchangeOutcome

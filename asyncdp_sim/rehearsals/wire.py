@@ -190,9 +190,7 @@ def run_here(work: Coroutine[Any, Any, T]) -> T:
 
     Those of asyncio's usual selector, epoll, are rounded up to whole milliseconds.
     """
-    with asyncio.Runner(loop_factory=_exact_loop) as runner:
+    with asyncio.Runner(
+        loop_factory=lambda: asyncio.SelectorEventLoop(selectors.SelectSelector())
+    ) as runner:
         return runner.run(work)
-
-
-def _exact_loop() -> asyncio.AbstractEventLoop:
-    return asyncio.SelectorEventLoop(selectors.SelectSelector())

@@ -48,10 +48,10 @@ def exactly(sweep: Sweep, name: str) -> LongRun:
     part, said = chances / chances.sum(), scenario(result(sweep, name))
     algorithm = said.algorithm
     if name == PRESENT:
-        return long_run(*rounds(f, algorithm.step, chances.tolist()))  # type: ignore[union-attr]
+        return long_run(*rounds(f, algorithm.step, chances.tolist()))  # type: ignore[union-attr, arg-type]
     if name == SINGLE:
-        return long_run(one_model(f, algorithm.step), part)  # type: ignore[union-attr]
-    pace = algorithm.rho / said.run.updates**2  # type: ignore[union-attr]
+        return long_run(one_model(f, algorithm.step), part)  # type: ignore[union-attr, arg-type]
+    pace = algorithm.rho / said.run.updates**2  # type: ignore[union-attr, operator]
     divided = name == DIVIDED
     by = len(part) * part if divided else np.ones(len(part))
     return long_run(copies(f, pace, by), part)

@@ -35,7 +35,7 @@ NAMES = (ANEW, *map(cycles_of, CYCLES), WITHOUT)
 
 def pace(said: Scenario) -> float:
     """Return ρ/T²."""
-    return said.algorithm.rho / said.run.updates**2  # type: ignore[union-attr]
+    return said.algorithm.rho / said.run.updates**2  # type: ignore[union-attr, operator]
 
 
 def online(sweep: Sweep) -> Array:

@@ -49,7 +49,7 @@ def chances(sweep: Sweep, name: str) -> list[float]:
 def exact_psi(sweep: Sweep, name: str) -> float:
     """Return E ψ of a variant in the long run."""
     f, step = objective(sweep), scenario(result(sweep, name)).algorithm.step  # type: ignore[union-attr]
-    return in_rounds(f, step, chances(sweep, name), LAPS).psi(f)
+    return in_rounds(f, step, chances(sweep, name), LAPS).psi(f)  # type: ignore[arg-type]
 
 
 def psi(name: str) -> Measure:

@@ -15,8 +15,7 @@ from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.privacy import Accountant, Clip, Gaussian, Ledger, Privacy, Pure
-from asyncdp_sim.privacy.accountants.by_losses import ByLosses
-from asyncdp_sim.privacy.accountants.kind import Accounting, LossDistributions
+from asyncdp_sim.privacy.accountants.by_losses import Accounting, ByLosses, LossDistributions
 from asyncdp_sim.privacy.accountants.own import (
     SeveralGradients,
     gaussian_epsilon,

@@ -4,12 +4,13 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from asyncdp_sim.errors import MachineError
-from asyncdp_sim.rehearsals.crew import LIVES, Crew, crew
+from asyncdp_sim.rehearsals.crew import LIVES, Crew
 from asyncdp_sim.scenario import dump
 from tests.cli.command import PROGRAM, Command
 from tests.rehearsals.scenes import WAYS, order_of, scenario
@@ -35,7 +36,7 @@ class Killing:
 @pytest.mark.parametrize("times", [1, LIVES + 1])
 def test_an_owner_that_is_killed_comes_back_or_is_gone(times: int, tmp_path: Path) -> None:
     order = order_of(scenario(**CAPPED), tmp_path, unit=0.5)
-    with crew(order) as working:
+    with closing(Crew(order)) as working:
         killing = working._tell = Killing(working, 2, times)
         found = working.run()
         assert killing.done >= 1
@@ -45,7 +46,7 @@ def test_an_owner_that_is_killed_comes_back_or_is_gone(times: int, tmp_path: Pat
 
 def test_a_learner_that_is_killed_ends_it_with_one_line(tmp_path: Path) -> None:
     order = order_of(scenario(), tmp_path, unit=0.3)
-    with crew(order) as working:
+    with closing(Crew(order)) as working:
         working._tell = lambda _: os.kill(working.learner.pid or 0, signal.SIGKILL)
         with pytest.raises(MachineError, match="the process of the learner was killed"):
             working.run()

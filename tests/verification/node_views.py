@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.audits.check import Check
+from asyncdp_sim.audits.check import Check, Claim, attack, most_shown
 from asyncdp_sim.learning.algorithms import AveragingSteps, Turn, Wrapped
 from asyncdp_sim.learning.algorithms.averaging import AveragingState
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
-from asyncdp_sim.privacy.attack import Claim, attack, most_shown
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare

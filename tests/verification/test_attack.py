@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from asyncdp_sim.privacy import attack as attack_module
+from asyncdp_sim.audits import check as attack_module
+from asyncdp_sim.audits.check import Claim, Pair, attack
 from asyncdp_sim.privacy.accountants.attacker import delta_of, epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
-from asyncdp_sim.privacy.attack import Claim, Pair, attack
 
 pytestmark = pytest.mark.oracle("ε of a mechanism, a scenario, or a planted fault, by attack")
 

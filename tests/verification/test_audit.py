@@ -8,9 +8,9 @@ import pytest
 
 import asyncdp_sim.audits as audit_package
 from asyncdp_sim.audits import Audit, audit, whole_run
+from asyncdp_sim.audits.check import Claim, attack
 from asyncdp_sim.audits.neighbours import neighbours
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.privacy.attack import Claim, attack
 from asyncdp_sim.privacy.mechanisms import laplace
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse

@@ -171,6 +171,3 @@ def _solved(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fractio
             if other != k and row[k] != 0:
                 rows[other] = [x - row[k] * y for x, y in zip(row, pivot, strict=True)]
     return [row[-1] for row in rows]
-
-
-__all__ = ["of_models", "of_view"]

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.audits.check import Check, Fact
+from asyncdp_sim.audits.check import Check, Claim, Fact, attack, most_shown
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.facts import stated_anew
 from asyncdp_sim.audits.neighbours import replaced
@@ -22,7 +22,6 @@ from asyncdp_sim.learning.algorithms.averaging import AveragingState
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.attacker import epsilon_of
-from asyncdp_sim.privacy.attack import Claim, attack, most_shown
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
 from asyncdp_sim.runs.problem import Task, build_dataset, prepare

@@ -502,15 +502,3 @@ def _crossing(
     if close == 0:
         return float(brentq(off, low, high, xtol=0.5))
     return float(brentq(off, low, high, xtol=1e-300, rtol=close))
-
-
-__all__ = [
-    "Composition",
-    "PairOf",
-    "Parts",
-    "answers_of",
-    "charge_of",
-    "fine_step",
-    "together",
-    "unlike",
-]

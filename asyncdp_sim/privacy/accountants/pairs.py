@@ -207,15 +207,3 @@ def _mixed(
     logs, more = log1p(-probability) + one[0], log(probability) + other[0]
     both = np.logaddexp(logs, more)
     return both, np.exp(logs - both) * one[1] + np.exp(more - both) * other[1] + 8 * UNIT
-
-
-__all__ = [
-    "UNIT",
-    "GenericPair",
-    "LaplacePair",
-    "LossCells",
-    "Pair",
-    "PurePair",
-    "SampledGaussianPair",
-    "sampled_gaussian",
-]

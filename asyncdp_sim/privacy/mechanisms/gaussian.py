@@ -39,6 +39,7 @@ class GaussianNoise(AnswerNoise):
         s_i ≥ 0; 0 where ε_i is infinite.
     """
 
+    figure: ClassVar[str | None] = "Gaussian with standard deviation"
     scale: Array
 
     @property
@@ -50,11 +51,6 @@ class GaussianNoise(AnswerNoise):
     @override
     def added(self) -> str | None:
         return "gaussian"
-
-    @property
-    @override
-    def figures(self) -> dict[str, Array]:
-        return {"Gaussian with standard deviation": self.scale}
 
     @override
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
@@ -162,6 +158,7 @@ class GaussianShares(GaussianNoise):
         γ, a power of two.
     """
 
+    figure: ClassVar[str | None] = "Gaussian share with standard deviation"
     records: Array
     grid: float
 
@@ -180,11 +177,6 @@ class GaussianShares(GaussianNoise):
     def added(self) -> None:
         """None: answers are on a grid."""
         return
-
-    @property
-    @override
-    def figures(self) -> dict[str, Array]:
-        return {"Gaussian share with standard deviation": self.scale}
 
     @override
     def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:

@@ -38,6 +38,8 @@ class AnswerNoise(ABC):
         "vector": coordinates are uncorrelated; "scalar-as-published": all have the same draw.
     """
 
+    figure: ClassVar[str | None] = None
+    """What ``scale`` is called in words; None where nothing is said of it."""
     scale: Array
     shape: Shape = "vector"
 
@@ -47,17 +49,17 @@ class AnswerNoise(ABC):
         """Variance of each coordinate of each owner's noise, shape (N,)."""
 
     @property
-    @abstractmethod
     def added(self) -> str | None:
         """The law of w where an answer is g + ``scale`` w, w the row; None where it is not.
 
         Of two with the same law, the same streams give the same rows.
         """
+        return None
 
     @property
-    @abstractmethod
     def figures(self) -> dict[str, Array]:
         """What is said of its size: a few words, and a number for each owner (N,)."""
+        return {} if self.figure is None else {self.figure: self.scale}
 
     def width(self, size: int) -> int:
         """Return how many numbers are drawn for an answer of ``size`` numbers."""
@@ -278,11 +280,6 @@ class NoNoise(AnswerNoise):
     @override
     def added(self) -> str:
         return "none"
-
-    @property
-    @override
-    def figures(self) -> dict[str, Array]:
-        return {}
 
     @override
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:

@@ -37,6 +37,7 @@ class LaplaceNoise(AnswerNoise):
         coordinates leak exactly).
     """
 
+    figure: ClassVar[str | None] = "Laplace with scale"
     scale: Array
     shape: Shape = "vector"
 
@@ -49,11 +50,6 @@ class LaplaceNoise(AnswerNoise):
     @override
     def added(self) -> str:
         return f"laplace, {self.shape}"
-
-    @property
-    @override
-    def figures(self) -> dict[str, Array]:
-        return {"Laplace with scale": self.scale}
 
     @override
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
@@ -141,6 +137,7 @@ class DiscreteLaplaceNoise(AnswerNoise):
         γ_i > 0, powers of two.
     """
 
+    figure: ClassVar[str | None] = "discrete Laplace with scale"
     scale: Array
     grid: Array
 
@@ -151,17 +148,6 @@ class DiscreteLaplaceNoise(AnswerNoise):
         with np.errstate(divide="ignore", over="ignore"):
             rate = self.grid / self.scale
             return np.asarray(np.square(self.grid) / (2 * np.square(np.sinh(rate / 2))))
-
-    @property
-    @override
-    def added(self) -> None:
-        """None: an answer on a grid is no sum of the gradient and something drawn."""
-        return None
-
-    @property
-    @override
-    def figures(self) -> dict[str, Array]:
-        return {"discrete Laplace with scale": self.scale}
 
     @override
     def width(self, size: int) -> int:

@@ -173,6 +173,3 @@ class AggregateObserver(ObserverKind):
         """Return what released answers cost, in sums that were opened or not."""
         released = np.stack([trace.released for trace in traces])
         return Learned(accountant.spent(released), accountant.zcdp(released))
-
-
-__all__ = ["AggregateObserver"]

@@ -10,13 +10,13 @@ import pytest
 from scipy.stats import norm
 
 from asyncdp_sim.audits import audit
+from asyncdp_sim.audits.check import Claim
 from asyncdp_sim.comparisons.comparison import together as both
 from asyncdp_sim.privacy import Gaussian, Pure
 from asyncdp_sim.privacy.accountants.attacker import of_gaussian, of_losses, of_pure, words
 from asyncdp_sim.privacy.accountants.by_losses import ByLosses
 from asyncdp_sim.privacy.accountants.composition import PairOf, charge_of, together
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair, sampled_gaussian
-from asyncdp_sim.privacy.attack import Claim
 from asyncdp_sim.results import Result
 from asyncdp_sim.results.summary import figures
 from asyncdp_sim.runs import RunResult, run, write
