@@ -162,7 +162,7 @@ def held_out(
     if len(features) == 0:
         return (), None
     if model.classifies:
-        targets = [only_labels(y) for y in targets]
+        targets = [only_labels(y, model.labels) for y in targets]
     nothing = void(targets)
     targets = blank(targets, nothing)
     if sensitivity is not None:

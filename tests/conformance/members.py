@@ -254,6 +254,7 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
         {"parts": ["hour"]},
         {"parts": ["year", "year"]},
     ],
+    "classes": [{}, {"values": ["a"]}, {"values": ["a", "b", "a"]}, {"values": [0, 1]}],
     "drop": [{"why": "an id"}],
     "table": [
         {"path": "t.csv", "target": "y", "features": 2, "public_records": public, **bad}
