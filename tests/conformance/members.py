@@ -509,6 +509,11 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
         *({"delta": 1.0, **bad} for bad in _BAD_MODELS),
         *({"regularisation": 1.0, "delta": bad} for bad in (0.0, float("inf"))),
     ],
+    "softmax": [
+        *({"classes": 3, **bad} for bad in _BAD_MODELS),
+        *({"regularisation": 1.0, "classes": bad} for bad in (1, 2.0, 10_001)),
+        {"regularisation": 1.0, "classes": 3, "delta": 1.0},
+    ],
     "mlp": [
         *({"hidden": 2, **bad} for bad in _BAD_MODELS),
         *({"regularisation": 1.0, "hidden": bad} for bad in (0, 1.5, [2, 2])),

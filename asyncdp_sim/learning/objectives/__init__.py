@@ -17,10 +17,16 @@ from asyncdp_sim.learning.objectives.quadratic import Quadratic
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.objectives.ridge import Ridge
 from asyncdp_sim.learning.objectives.rows import Norm
+from asyncdp_sim.learning.objectives.softmax import (
+    Softmax,
+    SoftmaxLoss,
+    SoftmaxObjective,
+    SoftmaxRecords,
+)
 from asyncdp_sim.learning.objectives.squared import Squared
 from asyncdp_sim.learning.objectives.svm import SVM, Hinge
 
-Model = Annotated[Ridge | Logistic | SVM | Huber | MLP, FAMILY]
+Model = Annotated[Ridge | Logistic | SVM | Huber | Softmax | MLP, FAMILY]
 """Every model; a new one joins by its line here."""
 
 __all__ = [
@@ -46,6 +52,10 @@ __all__ = [
     "Quadratic",
     "Records",
     "Ridge",
+    "Softmax",
+    "SoftmaxLoss",
+    "SoftmaxObjective",
+    "SoftmaxRecords",
     "Squared",
     "constants",
 ]

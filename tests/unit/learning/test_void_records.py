@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.learning.objectives import SVM, Huber, Logistic, Model, Ridge
+from asyncdp_sim.learning.objectives import SVM, Huber, Logistic, Model, Ridge, Softmax
 from asyncdp_sim.learning.objectives.mlp import MLP
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
@@ -21,6 +21,7 @@ MODELS: dict[str, Model] = {
     "huber": Huber(regularisation=0.1, delta=0.5),
     "logistic": Logistic(regularisation=0.1),
     "svm": SVM(regularisation=0.1),
+    "softmax": Softmax(regularisation=0.1, classes=2),
     "mlp": MLP(regularisation=0.1, hidden=2),
     "mlp on labels": MLP(regularisation=0.1, hidden=2, loss="logistic"),
 }
