@@ -232,7 +232,7 @@ def _scores(figures: Mapping[str, Any], unit: str | None) -> Iterator[tuple[str,
             continue
         alone, guess = (figures.get(f"held_out_{score.name}_{by}") for by in ("alone", "guess"))
         if guess is not None:
-            gain = (final["median"] - guess) * (1 if score.more_is_better else -1)
+            gain = (float(final["median"]) - guess) * (1 if score.more_is_better else -1)
             (better if gain > 0 else no_better).append(score.words)
         yield (
             f"held-out {score.words}" + (f" ({unit})" if score.in_units and unit else ""),
