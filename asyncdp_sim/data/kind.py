@@ -77,6 +77,11 @@ class DataKind(Kind):
         return False
 
     @property
+    def uncentred(self) -> str | None:
+        """The preprocessing that makes features of columns together without centring them."""
+        return None
+
+    @property
     def classes(self) -> tuple[str, ...]:
         """The declared classes of the target, in their order; without members where none are."""
         return ()

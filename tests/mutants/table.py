@@ -1894,6 +1894,20 @@ MUTANTS = (
         ("tests/unit/data/test_classes_of_a_target.py",),
     ),
     Mutant(
+        "asyncdp_sim/runs/warnings.py",
+        "    if scenario.model.classifies and scenario.data.uncentred is not None:",
+        "    if False:",
+        "uncentred features of classes go without a word",
+        ("tests/unit/data/test_classes_of_a_target.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/on_screen.py",
+        "if gain > 0 else no_better).append",
+        "if gain > -1 else no_better).append",
+        "a model that is no better than guessing goes without a word",
+        ("tests/cli/test_tables_of_classes.py",),
+    ),
+    Mutant(
         "asyncdp_sim/sweeps/batch.py",
         '{read} {said}".encode()',
         '{said}".encode()',

@@ -61,6 +61,8 @@ class PreprocessingKind(Kind):
 
     fitted: ClassVar[bool]
     """It needs public rows, at least as many as there are features."""
+    uncentred: ClassVar[bool] = False
+    """It makes features of columns together that are not centred."""
 
     @abstractmethod
     def fit(self, rows: Array, target: Array, features: int) -> Projection:
@@ -88,6 +90,7 @@ class EigenUncentred(PreprocessingKind):
     """
 
     fitted = True
+    uncentred = True
 
     kind: Literal["eigen-uncentred"] = "eigen-uncentred"
 

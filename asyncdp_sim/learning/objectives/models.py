@@ -51,7 +51,8 @@ class ModelKind(Kind):
         about(
             "Whether the last of data.features is 1 in every row: regularised, projected and "
             "clipped like the others. Of a table; not of svm and mlp, which append a 1 themselves. "
-            "Absent: false"
+            "Absent: false",
+            example=True,
         ),
     ] = None
 

@@ -9,6 +9,7 @@ import pytest
 
 from asyncdp_sim import load
 from asyncdp_sim.errors import AsyncDPError
+from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps.batch import grid
@@ -163,3 +164,10 @@ def test_cells_of_models_that_read_a_target_otherwise_have_records_of_their_own(
     (tmp_path / "scenario.toml").write_text("\n".join([text, *swept]))
     cells = grid(load(tmp_path / "scenario.toml"))
     assert len({cell.data for cell in cells}) == len(cells) == 4
+
+
+@pytest.mark.parametrize("kind", ["logistic", "ridge"])
+def test_uncentred_features_of_classes_are_warned_of(tmp_path, kind):
+    told = scenario(tmp_path, table((0, 1)), f'kind = "{kind}"', preprocessing="eigen-uncentred")
+    said = [str(each) for each in run(told).warnings]
+    assert any("eigen-uncentred neither centres" in each for each in said) == (kind == "logistic")

@@ -47,6 +47,11 @@ class TableData(GenericFields):
         declared = self.columns.get(self.target)
         return () if declared is None else declared.labels or ()
 
+    @property
+    @override
+    def uncentred(self) -> str | None:
+        return self.preprocessing.kind if self.preprocessing.uncentred else None
+
     @override
     def read_for(self, labels: int, *, intercept: bool) -> Self:
         data = super().read_for(labels, intercept=intercept)
