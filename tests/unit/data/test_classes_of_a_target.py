@@ -12,6 +12,7 @@ from asyncdp_sim.errors import AsyncDPError
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
 from asyncdp_sim.sweeps.batch import grid
 
 ROWS, PUBLIC = 90, 30
@@ -171,3 +172,34 @@ def test_uncentred_features_of_classes_are_warned_of(tmp_path, kind):
     told = scenario(tmp_path, table((0, 1)), f'kind = "{kind}"', preprocessing="eigen-uncentred")
     said = [str(each) for each in run(told).warnings]
     assert any("eigen-uncentred neither centres" in each for each in said) == (kind == "logistic")
+
+
+THREE = 'kind = "softmax"\nclasses = 3\nintercept = true'
+
+
+def test_three_classes_learn_live_as_in_replay(tmp_path):
+    told = scenario(tmp_path, table(("a", "b", "c")), THREE, features=3, held_out=0.2)
+    made = build_dataset(told)
+    assert set(np.concatenate(made.targets)) == {1.0, 2.0, 3.0}
+    assert set(table(("a", "b", "c"))["y"][-PUBLIC:]) == {"a", "b", "c"}
+    live = told.model_copy(update={"run": told.run.model_copy(update={"learning": "live"})})
+    one, two = run(told), run(live)
+    assert one.learned.models.shape == (1, 6)
+    assert one.learned.models.tobytes() == two.learned.models.tobytes()
+    assert one.learned.curve.tobytes() == two.learned.curve.tobytes()
+    assert np.isfinite(one.learned.models).all()
+
+
+def test_a_domain_holds_every_label_and_bounds_every_gradient(tmp_path):
+    told = scenario(tmp_path, table(("a", "b", "c")), THREE, features=3)
+    plain = told.plain()
+    domain = {"kind": "domain", "row_norm": 1.0, "target_max": 2.0}
+    plain["privacy"]["sensitivity"] = domain
+    with pytest.raises(AsyncDPError, match=r"target_max: given 2; allowed is ≥ 3"):
+        parse(Scenario, plain)
+    plain["privacy"]["sensitivity"] = domain | {"target_max": 3.0}
+    bounded = parse(Scenario, plain)
+    assert bounded.xi == 2.0
+    problem = prepare(bounded, build_dataset(bounded))
+    models = 50 * np.random.default_rng(1).normal(size=(200, 6))
+    assert 1.0 < problem.records.largest_gradient(models).max() <= 2.0
