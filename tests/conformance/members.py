@@ -105,6 +105,7 @@ def said(spec: Spec) -> str:
 
 BAD_NUMBERS = [-1.0, float("nan"), "much", True, None]
 NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
+    **{(kind, "intercept"): [True] for kind in ("ridge", "logistic", "huber", "softmax")},
     ("diurnal", "phase"): [-1.0],
     ("outages", "numbers"): [None],
     ("csma", "collision_detection"): [True],
@@ -150,7 +151,7 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
 """What is no bad number for the field of this member."""
 OPTIONAL = (
     "rate_bytes", "request_airtime", "capture_ratio", "frame", "failures", "theta_max",
-    "local_steps", "local_step",
+    "local_steps", "local_step", "intercept",
 )  # fmt: skip
 """Fields that may be absent in every member that has them."""
 TEXTS = ("path", "public_path", "target", "column", "owner_column", "unit")

@@ -3,10 +3,11 @@
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
-from pydantic import Field, Strict, model_validator
+from pydantic import model_validator
 from typing_extensions import override
 
 from asyncdp_sim.data.tables.encodings.kind import Cells, Codes, EncodingKind
+from asyncdp_sim.data.tables.encodings.one_hot import Texts
 from asyncdp_sim.data.tables.text_columns import map_text
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import faults_of
@@ -26,14 +27,15 @@ class ClassLabels(EncodingKind):
 
     kind: Literal["classes"] = "classes"
     values: Annotated[
-        tuple[str, ...],
-        Strict(False),
-        Field(min_length=2),
+        Texts,
         about("Names of the classes; of two the last is the positive one, of more the reference"),
     ]
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
+        if len(self.values) < 2:
+            allowed = "allowed are two classes or more"
+            raise faults_of([Fault("values", repr(self.values[0]), allowed)])
         for value in self.values:
             if self.values.count(value) > 1:
                 raise faults_of([Fault("values", f"{value!r} twice", "allowed is each name once")])
