@@ -17,6 +17,14 @@ from asyncdp_sim.learning.objectives import (
 )
 from tests.unit.learning.problems import records
 
+GRADIENTS = pytest.mark.oracle(
+    "gradients and optimum of multinomial logistic regression",
+    "numeric slopes; loops over records; another solver; logistic regression of two classes",
+    source="calculus; scipy",
+    setting="small random data",
+    kinds="Softmax",
+)
+
 ORDER = {"l1": 1, "l2": 2}
 SIZES, D = (40, 1, 9), 3
 
@@ -64,6 +72,7 @@ def test_fitness_equals_a_loop_over_records(classes):
         assert float(here.fitness(theta)) == pytest.approx(told, rel=1e-12)
 
 
+@GRADIENTS
 @pytest.mark.parametrize("classes", [2, 3, 6])
 def test_a_gradient_is_the_numeric_slope_of_the_owners_mean_loss(classes):
     x, y = data(classes)
@@ -81,6 +90,7 @@ def test_a_gradient_is_the_numeric_slope_of_the_owners_mean_loss(classes):
         assert np.allclose(found[0], numeric, rtol=1e-6, atol=1e-6 * np.abs(numeric).max())
 
 
+@GRADIENTS
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("clip", [None, 0.3, 2.0, 1e6])
 @pytest.mark.parametrize("classes", [2, 4])
@@ -101,6 +111,7 @@ def test_clipped_gradient_equals_a_loop_over_records(classes, clip, norm):
     assert (clipped > 0) or clip != 0.3
 
 
+@pytest.mark.oracle("how far a record moves an answer under clipping")
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("classes", [2, 3, 5])
 def test_replacing_one_record_moves_a_clipped_mean_by_at_most_twice_the_bound(classes, norm):
@@ -121,6 +132,7 @@ def test_replacing_one_record_moves_a_clipped_mean_by_at_most_twice_the_bound(cl
     assert 0.2 / 6 < worst <= 2 * 0.2 / 6 * (1 + 1e-12)
 
 
+@pytest.mark.oracle("the largest gradient over a domain")
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("classes", [2, 3, 5])
 def test_the_bound_of_a_domain_is_never_exceeded_and_is_all_but_reached(classes, norm):
@@ -164,6 +176,7 @@ def test_lengths_are_those_of_gradients_by_hand():
         assert np.allclose(found, told, rtol=1e-12)
 
 
+@GRADIENTS
 @pytest.mark.parametrize("theta_max", [None, 0.3, 0.05])
 @pytest.mark.parametrize("classes", [2, 3, 6])
 def test_the_optimum_agrees_with_another_solver(classes, theta_max):
@@ -205,6 +218,7 @@ def test_excess_is_the_difference_of_fitness_and_keeps_its_digits_near_the_optim
     assert float(here.excess(here.optimum + 1e3 * away)) > 0
 
 
+@GRADIENTS
 @pytest.mark.parametrize("clip", [None, 0.4])
 def test_two_classes_are_logistic_regression_of_the_first(clip):
     """θ is that of the first class: logistic regression's is its opposite."""
