@@ -1392,7 +1392,7 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/runs/held_out.py",
-        "(np.abs(y) - y * np.sign(z)) / 2)",
+        "np.abs(np.sign(y)) * (1 - right(z, y)))",
         "(y != np.sign(z)).astype(float))",
         "a prediction of 0 counts as a whole error",
         ("tests/unit/runs",),
@@ -1901,7 +1901,7 @@ MUTANTS = (
         ("tests/unit/data/test_classes_of_a_target.py",),
     ),
     Mutant(
-        "asyncdp_sim/on_screen.py",
+        "asyncdp_sim/results/summary.py",
         "if gain > 0 else no_better).append",
         "if gain > -1 else no_better).append",
         "a model that is no better than guessing goes without a word",
