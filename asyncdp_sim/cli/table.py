@@ -58,7 +58,7 @@ def data_command(
         typer.Option("--epsilon", parser=positive, help="Write a whole scenario, with this ε."),
     ] = None,
 ) -> None:
-    """Look at a table, and propose a scenario's [data] for it.
+    """Look at a table, and propose a scenario's [data] and [model] for it.
 
     Of private rows only their number is told, and how many each owner has.
     """
@@ -120,7 +120,7 @@ def _propose(seen: "TableLook", write: Path | None, epsilon: float | None) -> No
     require_new(write, "--write")
     folder = write.absolute().parent
     if epsilon is None:
-        lines, what = block(seen, folder), "a [data] block; --epsilon E writes a whole scenario"
+        lines, what = block(seen, folder), "[data] and [model]; --epsilon E writes a whole scenario"
     else:
         with drawn() as progress:
             lines = whole(seen, epsilon, folder, progress)
