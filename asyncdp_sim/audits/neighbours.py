@@ -308,7 +308,7 @@ def asked(scenario: Scenario, problem: Problem) -> Array:
 
 def along(scenario: Scenario, directions: Sequence[Array]) -> list[Record]:
     """Return records along these directions, short and long, with small and large targets."""
-    targets = (1.0, -1.0) if scenario.model.classifies else TARGETS
+    targets = scenario.model.labels[::-1] if scenario.model.classifies else TARGETS
     return [(size * each, y) for each, size, y in product(directions, SIZES, targets)]
 
 

@@ -85,7 +85,7 @@ def data_command(
         ),
     ] = None,
 ) -> None:
-    """Look at a table, and propose a scenario's [data] for it.
+    """Look at a table, and propose a scenario's [data] and [model] for it.
 
     Of private rows only their number is told, and how many each owner has.
     """
@@ -164,7 +164,7 @@ def _propose(
     require_new(write, "--write")
     folder = write.absolute().parent
     if epsilon is None or timing is None:
-        lines, what = block(seen, folder), "a [data] block; --epsilon E writes a whole scenario"
+        lines, what = block(seen, folder), "[data] and [model]; --epsilon E writes a whole scenario"
     else:
         with drawn() as progress:
             lines = whole(seen, epsilon, folder, progress, timing)

@@ -127,14 +127,15 @@ def _of_scores(name: str, rows: str, models: Mapping[str, str]) -> Iterator[Colu
 
 
 def _of_score(score: Score, name: str, rows: str, model: str, *, diverges: bool) -> Column:
-    infinite = OR_INFINITE if diverges and not score.more_is_better else ""
-    alike = ", or all their labels are alike" if score.name == "auc" else ""
+    shares, signed = score.worst == 0, score.worst < 0
+    infinite = OR_INFINITE if diverges and not shares else ""
+    alike = {"auc": ", or all their labels are alike", "r_squared": ", or all targets are alike"}
     return Column(
         name,
         f"{score.words} of {model} on {rows}: {score.meaning}",
         "of the target" if score.in_units else UNITLESS,
-        ("0 to 1" if score.more_is_better else "≥ 0") + infinite,
-        f"none of these rows has a target{alike}",
+        ("0 to 1" if shares else ANY if signed else "≥ 0") + infinite,
+        f"none of these rows has a target{alike.get(score.name, '')}",
     )
 
 

@@ -71,6 +71,33 @@ class DataKind(Kind):
         """Whether it is plain before any record is there that targets are no labels."""
         return False
 
+    @property
+    def has_columns(self) -> bool:
+        """Whether features come of a table's columns, so that one of ones may join them."""
+        return False
+
+    @property
+    def uncentred(self) -> str | None:
+        """The preprocessing that makes features of columns together without centring them."""
+        return None
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The declared classes of the target, in their order; without members where none are."""
+        return ()
+
+    def read_for(self, labels: int, *, intercept: bool) -> Self:  # noqa: ARG002
+        """Return the data as a model reads them.
+
+        Parameters
+        ----------
+        labels : int
+            Classes that the model tells apart; 0 where it predicts numbers.
+        intercept : bool
+            Whether the last feature is 1 in every row.
+        """
+        return self
+
     def says_whose(self, column: str) -> bool:
         """Tell whether a column of the file says whose a row is, which is public."""
         return column == self.split_column

@@ -63,9 +63,9 @@ def outlying(features: Sequence[Array]) -> list[Void]:
     return [each > FAR * usual for each in largest]
 
 
-def only_labels(targets: Array) -> Array:
-    """Return targets of a model that classifies, NaN where they are neither −1 nor 1."""
-    return np.where(np.abs(targets) == 1, targets, np.nan)
+def only_labels(targets: Array, labels: Sequence[float]) -> Array:
+    """Return targets of a model that classifies, NaN where they are none of its labels."""
+    return np.where(np.isin(targets, labels), targets, np.nan)
 
 
 def blank(arrays: Sequence[Array], nothing: Sequence[Void]) -> list[Array]:

@@ -131,7 +131,7 @@ def _with_off(
         return list(points)
     how = (cell.owners.whole, cell.all_records, Streams(cell.run.seed))
     drawn: dict[int, list[float]] = {at: [] for at in known}
-    for redrawn in data.redraws(redraws, *how):
+    for redrawn in cell.read_data.redraws(redraws, *how):
         shared, dataset = Recursions(), cell.part(redrawn)
         for at in known:
             there = population(several[at].scenario, moments, private=False, dataset=dataset)

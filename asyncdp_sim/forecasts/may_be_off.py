@@ -113,7 +113,7 @@ def may_be_off(
     advance(1)
     others = []
     drawn = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
-    for redrawn in data.redraws(redraws, *drawn):
+    for redrawn in scenario.read_data.redraws(redraws, *drawn):
         there = population(scenario, moments, private=False, dataset=scenario.part(redrawn))
         others.append(_figures(there, *how))
         advance(1)

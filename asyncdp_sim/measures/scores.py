@@ -1,11 +1,14 @@
 """Scores of predictions on held-out rows, in units that people know: the target's own, or shares.
 
 ψ and losses are the theory's measures; nobody's decision is in them. With targets y and predictions
-z of m rows that have a target, RMSE = √(Σ(z − y)²/m) and MAE = Σ|z − y|/m are in the target's unit;
-where targets are labels ±1, accuracy is the share of rows with sgn z = y (z = 0 counts half), AUC
-the probability that a row of label 1 has a larger z than one of label −1 (ties count half), and log
-loss the mean of ln(1 + e^(−yz)), for models whose z is the logarithm of odds. A model that has
-diverged, so that some z is no number, errs infinitely, and its accuracy and AUC are 0.
+z of m rows that have a target, RMSE = √(Σ(z − y)²/m) and MAE = Σ|z − y|/m are in the target's unit,
+and R² is 1 − Σ(z − y)²/Σ(y − ȳ)², ȳ being these rows' mean. Where targets are labels ±1, accuracy
+is the share of rows with sgn z = y (z = 0 counts half), balanced accuracy the mean of that share
+over the labels, AUC the probability that a row of label 1 has a larger z than one of label −1 (ties
+count half), and log loss the mean of ln(1 + e^(−yz)), for models whose z is the logarithm of odds.
+Of K classes z has K − 1 numbers a row, as in :mod:`~asyncdp_sim.learning.objectives.softmax`, the
+prediction is the class of the largest, and log loss the mean of −ln p_y. A model that has diverged,
+so that some z is no number, errs infinitely, and its shares are 0.
 """
 
 from collections.abc import Callable
@@ -14,6 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+from asyncdp_sim.learning.objectives.softmax import SoftmaxLoss
 
 if TYPE_CHECKING:
     from asyncdp_sim.learning.objectives import Loss
@@ -34,11 +39,13 @@ class Score:
     meaning : str
         In the dictionary of columns.
     formula : callable
-        From predictions (…, m) and targets (m,), m ≥ 1, to scores (…,); NaN where they have no
-        meaning.
+        From predictions (…, m), or (J, m, K − 1) of K classes, and targets (m,), m ≥ 1, to scores
+        (…,); NaN where they have no meaning.
     in_units : bool
         Whether it is in the target's unit.
     more_is_better : bool
+    worst : float
+        That of a model that has diverged.
     """
 
     name: str
@@ -47,22 +54,32 @@ class Score:
     formula: Callable[[Array, Array], Array]
     in_units: bool = False
     more_is_better: bool = False
+    worst: float = np.inf
 
     def of(self, z: Array, y: Array) -> Array:
-        """Return the scores (…,) of predictions z (…, m) of targets y (m,); NaN where m is 0."""
+        """Return the scores (…,) of predictions of targets y (m,); NaN where m is 0."""
+        lost = np.isnan(z).any(axis=(-2, -1) if z.ndim > 2 else -1)
         if len(y) == 0:
-            return np.full(z.shape[:-1], np.nan)
+            return np.full(lost.shape, np.nan)
         with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
             found = self.formula(z, y)
-        worst = 0.0 if self.more_is_better else np.inf
-        return np.where(np.isnan(z).any(axis=-1), worst, found)
+        return np.where(lost, self.worst, found)
 
 
 def scores_of(loss: "Loss") -> tuple[Score, ...]:
     """Return what can be said of predictions under a loss; the first is the headline."""
     if not loss.classifies:
-        return (RMSE, MAE)
-    return (ACCURACY, AUC, LOG_LOSS) if loss.logit else (ACCURACY, AUC)
+        return (RMSE, MAE, R_SQUARED)
+    if isinstance(loss, SoftmaxLoss):
+        return (ACCURACY, BALANCED, LOG_LOSS)
+    return (ACCURACY, BALANCED, AUC, LOG_LOSS) if loss.logit else (ACCURACY, BALANCED, AUC)
+
+
+def right(z: Array, y: Array) -> Array:
+    """Return whether labels are predicted right, (…, m): 1 or 0, or a share where scores tie."""
+    if z.ndim > 2:
+        return SoftmaxLoss(z.shape[-1] + 1).right(z, y)
+    return np.asarray((1 + y * np.sign(z)) / 2)
 
 
 def _rmse(z: Array, y: Array) -> Array:
@@ -73,8 +90,20 @@ def _mae(z: Array, y: Array) -> Array:
     return np.asarray(np.mean(np.abs(z - y), axis=-1))
 
 
+def _r_squared(z: Array, y: Array) -> Array:
+    spread = np.mean(np.square(y - y.mean()))
+    if spread == 0:
+        return np.full(z.shape[:-1], np.nan)
+    return np.asarray(1 - np.mean(np.square(z - y), axis=-1) / spread)
+
+
 def _accuracy(z: Array, y: Array) -> Array:
-    return np.asarray(np.mean((1 + y * np.sign(z)) / 2, axis=-1))
+    return np.asarray(np.mean(right(z, y), axis=-1))
+
+
+def _balanced(z: Array, y: Array) -> Array:
+    found = right(z, y)
+    return np.asarray(np.mean([found[..., y == label].mean(axis=-1) for label in np.unique(y)], 0))
 
 
 def _auc(z: Array, y: Array) -> Array:
@@ -91,17 +120,36 @@ def _auc(z: Array, y: Array) -> Array:
 
 
 def _log_loss(z: Array, y: Array) -> Array:
+    if z.ndim > 2:
+        return np.asarray(np.mean(SoftmaxLoss(z.shape[-1] + 1).value(z, y), axis=-1))
     return np.asarray(np.mean(np.logaddexp(0.0, -y * z), axis=-1))
 
 
 RMSE = Score("rmse", "RMSE", "the root of the mean squared error", _rmse, in_units=True)
 MAE = Score("mae", "MAE", "the mean absolute error", _mae, in_units=True)
+R_SQUARED = Score(
+    "r_squared",
+    "R²",
+    "1 less the squared error over that of these rows' own mean",
+    _r_squared,
+    more_is_better=True,
+    worst=-np.inf,
+)
 ACCURACY = Score(
     "accuracy",
     "accuracy",
     "the share of labels predicted, a zero counting half",
     _accuracy,
     more_is_better=True,
+    worst=0.0,
+)
+BALANCED = Score(
+    "balanced_accuracy",
+    "balanced accuracy",
+    "the mean over labels of the share predicted",
+    _balanced,
+    more_is_better=True,
+    worst=0.0,
 )
 AUC = Score(
     "auc",
@@ -109,11 +157,24 @@ AUC = Score(
     "the chance that a row of label 1 is placed above one of label −1",
     _auc,
     more_is_better=True,
+    worst=0.0,
 )
 LOG_LOSS = Score(
     "log_loss", "log loss", "the mean of −ln of the probability given to the label", _log_loss
 )
-SCORES = (RMSE, MAE, ACCURACY, AUC, LOG_LOSS)
+SCORES = (RMSE, MAE, R_SQUARED, ACCURACY, BALANCED, AUC, LOG_LOSS)
 """All of them; a model has those of :func:`scores_of` its loss."""
 
-__all__ = ["ACCURACY", "AUC", "LOG_LOSS", "MAE", "RMSE", "SCORES", "Score", "scores_of"]
+__all__ = [
+    "ACCURACY",
+    "AUC",
+    "BALANCED",
+    "LOG_LOSS",
+    "MAE",
+    "RMSE",
+    "R_SQUARED",
+    "SCORES",
+    "Score",
+    "right",
+    "scores_of",
+]

@@ -203,8 +203,10 @@ class Domain(SensitivityKind):
         if model.gradient_bound(self.row_norm, self.target_max, 1, "l1") is None:
             allowed = "a domain bound needs model.theta_max"
             found.append(Fault("model.theta_max", "nothing", allowed))
-        if model.classifies and self.target_max < 1:
-            given, allowed = f"{self.target_max:g}", "allowed is ≥ 1 with labels ±1"
+        largest = max(model.labels, default=0.0)
+        if self.target_max < largest:
+            given = f"{self.target_max:g}"
+            allowed = f"allowed is ≥ {largest:g}, the largest label"
             found.append(Fault("privacy.sensitivity.target_max", given, allowed))
         return found
 

@@ -1,4 +1,4 @@
-"""The proposed ``[data]`` block of a table, a comment a line."""
+"""The proposed ``[data]`` and ``[model]`` blocks of a table, a comment a line."""
 
 import json
 import os
@@ -21,14 +21,14 @@ HELD_OUT = 0.2
 
 
 def block(look: TableLook, folder: Path | None = None) -> list[str]:
-    """Return the lines of a ``[data]`` block and what it was chosen from.
+    """Return the lines of ``[data]`` and ``[model]`` blocks and what they were chosen from.
 
     Raises
     ------
     DataError
         If no feature is left, or the target has no numbers.
     """
-    return [*commented(chosen_from(look)), "", *data_lines(look, folder)]
+    return [*commented(chosen_from(look)), "", *data_lines(look, folder), "", *model_lines(look)]
 
 
 def chosen_from(look: TableLook) -> tuple[str, str]:
@@ -47,6 +47,25 @@ def data_lines(look: TableLook, folder: Path | None = None) -> list[str]:
     return [*_commented(_fields(look, folder)), "", "[data.columns]", *_commented(_columns(look))]
 
 
+def model_lines(look: TableLook) -> list[str]:
+    """Return the lines of a ``[model]`` block, by what the target is."""
+    count = len(look.classes)
+    last = look.classes[-1] if count > 0 else ""
+    kinds = {
+        0: [('kind = "ridge"', "least squares")],
+        2: [('kind = "logistic"', f"of two classes; {last!r} is the positive one")],
+    }
+    several = [
+        ('kind = "softmax"', f"multinomial logistic regression; {last!r} is the reference"),
+        (f"classes = {count}", "of the target"),
+    ]
+    shared = [
+        ("intercept = true", "a column of ones, one of the features"),
+        ("regularisation = 1e-3", "σ, a choice"),
+    ]
+    return ["[model]", *commented(*kinds.get(count, several), *shared)]
+
+
 def _fields(look: TableLook, folder: Path | None) -> Iterator[tuple[str, str]]:
     path, public = (p if p is None else _placed(p, folder) for p in (look.path, look.public_path))
     yield "[data]", ""
@@ -55,7 +74,8 @@ def _fields(look: TableLook, folder: Path | None) -> Iterator[tuple[str, str]]:
     if public is not None:
         yield f"public_path = {text(public)}", f"{look.public} rows, no owner's"
     yield f"target = {text(look.target)}", "the column to predict"
-    yield '# unit = "days"', "its unit, in which errors are told: yours to say"
+    if len(look.classes) == 0:
+        yield '# unit = "days"', "its unit, in which errors are told: yours to say"
     if not look.path.endswith(".parquet"):
         yield f"separator = {text(look.form.separator)}", "between cells"
         yield f"decimal = {text(look.form.decimal)}", "before fractions"
@@ -73,7 +93,8 @@ def _fields(look: TableLook, folder: Path | None) -> Iterator[tuple[str, str]]:
         yield f"public_seed = {look.public_seed}", "by which they are chosen"
     yield 'preprocessing = "pca"', "columns centred and scaled by public rows"
     features, most = n_features(look)
-    yield f"features = {features}", f"of {most} independent columns among the public rows"
+    said = f"of {most} independent columns among the public rows, and one of ones"
+    yield f"features = {features + 1}", said
     yield f"held_out = {HELD_OUT}", "share of every owner's rows that models are judged by"
 
 

@@ -20,6 +20,7 @@ from asyncdp_sim.proposals.block import (
     chosen_from,
     commented,
     data_lines,
+    model_lines,
     text,
 )
 from asyncdp_sim.proposals.timing import Timing
@@ -124,8 +125,7 @@ def _lines(
         "",
         *data,
         "",
-        "[model]",
-        *commented(('kind = "ridge"', "least squares"), ("regularisation = 1e-3", "σ, a choice")),
+        *model_lines(look),
         "",
         "[algorithm]",
         *commented(
@@ -160,12 +160,14 @@ def _chosen(
     start = Choice(updates=ROUNDS * len(sizes), answers=2 * ROUNDS, said=said)
     with TemporaryDirectory() as place:
         scenario = _scenario(look, epsilon, sizes, start, timing, Path(place))
-        drawn = population(scenario, "own", private=False).dataset
-        gradients = [
-            2 * np.abs(y) * np.abs(x).sum(axis=1)
-            for x, y in zip(drawn.features, drawn.targets, strict=True)
-        ]
-        bound = float(np.nanmedian(np.concatenate(gradients)))
+        records = population(scenario, "own", private=False).problem.records
+        lengths = []
+        for owner, x in enumerate(records.features):
+            there = np.flatnonzero(x.any(axis=1))  # others contribute nothing
+            lengths.append(
+                records.lengths_at(owner, there, np.zeros((len(there), scenario.numbers)))
+            )
+        bound = float(np.median(np.concatenate(lengths)))
         start = replace(start, bound=float(f"{bound:.3g}"))
         scenario = _scenario(look, epsilon, sizes, start, timing, Path(place))
         best = tune(scenario, replicates=RUNS, progress=progress).best.setting

@@ -230,18 +230,30 @@ def _energy(
 
 
 def _scores(figures: Mapping[str, Any], unit: str | None) -> Iterator[tuple[str, str]]:
-    """Yield a row for each score on held-out rows: of the private models, θ*, owners alone."""
+    """Yield a row for each score on held-out rows: of the private models, θ*, owners alone.
+
+    And one that says by which scores the private models are no better than guessing.
+    """
+    no_better, better = list[str](), list[str]()
     for score in SCORES:
         final = figures.get(f"held_out_{score.name}")
         if final is None:
             continue
-        alone = figures.get(f"held_out_{score.name}_alone")
+        alone, guess = (figures.get(f"held_out_{score.name}_{by}") for by in ("alone", "guess"))
+        if guess is not None:
+            gain = (float(final["median"]) - guess) * (1 if score.more_is_better else -1)
+            (better if gain > 0 else no_better).append(score.words)
         yield (
             f"held-out {score.words}" + (f" ({unit})" if score.in_units and unit else ""),
             f"median {figure(final['median'])}, of θ* "
             f"{figure(figures.get(f'held_out_{score.name}_optimum'))}"
-            + ("" if alone is None else f", of owners alone {figure(alone)}"),
+            + ("" if alone is None else f", of owners alone {figure(alone)}")
+            + ("" if guess is None else f", of guessing {figure(guess)}"),
         )
+    if len(no_better) > 0:
+        whole = "by every score" if len(better) == 0 else f"by {', '.join(no_better)}"
+        but = f" (better by {', '.join(better)})" if len(better) > 0 else ""
+        yield "no better than guessing", whole + but
 
 
 _OUTSIDE = "the claim rests on code from outside, which no proof covers"

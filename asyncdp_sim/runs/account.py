@@ -306,7 +306,9 @@ def owner_figures(problem: Problem, models: Array, alone: Array | None) -> dict[
     return {name: np.broadcast_to(values, shape).ravel() for name, values in each.items()}
 
 
-def honest_summary(problem: Problem, models: Array, alone: Array | None) -> dict[str, Any]:
+def honest_summary(
+    problem: Problem, model: Model, models: Array, alone: Array | None
+) -> dict[str, Any]:
     """Return further figures of the manifest's ``summary``; none where nothing was asked for.
 
     ``held_out_final`` is the spread over replicates of the final models' mean loss over all
@@ -314,13 +316,15 @@ def honest_summary(problem: Problem, models: Array, alone: Array | None) -> dict
     its owner's θ_i*. ``profits_psi`` counts the owners for whom the mean of the final ψ is below
     ψ(θ_i*), ``profits_held_out`` those on whose own held-out rows the final models err less than
     θ_i*, in the mean over replicates of the first score. Each of
-    :mod:`~asyncdp_sim.measures.scores` has three figures too: ``held_out_rmse`` over replicates,
-    ``held_out_rmse_optimum``, ``held_out_rmse_alone``.
+    :mod:`~asyncdp_sim.measures.scores` has figures too: ``held_out_rmse`` over replicates,
+    ``held_out_rmse_optimum``, ``held_out_rmse_alone``, and ``held_out_rmse_guess`` of guessing.
 
     Parameters
     ----------
     problem, models, alone
         As in :func:`owner_figures`.
+    model : Model
+        What guesses.
     """
     objective, together = problem.task.objective, problem.task.held_out
     found: dict[str, Any] = {}
@@ -331,6 +335,7 @@ def honest_summary(problem: Problem, models: Array, alone: Array | None) -> dict
             found[f"held_out_{score.name}"] = None if np.isnan(values).any() else spread(values)
         for score, (value,) in together.scored(objective.optimum[None]).items():
             found[f"held_out_{score.name}_optimum"] = float(value)
+        found |= _guessed(problem, model, together)
     if alone is not None:
         gains = _psi(objective, alone) > _psi(objective, models).mean()
         found["profits_psi"] = int(np.count_nonzero(gains))
@@ -347,10 +352,18 @@ def honest_summary(problem: Problem, models: Array, alone: Array | None) -> dict
             bool(final > own if more else own > final) for own, final in errs
         )
         pairs = zip(problem.held_out, alone, strict=True)
-        z = np.concatenate([one.predictions(theta[None])[0] for one, theta in pairs])
+        z = np.concatenate([one.predictions(theta[None]) for one, theta in pairs], axis=1)
         for score in together.scores:
-            found[f"held_out_{score.name}_alone"] = float(score.of(z, together.known[1]))
+            found[f"held_out_{score.name}_alone"] = float(score.of(z, together.known[1])[0])
     return found
+
+
+def _guessed(problem: Problem, model: Model, together: HeldOut) -> dict[str, float]:
+    """Return scores of one prediction for all held-out rows, which training targets decide."""
+    guess = model.guess(np.concatenate(problem.posed.dataset.targets))
+    y = together.known[1]
+    z = np.broadcast_to(guess, (1, len(y), *guess.shape))
+    return {f"held_out_{s.name}_guess": float(s.of(z, y)[0]) for s in together.scores}
 
 
 def _psi(objective: Objective, models: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.void import Void, blank, only_labels, void
 from asyncdp_sim.learning.objectives import Loss, Model, Norm, Squared
-from asyncdp_sim.measures.scores import Score, scores_of
+from asyncdp_sim.measures.scores import Score, right, scores_of
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 
 Array = npt.NDArray[np.float64]
@@ -114,13 +114,13 @@ class HeldOut:
             return self._mean(models, self.loss.value)
 
     def error_rate(self, models: Array) -> Array:
-        """Return the share of labels that sgn(z) misses, for models (J, p).
+        """Return the share of labels that predictions miss, for models (J, p).
 
-        A prediction of 0 counts as half an error, a record without a label as none; NaN without
-        rows, or where a model diverged.
+        Of two labels a prediction of 0 counts as half an error, a record without a label as none;
+        NaN without rows, or where a model diverged.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._mean(models, lambda z, y: (np.abs(y) - y * np.sign(z)) / 2)
+            return self._mean(models, lambda z, y: np.abs(np.sign(y)) * (1 - right(z, y)))
 
     def predictions(self, models: Array) -> Array:
         """Return predictions (J, k) of the rows that have a target, for models (J, p)."""
@@ -162,7 +162,7 @@ def held_out(
     if len(features) == 0:
         return (), None
     if model.classifies:
-        targets = [only_labels(y) for y in targets]
+        targets = [only_labels(y, model.labels) for y in targets]
     nothing = void(targets)
     targets = blank(targets, nothing)
     if sensitivity is not None:

@@ -137,7 +137,7 @@ class Ready:
     ) -> RunResult:
         """Account for what was learned over traces, one per number, that ``behaved`` so."""
         scenario, dataset, problem = self.scenario, self.dataset, self.problem
-        further = honest_summary(problem, learned.models, self.alone)
+        further = honest_summary(problem, self.scenario.model, learned.models, self.alone)
         if scenario.run.split:
             split = split_psi(
                 scenario.algorithm, problem.task, scenario.run.seed, numbers, traces,

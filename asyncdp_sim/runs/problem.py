@@ -134,7 +134,7 @@ def build_dataset(scenario: Scenario, swap: Swap | None = None) -> Dataset:
         If a data file is not what the scenario says.
     """
     how = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
-    made = scenario.data.build(*how, swap)
+    made = scenario.read_data.build(*how, swap)
     if not (made.real or scenario.data.synthetic):  # data from outside, which say what they read
         made = replace(made, real=True)
     return scenario.part(made)

@@ -120,7 +120,7 @@ def _labelled(
     if not scenario.model.classifies:
         return targets, ()
     _look_at_labels(scenario, dataset, targets)
-    labels = [only_labels(values) for values in targets]
+    labels = [only_labels(values, scenario.model.labels) for values in targets]
     if all(np.isnan(values).all() for values in labels):
         raise _no_labels(scenario, "no label in any record")
     lost = sum(
@@ -131,9 +131,10 @@ def _labelled(
         return labels, ()
     return labels, (
         Counted(
-            "{lost} targets are no labels -1 and 1: these records contribute nothing (loss and "
+            "{lost} targets are no labels {labels}: these records contribute nothing (loss and "
             "gradient are 0), and n_i counts them",
             lost=lost,
+            labels=_in_words(scenario),
         ),
     )
 
@@ -158,26 +159,32 @@ def _look_at_labels(scenario: Scenario, dataset: Dataset, targets: Sequence[Arra
     public, places = dataset.public_targets, dataset.file_rows
     if public is not None:
         before = 0 if places is None else places.count - len(public)
-        wrong = np.flatnonzero(_no_label(public))
+        wrong = np.flatnonzero(_no_label(scenario, public))
         row = dataset.row_name(before + int(wrong[0])) if len(wrong) > 0 else ""
         _require_labels(scenario, public, f"in public {row}")
 
 
 def _require_labels(scenario: Scenario, values: Array, where: str) -> None:
-    """Refuse targets other than −1 and 1, naming the first; absent ones are none."""
-    other = values[_no_label(values)]
+    """Refuse targets that are no labels, naming the first; absent ones are none."""
+    other = values[_no_label(scenario, values)]
     if len(other) > 0:
         raise _no_labels(scenario, f"the value {other[0]:g} {where}")
 
 
-def _no_label(values: Array) -> Flags:
-    """Return which targets are neither −1 nor 1, nor absent."""
-    return np.asarray(~np.isnan(values) & (np.abs(values) != 1))
+def _no_label(scenario: Scenario, values: Array) -> Flags:
+    """Return which targets are neither labels nor absent."""
+    return np.asarray(~np.isnan(values) & ~np.isin(values, scenario.model.labels))
+
+
+def _in_words(scenario: Scenario) -> str:
+    """Return the labels in words."""
+    first, *_, last = scenario.model.labels
+    return f"{first:g} {'and' if len(scenario.model.labels) == 2 else 'to'} {last:g}"
 
 
 def _no_labels(scenario: Scenario, given: str) -> DataError:
     key = "data.target" if hasattr(scenario.data, "target") else "data"
-    allowed = f"allowed are labels -1 and 1 with model.kind = {scenario.model.kind}"
+    allowed = f"allowed are labels {_in_words(scenario)} with model.kind = {scenario.model.kind}"
     return DataError([Fault(key, given, allowed)])
 
 

@@ -259,6 +259,9 @@ def _of_scenario(scenario: Scenario) -> Iterator[Notice]:
         yield EpsilonNotUsed()
     if not privacy.needs_delta and privacy.delta is not None:
         yield DeltaNotUsed(privacy.mechanism.kind)
+    if scenario.model.classifies and scenario.data.uncentred is not None:
+        said = "neither centres nor scales columns, so that classes are predicted worse; pca does"
+        yield Noted.of(scenario.data.uncentred, f"data.preprocessing = {{}} {said}")
     if adversary is not None and len(adversary.owners) > 0:
         said = adversary.words(scenario.owners.participants)
         yield Noted.of(said, "{}; f and θ* are of all owners' records")

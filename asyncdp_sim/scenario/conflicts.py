@@ -125,10 +125,18 @@ def _record_faults(scenario: ScenarioFacts) -> list[Fault]:
 
 def _label_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return a fault where it is plain from the scenario that targets are no labels."""
-    if not scenario.model.classifies or not scenario.data.no_labels:
-        return []
-    allowed = f"allowed is true with model.kind = {scenario.model.kind}, which learns labels ±1"
-    return [Fault("data.labels", "false", allowed)]
+    count, classes = len(scenario.model.labels), scenario.data.classes
+    found = []
+    if count > 0 and scenario.data.no_labels:
+        allowed = f"allowed is true with model.kind = {scenario.model.kind}, which learns labels ±1"
+        found.append(Fault("data.labels", "false", allowed))
+    if count > 0 and len(classes) not in (0, count):
+        allowed = f"allowed are {count} classes with model.kind = {scenario.model.kind}"
+        found.append(Fault("data.columns", f"a target of {len(classes)} classes", allowed))
+    if scenario.model.intercept is True and not scenario.data.has_columns:
+        allowed = "allowed is true with a table, whose features a column of ones joins"
+        found.append(Fault("model.intercept", "true", allowed))
+    return found
 
 
 def _timing_faults(scenario: ScenarioFacts) -> list[Fault]:

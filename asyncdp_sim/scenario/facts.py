@@ -6,6 +6,7 @@ from typing import Any, cast
 import numpy.typing as npt
 from numpy import int64
 
+from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.tables import held_out
 from asyncdp_sim.learning.acceptance import HonestAnswers, Lengths
 from asyncdp_sim.network.delivery.aggregation import Aggregation
@@ -148,6 +149,12 @@ class ScenarioFacts(DeclaredFields):
             return self.privacy
         answers = self.run.updates * (self.algorithm.answers_per_update or 1)
         return self.privacy.told(chances, answers + self.protocol.left_open)
+
+    @property
+    def read_data(self) -> DataKind:
+        """The data as the model reads them."""
+        intercept = self.model.intercept is True
+        return self.data.read_for(len(self.model.labels), intercept=intercept)
 
     @property
     def numbers(self) -> int:

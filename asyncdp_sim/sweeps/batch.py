@@ -68,7 +68,8 @@ class Cell:
         """Return the cell of these values, which make this scenario of the base."""
         run = scenario.run
         said = scenario.model_dump_json(include={"data", "owners"})
-        data = hashlib.sha256(f"{run.seed} {said}".encode()).hexdigest()
+        read = len(scenario.model.labels), scenario.model.intercept
+        data = hashlib.sha256(f"{run.seed} {read} {said}".encode()).hexdigest()
         rows = run.replicates * (run.updates // run.record_every + 2)
         network = network_digest(scenario, run.replicates)
         size = 8 * rows * (scenario.data.features + 8)
@@ -298,8 +299,9 @@ def _in_words(error: Exception) -> str:
 
 
 def _dataset(scenario: Scenario) -> Dataset:
+    read = len(scenario.model.labels), scenario.model.intercept is True
     how = (scenario.owners.whole, scenario.all_records, scenario.run.seed)
-    return scenario.part(records(scenario.data, *how))
+    return scenario.part(records(scenario.data, *read, *how))
 
 
 @lru_cache(maxsize=1)
@@ -309,6 +311,13 @@ def known_traces(directory: Path, owners: Participants) -> tuple[Trace, ...]:
 
 
 @lru_cache(maxsize=1)
-def records(data: DataSpec, count: int, sizes: tuple[int, ...] | None, seed: int) -> Dataset:
+def records(
+    data: DataSpec,
+    labels: int,
+    intercept: bool,
+    count: int,
+    sizes: tuple[int, ...] | None,
+    seed: int,
+) -> Dataset:
     """Return all owners' records: the latest are kept, since the next batch may have the same."""
-    return data.build(count, sizes, Streams(seed))
+    return data.read_for(labels, intercept=intercept).build(count, sizes, Streams(seed))

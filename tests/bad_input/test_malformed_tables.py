@@ -246,11 +246,12 @@ CASES = {
         records="records = 9", features="4",
     ),
     "no labels": case(
-        table(), "data.target: given the value 0 in public row 9 of t.csv; allowed are labels -1 "
-        "and 1 with model.kind = logistic", model=LABELS,
+        table(), "data.target: given the column 'rate', with 4 classes in public rows: '0', '1', "
+        "'2', '3'; allowed are 2 classes; …", model=LABELS,
     ),
     "no labels among public rows of their own": case(
-        table(), "data.target: given the value 2 in public row 3 of p.csv; …", model=LABELS,
+        table(), "data.target: given the column 'rate', with 3 classes in public rows: '-1', '1', "
+        "'2'; …", model=LABELS,
         public_path='"p.csv"', public=table(private=[], public=["a,1,2,1", ",2,3,", "b,3,5,2",
                                                                  "c,5,8,1", "d,8,13,-1"]),
     ),

@@ -105,6 +105,7 @@ def said(spec: Spec) -> str:
 
 BAD_NUMBERS = [-1.0, float("nan"), "much", True, None]
 NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
+    **{(kind, "intercept"): [True] for kind in ("ridge", "logistic", "huber", "softmax")},
     ("diurnal", "phase"): [-1.0],
     ("outages", "numbers"): [None],
     ("csma", "collision_detection"): [True],
@@ -151,7 +152,7 @@ NOT_SO_BAD: dict[tuple[str, str], list[Any]] = {
 """What is no bad number for the field of this member."""
 OPTIONAL = (
     "rate_bytes", "request_airtime", "capture_ratio", "frame", "failures", "theta_max",
-    "local_steps", "local_step",
+    "local_steps", "local_step", "intercept",
 )  # fmt: skip
 """Fields that may be absent in every member that has them."""
 TEXTS = ("path", "public_path", "target", "column", "owner_column", "unit")
@@ -255,6 +256,7 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
         {"parts": ["hour"]},
         {"parts": ["year", "year"]},
     ],
+    "classes": [{}, {"values": ["a"]}, {"values": ["a", "b", "a"]}, {"values": [0, 1]}],
     "drop": [{"why": "an id"}],
     "table": [
         {"path": "t.csv", "target": "y", "features": 2, "public_records": public, **bad}
@@ -514,6 +516,11 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
     "huber": [
         *({"delta": 1.0, **bad} for bad in _BAD_MODELS),
         *({"regularisation": 1.0, "delta": bad} for bad in (0.0, float("inf"))),
+    ],
+    "softmax": [
+        *({"classes": 3, **bad} for bad in _BAD_MODELS),
+        *({"regularisation": 1.0, "classes": bad} for bad in (1, 2.0, 10_001)),
+        {"regularisation": 1.0, "classes": 3, "delta": 1.0},
     ],
     "mlp": [
         *({"hidden": 2, **bad} for bad in _BAD_MODELS),

@@ -19,7 +19,16 @@ from hypothesis import strategies as st
 from asyncdp_sim.data import Dataset, FraudData, HospitalData, LendingData, TableData
 from asyncdp_sim.data.tables import csv_texts
 from asyncdp_sim.data.tables.csv_texts import MISSING, read_csv
-from asyncdp_sim.data.tables.encodings import Date, Drop, Encoding, Money, Number, OneHot, Ordinal
+from asyncdp_sim.data.tables.encodings import (
+    ClassLabels,
+    Date,
+    Drop,
+    Encoding,
+    Money,
+    Number,
+    OneHot,
+    Ordinal,
+)
 from asyncdp_sim.data.tables.file_form import PLAIN
 from asyncdp_sim.data.tables.neighbour_file import write_neighbour
 from asyncdp_sim.data.tables.table_recipe import TableRecipe
@@ -184,7 +193,7 @@ ENCODINGS = (
     Number(), Money(), OneHot(), OneHot(values=("a", "7", "True")), OneHot(least=3),
     Ordinal(),
     Ordinal(order=("c", "a", "maybe", "3")), Date(), Date(parts=("year", "month", "weekday")),
-    Date(format="%b-%Y"), Drop(),
+    Date(format="%b-%Y"), ClassLabels(values=("a", "7", "True")), Drop(),
 )  # fmt: skip
 COLUMNS_MORE = {
     "money": [f"$ {j},{j:03d}.50" for j in range(ROWS)],

@@ -81,14 +81,17 @@ def audit_models(scenario: Scenario, doubt: float) -> tuple[Check, Fact]:
 
 def opposite(scenario: Scenario, owner: int) -> tuple[Task, Task]:
     """Return learning on two datasets that are nothing but one record, or the opposite one."""
-    dataset, label = build_dataset(scenario), scenario.model.classifies
+    dataset, labels = build_dataset(scenario), scenario.model.labels
     nothing = tuple(np.zeros_like(x) for x in dataset.features)
-    targets = dataset.targets if label else tuple(np.zeros_like(y) for y in dataset.targets)
-    bare, size = replace(dataset, features=nothing, targets=targets), 1.0 if label else _LARGE
+    targets = (
+        dataset.targets if len(labels) > 0 else tuple(np.zeros_like(y) for y in dataset.targets)
+    )
+    bare = replace(dataset, features=nothing, targets=targets)
+    first, last = (labels[0], labels[-1]) if len(labels) > 0 else (-_LARGE, _LARGE)
     x = _LARGE * np.eye(1, nothing[owner].shape[1])[0]
     one, other = (
         prepare(scenario, replaced(bare, {(owner, 0): (x, y)}), judged=False).task
-        for y in (size, -size)
+        for y in (last, first)
     )
     return one, other
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import numpy as np
 from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.look.scales import ordered
 from asyncdp_sim.data.tables.encodings import (
+    ClassLabels,
     Date,
     Drop,
     Encoding,
@@ -19,8 +20,9 @@ from asyncdp_sim.data.tables.encodings import (
     OneHot,
     Ordinal,
 )
+from asyncdp_sim.data.tables.encodings.classes import names_in
 from asyncdp_sim.data.tables.encodings.money import amount
-from asyncdp_sim.data.tables.text_columns import Truths, cells, days, written
+from asyncdp_sim.data.tables.text_columns import Truths, cell_or_nan, cells, days, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +43,8 @@ DATES = ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%b-%Y", "%b-%Y", "%
 _ISO, _SHORT = ("%Y-%m-%d",), ("%m/%d/%y", "%d/%m/%y", "%d.%m.%y")
 """As they are read without a format, and with two digits for a year, which no format is proposed
 for."""
+MOST_CLASSES = 10
+"""Most distinct texts of a target that are classes."""
 FEW_WORDS = 0.1
 """Share of cells at most that are words in a column of numbers."""
 _MEASURE = re.compile(
@@ -94,6 +98,22 @@ def looked_at(
     if len(known) >= FEW and len(distinct) > 1 and share.iloc[0] > 0.5:
         told.append(f"{percent(share.iloc[0])} are {_short(written(share.index[0]))!r}")
     return ColumnLook(name, kind, missing, len(distinct), encoding, tuple(told))
+
+
+def target_looked_at(column: "pd.Series", name: str, decimal: str) -> ColumnLook:
+    """Return what the target shows: classes where it has two values, or few texts."""
+    found, names = looked_at(column, name, decimal), names_in(column)
+    if found.type == "number":
+        names = tuple(n for n in names if np.isfinite(cell_or_nan(n, decimal)))
+        few = len(names) == 2 and (column.notna().sum() >= FEW or {"-1", "0"} & {*names})
+    else:
+        few = found.type in ("text", "ordered text") and 2 <= len(names) <= MOST_CLASSES
+    if not few:
+        return found
+    which = f"{names[-1]!r} is the {'positive one' if len(names) == 2 else 'reference'}"
+    told = f"{len(names)} classes: {', '.join(map(repr, names))}; {which}"
+    suspicious = (told, *(each for each in found.suspicious if " are " in each))
+    return replace(found, type="classes", encoding=ClassLabels(values=names), suspicious=suspicious)
 
 
 def _fitting(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array
-from asyncdp_sim.data.look.column import ColumnLook, looked_at, percent
+from asyncdp_sim.data.look.column import ColumnLook, looked_at, percent, target_looked_at
 from asyncdp_sim.data.splits import name_of
 from asyncdp_sim.data.tables.file_form import FileForm
 from asyncdp_sim.data.tables.generic.with_public import (
@@ -75,6 +75,12 @@ class TableLook:
     def basis(self) -> str:
         """What types and encodings were chosen from, as ``chosen_from`` says it."""
         return "private rows" if self.private else "public rows"
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The target's classes; without members where it is a number."""
+        found = [each.encoding.labels for each in self.columns if each.name == self.target]
+        return (found[0] or ()) if len(found) > 0 else ()
 
     @property
     def target_varies(self) -> bool:
@@ -213,7 +219,9 @@ def look(
         seen = seen.drop(columns=owner)
     values = None if target is None or len(seen) == 0 else _values(seen[target], form)
     columns = tuple(
-        looked_at(seen[name], str(name), form.decimal, None if name == target else values)
+        target_looked_at(seen[name], str(name), form.decimal)
+        if name == target
+        else looked_at(seen[name], str(name), form.decimal, values)
         for name in seen.columns
     )
     return TableLook(
@@ -235,7 +243,9 @@ def look(
 
 def _values(column: "pd.Series", form: FileForm) -> Array:
     """Return the target's numbers, by the encoding that fits it."""
-    encoding = looked_at(column, "", form.decimal).encoding
+    encoding = target_looked_at(column, "", form.decimal).encoding
+    if len(encoding.labels or ()) > 2:  # their numbers are of no size
+        return np.full(len(column), np.nan)
     values = encoding.learn(column, "", form.decimal).read(column).values
     return values[0] if encoding.single and len(values) > 0 else np.full(len(column), np.nan)
 

@@ -1,7 +1,7 @@
 """From encoded columns to features, with a projection that the public rows alone decide."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -28,15 +28,21 @@ class Projection:
         In units of the target.
     notes : tuple of str
         What the user should know about it.
+    ones : bool
+        Whether the last feature is 1 in every row, as for a model with an intercept.
     """
 
     shift: Array | None
     matrix: Array | None
     target_shift: float
     notes: tuple[str, ...] = ()
+    ones: bool = False
 
     def features(self, rows: Array) -> Array:
         """Return the features of encoded rows: (n, p), Fortran order, a fresh array."""
+        if self.ones:
+            varied = replace(self, ones=False).features(rows)
+            return np.asfortranarray(np.column_stack([varied, np.ones(len(rows))]))
         if self.matrix is None:
             return np.array(rows, order="F")
         # (p, c) @ (c, n) is C-ordered, so that its transpose is Fortran-ordered without a copy.
@@ -55,6 +61,8 @@ class PreprocessingKind(Kind):
 
     fitted: ClassVar[bool]
     """It needs public rows, at least as many as there are features."""
+    uncentred: ClassVar[bool] = False
+    """It makes features of columns together that are not centred."""
 
     @abstractmethod
     def fit(self, rows: Array, target: Array, features: int) -> Projection:
@@ -82,6 +90,7 @@ class EigenUncentred(PreprocessingKind):
     """
 
     fitted = True
+    uncentred = True
 
     kind: Literal["eigen-uncentred"] = "eigen-uncentred"
 
@@ -140,6 +149,26 @@ class AsTheyAre(PreprocessingKind):
                 f'allowed is {rows.shape[1]}, the number of columns, with preprocessing = "none"',
             )
         return Projection(None, None, 0.0)
+
+
+class WithOnes(PreprocessingKind):
+    """Another preprocessing, with a last feature that is 1 in every row: a model's intercept."""
+
+    fitted = True
+
+    kind: str
+    other: PreprocessingKind
+
+    @override
+    def fit(self, rows: Array, target: Array, features: int) -> Projection:
+        try:
+            return replace(self.other.fit(rows, target, features - 1), ones=True)
+        except DataError as error:
+            also = "with one more for model.intercept"
+            raise DataError(
+                [replace(f, given=str(features), allowed=f"{f.allowed}, {also}")
+                 for f in error.faults]
+            ) from None  # fmt: skip
 
 
 Preprocessing = Annotated[EigenUncentred | PrincipalComponents | AsTheyAre, FAMILY_BY_NAME]

@@ -38,6 +38,8 @@ def _features(table: Table, projection: Projection, sets: Sequence[Rows]) -> lis
 
 def _in_place(block: Array, projection: Projection) -> Array:
     """Return the features of encoded rows, (n, p), in the room that those had to themselves."""
+    if projection.ones:
+        return projection.features(block)
     if projection.matrix is None:
         return block
     kept = projection.matrix.shape[1]

@@ -12,7 +12,7 @@ from asyncdp_sim.data.dataset import SYNTHETIC
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.splits import InOrder, Split, SplitKind
 from asyncdp_sim.data.tables.held_out import HeldOutShare
-from asyncdp_sim.data.tables.preprocessing import EigenUncentred, Preprocessing
+from asyncdp_sim.data.tables.preprocessing import EigenUncentred, Preprocessing, WithOnes
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.spec import about
@@ -60,6 +60,19 @@ class TableFields(DataKind):
     @override
     def file(self) -> str | None:
         return self.path
+
+    @override
+    def read_for(self, labels: int, *, intercept: bool) -> Self:
+        if not intercept:
+            return self
+        return self.model_copy(
+            update={"preprocessing": WithOnes(kind="with-ones", other=self.preprocessing)}
+        )
+
+    @property
+    @override
+    def has_columns(self) -> bool:
+        return True
 
     @property
     @override

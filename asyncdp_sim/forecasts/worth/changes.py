@@ -106,7 +106,7 @@ def _more_records(known: Population) -> Dataset | None:
         return None
     how = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
     try:
-        drawn = scenario.data.enlarged(TIMES, *how)
+        drawn = scenario.read_data.enlarged(TIMES, *how)
     except AsyncDPError:
         return None
     return None if drawn is None else scenario.part(drawn)

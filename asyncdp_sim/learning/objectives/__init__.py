@@ -3,14 +3,13 @@
 from typing import Annotated
 
 from asyncdp_sim.families import FAMILY
-from asyncdp_sim.learning.objectives.constants import Constants, constants
 from asyncdp_sim.learning.objectives.huber import Huber, HuberLoss
 from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.learning.objectives.logistic import Logistic, LogisticLoss
 from asyncdp_sim.learning.objectives.losses import Loss
 from asyncdp_sim.learning.objectives.mlp import MLP
 from asyncdp_sim.learning.objectives.models import LinearKind, ModelKind
-from asyncdp_sim.learning.objectives.objective import Objective, Records
+from asyncdp_sim.learning.objectives.objective import Constants, Objective, Records, constants
 from asyncdp_sim.learning.objectives.perceptron.fitness import PerceptronObjective
 from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
 from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
@@ -18,10 +17,16 @@ from asyncdp_sim.learning.objectives.quadratic import Quadratic
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.objectives.ridge import Ridge
 from asyncdp_sim.learning.objectives.rows import Norm
+from asyncdp_sim.learning.objectives.softmax import (
+    Softmax,
+    SoftmaxLoss,
+    SoftmaxObjective,
+    SoftmaxRecords,
+)
 from asyncdp_sim.learning.objectives.squared import Squared
 from asyncdp_sim.learning.objectives.svm import SVM, Hinge
 
-Model = Annotated[Ridge | Logistic | SVM | Huber | MLP, FAMILY]
+Model = Annotated[Ridge | Logistic | SVM | Huber | Softmax | MLP, FAMILY]
 """Every model; a new one joins by its line here."""
 
 __all__ = [
@@ -47,6 +52,10 @@ __all__ = [
     "Quadratic",
     "Records",
     "Ridge",
+    "Softmax",
+    "SoftmaxLoss",
+    "SoftmaxObjective",
+    "SoftmaxRecords",
     "Squared",
     "constants",
 ]

@@ -79,7 +79,7 @@ _STEP = 4.0
 
 
 class Huber(LinearKind):
-    """Linear regression with Huber's loss of r = θᵀx − y, no intercept; ‖∇ℓ‖ ≤ δ‖x‖.
+    """Linear regression with Huber's loss of r = θᵀx − y; ‖∇ℓ‖ ≤ δ‖x‖.
 
     ℓ = r²/2 where |r| ≤ δ (here with ½, as Huber has it), else δ(|r| − δ/2).
     """

@@ -70,12 +70,14 @@ class LinearObjective(JudgedRows):
     def _met(self) -> list[tuple[Array, Array]]:
         """Predictions and subgradients at θ*, owner by owner."""
         slopes = np.split(self._fit.slopes, np.cumsum(self.records)[:-1])
-        return [(x @ self.optimum, s) for x, s in zip(self.features, slopes, strict=True)]
+        return [
+            (self.products(x, self.optimum), s) for x, s in zip(self.features, slopes, strict=True)
+        ]
 
     @cached_property
     def _pull(self) -> Array:
         """∇f(θ*) where θ* lies on Θ's boundary; zero in all other coordinates."""
-        mean = sum(x.T @ s for x, (_, s) in zip(self.features, self._met, strict=True))
+        mean = sum(self.pulled(x, s) for x, (_, s) in zip(self.features, self._met, strict=True))
         gradient = self.sigma * self.optimum + mean / int(self.records.sum())
         bound = np.inf if self.theta_max is None else self.theta_max
         inwards = np.where(self.optimum > 0, np.minimum(gradient, 0), np.maximum(gradient, 0))
@@ -96,6 +98,14 @@ class LinearObjective(JudgedRows):
         theta = self.optimum
         return positive(float(self.sigma / 2 * theta @ theta + sum(losses) / self.records.sum()))
 
+    def products(self, x: Array, theta: Array) -> Array:
+        """Return predictions (n, …) of rows (n, ·) by one model (p,)."""
+        return np.asarray(x @ theta)
+
+    def pulled(self, x: Array, slopes: Array) -> Array:
+        """Return the sum (p,) of records' gradients with these slopes (n, …)."""
+        return np.asarray(x.T @ slopes)
+
     def excess(self, theta: Array) -> Array:
         """Return f(θ) − f(θ*) for points of shape (…, p), without cancellation.
 
@@ -108,7 +118,7 @@ class LinearObjective(JudgedRows):
     def _excess(self, point: Array) -> float:
         step, total = point - self.optimum, 0.0
         for x, y, (z, slope) in zip(self.features, self.targets, self._met, strict=True):
-            total += float(self.loss.above_tangent(x @ step, z, y, slope).sum())
+            total += float(self.loss.above_tangent(self.products(x, step), z, y, slope).sum())
         first = float(self._pull @ step)
         return self.sigma / 2 * float(step @ step) + total / float(self.records.sum()) + first
 

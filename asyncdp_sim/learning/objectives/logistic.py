@@ -73,7 +73,7 @@ def _doubt(margin: Array) -> Array:
 
 
 class Logistic(LinearKind):
-    """Logistic regression, ℓ = ln(1 + e^{−yθᵀx}) with y ∈ {−1, 1}, no intercept; ‖∇ℓ‖ ≤ ‖x‖."""
+    """Logistic regression, ℓ = ln(1 + e^{−yθᵀx}) with y ∈ {−1, 1}; ‖∇ℓ‖ ≤ ‖x‖."""
 
     kind: Literal["logistic"] = "logistic"
 

@@ -27,7 +27,7 @@ class MLP(ModelKind):
     found a better model. No theorem of the papers and no formula for quadratic losses speaks of it.
     """
 
-    intercept = True
+    augmented = True
     linear = False
     quadratic = False
 

@@ -2,12 +2,14 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
+from pydantic import model_validator
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
+from asyncdp_sim.faults import faults_of
 from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.learning.objectives.losses import Array, Loss
 from asyncdp_sim.learning.objectives.objective import Objective, Records
@@ -19,7 +21,7 @@ from asyncdp_sim.spec import Kind, Positive, about
 class ModelKind(Kind):
     """A model with a quadratic regulariser on a box."""
 
-    intercept: ClassVar[bool]
+    augmented: ClassVar[bool]
     """A constant 1 is appended to every row of features."""
     linear: ClassVar[bool]
     """A prediction is θᵀx, x a row of :meth:`design`."""
@@ -44,6 +46,23 @@ class ModelKind(Kind):
         ),
     ] = None
 
+    intercept: Annotated[
+        bool | None,
+        about(
+            "Whether the last of data.features is 1 in every row: regularised, projected and "
+            "clipped like the others. Of a table; not of svm and mlp, which append a 1 themselves. "
+            "Absent: false",
+            example=True,
+        ),
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_intercept(self) -> Self:
+        if self.augmented and self.intercept is not None:
+            allowed = f"allowed is nothing with model.kind = {self.kind}, which has an intercept"
+            raise faults_of([Fault("intercept", str(self.intercept).lower(), allowed)])
+        return self
+
     @property
     def sigma(self) -> float:
         """σ, the strong convexity of g."""
@@ -55,13 +74,28 @@ class ModelKind(Kind):
         """φ, the loss of a prediction."""
 
     @property
+    def labels(self) -> tuple[float, ...]:
+        """The labels that targets are; empty where they are numbers."""
+        return (-1.0, 1.0) if self.phi.classifies else ()
+
+    @property
     def classifies(self) -> bool:
-        """Whether targets are labels −1 and 1."""
-        return self.phi.classifies
+        """Whether targets are labels."""
+        return len(self.labels) > 0
 
     @abstractmethod
     def predictions(self, rows: Array, theta: Array) -> Array:
         """Return z, shape (n,), for rows of :meth:`design` and one model (p,)."""
+
+    def guess(self, targets: Array) -> Array:
+        """Return the best prediction z that is the same for all rows, shape ().
+
+        Of numbers their mean; of labels ln(m₊/m₋), each counted once more than it is there.
+        Targets that are NaN, or no labels, do not count.
+        """
+        if not self.classifies:
+            return np.asarray(np.nanmean(targets))
+        return np.asarray(-log_odds(targets, self.labels)[0])
 
     @abstractmethod
     def numbers(self, features: int) -> int:
@@ -103,15 +137,21 @@ class ModelKind(Kind):
 
     def design(self, features: Sequence[Array]) -> list[Array]:
         """Return the rows that θ multiplies, owner by owner, in Fortran order."""
-        if not self.intercept:
+        if not self.augmented:
             return list(features)
         return [np.asfortranarray(np.column_stack([x, np.ones(len(x))])) for x in features]
 
     def longest(self, row_norm: float, norm: Norm) -> float:
         """Return the largest norm of a row of :meth:`design` where ‖x‖ ≤ ``row_norm``."""
-        if not self.intercept:
+        if not self.augmented:
             return row_norm
         return row_norm + 1 if norm == "l1" else float(np.hypot(row_norm, 1.0))
+
+
+def log_odds(targets: Array, labels: Sequence[float]) -> Array:
+    """Return ln(m_c/m_K) of all labels but the last, m counting each once more than it is there."""
+    counts = np.array([1 + np.count_nonzero(targets == label) for label in labels])
+    return np.asarray(np.log(counts[:-1] / counts[-1]))
 
 
 class LinearKind(ModelKind):
@@ -123,7 +163,7 @@ class LinearKind(ModelKind):
         See :class:`ModelKind`.
     """
 
-    intercept = False
+    augmented = False
     linear = True
     quadratic = False
 
@@ -133,7 +173,7 @@ class LinearKind(ModelKind):
 
     @override
     def numbers(self, features: int) -> int:
-        return features + int(self.intercept)
+        return features + int(self.augmented)
 
     @override
     def objective(self, features: Sequence[Array], targets: Sequence[Array]) -> Objective:
@@ -153,6 +193,6 @@ class LinearKind(ModelKind):
         box, reach = self.theta_max, np.inf
         if box is not None:
             spread = 1.0 if norm == "l1" else float(np.sqrt(n_features))
-            reach = box * spread * row_norm + (box if self.intercept else 0.0)
+            reach = box * spread * row_norm + (box if self.augmented else 0.0)
         steepest = float(self.phi.steepest(reach, target_max))
         return None if np.isinf(steepest) else steepest * self.longest(row_norm, norm)

@@ -12,7 +12,7 @@ from asyncdp_sim.learning.objectives.squared import SQUARED, Squared
 
 
 class Ridge(LinearKind):
-    """Linear regression, ℓ = (y − θᵀx)² (no ½), no intercept; ∇ℓ = 2(θᵀx − y)x."""
+    """Linear regression, ℓ = (y − θᵀx)² (no ½); ∇ℓ = 2(θᵀx − y)x."""
 
     quadratic = True
 

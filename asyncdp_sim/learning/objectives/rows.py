@@ -1,13 +1,14 @@
 """Owners' rows, whatever the model: how many there are, and how long they are."""
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.learning.objectives.largest import Bounded, largest_of_all
+from asyncdp_sim.learning.objectives.largest import Bounded, Rows, largest_of_all
 from asyncdp_sim.learning.objectives.losses import Array
 
 Norm = Literal["l1", "l2"]
@@ -86,6 +87,101 @@ class MeasuredRows:
     def largest_gradient(self: Bounded, models: Array) -> Array:
         """Return, per owner, the largest unclipped ‖∇ℓ‖ at any of the models (m, p), shape (N,)."""
         return largest_of_all(self, models, np.zeros(len(self.targets)))
+
+
+class StackedRecords(MeasuredRows):
+    """Records whose gradients are no multiples of their rows: models are taken in stacks.
+
+    A base of frozen dataclasses with a ``clip`` too: C, or None where nothing is clipped.
+    """
+
+    clip: float | None
+
+    @property
+    def linear(self) -> None:
+        """None: a gradient is no multiple of its row."""
+        return
+
+    @abstractmethod
+    def stacks(self, models: int, rows: int) -> Iterator[slice]:
+        """Split so many models, each met by so many rows, so that a stack stays in the cache."""
+
+    @abstractmethod
+    def total(self, x: Array, y: Array, lengths: Array, theta: Array, clip: float | None) -> Array:
+        """Return records' (clipped) gradients added up, at each model (r, p) or at one (p,).
+
+        Each model is a matrix product of its own. ``lengths`` are the rows' ‖x‖.
+        """
+
+    @abstractmethod
+    def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
+        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`~.largest.Bounded`."""
+
+    @abstractmethod
+    def lengths_at(self, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
+        """Return ‖∇ℓ‖, shape (m,), one record and point per row."""
+
+    def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
+        """Return the mean (clipped) record gradient, one owner and point per row.
+
+        Rows of one owner are taken together, each a matrix product of its own.
+
+        Parameters
+        ----------
+        owners : array of int (R,)
+            Owners, from 0.
+        points : array (R, p)
+        """
+        found = np.empty(points.shape)
+        for owner in sorted(set(owners.tolist())):
+            rows, y = np.flatnonzero(owners == owner), self.targets[owner]
+            x, lengths = self.features[owner], self.lengths[owner]
+            for some in self.stacks(len(rows), len(y)):
+                at = rows[some]
+                found[at] = self.total(x, y, lengths, points[at], self.clip) / len(y)
+        return found
+
+    def sampled(self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array) -> Array:
+        """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped.
+
+        Parameters
+        ----------
+        owners : array of int (R,)
+            Owners, from 0.
+        points : array (R, p)
+        uniforms : array (R, b)
+            In [0, 1): b records each, drawn with replacement.
+        """
+        found = np.empty(points.shape)
+        for row, (owner, theta) in enumerate(zip(owners, points, strict=True)):
+            chosen = (uniforms[row] * len(self.targets[owner])).astype(np.int64)
+            x, y = self.features[owner][chosen], self.targets[owner][chosen]
+            found[row] = self.total(x, y, self.lengths[owner][chosen], theta, None) / len(y)
+        return found
+
+    def included(
+        self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array, probability: float
+    ) -> Array:
+        """Return the (clipped) gradients of some records, added up and over q n_i.
+
+        Parameters
+        ----------
+        owners : array of int (R,)
+            Owners, from 0.
+        points : array (R, p)
+        uniforms : array (R, m)
+            In [0, 1), m ≥ n_i: record j is in where the j-th is below q.
+        probability : float
+            q in (0, 1).
+        """
+        found = np.empty(points.shape)
+        for row, (owner, theta) in enumerate(zip(owners.tolist(), points, strict=True)):
+            n = len(self.targets[owner])
+            chosen = np.flatnonzero(uniforms[row, :n] < probability)
+            x, y = self.features[owner][chosen], self.targets[owner][chosen]
+            total = self.total(x, y, self.lengths[owner][chosen], theta, self.clip)
+            found[row] = total / (probability * n)
+        return found
 
 
 def unbounded_where_sums_overflow(ceilings: Array, spreads: Array, far: Array) -> None:

@@ -62,7 +62,7 @@ class SVM(LinearKind):
     being the intercept; the regulariser holds it too, as published. f is not smooth.
     """
 
-    intercept = True
+    augmented = True
 
     kind: Literal["svm"] = "svm"
 

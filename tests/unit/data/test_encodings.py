@@ -5,7 +5,16 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.data import TableData
-from asyncdp_sim.data.tables.encodings import Date, Drop, Money, Number, OneHot, Ordinal, usual
+from asyncdp_sim.data.tables.encodings import (
+    ClassLabels,
+    Date,
+    Drop,
+    Money,
+    Number,
+    OneHot,
+    Ordinal,
+    usual,
+)
 from asyncdp_sim.data.tables.encodings.money import amount
 from asyncdp_sim.data.tables.text_columns import cell_or_nan
 from asyncdp_sim.errors import DataError, SpecError
@@ -55,6 +64,9 @@ def codes(encoding, cells, public, decimal="."):
         (Date(parts=("year", "month", "day", "weekday")), ["1969-12-31", "?", "2020-05-17"], 1,
          ("c year", "c month", "c day", "c weekday"),
          [[1969, 2020, 2020], [12, 5, 5], [31, 17, 17], [2, 6, 6]]),
+        (ClassLabels(values=("no", "yes")), [" yes", "no", "?", None], 1, ("c",),
+         [[1, -1, 0, 0]]),
+        (ClassLabels(values=("2", "a", "b")), ["2.0", "b", "a", "x"], 1, ("c",), [[1, 3, 2, 0]]),
         (Drop(), ["a", "b"], 1, (), []),
     ],
 )  # fmt: skip
@@ -213,7 +225,8 @@ def test_public_rows_that_do_not_do(tmp_path):
     ("columns", "line"),
     [
         ({"sex": "onehot"},
-         "columns.sex: given 'onehot'; allowed: number, money, one-hot, ordinal, date, drop"),
+         "columns.sex: given 'onehot'; allowed: number, money, one-hot, ordinal, date, "
+         "classes, drop"),
         ({"sex": {"kind": "ordinal", "ordr": ["a"]}},
          "columns.sex.ordr: given an unknown key 'ordr'; did you mean 'order'? known keys: kind, "
          "order"),

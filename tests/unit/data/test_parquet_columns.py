@@ -11,6 +11,7 @@ import pytest
 
 from asyncdp_sim.data import Dataset, TableData
 from asyncdp_sim.data.tables.encodings import (
+    ClassLabels,
     Date,
     Drop,
     Encoding,
@@ -54,6 +55,7 @@ ENCODINGS: tuple[Encoding | None, ...] = (
     Ordinal(),
     Date(),
     Date(parts=("year", "weekday")),
+    ClassLabels(values=("a", "7")),
     Drop(),
 )
 

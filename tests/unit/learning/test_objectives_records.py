@@ -38,7 +38,7 @@ def model(loss, box=None, *, constant=False):
     """A linear model of any loss, with or without an intercept."""
 
     class Any(LinearKind):
-        intercept: ClassVar[bool] = constant
+        augmented: ClassVar[bool] = constant
         phi = property(lambda self: loss)  # noqa: ARG005
 
     return Any(kind="any", regularisation=1.0, theta_max=box)

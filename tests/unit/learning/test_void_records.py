@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.learning.objectives import SVM, Huber, Logistic, Model, Ridge
+from asyncdp_sim.learning.objectives import SVM, Huber, Logistic, Model, Ridge, Softmax
 from asyncdp_sim.learning.objectives.mlp import MLP
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
@@ -21,6 +21,7 @@ MODELS: dict[str, Model] = {
     "huber": Huber(regularisation=0.1, delta=0.5),
     "logistic": Logistic(regularisation=0.1),
     "svm": SVM(regularisation=0.1),
+    "softmax": Softmax(regularisation=0.1, classes=2),
     "mlp": MLP(regularisation=0.1, hidden=2),
     "mlp on labels": MLP(regularisation=0.1, hidden=2, loss="logistic"),
 }
@@ -142,8 +143,6 @@ def test_a_private_number_of_any_size_ends_no_run(name: str, number: float, tmp_
     frame.to_csv(tmp_path / "t.csv", index=False)
     path = str(tmp_path / "t.csv")
     for preprocessing in ("none", "pca", "eigen-uncentred"):
-        if model.classifies and preprocessing == "pca":
-            continue  # centres targets, which are then no labels
         found = run(scenario(path, model, SENSITIVITIES["clip"], preprocessing=preprocessing))
         assert np.isfinite(found.learned.models).all()
         assert np.isfinite(found.learned.curve["relative_fitness"]).all()
@@ -162,7 +161,9 @@ def test_private_targets_that_are_no_labels_contribute_nothing(tmp_path: Path) -
     model = MODELS["svm"]
     here = scenario(table(tmp_path, model, 0), model, SENSITIVITIES["clip"])
     problem = prepare(here, build_dataset(here))
-    assert problem.notes[0].startswith("1 targets are no labels -1 and 1: these records contribute")
+    assert "Records without a target: 1. They contribute nothing" in " ".join(
+        build_dataset(here).notes
+    )
     spoilt = scenario(table(tmp_path, model, "maybe"), model, SENSITIVITIES["clip"])
     same = prepare(spoilt, build_dataset(spoilt))
     point = np.array([[0.5, 0.1, -0.3]])

@@ -75,7 +75,8 @@ def test_errors_of_classifiers_count_a_zero_half():
 
 def test_the_curve_holds_the_loss_on_all_held_out_rows(outcome, directory):
     curve = read_table(directory, "curve")
-    assert list(curve.columns)[-4:] == ["fitness", "held_out_loss", "held_out_rmse", "held_out_mae"]
+    scores = ["held_out_rmse", "held_out_mae", "held_out_r_squared"]
+    assert list(curve.columns)[-5:] == ["fitness", "held_out_loss", *scores]
     sizes = [len(y) for y in outcome.dataset.held_out_targets]
     assert sizes == [6, 4, 5]
     for replicate, theta in enumerate(outcome.learned.models, start=1):
@@ -92,8 +93,10 @@ def test_owners_hold_their_own_losses(outcome, directory):
     first = list(owners.columns).index("held_out_records")
     assert list(owners.columns)[first:] == [
         "held_out_records", "held_out_loss", "held_out_optimum",
-        "held_out_rmse", "held_out_mae", "held_out_rmse_optimum", "held_out_mae_optimum",
-        "psi_alone", "held_out_alone", "held_out_rmse_alone", "held_out_mae_alone",
+        "held_out_rmse", "held_out_mae", "held_out_r_squared",
+        "held_out_rmse_optimum", "held_out_mae_optimum", "held_out_r_squared_optimum",
+        "psi_alone", "held_out_alone",
+        "held_out_rmse_alone", "held_out_mae_alone", "held_out_r_squared_alone",
     ]  # fmt: skip
     objective = outcome.problem.task.objective
     for (replicate, owner), row in owners.iterrows():
@@ -162,6 +165,14 @@ def test_the_summary_says_who_profits(outcome):
     assert figures["held_out_mae_alone"] == pytest.approx(np.abs(errors).mean())
     best = np.concatenate([missed(outcome, i, objective.optimum) for i in range(3)])
     assert figures["held_out_mae_optimum"] == pytest.approx(np.abs(best).mean())
+    trained, unseen = (
+        np.concatenate(each) for each in (outcome.dataset.targets, outcome.dataset.held_out_targets)
+    )
+    guess = unseen - trained.mean()
+    assert figures["held_out_mae_guess"] == pytest.approx(np.abs(guess).mean())
+    assert figures["held_out_r_squared_guess"] == pytest.approx(
+        1 - (guess**2).mean() / unseen.var()
+    )
 
 
 def test_the_report_says_it_in_words(directory):

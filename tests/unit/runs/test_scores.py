@@ -5,11 +5,21 @@ from itertools import product
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.objectives import LogisticLoss
+from asyncdp_sim.learning.objectives import Logistic, LogisticLoss, Ridge, Softmax, SoftmaxLoss
 from asyncdp_sim.learning.objectives.huber import HuberLoss
 from asyncdp_sim.learning.objectives.squared import SQUARED
 from asyncdp_sim.learning.objectives.svm import Hinge
-from asyncdp_sim.measures.scores import ACCURACY, AUC, LOG_LOSS, MAE, RMSE, SCORES, scores_of
+from asyncdp_sim.measures.scores import (
+    ACCURACY,
+    AUC,
+    BALANCED,
+    LOG_LOSS,
+    MAE,
+    R_SQUARED,
+    RMSE,
+    SCORES,
+    scores_of,
+)
 from asyncdp_sim.runs.held_out import HeldOut
 
 Z, Y = np.array([2.0, -1.0, 0.0, 0.5]), np.array([1.0, 1.0, -1.0, -1.0])
@@ -20,6 +30,9 @@ def test_each_by_hand():
     assert MAE.of(Z, Y) == pytest.approx((1 + 2 + 1 + 1.5) / 4)
     assert ACCURACY.of(Z, Y) == (1 + 0 + 0.5 + 0) / 4
     assert AUC.of(Z, Y) == (2 + 0) / 4
+    assert BALANCED.of(Z, Y) == (1 / 2 + 0.5 / 2) / 2
+    assert BALANCED.of(Z[1:], Y[1:]) == (0 + 0.5 / 2) / 2
+    assert R_SQUARED.of(Z, Y) == pytest.approx(1 - (1 + 4 + 1 + 2.25) / 4)
     odds = np.exp(Z)
     assert LOG_LOSS.of(Z, Y) == pytest.approx(
         -np.mean(np.log(np.where(Y > 0, odds / (1 + odds), 1 / (1 + odds))))
@@ -34,16 +47,50 @@ def test_auc_counts_pairs():
     assert np.isnan(AUC.of(z, np.ones(60)))
 
 
+def test_each_by_hand_of_three_classes():
+    """Scores of the first two, the third's being 0; the last row ties the first and the third."""
+    z = np.array([[[1.0, 0.0], [0.0, 2.0], [-1.0, -2.0], [0.0, -1.0]]])
+    y = np.array([1.0, 1.0, 3.0, 3.0])
+    assert ACCURACY.of(z, y) == [(1 + 0 + 1 + 0.5) / 4]
+    assert BALANCED.of(z, y[[0, 1, 2, 0]]) == [((1 + 0 + 0.5) / 3 + 1) / 2]
+    e = np.exp(1)
+    each = [(e + 2) / e, 2 + e**2, 1 + 1 / e + 1 / e**2, 2 + 1 / e]
+    assert LOG_LOSS.of(z, y) == pytest.approx([np.mean(np.log(each))])
+    z[0, 1, 1] = np.nan
+    assert (ACCURACY.of(z, y), LOG_LOSS.of(z, y)) == ([0.0], [np.inf])
+
+
+def test_a_guess_is_the_best_constant():
+    """Its accuracy is the commonest label's share, its AUC ½, its R² 0 on the rows that decide."""
+    y = np.array([1.0] * 6 + [3.0] * 3 + [2.0] * 1)
+    model = Softmax(regularisation=1.0, classes=3)
+    z = np.broadcast_to(model.guess(y), (1, 10, 2))
+    assert ACCURACY.of(z, y) == [0.6]
+    assert BALANCED.of(z, y) == pytest.approx([1 / 3])
+    assert np.exp(model.guess(y)) == pytest.approx([7 / 4, 2 / 4])
+    numbers = np.array([1.0, 2.0, 6.0, np.nan])
+    guess = Ridge(regularisation=1.0).guess(numbers)
+    assert guess == 3
+    assert R_SQUARED.of(np.broadcast_to(guess, 3), numbers[:3]) == 0
+    labels = np.array([1.0, -1.0, -1.0, -1.0, np.nan])
+    guess = Logistic(regularisation=1.0).guess(labels)
+    assert guess == pytest.approx(np.log(2 / 4))
+    z = np.broadcast_to(guess, 4)
+    assert (ACCURACY.of(z, labels[:4]), AUC.of(z, labels[:4])) == (0.75, 0.5)
+
+
 def test_models_have_the_scores_that_mean_something():
-    assert scores_of(SQUARED) == scores_of(HuberLoss(1.0)) == (RMSE, MAE)
-    assert scores_of(LogisticLoss()) == (ACCURACY, AUC, LOG_LOSS)
-    assert scores_of(Hinge()) == (ACCURACY, AUC)  # a margin is no logarithm of odds
+    assert scores_of(SQUARED) == scores_of(HuberLoss(1.0)) == (RMSE, MAE, R_SQUARED)
+    assert scores_of(LogisticLoss()) == (ACCURACY, BALANCED, AUC, LOG_LOSS)
+    assert scores_of(SoftmaxLoss(3)) == (ACCURACY, BALANCED, LOG_LOSS)
+    assert scores_of(Hinge()) == (ACCURACY, BALANCED, AUC)  # a margin is no logarithm of odds
 
 
 @pytest.mark.parametrize("score", SCORES, ids=lambda score: score.name)
 def test_no_rows_and_divergence(score):
     assert np.isnan(score.of(np.zeros(0), np.zeros(0)))
     worst = 0.0 if score.more_is_better else np.inf
+    worst = -np.inf if score is R_SQUARED else worst
     assert score.of(np.array([np.nan, 1.0]), np.array([1.0, -1.0])) == worst
 
 

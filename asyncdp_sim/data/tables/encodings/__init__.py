@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated
 
+from asyncdp_sim.data.tables.encodings.classes import ClassLabels
 from asyncdp_sim.data.tables.encodings.date import Date
 from asyncdp_sim.data.tables.encodings.drop import Drop
 from asyncdp_sim.data.tables.encodings.money import Money
@@ -14,7 +15,7 @@ from asyncdp_sim.families import FAMILY_BY_NAME
 if TYPE_CHECKING:
     import pandas as pd
 
-Encoding = Annotated[Number | Money | OneHot | Ordinal | Date | Drop, FAMILY_BY_NAME]
+Encoding = Annotated[Number | Money | OneHot | Ordinal | Date | ClassLabels | Drop, FAMILY_BY_NAME]
 """Every encoding; a new one joins by its line here."""
 
 
@@ -26,4 +27,14 @@ def usual(public: "pd.Series", decimal: str) -> Encoding:
     return Ordinal() if cells(public, decimal)[1].any() else Number()
 
 
-__all__ = ["Date", "Drop", "Encoding", "Money", "Number", "OneHot", "Ordinal", "usual"]
+__all__ = [
+    "ClassLabels",
+    "Date",
+    "Drop",
+    "Encoding",
+    "Money",
+    "Number",
+    "OneHot",
+    "Ordinal",
+    "usual",
+]

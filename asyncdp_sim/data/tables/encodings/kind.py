@@ -73,6 +73,11 @@ class EncodingKind(Kind):
         """Whether no feature is made of the column."""
         return False
 
+    @property
+    def labels(self) -> tuple[str, ...] | None:
+        """The classes that it makes labels of; empty where public rows say, None of no labels."""
+        return None
+
     def needs_public(self) -> str | None:
         """Return what to give where no public row is to learn from; None for nothing."""
         return None

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.data.dataset import Dataset, Encoded
+from asyncdp_sim.data.dataset import Array, Dataset, Encoded
 from asyncdp_sim.data.splits import TableToSplit
 from asyncdp_sim.data.tables.csv_texts import MISSING
+from asyncdp_sim.data.tables.encodings.classes import SeenClasses
 from asyncdp_sim.data.tables.file_rows import FileRows
 from asyncdp_sim.data.tables.gathering import Gathering
 from asyncdp_sim.data.tables.generic.encoded_columns import encoded, target_of
@@ -39,6 +40,25 @@ class TableData(GenericFields):
     """A table from a file."""
 
     kind: Literal["table"] = "table"
+
+    @property
+    @override
+    def classes(self) -> tuple[str, ...]:
+        declared = self.columns.get(self.target)
+        return () if declared is None else declared.labels or ()
+
+    @property
+    @override
+    def uncentred(self) -> str | None:
+        return self.preprocessing.kind if self.preprocessing.uncentred else None
+
+    @override
+    def read_for(self, labels: int, *, intercept: bool) -> Self:
+        data = super().read_for(labels, intercept=intercept)
+        if labels == 0 or self.public_records == 0 or self.target in self.columns:
+            return data
+        columns = {**self.columns, self.target: SeenClasses(kind="classes", count=labels)}
+        return data.model_copy(update={"columns": columns})
 
     @override
     def twin(self) -> Self | None:
@@ -175,6 +195,12 @@ class TableData(GenericFields):
             given=Projection(None, None, 0.0, ground.projection.notes),
         )
         return replace(made, doubts=doubts)
+
+    @override
+    def _projection(self, rows: Array, target: Array) -> Projection:
+        found, encoding = super()._projection(rows, target), self.columns.get(self.target)
+        of_labels = encoding is not None and encoding.labels is not None
+        return replace(found, target_shift=0.0) if of_labels else found
 
     def _encoded(self, frame: "pd.DataFrame", places: FileRows, gathering: Gathering) -> Encoded:
         """Return the table as numbers, with targets of 0 where they are wrong."""

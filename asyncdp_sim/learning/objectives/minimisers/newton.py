@@ -6,9 +6,11 @@ Newton's step is of no use (a Huber loss with all residuals beyond δ has no sec
 quadratic that lies above the loss takes its place.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,6 +21,63 @@ PROMISED = 1e-8
 _AIM = 1e-14
 _ITERATIONS = 200
 _EPS = float(np.finfo(float).eps)
+
+
+class MeanLoss(Protocol):
+    """A mean of losses of a model θ (p,), and its derivatives."""
+
+    @property
+    def numbers(self) -> int:
+        """P."""
+
+    def value(self, theta: Array) -> float:
+        """Return the mean loss."""
+
+    def slopes(self, theta: Array) -> Array:
+        """Return the derivative of each record's loss in its predictions, (n, …)."""
+
+    def pulled(self, slopes: Array) -> Array:
+        """Return the mean gradient (p,) of slopes."""
+
+    def terms(self, slopes: Array) -> Array:
+        """Return the mean size (p,) of what it sums."""
+
+    def curvatures(self, theta: Array) -> Iterator[Array]:
+        """Yield the second derivative (p, p), then that of a quadratic that lies above."""
+
+
+@dataclass(frozen=True, eq=False)
+class _OfProducts:
+    """(1/n) Σ φ(θᵀx_j, y_j)."""
+
+    loss: SmoothLoss
+    x: Array
+    y: Array
+
+    @property
+    def numbers(self) -> int:
+        return int(self.x.shape[1])
+
+    @cached_property
+    def _sizes(self) -> Array:
+        return np.abs(self.x)
+
+    def value(self, theta: Array) -> float:
+        return float(self.loss.value(self.x @ theta, self.y).mean())
+
+    def slopes(self, theta: Array) -> Array:
+        return self.loss.slope(self.x @ theta, self.y)
+
+    def pulled(self, slopes: Array) -> Array:
+        return np.asarray(self.x.T @ slopes / len(self.y))
+
+    def terms(self, slopes: Array) -> Array:
+        return np.asarray(self._sizes.T @ np.abs(slopes) / len(self.y))
+
+    def curvatures(self, theta: Array) -> Iterator[Array]:
+        z = self.x @ theta
+        for bend in (self.loss.bend, self.loss.envelope):
+            yield (self.x * bend(z, self.y)[:, None]).T @ self.x / len(self.y)
 
 
 def newton(
@@ -38,28 +97,36 @@ def newton(
     DataError
         If the optimality conditions do not hold to :data:`PROMISED`.
     """
+    return minimum([_OfProducts(loss, x, y) for loss in path], sigma, theta_max)
+
+
+def minimum(path: Sequence[MeanLoss], sigma: float, theta_max: float | None) -> Fit:
+    """Return the minimum of (σ/2)‖θ‖² and the last of several mean losses over ‖θ‖_∞ ≤ θ_max.
+
+    Raises
+    ------
+    DataError
+        If the optimality conditions do not hold to :data:`PROMISED`.
+    """
     bound = np.inf if theta_max is None else theta_max
-    theta, size, reached = np.zeros(x.shape[1]), np.abs(x), np.inf
-    for loss in path:
+    theta, reached = np.zeros(path[0].numbers), np.inf
+    for mean in path:
         with np.errstate(all="ignore"):  # what is found is judged, however it was
-            found, reached = _descend(loss, x, y, sigma, bound, theta, size)
+            found, reached = _descend(mean, sigma, bound, theta)
         theta = found.theta
     if reached > PROMISED:
         raise unsolved(sigma, reached, PROMISED)
     return found
 
 
-def _descend(
-    loss: SmoothLoss, x: Array, y: Array, sigma: float, bound: float, theta: Array, size: Array
-) -> tuple[Fit, float]:
+def _descend(mean: MeanLoss, sigma: float, bound: float, theta: Array) -> tuple[Fit, float]:
     """Return the best point met from ``theta`` on, and its slope relative to its terms."""
     best, left = np.inf, _PATIENCE
-    found = Fit(theta, loss.slope(x @ theta, y))
+    found = Fit(theta, mean.slopes(theta))
     for _ in range(_ITERATIONS):
-        z = x @ theta
-        slopes = loss.slope(z, y)
-        gradient = sigma * theta + x.T @ slopes / len(y)
-        terms = sigma * np.abs(theta) + size.T @ np.abs(slopes) / len(y)
+        slopes = mean.slopes(theta)
+        gradient = sigma * theta + mean.pulled(slopes)
+        terms = sigma * np.abs(theta) + mean.terms(slopes)
         reached = _slope(theta, gradient, terms, bound)
         left = _PATIENCE if reached < best / 2 else left - 1
         if reached < best:
@@ -67,10 +134,10 @@ def _descend(
         if best <= _AIM or (best <= PROMISED / 100 and left <= 0):
             break
         ends = []
-        for bend in (loss.bend, loss.envelope):
-            hessian = (x * bend(z, y)[:, None]).T @ x / len(y) + sigma * np.eye(len(theta))
+        for curvature in mean.curvatures(theta):
+            hessian = curvature + sigma * np.eye(len(theta))
             direction = _direction(theta, gradient, hessian, bound)
-            ends.append(_search(loss, x, y, sigma, bound, theta, gradient, direction))
+            ends.append(_search(mean, sigma, bound, theta, gradient, direction))
             if ends[-1].length > _SHORT:
                 break
         theta = min(ends, key=attrgetter("fitness")).theta
@@ -107,9 +174,7 @@ def solve(matrix: Array, right: Array) -> Array:
 
 
 def _search(
-    loss: SmoothLoss,
-    x: Array,
-    y: Array,
+    mean: MeanLoss,
     sigma: float,
     bound: float,
     theta: Array,
@@ -119,7 +184,7 @@ def _search(
     """Return where the first of ever shorter projected steps that lowers f enough ends."""
 
     def fitness(point: Array) -> float:
-        return float(sigma / 2 * point @ point + loss.value(x @ point, y).mean())
+        return float(sigma / 2 * point @ point + mean.value(point))
 
     before, length = fitness(theta), 1.0
     while length > _EPS:

@@ -1,19 +1,20 @@
 """Record gradients of a network with one hidden layer, clipped or measured without forming them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from asyncdp_sim.learning.objectives.largest import Rows
 from asyncdp_sim.learning.objectives.losses import Array, Loss
 from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
-from asyncdp_sim.learning.objectives.rows import MeasuredRows, Norm, unbounded_where_sums_overflow
+from asyncdp_sim.learning.objectives.rows import Norm, StackedRecords, unbounded_where_sums_overflow
 
 
 @dataclass(frozen=True, eq=False)
-class PerceptronRecords(MeasuredRows):
+class PerceptronRecords(StackedRecords):
     """Owners' records; ∇ℓ = φ'(z, y) ∂z/∂θ.
 
     Attributes
@@ -37,88 +38,21 @@ class PerceptronRecords(MeasuredRows):
     clip: float | None = None
     norm: Norm = "l1"
 
-    @property
-    def linear(self) -> None:
-        """None: a gradient is no multiple of its row."""
-        return
+    @override
+    def stacks(self, models: int, rows: int) -> Iterator[slice]:
+        return self.net.stacks(models, rows)
 
-    def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
-        """Return the mean (clipped) record gradient, one owner and point per row.
-
-        Rows of one owner are taken together, each a matrix product of its own.
-
-        Parameters
-        ----------
-        owners : array of int (R,)
-            Owners, from 0.
-        points : array (R, p)
-        """
-        found = np.empty(points.shape)
-        for owner in sorted(set(owners.tolist())):
-            rows = np.flatnonzero(owners == owner)
-            for some in self.net.stacks(len(rows), len(self.targets[owner])):
-                found[rows[some]] = self._mean(owner, points[rows[some]])
-        return found
-
-    def _mean(self, owner: int, theta: Array) -> Array:
-        """Return one owner's mean (clipped) record gradient at each model (r, p)."""
-        y = self.targets[owner]
-        return self._sum(self.features[owner], y, self.lengths[owner], theta) / len(y)
-
-    def _sum(self, x: Array, y: Array, lengths: Array, theta: Array) -> Array:
-        """Return records' (clipped) gradients added up, at each model (r, p) or at one (p,)."""
+    @override
+    def total(self, x: Array, y: Array, lengths: Array, theta: Array, clip: float | None) -> Array:
         active = self.net.active(x, theta)
         slope = self.loss.slope(self.net.outputs(x, theta, active), y)
-        if self.clip is not None:  # ‖∇ℓ‖ = |φ'|‖∂z/∂θ‖: to clip it is to clip φ'
-            bound = self.clip / self.net.lengths(theta, active, lengths, self.norm)
+        if clip is not None:  # ‖∇ℓ‖ = |φ'|‖∂z/∂θ‖: to clip it is to clip φ'
+            bound = clip / self.net.lengths(theta, active, lengths, self.norm)
             np.clip(slope, -bound, bound, out=slope)
             slope[np.isnan(slope)] = 0.0  # ∞ − ∞ in a model that has diverged
         return self.net.pulled(x, theta, active, slope)
 
-    def sampled(self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array) -> Array:
-        """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped.
-
-        Parameters
-        ----------
-        owners : array of int (R,)
-            Owners, from 0.
-        points : array (R, p)
-        uniforms : array (R, b)
-            In [0, 1): b records each, drawn with replacement.
-        """
-        found = np.empty(points.shape)
-        for row, (owner, theta) in enumerate(zip(owners, points, strict=True)):
-            chosen = (uniforms[row] * len(self.targets[owner])).astype(np.int64)
-            x, y = self.features[owner][chosen], self.targets[owner][chosen]
-            active = self.net.active(x, theta)
-            slope = self.loss.slope(self.net.outputs(x, theta, active), y)
-            found[row] = self.net.pulled(x, theta, active, slope) / len(y)
-        return found
-
-    def included(
-        self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array, probability: float
-    ) -> Array:
-        """Return the (clipped) gradients of some records, added up and over q n_i.
-
-        Parameters
-        ----------
-        owners : array of int (R,)
-            Owners, from 0.
-        points : array (R, p)
-        uniforms : array (R, m)
-            In [0, 1), m ≥ n_i: record j is in where the j-th is below q.
-        probability : float
-            q in (0, 1).
-        """
-        found = np.empty(points.shape)
-        for row, (owner, theta) in enumerate(zip(owners.tolist(), points, strict=True)):
-            n = len(self.targets[owner])
-            chosen = np.flatnonzero(uniforms[row, :n] < probability)
-            x, y = self.features[owner][chosen], self.targets[owner][chosen]
-            total = self._sum(x, y, self.lengths[owner][chosen], theta)
-            found[row] = total / (probability * n)
-        return found
-
+    @override
     def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
         """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`~.largest.Bounded`.
 
@@ -138,7 +72,8 @@ class PerceptronRecords(MeasuredRows):
         unbounded_where_sums_overflow(found, long[0][:, None], far)
         return found
 
-    def lengths_at(self, owner: int, rows: Rows, points: Array) -> Array:
+    @override
+    def lengths_at(self, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
         """Return |φ'(z, y)|‖∂z/∂θ‖, shape (m,), one record and point per row."""
         x, y, lengths = (each[owner][rows] for each in (self.features, self.targets, self.lengths))
         units, weights, threshold = self.net.parts(points)

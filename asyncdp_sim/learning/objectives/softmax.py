@@ -1,0 +1,335 @@
+"""Multinomial logistic regression: a score for each class but the last, which is the reference.
+
+With z = Θx the K − 1 scores of a row, 0 the last class's, and p_c ∝ e^{z_c} their probabilities,
+ℓ = −ln p_y and ∇ℓ = s xᵀ, where s_c = p_c − [y = c], so that ‖∇ℓ‖ = ‖s‖‖x‖ in L1 and in L2. Models
+are vectors θ, class by class. The second derivative of ℓ in z is diag(p) − ppᵀ ≤ ½: s moves by at
+most ½‖Δz‖₂ in L2, and in L1 by E|Δz − EΔz| ≤ ‖Δz‖₂/√2.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from typing import Annotated, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+from typing_extensions import override
+
+from asyncdp_sim.learning.objectives.largest import Rows
+from asyncdp_sim.learning.objectives.linear import LinearObjective
+from asyncdp_sim.learning.objectives.losses import Array, Fit
+from asyncdp_sim.learning.objectives.minimisers.newton import minimum
+from asyncdp_sim.learning.objectives.models import ModelKind, log_odds
+from asyncdp_sim.learning.objectives.rows import (
+    Norm,
+    StackedRecords,
+    unbounded_where_sums_overflow,
+)
+from asyncdp_sim.spec import about
+
+
+def scores(x: Array, theta: Array) -> Array:
+    """Return z, shape (…, n, K − 1), of rows (n, p) under models (…, (K − 1)p)."""
+    by_class = theta.reshape(*theta.shape[:-1], -1, x.shape[1])
+    return np.asarray(x @ np.swapaxes(by_class, -1, -2))
+
+
+def pulled(x: Array, slopes: Array) -> Array:
+    """Return Σ_j s_j x_jᵀ, shape (…, (K − 1)p), for slopes (…, n, K − 1)."""
+    found = np.swapaxes(slopes, -1, -2) @ x
+    return np.asarray(found.reshape(*found.shape[:-2], -1))
+
+
+@dataclass(frozen=True)
+class SoftmaxLoss:
+    """φ(z, y) = ln(1 + Σ e^{z_c}) − z_y, with the K − 1 scores z on the last axis.
+
+    Labels are −1 and 1 of two classes, 1 to K of more, as
+    :class:`~asyncdp_sim.data.tables.encodings.classes.ClassLabels` makes them. A target of 0 is no
+    label: φ = 0 at every z.
+
+    Attributes
+    ----------
+    classes : int
+        K ≥ 2.
+    """
+
+    classes: int
+    classifies: bool = True
+    logit: bool = True
+    curvature: float | None = 0.5
+    per_residual: float | None = None
+
+    def value(self, z: Array, y: Array) -> Array:
+        """Return −ln p_y, shape (…, n)."""
+        own = np.take_along_axis(_whole(z), _places(z, y), axis=-1)[..., 0]
+        return np.asarray(np.abs(np.sign(y)) * (np.logaddexp.reduce(_whole(z), axis=-1) - own))
+
+    def slope(self, z: Array, y: Array, out: Array | None = None) -> Array:  # noqa: ARG002
+        """Return s, shape (…, n, K − 1)."""
+        own = np.arange(z.shape[-1]) == _places(z, y)[..., :1]
+        found = (probabilities(z)[..., :-1] - own) * np.abs(np.sign(y))[:, None]
+        return np.asarray(found)
+
+    def steepest(self, reach: Array | float, target: Array | float) -> Array | float:  # noqa: ARG002
+        """Return the supremum of ‖s‖₁."""
+        return self.longest("l1")
+
+    def longest(self, norm: Norm) -> float:
+        """Return the supremum of ‖s‖: all of the probability on another class than y."""
+        if self.classes == 2:
+            return 1.0
+        return 2.0 if norm == "l1" else sqrt(2)
+
+    def right(self, z: Array, y: Array) -> Array:
+        """Return 1 where y has the largest score, (…, n), a share where several have, else 0."""
+        whole = _whole(z)
+        best = whole == whole.max(axis=-1, keepdims=True)
+        own = np.take_along_axis(best, _places(z, y), axis=-1)[..., 0]
+        return np.asarray(own / np.maximum(1, best.sum(axis=-1)))
+
+    def above_tangent(self, step: Array, z: Array, y: Array, slope: Array) -> Array:  # noqa: ARG002
+        """Return ln Σ p_c e^{d_c}, where d = t − Σ p_c t_c and t has the steps of all classes.
+
+        As Σ p_c d_c = 0, that is ln(1 + Σ p_c (e^{d_c} − 1 − d_c)), of terms that are none of them
+        negative; the difference itself where a step is large.
+        """
+        p, t = probabilities(z), _whole(step)
+        mean = (p * t).sum(axis=-1)
+        away = t - mean[..., None]
+        found = np.log1p((p * _beyond_linear(np.minimum(away, _FAR))).sum(axis=-1))
+        far = away.max(axis=-1) > _FAR
+        ends = [np.logaddexp.reduce(_whole(each[far]), axis=-1) for each in (z + step, z)]
+        found[far] = ends[0] - ends[1] - mean[far]
+        return np.asarray(np.abs(np.sign(y)) * np.maximum(found, 0))
+
+    def fit(self, x: Array, y: Array, sigma: float, theta_max: float | None) -> Fit:
+        """Return the minimum; see :func:`~.minimisers.newton.minimum`."""
+        return minimum([_MeanLoss(self, x, y)], sigma, theta_max)
+
+
+@dataclass(frozen=True, eq=False)
+class _MeanLoss:
+    """(1/n) Σ φ(Θx_j, y_j), and its derivatives."""
+
+    loss: SoftmaxLoss
+    x: Array
+    y: Array
+
+    @property
+    def numbers(self) -> int:
+        return (self.loss.classes - 1) * int(self.x.shape[1])
+
+    def value(self, theta: Array) -> float:
+        return float(self.loss.value(scores(self.x, theta), self.y).mean())
+
+    def slopes(self, theta: Array) -> Array:
+        return self.loss.slope(scores(self.x, theta), self.y)
+
+    def pulled(self, slopes: Array) -> Array:
+        return pulled(self.x, slopes) / len(self.y)
+
+    def terms(self, slopes: Array) -> Array:
+        return pulled(np.abs(self.x), np.abs(slopes)) / len(self.y)
+
+    def curvatures(self, theta: Array) -> Iterator[Array]:
+        p = probabilities(scores(self.x, theta))[:, :-1] * np.abs(np.sign(self.y))[:, None]
+        count, d = p.shape[1], self.x.shape[1]
+        found = np.empty((count, d, count, d))
+        for one in range(count):
+            for other in range(one, count):
+                bend = p[:, one] * ((one == other) - p[:, other])
+                found[one, :, other] = (self.x * bend[:, None]).T @ self.x / len(self.y)
+                found[other, :, one] = found[one, :, other].T
+        yield found.reshape(self.numbers, self.numbers)
+        yield np.asarray(np.kron(np.eye(count), self.x.T @ self.x / (2 * len(self.y))))
+
+
+def probabilities(z: Array) -> Array:
+    """Return p, shape (…, K), of scores (…, K − 1)."""
+    whole = _whole(z)
+    found = np.exp(whole - whole.max(axis=-1, keepdims=True))
+    return np.asarray(found / found.sum(axis=-1, keepdims=True))
+
+
+def _whole(z: Array) -> Array:
+    """Return scores of all classes."""
+    return np.concatenate([z, np.zeros((*z.shape[:-1], 1))], axis=-1)
+
+
+def _places(z: Array, y: Array) -> npt.NDArray[np.int64]:
+    """Return the class of each target, from 0, shape (…, n, 1); 0 where there is no label."""
+    found = np.maximum(y if z.shape[-1] == 1 else y - 1, 0).astype(np.int64)
+    return np.broadcast_to(found, z.shape[:-1])[..., None]
+
+
+def _beyond_linear(d: Array) -> Array:
+    """Return e^d − 1 − d without cancellation."""
+    few = d * d * (1 / 2 + d * (1 / 6 + d * (1 / 24 + d * (1 / 120 + d * (1 / 720 + d / 5040)))))
+    return np.where(np.abs(d) < _FEW, few, np.expm1(d) - d)
+
+
+class SoftmaxObjective(LinearObjective):
+    """A sum of owners' mean losses and a regulariser, of models of several scores."""
+
+    loss: SoftmaxLoss
+
+    @property
+    @override
+    def n_features(self) -> int:
+        """p, the coordinates of θ."""
+        return (self.loss.classes - 1) * int(self.features[0].shape[1])
+
+    @override
+    def products(self, x: Array, theta: Array) -> Array:
+        return scores(x, theta)
+
+    @override
+    def pulled(self, x: Array, slopes: Array) -> Array:
+        return pulled(x, slopes)
+
+    @override
+    def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
+        return self._unclipped_records.gradient(owners, points)
+
+    @cached_property
+    def _unclipped_records(self) -> "SoftmaxRecords":
+        return SoftmaxRecords(self.features, self.targets, self.loss)
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxRecords(StackedRecords):
+    """Owners' records; ∇ℓ = s xᵀ.
+
+    Attributes
+    ----------
+    features : sequence of array (n_i, p)
+    targets : sequence of array (n_i,)
+    loss : SoftmaxLoss
+        φ.
+    clip : float or None
+        C: each record's gradient is scaled down to norm ≤ C; None clips nothing.
+    norm : str
+        The norm of ``clip`` and of :meth:`largest_gradient`.
+    """
+
+    features: Sequence[Array]
+    targets: Sequence[Array]
+    loss: SoftmaxLoss
+    clip: float | None = None
+    norm: Norm = "l1"
+
+    @override
+    def stacks(self, models: int, rows: int) -> Iterator[slice]:
+        together = max(1, _CACHE // (self.loss.classes * max(1, rows)))
+        return (slice(first, first + together) for first in range(0, models, together))
+
+    @override
+    def total(self, x: Array, y: Array, lengths: Array, theta: Array, clip: float | None) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
+            slopes = self.loss.slope(scores(x, theta), y)
+        if clip is not None:
+            slopes[np.isnan(slopes)] = 0.0  # ∞ − ∞ in a model that has diverged
+            long = self._size(slopes) * lengths
+            slopes *= (clip / np.maximum(long, clip))[..., None]
+        return pulled(x, slopes)
+
+    def _size(self, slopes: Array) -> Array:
+        """Return ‖s‖, shape (…, n)."""
+        return np.asarray(np.linalg.norm(slopes, ord=1 if self.norm == "l1" else 2, axis=-1))
+
+    @override
+    def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
+        x, y = self.features[owner][rows], self.targets[owner][rows]
+        spreads, lengths = self._spreads[owner][rows], self.lengths[owner][rows]
+        far = np.linalg.norm(centres, axis=1) + radius
+        radius += _ROUNDING * (centres.shape[1] + 8) * float(far.max())
+        moved = radius * spreads * (1 / sqrt(2) if self.norm == "l1" else 1 / 2)
+        found = np.empty((len(y), len(centres)))
+        for some in self.stacks(len(centres), len(y)):
+            size = self._size(self.loss.slope(scores(x, centres[some]), y))
+            found[:, some] = (np.minimum(size + moved, self.loss.longest(self.norm)) * lengths).T
+        found *= 1 + 1e-9
+        unbounded_where_sums_overflow(found, spreads[:, None], far)
+        return found
+
+    @override
+    def lengths_at(self, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
+        x, y = self.features[owner][rows], self.targets[owner][rows]
+        z = np.einsum("ij,icj->ic", x, points.reshape(len(x), -1, x.shape[1]))
+        return self._size(self.loss.slope(z, y)) * self.lengths[owner][rows]
+
+    def gradient_bound(self, theta_max: float | None) -> float | None:  # noqa: ARG002
+        """Return sup of ‖∇ℓ‖ over all models and these records."""
+        return self.loss.longest(self.norm) * max(float(each.max()) for each in self.lengths)
+
+
+class Softmax(ModelKind):
+    """Multinomial logistic regression of K classes, the last of which is the reference.
+
+    θ has p = (K − 1) ``data.features`` coordinates, class by class. ‖∇ℓ‖₁ ≤ 2‖x‖₁ and
+    ‖∇ℓ‖₂ ≤ √2‖x‖₂; of two classes it is ‖x‖, and the model is that of logistic regression.
+    """
+
+    augmented = False
+    linear = False
+    quadratic = False
+
+    kind: Literal["softmax"] = "softmax"
+    classes: Annotated[
+        int,
+        Field(ge=2, le=10_000),
+        about("K: classes of the target, in the order of their names", "classes"),
+    ]
+
+    @property
+    @override
+    def phi(self) -> SoftmaxLoss:
+        return SoftmaxLoss(self.classes)
+
+    @property
+    @override
+    def labels(self) -> tuple[float, ...]:
+        if self.classes == 2:
+            return (-1.0, 1.0)
+        return tuple(float(label) for label in range(1, self.classes + 1))
+
+    @override
+    def guess(self, targets: Array) -> Array:
+        return log_odds(targets, self.labels)
+
+    @override
+    def numbers(self, features: int) -> int:
+        return (self.classes - 1) * features
+
+    @override
+    def predictions(self, rows: Array, theta: Array) -> Array:
+        return scores(rows, theta)
+
+    @override
+    def objective(self, features: Sequence[Array], targets: Sequence[Array]) -> SoftmaxObjective:
+        return SoftmaxObjective(features, targets, self.phi, self.sigma, self.theta_max)
+
+    @override
+    def records(
+        self, features: Sequence[Array], targets: Sequence[Array], clip: float | None, norm: Norm
+    ) -> SoftmaxRecords:
+        return SoftmaxRecords(features, targets, self.phi, clip, norm)
+
+    @override
+    def gradient_bound(
+        self, row_norm: float, target_max: float, n_features: int, norm: Norm
+    ) -> float | None:
+        return self.phi.longest(norm) * row_norm
+
+
+_FAR = 30.0
+"""Steps of a score beyond which e^d would overflow before long."""
+_FEW = 0.02
+"""Steps below which a series has more digits."""
+_CACHE = 2**15
+"""Scores in a stack."""
+_ROUNDING = 4 * float(np.finfo(np.float64).eps)
+"""Relative, of a product; of a sum, times its terms."""

@@ -1,0 +1,205 @@
+"""Targets of classes, whatever these are called, and the column of ones of an intercept."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from asyncdp_sim import load
+from asyncdp_sim.errors import AsyncDPError
+from asyncdp_sim.runs import run
+from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec import parse
+from asyncdp_sim.sweeps.batch import grid
+
+ROWS, PUBLIC = 90, 30
+PAIRS = [("0", "1"), ("-1", "1"), ("no", "yes"), ("bad", "good"), ("false", "true"), ("1", "2")]
+
+
+def table(classes: tuple[Any, ...], seed: int = 0) -> pd.DataFrame:
+    """Return a table of owners a, b and c, in which every class occurs."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "x": rng.normal(size=ROWS) + 5,
+            "z": rng.normal(size=ROWS),
+            "site": ["abc"[j % 3] for j in range(ROWS)],
+            "y": [classes[int(j)] for j in rng.integers(len(classes), size=ROWS)],
+        }
+    )
+
+
+def scenario(
+    folder: Path, frame: pd.DataFrame, model: str, form: str = "csv", **data: Any
+) -> Scenario:
+    """Return a scenario of the table."""
+    path = folder / f"table.{form}"
+    if form == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path, index=False)
+    fields = {"public_records": PUBLIC, "preprocessing": "pca", "features": 2, **data}
+    lines = [
+        "schema = 1", 'id = "classes"', "[run]", "seed = 1", "updates = 4", "[owners]",
+        "count = 3", "[data]", 'kind = "table"', f'path = "{path.name}"', 'target = "y"',
+        'owner_column = "site"', *(f"{k} = {_toml(v)}" for k, v in fields.items()), "[model]",
+        "regularisation = 0.1", model, "[algorithm]", 'kind = "async-gossip"', "rho = 1.0",
+        "[privacy]", 'epsilon = 1.0',
+        'sensitivity = { kind = "clip", bound = 1.0 }',
+    ]  # fmt: skip
+    (folder / "scenario.toml").write_text("\n".join(lines))
+    return load(folder / "scenario.toml")
+
+
+def _toml(value: Any) -> str:
+    return value if isinstance(value, str) and value[:1] == "{" else repr(value).replace("'", '"')
+
+
+LOGISTIC = 'kind = "logistic"'
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("pair", PAIRS)
+def test_two_classes_are_labels_whatever_they_are_called(tmp_path, pair, form):
+    frame = table(pair)
+    made = build_dataset(scenario(tmp_path, frame, LOGISTIC, form))
+    expected = np.where(frame["y"] == pair[1], 1.0, -1.0)
+    for rows, targets in zip(made.rows, made.targets, strict=True):
+        np.testing.assert_array_equal(targets, expected[rows])
+    np.testing.assert_array_equal(made.public_targets, expected[-PUBLIC:])
+
+
+@pytest.mark.parametrize("values", [(False, True), (0, 1), (-1.0, 1.0), (0.5, 2.0)])
+def test_truths_and_numbers_of_a_parquet_are_classes_too(tmp_path, values):
+    frame = table(values)
+    made = build_dataset(scenario(tmp_path, frame, LOGISTIC, "parquet"))
+    np.testing.assert_array_equal(
+        made.public_targets, np.where(frame["y"] == values[1], 1.0, -1.0)[-PUBLIC:]
+    )
+
+
+def test_the_file_names_the_classes_and_which_is_positive(tmp_path):
+    frame = table(("dead", "alive"))
+    columns = '{ y = { kind = "classes", values = ["alive", "dead"] } }'
+    made = build_dataset(scenario(tmp_path, frame, LOGISTIC, columns=columns))
+    np.testing.assert_array_equal(
+        made.public_targets, np.where(frame["y"] == "dead", 1.0, -1.0)[-PUBLIC:]
+    )
+
+
+@pytest.mark.parametrize("cell", ["maybe", "", "2", "NO"])
+def test_a_private_cell_decides_no_type_and_an_unknown_one_has_no_label(tmp_path, cell):
+    before, frame = table(("no", "yes")), table(("no", "yes"))
+    frame.loc[3, "y"] = cell
+    a, b = (build_dataset(scenario(tmp_path, each, LOGISTIC)) for each in (before, frame))
+    assert a.records == b.records
+    for x, z, y, t, rows in zip(a.features, b.features, a.targets, b.targets, a.rows, strict=True):
+        others = rows != 3
+        np.testing.assert_array_equal(x[others], z[others])
+        np.testing.assert_array_equal(y[others], t[others])
+        assert np.isnan(t[~others]).all()
+        assert (z[~others] == 0).all()
+
+
+def test_another_number_of_classes_is_refused_by_what_public_rows_hold(tmp_path):
+    three = scenario(tmp_path, table(("a", "b", "c")), LOGISTIC)
+    with pytest.raises(AsyncDPError, match=r"3 classes in public rows: 'a', 'b', 'c'.*are 2"):
+        build_dataset(three)
+    columns = '{ y = { kind = "classes", values = ["a", "b", "c"] } }'
+    with pytest.raises(AsyncDPError, match="a target of 3 classes; allowed are 2 classes"):
+        scenario(tmp_path, table(("a", "b", "c")), LOGISTIC, columns=columns)
+
+
+def test_public_rows_may_show_one_of_two_known_classes(tmp_path):
+    frame = table(("0", "1"))
+    frame.loc[ROWS - PUBLIC :, "y"] = "0"
+    made = build_dataset(scenario(tmp_path, frame, LOGISTIC))
+    assert set(np.concatenate(made.targets)) == {-1.0, 1.0}
+
+
+@pytest.mark.parametrize("kind", ["ridge", "logistic"])
+def test_an_intercept_is_the_last_of_the_features(tmp_path, kind):
+    frame = table((0, 1))
+    plain = build_dataset(scenario(tmp_path, frame, f'kind = "{kind}"'))
+    told = scenario(tmp_path, frame, f'kind = "{kind}"\nintercept = true', features=3, held_out=0.2)
+    made = build_dataset(told)
+    assert made.features[0].shape[1] == 3
+    every = np.concatenate([*made.features, *made.held_out_features])
+    rows = np.concatenate([*made.rows])
+    np.testing.assert_array_equal(every[:, 2], 1.0)
+    pairs = zip(np.concatenate(plain.rows).tolist(), np.concatenate(plain.features), strict=True)
+    before = dict(pairs)
+    np.testing.assert_array_equal(
+        np.concatenate(made.features)[:, :2], [before[r] for r in rows.tolist()]
+    )
+    problem = prepare(told, made)
+    assert problem.task.objective.n_features == told.numbers == 3
+
+
+def test_an_intercept_counts_among_the_columns_as_they_are(tmp_path):
+    plain = scenario(tmp_path, table((0, 1)), LOGISTIC + "\nintercept = true", preprocessing="none")
+    with pytest.raises(AsyncDPError, match=r"data.features: given 2; allowed is 2.* with one more"):
+        build_dataset(plain)
+    counted = {"preprocessing": "none", "features": 3}
+    assert (
+        build_dataset(scenario(tmp_path, table((0, 1)), LOGISTIC + "\nintercept = true", **counted))
+        .features[0]
+        .shape[1]
+        == 3
+    )
+
+
+@pytest.mark.parametrize("kind", ["svm", 'mlp"\nhidden = 2\nloss = "logistic'])
+def test_models_that_append_a_constant_refuse_another_one(tmp_path, kind):
+    with pytest.raises(AsyncDPError, match=r"model.intercept: given true; allowed is nothing"):
+        scenario(tmp_path, table((0, 1)), f'kind = "{kind}"\nintercept = true')
+
+
+def test_cells_of_models_that_read_a_target_otherwise_have_records_of_their_own(tmp_path):
+    scenario(tmp_path, table((0, 1)), LOGISTIC)
+    text = (tmp_path / "scenario.toml").read_text()
+    swept = ["[sweep]", '"model.kind" = ["ridge", "logistic"]', '"model.intercept" = [false, true]']
+    (tmp_path / "scenario.toml").write_text("\n".join([text, *swept]))
+    cells = grid(load(tmp_path / "scenario.toml"))
+    assert len({cell.data for cell in cells}) == len(cells) == 4
+
+
+@pytest.mark.parametrize("kind", ["logistic", "ridge"])
+def test_uncentred_features_of_classes_are_warned_of(tmp_path, kind):
+    told = scenario(tmp_path, table((0, 1)), f'kind = "{kind}"', preprocessing="eigen-uncentred")
+    said = [str(each) for each in run(told).warnings]
+    assert any("eigen-uncentred neither centres" in each for each in said) == (kind == "logistic")
+
+
+THREE = 'kind = "softmax"\nclasses = 3\nintercept = true'
+
+
+def test_three_classes_learn_live_as_in_replay(tmp_path):
+    told = scenario(tmp_path, table(("a", "b", "c")), THREE, features=3, held_out=0.2)
+    made = build_dataset(told)
+    assert set(np.concatenate(made.targets)) == {1.0, 2.0, 3.0}
+    assert set(table(("a", "b", "c"))["y"][-PUBLIC:]) == {"a", "b", "c"}
+    live = told.model_copy(update={"run": told.run.model_copy(update={"learning": "live"})})
+    one, two = run(told), run(live)
+    assert one.learned.models.shape == (1, 6)
+    assert one.learned.models.tobytes() == two.learned.models.tobytes()
+    assert one.learned.curve.tobytes() == two.learned.curve.tobytes()
+    assert np.isfinite(one.learned.models).all()
+
+
+def test_a_domain_holds_every_label_and_bounds_every_gradient(tmp_path):
+    told = scenario(tmp_path, table(("a", "b", "c")), THREE, features=3)
+    plain = told.plain()
+    domain = {"kind": "domain", "row_norm": 1.0, "target_max": 2.0}
+    plain["privacy"]["sensitivity"] = domain
+    with pytest.raises(AsyncDPError, match=r"target_max: given 2; allowed is ≥ 3"):
+        parse(Scenario, plain)
+    plain["privacy"]["sensitivity"] = domain | {"target_max": 3.0}
+    bounded = parse(Scenario, plain)
+    assert bounded.xi == 2.0
+    problem = prepare(bounded, build_dataset(bounded))
+    models = 50 * np.random.default_rng(1).normal(size=(200, 6))
+    assert 1.0 < problem.records.largest_gradient(models).max() <= 2.0

@@ -1,0 +1,254 @@
+"""Multinomial logistic regression against loops over records, written out again."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from asyncdp_sim.learning.objectives import (
+    LinearObjective,
+    Logistic,
+    LogisticLoss,
+    Softmax,
+    SoftmaxLoss,
+    SoftmaxObjective,
+    SoftmaxRecords,
+)
+from tests.unit.learning.problems import records
+
+GRADIENTS = pytest.mark.oracle(
+    "gradients and optimum of multinomial logistic regression",
+    "numeric slopes; loops over records; another solver; logistic regression of two classes",
+    source="calculus; scipy",
+    setting="small random data",
+    kinds="Softmax",
+)
+
+ORDER = {"l1": 1, "l2": 2}
+SIZES, D = (40, 1, 9), 3
+
+
+def labels(classes: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return labels, of which those of the first class are the most frequent."""
+    values = (-1.0, 1.0) if classes == 2 else tuple(np.arange(1.0, classes + 1))
+    return rng.choice(values, size=n, p=np.arange(classes, 0, -1) / (classes * (classes + 1) / 2))
+
+
+def data(classes, sizes=SIZES, d=D, seed=1):
+    x, _ = records(seed, sizes, d)
+    rng = np.random.default_rng(seed)
+    return x, [labels(classes, n, rng) for n in sizes]
+
+
+def models(count, classes, d=D, seed=2, size=0.7):
+    return np.random.default_rng(seed).normal(size=(count, (classes - 1) * d)) * size
+
+
+def objective(classes, theta_max=None, sigma=0.05, sizes=SIZES, d=D, seed=1):
+    return SoftmaxObjective(*data(classes, sizes, d, seed), SoftmaxLoss(classes), sigma, theta_max)
+
+
+def spelled(x, y, theta, classes):
+    """ℓ and ∇ℓ of one record: class after class its weights, the last class's being 0."""
+    d = len(x)
+    z = [sum(theta[c * d + j] * x[j] for j in range(d)) for c in range(classes - 1)] + [0.0]
+    place = {-1.0: 0, 1.0: 1}[y] if classes == 2 else int(y) - 1
+    total = sum(math.exp(each) for each in z)
+    slopes = [math.exp(z[c]) / total - (c == place) for c in range(classes - 1)]
+    return math.log(total) - z[place], np.array([s * each for s in slopes for each in x])
+
+
+@pytest.mark.parametrize("classes", [2, 3, 6])
+def test_fitness_equals_a_loop_over_records(classes):
+    here = objective(classes)
+    for theta in models(3, classes):
+        total = sum(
+            spelled(row, target, theta, classes)[0]
+            for x, y in zip(here.features, here.targets, strict=True)
+            for row, target in zip(x, y, strict=True)
+        )
+        told = 0.05 / 2 * float(theta @ theta) + total / sum(SIZES)
+        assert float(here.fitness(theta)) == pytest.approx(told, rel=1e-12)
+
+
+@GRADIENTS
+@pytest.mark.parametrize("classes", [2, 3, 6])
+def test_a_gradient_is_the_numeric_slope_of_the_owners_mean_loss(classes):
+    x, y = data(classes)
+    theta, step = models(1, classes)[0], 1e-5
+    for owner in range(3):
+
+        def mean(t, owner=owner):
+            pairs = zip(x[owner], y[owner], strict=True)
+            return np.mean([spelled(a, b, t, classes)[0] for a, b in pairs])
+
+        numeric = [
+            (mean(theta + e) - mean(theta - e)) / (2 * step) for e in np.eye(len(theta)) * step
+        ]
+        found = SoftmaxRecords(x, y, SoftmaxLoss(classes)).gradient(np.array([owner]), theta[None])
+        assert np.allclose(found[0], numeric, rtol=1e-6, atol=1e-6 * np.abs(numeric).max())
+
+
+@GRADIENTS
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("clip", [None, 0.3, 2.0, 1e6])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_clipped_gradient_equals_a_loop_over_records(classes, clip, norm):
+    x, y = data(classes)
+    points, owners = models(5, classes), np.array([0, 1, 2, 1, 0])
+    found = SoftmaxRecords(x, y, SoftmaxLoss(classes), clip, norm).gradient(owners, points)
+    clipped = 0
+    for row, (owner, theta) in enumerate(zip(owners, points, strict=True)):
+        total = np.zeros(len(theta))
+        for a, b in zip(x[owner], y[owner], strict=True):
+            gradient = spelled(a, b, theta, classes)[1]
+            length = np.linalg.norm(gradient, ord=ORDER[norm])
+            over = clip is not None and length > clip
+            clipped += over
+            total += gradient * clip / length if over else gradient
+        assert np.allclose(found[row], total / len(y[owner]), rtol=1e-11, atol=1e-12)
+    assert (clipped > 0) or clip != 0.3
+
+
+@pytest.mark.oracle("how far a record moves an answer under clipping")
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_replacing_one_record_moves_a_clipped_mean_by_at_most_twice_the_bound(classes, norm):
+    """The sensitivity 2C/n_i that the noise rests on, which is all but reached."""
+    rng = np.random.default_rng(3)
+    x, y = data(classes, (6,))
+    worst, owner = 0.0, np.array([0])
+    for _ in range(300):
+        other = [x[0].copy()], [y[0].copy()]
+        row = rng.integers(6)
+        other[0][0][row] = rng.normal(size=D) * 10 ** rng.uniform(-2, 2)
+        other[1][0][row] = labels(classes, 1, rng)[0]
+        point = rng.normal(size=(1, (classes - 1) * D))
+        how = SoftmaxLoss(classes), 0.2, norm
+        one = SoftmaxRecords(x, y, *how).gradient(owner, point)[0]
+        two = SoftmaxRecords(*other, *how).gradient(owner, point)[0]
+        worst = max(worst, float(np.linalg.norm(one - two, ord=ORDER[norm])))
+    assert 0.2 / 6 < worst <= 2 * 0.2 / 6 * (1 + 1e-12)
+
+
+@pytest.mark.oracle("the largest gradient over a domain")
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_the_bound_of_a_domain_is_never_exceeded_and_is_all_but_reached(classes, norm):
+    rng = np.random.default_rng(4)
+    x, y = data(classes, (500,))
+    row_norm = float(np.linalg.norm(x[0], ord=ORDER[norm], axis=1).max())
+    bound = Softmax(regularisation=1.0, classes=classes).gradient_bound(row_norm, 1.0, D, norm)
+    here = SoftmaxRecords(x, y, SoftmaxLoss(classes), None, norm)
+    assert here.gradient_bound(None) == pytest.approx(bound)
+    thetas = rng.normal(size=(400, (classes - 1) * D)) * 30
+    worst = float(here.largest_gradient(thetas)[0])
+    assert 0.9 * bound < worst <= bound
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("spread", [1e-3, 0.7, 20.0])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_largest_gradient_equals_brute_force(classes, spread, norm):
+    """Of many records, so that they are bounded over balls of models before they are measured."""
+    x, y = data(classes, (3000, 1, 700))
+    rng = np.random.default_rng(5)
+    thetas = models(1, classes) + spread * rng.normal(size=(6, (classes - 1) * D))
+    here = SoftmaxRecords(x, y, SoftmaxLoss(classes), 0.5, norm)
+    found = here.largest_gradient(thetas)
+    for owner in range(3):
+        rows = np.arange(len(y[owner]))
+        each = [here.lengths_at(owner, rows, np.tile(t, (len(rows), 1))).max() for t in thetas]
+        assert found[owner] == max(each)  # before clipping
+
+
+def test_lengths_are_those_of_gradients_by_hand():
+    x, y = data(4)
+    for norm, order in ORDER.items():
+        here = SoftmaxRecords(x, y, SoftmaxLoss(4), None, norm)
+        points = models(len(y[0]), 4)
+        found = here.lengths_at(0, np.arange(len(y[0])), points)
+        told = [
+            np.linalg.norm(spelled(a, b, t, 4)[1], ord=order)
+            for a, b, t in zip(x[0], y[0], points, strict=True)
+        ]
+        assert np.allclose(found, told, rtol=1e-12)
+
+
+@GRADIENTS
+@pytest.mark.parametrize("theta_max", [None, 0.3, 0.05])
+@pytest.mark.parametrize("classes", [2, 3, 6])
+def test_the_optimum_agrees_with_another_solver(classes, theta_max):
+    """Whose own slope is checked: no coordinate leads downwards within the box."""
+    here = objective(classes, theta_max, sizes=(60, 30))
+    x, y = np.concatenate(here.features), np.concatenate(here.targets)
+    loss, count = SoftmaxLoss(classes), (classes - 1) * D
+
+    def fitness(theta):
+        total = np.zeros(count)
+        value = 0.0
+        for row, target in zip(x, y, strict=True):
+            one, slope = spelled(row, target, theta, classes)
+            value, total = value + one, total + slope
+        return 0.05 / 2 * theta @ theta + value / len(y), 0.05 * theta + total / len(y)
+
+    box = None if theta_max is None else [(-theta_max, theta_max)] * count
+    aims = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000}
+    found = minimize(
+        fitness, np.zeros(count), jac=True, bounds=box, method="L-BFGS-B", options=aims
+    )
+    left = found.x - fitness(found.x)[1]
+    bound = np.inf if theta_max is None else theta_max
+    assert np.abs(np.clip(left, -bound, bound) - found.x).max() < 1e-5
+    assert np.allclose(here.optimum, found.x, atol=1e-4)
+    assert float(here.fitness(here.optimum)) <= found.fun * (1 + 1e-12)
+    assert loss.classes == classes
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_excess_is_the_difference_of_fitness_and_keeps_its_digits_near_the_optimum(classes):
+    here = objective(classes)
+    for theta in models(4, classes, size=3.0):
+        told = float(here.fitness(theta) - here.least)
+        assert float(here.excess(theta)) == pytest.approx(told, rel=1e-9)
+    away = models(1, classes)[0]
+    near = [float(here.excess(here.optimum + 10.0**-k * away)) * 10.0 ** (2 * k) for k in (3, 5, 7)]
+    assert np.allclose(near, near[-1], rtol=1e-2)
+    assert float(here.excess(here.optimum + 1e3 * away)) > 0
+
+
+@GRADIENTS
+@pytest.mark.parametrize("clip", [None, 0.4])
+def test_two_classes_are_logistic_regression_of_the_first(clip):
+    """θ is that of the first class: logistic regression's is its opposite."""
+    x, y = data(2)
+    two, one = Softmax(regularisation=0.1, classes=2), Logistic(regularisation=0.1)
+    assert np.allclose(two.objective(x, y).optimum, -one.objective(x, y).optimum, rtol=1e-7)
+    assert isinstance(one.objective(x, y), LinearObjective)
+    assert isinstance(one.phi, LogisticLoss)
+    points, owners = models(3, 2), np.array([0, 1, 2])
+    found = two.records(x, y, clip, "l1").gradient(owners, points)
+    assert np.allclose(found, -one.records(x, y, clip, "l1").gradient(owners, -points), rtol=1e-12)
+    assert two.gradient_bound(3.0, 1.0, D, "l1") == one.gradient_bound(3.0, 1.0, D, "l1")
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_bits_do_not_depend_on_how_many_points_are_asked_for(norm):
+    """Owners of 1, 2, 50 and 1500 records, so that stacks of models are cut in many ways."""
+    x, y = data(4, (50, 1, 2, 1500))
+    here = SoftmaxRecords(x, y, SoftmaxLoss(4), 0.5, norm)
+    points, owners = models(40, 4), np.tile(np.arange(4), 10)
+    together = here.gradient(owners, points)
+    for row in range(40):
+        alone = here.gradient(owners[[row]], points[[row]])
+        assert alone.tobytes() == together[[row]].tobytes()
+
+
+def test_a_record_without_a_label_contributes_nothing():
+    loss = SoftmaxLoss(3)
+    z, y = np.random.default_rng(1).normal(size=(4, 2)), np.array([0.0, 1.0, 2.0, 3.0])
+    assert loss.value(z, y)[0] == 0
+    assert (loss.slope(z, y)[0] == 0).all()
+    assert (loss.value(z, y)[1:] > 0).all()
+    assert (np.abs(loss.slope(z, y)[1:]).sum(axis=1) > 0).all()
