@@ -192,15 +192,9 @@ class KeptOfSweep(Kept):
 
 
 @cache
-def of_sweep() -> TypeAdapter[KeptOfSweep]:
-    """Return what holds a sweep's manifest to its shape."""
-    return TypeAdapter(KeptOfSweep)
-
-
-@cache
-def of_run() -> TypeAdapter[KeptOfRun]:
-    """Return what holds a run's manifest to its shape."""
-    return TypeAdapter(KeptOfRun)
+def shape_of(*, swept: bool) -> TypeAdapter[Any]:
+    """Return what holds the manifest of a sweep, or of a run, to its shape."""
+    return TypeAdapter(KeptOfSweep if swept else KeptOfRun)
 
 
 _LONGEST = 40
@@ -253,9 +247,8 @@ def _require_whole(manifest: Any) -> None:
     """
     scenario = manifest.get("scenario") if isinstance(manifest, dict) else None
     swept = isinstance(scenario, dict) and "sweep" in scenario
-    shape: Any = of_sweep() if swept else of_run()
     try:
-        shape.validate_python(manifest, strict=True)
+        shape_of(swept=swept).validate_python(manifest, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise DamagedError(_in_words(first["loc"], first["type"], manifest)) from None
