@@ -10,7 +10,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from asyncdp_sim.figures.kit.layout import MeasuredLayout
 from asyncdp_sim.scenario import Participants
 from asyncdp_sim.units import in_unit
 
@@ -64,9 +63,10 @@ def style() -> Iterator[None]:
 def sheet(width: float, height: float, *, measured: bool = True) -> Figure:
     """Return an empty figure (sizes in inches), drawn without a screen.
 
-    Its axes are in one grid, laid out by what is written around them, unless it is not measured.
+    matplotlib's constrained layout makes room for what is written around axes, unless the figure
+    is not measured.
     """
-    figure = Figure(figsize=(width, height), layout=MeasuredLayout() if measured else None)
+    figure = Figure(figsize=(width, height), layout="constrained" if measured else None)
     FigureCanvasAgg(figure)
     return figure
 

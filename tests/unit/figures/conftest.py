@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from asyncdp_sim.figures import draw
-from asyncdp_sim.figures.kit.layout import MeasuredLayout
 from asyncdp_sim.runs import RunResult, run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
@@ -42,13 +42,13 @@ SWEPT = """
 @pytest.fixture(autouse=True)
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hold, of every figure that a test draws, that nothing is cut off or lies on anything else."""
-    execute = MeasuredLayout.execute
+    execute = ConstrainedLayoutEngine.execute
 
-    def held(self: MeasuredLayout, figure: Figure) -> None:
+    def held(self: ConstrainedLayoutEngine, figure: Figure) -> None:
         execute(self, figure)
         assert faults(figure) == []
 
-    monkeypatch.setattr(MeasuredLayout, "execute", held)
+    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", held)
 
 
 @pytest.fixture(scope="session")
