@@ -48,7 +48,13 @@ Draw = Callable[[Axes, Result], tuple[Table, str]]
 
 
 def panelled(
-    name: str, shown: Sequence[Panel], draw: Draw, head: str, *, height: float = 3.6
+    name: str,
+    shown: Sequence[Panel],
+    draw: Draw,
+    head: str,
+    *,
+    height: float = 3.6,
+    one_scale: bool = False,
 ) -> Picture:
     """Draw a panel for each network, all in one picture.
 
@@ -64,12 +70,18 @@ def panelled(
         What all panels show, as the caption begins.
     height : float
         Inches of a panel that stands alone; of the tallest, where panels differ.
+    one_scale : bool
+        Whether all panels have the same vertical axis.
     """
     with style():
         figure, several = _axes(len(shown), height)
         drawn = [draw(axes, each.result) for axes, each in zip(several, shown, strict=True)]
         for axes, each in zip(several, shown, strict=True):
             axes.set_title(wrapped(each.name, NAME), loc="left", fontsize=7.5)
+        if one_scale:
+            bottoms, tops = zip(*(axes.get_ylim() for axes in several), strict=True)
+            for axes in several:
+                axes.set_ylim(min(bottoms), max(tops))
         if len(shown) > 1:
             _inner_labels(several)
         keys = _keys(several)
@@ -92,15 +104,6 @@ def panelled(
     if len(results) > len(shown):
         caption += " Cells that differ in what is learned alone share a network."
     return Picture(name, figure, table, caption, label(results), exact=False)
-
-
-def remark(axes: Axes, text: str, *, below: bool = False) -> None:
-    """Write why something is not drawn, in the upper right corner of axes or the lower left."""
-    x, y = (0.02, 0.04) if below else (0.99, 0.97)
-    axes.text(
-        x, y, wrapped(text, 46, 3), transform=axes.transAxes, fontsize=7, color="#444444",
-        ha="left" if below else "right", va="bottom" if below else "top",
-    )  # fmt: skip
 
 
 def _axes(count: int, height: float) -> tuple[Figure, list[Axes]]:

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from asyncdp_sim.figures.kit.log_axis import log_axis
 from asyncdp_sim.figures.kit.numbers import number
 from asyncdp_sim.figures.kit.picture import Picture, Table
-from asyncdp_sim.figures.kit.small_multiples import Panel, panelled, remark
+from asyncdp_sim.figures.kit.small_multiples import Panel, panelled
 from asyncdp_sim.figures.kit.source import Result, not_a_result
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, plain_numbers, time_axis
 from asyncdp_sim.theory.formulas.binomial import binomial_quantile
@@ -21,7 +21,6 @@ POINTS = 400
 LAW = "law of merged Poisson clocks"
 LEVEL = 0.99
 TOP = 1.5  # of the axis of shares; its bottom is half a gap
-REMARK, HIGH = 0.35, 0.8  # shares of the axes: where a remark in the upper right begins
 
 
 def survival(result: Result) -> Picture:
@@ -40,7 +39,7 @@ def survival(result: Result) -> Picture:
 def survival_of(shown: Sequence[Panel]) -> Picture:
     """Draw the same, a panel for each network."""
     head = "Share of the gaps between consecutive updates that exceed t"
-    return panelled("gaps", shown, _survival, head)
+    return panelled("gaps", shown, _survival, head, one_scale=True)
 
 
 def always_the_same(result: Result) -> bool:
@@ -65,7 +64,6 @@ def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
         said += _verdict(observed, law, result)
     else:
         said += f"; measurement only, no law is claimed, since {law}"
-        remark(axes, f"no law drawn: {law}", below=_stays_high(table, len(observed)))
     positive = table["survival"] > 0
     axes.step(t[positive], table["survival"][positive], where="post", color=BLUE, label="measured")
     axes.set_ylim(0.5 / len(observed), TOP)
@@ -75,12 +73,6 @@ def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
     axes.set_xlabel(named.replace("simulated time", "gap"))
     axes.set_ylabel("share of gaps longer than $t$")
     return table, said
-
-
-def _stays_high(table: Table, n_gaps: int) -> bool:
-    """Return whether the curve still runs along the top where a remark would begin."""
-    there = float(np.interp(REMARK * table["t"][-1], table["t"], table["survival"]))
-    return bool(there > TOP * (0.5 / n_gaps) ** (1 - HIGH))
 
 
 def gaps(result: Result, first: int | None = None) -> Array:

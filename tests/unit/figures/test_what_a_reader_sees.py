@@ -17,7 +17,7 @@ from asyncdp_sim.figures.kit.lines import key
 from asyncdp_sim.figures.kit.numbers import lettered, listed, wrapped
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.runs import convergence, gaps, profit, timing
+from asyncdp_sim.figures.runs import convergence, profit, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps import networks, overview, settings
 from asyncdp_sim.figures.sweeps.throughput import _columns, _in_columns
@@ -146,20 +146,6 @@ def test_low_panels_have_room_for_their_owners_numbers(tmp_path: Path) -> None:
     first, _ = timing.updates_of([Panel(result, "a"), Panel(result, "b")]).figure.axes
     assert len(alone.get_yticks()) == 12
     assert first.get_yticks().tolist() == [1, 2, 4, 6, 8, 10, 12]
-
-
-def test_why_no_law_is_drawn_stands_where_no_curve_passes(tmp_path: Path) -> None:
-    result = updated(tmp_path / "slow", [1, 2, 3] * 20, 3, "net")
-    (result.directory / "scenario.toml").unlink()
-    [axes] = gaps.survival(Result.read(result.directory)).figure.axes
-    [remark] = [text for text in axes.texts if text.get_text().startswith("no law drawn")]
-    assert remark.get_position()[1] < 0.1  # all gaps but the first are as long
-    falling = updated(tmp_path / "falling", [1, 2, 3] * 20, 3, "net")
-    frame = falling.frame("updates").assign(tick=lambda rows: (1.2 ** rows["k"] * 1e9).astype(int))
-    pq.write_table(pa.Table.from_pandas(frame), falling.directory / "updates.parquet")
-    (falling.directory / "scenario.toml").unlink()
-    [axes] = gaps.survival(falling).figure.axes
-    assert axes.texts[0].get_position()[1] > 0.9
 
 
 @pytest.mark.parametrize(("n_owners", "axis"), [(3, "owner $i$, and its rows trained on $n_i$"),
