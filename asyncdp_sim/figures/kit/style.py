@@ -8,10 +8,11 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from asyncdp_sim.scenario import Participants
 from asyncdp_sim.units import in_unit
+from asyncdp_sim.words import number
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 BLUE, VERMILION, GREEN = OKABE_ITO[:3]
@@ -183,14 +184,8 @@ def plain_numbers(axes: Axes, side: Literal["x", "y"] = "y") -> None:
     axis = axes.yaxis if side == "y" else axes.xaxis
     if 100 * low <= high:
         axis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))  # each tick takes long to draw
-    elif 10 * low <= high < 100 * low:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.set_major_formatter(FuncFormatter(_plain))
-        axis.set_minor_formatter(NullFormatter())
-    elif high < 10 * low:
-        axis.set_major_formatter(FuncFormatter(_plain))
-        axis.set_minor_formatter(FuncFormatter(_plain))
-
-
-def _plain(value: float, _: int | None) -> str:
-    return f"{value:g}"
+        return
+    within = LogLocator(subs=(1.0, 2.0, 5.0)) if 10 * low <= high else MaxNLocator(6)
+    axis.set_major_locator(within)
+    axis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+    axis.set_minor_locator(NullLocator())

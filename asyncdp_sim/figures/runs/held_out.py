@@ -22,8 +22,9 @@ REFERENCES = {
     "held_out_alone": (r"$\theta_i^*$: every owner alone", ":"),
 }
 """Figures of the summary that stay as they are: how they are named and drawn."""
-ROOM = 1.5
-"""Losses above so many times the largest end are cut off, that the ends can be told apart."""
+SETTLED = 0.5
+"""The axis of losses holds the bands of this last share of all updates, and what is before may lie
+above it."""
 
 
 def curves(lines: Sequence[CurveLine]) -> Picture:
@@ -53,10 +54,11 @@ def curves(lines: Sequence[CurveLine]) -> Picture:
             draw_quartiles(axes, found, shades)
             axes.set_xlim(0, max(grid[-1] for grid, _ in found))
         marks, levels = _references(both[1], results, shades)
-        ends = [*levels, *(float(values[1, -1]) for _, values in unseen)]
         lowest = [float(values[0].min()) for _, values in unseen]
-        if np.isfinite(ends).all():
-            both[1].set_ylim(0.97 * min(*levels, *lowest), ROOM * max(ends))
+        settled = [values[:, int(SETTLED * len(grid)) :] for grid, values in unseen]
+        highest = [*levels, *(float(values.max()) for values in settled)]
+        if np.isfinite(highest).all():
+            both[1].set_ylim(0.97 * min(*levels, *lowest), 1.03 * max(highest))
         for axes, found in zip(both, (trained, unseen), strict=True):
             plain_numbers(axes)
             if len(lines) > 1:
