@@ -131,7 +131,7 @@ def test_errors_are_in_the_targets_unit(lines: list[CurveLine]) -> None:
     assert "marker lies below its cross" in picture.caption
 
 
-def test_bars_hold_the_parts_and_hang_where_they_are_negative(lines: list[CurveLine]) -> None:
+def test_bars_hold_the_parts_and_turn_left_where_they_are_negative(lines: list[CurveLine]) -> None:
     picture = psi_split.stacked(lines)
     total = sum(picture.table[name] for name in psi_split.PARTS)
     np.testing.assert_allclose(total, picture.table["psi_final_mean"], rtol=1e-9)
@@ -142,7 +142,7 @@ def test_bars_hold_the_parts_and_hang_where_they_are_negative(lines: list[CurveL
         shares = {name: np.array([value]) for name, value in zip(
             psi_split.PARTS, (30.0, 10.0, -20.0, 80.0), strict=True)}  # fmt: skip
         psi_split.stack(axes, np.array([0]), shares)
-    found = [(bar.get_y(), bar.get_height()) for bar in axes.patches]
+    found = [(bar.get_x(), bar.get_width()) for bar in axes.patches]
     assert found == [(0, 30), (30, 10), (0, -20), (40, 80)]
 
 
