@@ -29,4 +29,5 @@ def draw_forecast(file: Path) -> list[Path]:
     ResultError
         If the file is no forecast, or nothing can be written.
     """
-    return [save(each, file.with_suffix("")) for each in forecast.pictures(forecast.read(file))]
+    drawn = forecast.pictures(forecast.read(file))
+    return [save(each.of(file.stem), file.with_suffix("")) for each in drawn]
