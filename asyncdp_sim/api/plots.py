@@ -146,10 +146,9 @@ class ComparisonPlots:
 
     def ratio(self) -> "Axes | None":
         """Draw ψ over that of the first, replicate by replicate; None without pairs."""
-        from asyncdp_sim.figures.comparisons.overlaid import psi_ratio
-        from asyncdp_sim.figures.runs.convergence import CurveLine
+        from asyncdp_sim.figures.comparisons.overlaid import named, psi_ratio
 
-        picture = psi_ratio([CurveLine(result, name) for name, result in self._results.items()])
+        picture = psi_ratio(named(self._results))
         return None if picture is None else _axes(picture)[0]
 
 
