@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from asyncdp_sim.figures.kit.numbers import lettered
 from asyncdp_sim.figures.kit.style import legible
 
+LONGEST_AT_END = 18  # letters of a name that fits beside its line; longer ones go on top
 GAP = 0.055  # between two names, as a share of the axes' height
 
 

@@ -89,7 +89,7 @@ FIGURES: dict[str, tuple[str, Callable[[Result], Estimate]]] = {
             "mean_staleness": "mean staleness\n(updates)",
         }.items()
     },
-    "psi_final_median": ("$\\psi$ at the end\n(median)", psi_at_end),
+    "psi_final_median": ("$\\psi$ at the end\n(lower is better)", psi_at_end),
 }
 """By name: what an axis says, and how it is read."""
 

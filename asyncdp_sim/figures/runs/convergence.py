@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from asyncdp_sim.figures.kit.line_labels import end_labels
+from asyncdp_sim.figures.kit.line_labels import LONGEST_AT_END, end_labels
 from asyncdp_sim.figures.kit.lines import key, legend, scale
 from asyncdp_sim.figures.kit.log_axis import log_axis
 from asyncdp_sim.figures.kit.numbers import columns, number, numbers, wrapped
@@ -33,7 +33,6 @@ Array = npt.NDArray[np.float64]
 INSTANTS = 400
 DIVERGED = 1e200
 WIDE = 20.0  # lines whose ends differ by more than this ratio are on a logarithmic axis of time
-LONGEST_AT_END = 18  # letters of a name that fits beside its line; longer ones go on top
 MOST_BANDS = 7  # with more lines, bands would hide one another
 MARKS = 7  # markers along each of many lines
 FITNESS = {"POLAR": "relative sub-optimality"}

@@ -14,7 +14,7 @@ from asyncdp_sim.figures.kit.numbers import numbers, wrapped
 from asyncdp_sim.figures.kit.outcomes import FIGURES, Estimate
 from asyncdp_sim.figures.kit.source import Result, Sweep
 from asyncdp_sim.figures.kit.style import BLUE, sheet
-from asyncdp_sim.figures.sweeps.overview import WIDE, worth_drawing
+from asyncdp_sim.figures.sweeps.overview import PSI, WIDE, worth_drawing
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
 
 Array = npt.NDArray[np.float64]
@@ -40,7 +40,7 @@ def select(sweep: Sweep) -> list[Series] | str:
 
 def panels(found: Sequence[Series], rows: Sequence[Table]) -> Figure:
     """Draw what differs between settings, with 95 % intervals; what is constant is left out."""
-    shown = _shown(rows) or ["psi_final_median"]
+    shown = _shown(rows) or [PSI]
     across = min(ACROSS, len(shown))
     down = -(-len(shown) // across)
     lines = [wrapped(each.name, NAME, 3) for each in found]
@@ -74,7 +74,7 @@ def _draw(axes: Axes, what: str, values: Array, places: npt.NDArray[np.int64]) -
     elif middle.min() > 0 and middle.max() > WIDE * middle.min():
         log_axis(axes, "x")
         axes.xaxis.set_minor_formatter(NullFormatter())
-    elif what != "psi_final_median":
+    elif what != PSI:
         axes.set_xlim(0, 1.1 * known.max())
     axes.set_ylim(-0.6, len(places) - 0.4)
     axes.grid(axis="both")
@@ -83,7 +83,7 @@ def _draw(axes: Axes, what: str, values: Array, places: npt.NDArray[np.int64]) -
 
 
 def _shown(rows: Sequence[Table]) -> list[str]:
-    return [what for what in PANELS if worth_drawing(what, rows) and not _close(what, rows)]
+    return [what for what in dict.fromkeys((PSI, *PANELS)) if worth_drawing(what, rows) and not _close(what, rows)]
 
 
 def _close(what: str, rows: Sequence[Table]) -> bool:
