@@ -7,7 +7,7 @@ from typing import Any
 
 from asyncdp_sim.errors import Fault, ResultError
 from asyncdp_sim.figures.kit import captions
-from asyncdp_sim.figures.kit.picture import save, write
+from asyncdp_sim.figures.kit.picture import SCREEN, Paper, save, write
 from asyncdp_sim.figures.kit.planned import Shown
 from asyncdp_sim.figures.kit.source import Result, Sweep, open_directory
 from asyncdp_sim.figures.plan import first, plan
@@ -20,7 +20,7 @@ class Drawing:
     Attributes
     ----------
     pictures : tuple of Path
-        PNG files; each has a CSV beside it, and ``captions.md`` lists them.
+        Files of one format; each has a CSV beside it, and ``captions.md`` lists them.
     notes : tuple of str
         What was not drawn, and why.
     """
@@ -40,6 +40,7 @@ def draw_all(
     published: Mapping[Any, float] | None = None,
     why: str = "",
     folder: Path | None = None,
+    paper: Paper = SCREEN,
 ) -> Drawing:
     """Draw all figures of a result or sweep directory.
 
@@ -53,6 +54,8 @@ def draw_all(
         Why these lie elsewhere than the curves, in a few words.
     folder : Path, optional
         Where to; ``<directory>/figures`` by default.
+    paper : Paper
+        Format of the files, and the width at which they are printed.
 
     Raises
     ------
@@ -62,8 +65,8 @@ def draw_all(
     planned, notes = plan(open_directory(directory), published=published, why=why)
     drawn = [each.shown() for each in planned]
     folder = _figures(directory) if folder is None else folder
-    paths = [save(picture, folder) for picture, _ in drawn]
-    write(folder / "captions.md", captions.page(drawn, notes).encode())
+    paths = [save(picture, folder, paper) for picture, _ in drawn]
+    write(folder / "captions.md", captions.page(drawn, notes, paper.format).encode())
     return Drawing(tuple(paths), tuple(notes))
 
 

@@ -108,7 +108,9 @@ def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
         axes.axhline(1.0, color=THEORY, linewidth=0.8, linestyle="--")
         log_axis(axes)
         axes.set_xlim(0, max(grid[-1] for grid, _ in quartiles))
-        scale(axes, xlabel="update $k$", ylabel=rf"$\psi$ over that of {first.name} (below 1: better)")
+        scale(
+            axes, xlabel="update $k$", ylabel=rf"$\psi$ over that of {first.name} (below 1: better)"
+        )
         keys: list[Artist] = [
             key("median", color="#666666"),
             Patch(color="#666666", alpha=0.25, linewidth=0, label="25–75 %"),

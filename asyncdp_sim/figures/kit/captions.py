@@ -6,7 +6,7 @@ from typing import Any
 from asyncdp_sim.data import SYNTHETIC
 from asyncdp_sim.figures.kit.log_axis import leaves_frame
 from asyncdp_sim.figures.kit.numbers import as_float, listed, numbers
-from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.picture import FileFormat, Picture
 from asyncdp_sim.figures.kit.planned import Shown
 from asyncdp_sim.figures.kit.source import Result
 
@@ -40,15 +40,12 @@ def settings(results: Sequence[Result]) -> str:
     return f"{', '.join(said)}. Scenario {names} (source: {origin}), digest {digests}."
 
 
-def section(number: int, picture: Picture, results: Sequence[Result]) -> str:
-    """Return what ``captions.md`` says of one figure: its caption, and where its numbers are."""
-    said = caption(number, picture, results)
-    return f"## {picture.name}.png\n\n{said}\n\nNumbers: `{picture.name}.csv`."
-
-
-def page(entries: Sequence[Shown], notes: Sequence[str]) -> str:
+def page(entries: Sequence[Shown], notes: Sequence[str], ending: FileFormat = "png") -> str:
     """Return ``captions.md``: every figure with its caption and numbers, and what is not drawn."""
-    parts = ["# Figures", *(section(number, *each) for number, each in enumerate(entries, start=1))]
+    parts = ["# Figures"]
+    for number, (picture, results) in enumerate(entries, start=1):
+        said = caption(number, picture, results)
+        parts.append(f"## {picture.name}.{ending}\n\n{said}\n\nNumbers: `{picture.name}.csv`.")
     if len(notes) > 0:
         parts.append("## Not drawn")
         parts.append("\n".join(f"- {note}" for note in notes))

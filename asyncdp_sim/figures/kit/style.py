@@ -56,6 +56,8 @@ def style() -> Iterator[None]:
         "lines.linewidth": 1.5,
         "mathtext.fontset": "dejavusans",
         "savefig.dpi": DPI,
+        "pdf.fonttype": 42,  # TrueType, which publishers ask for
+        "ps.fonttype": 42,
     }
     with mpl.rc_context(settings):
         yield

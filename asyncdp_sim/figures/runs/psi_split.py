@@ -108,10 +108,10 @@ def stack(axes: Axes, places: npt.NDArray[Any], shares: Mapping[str, Array]) -> 
 
 def _caption(results: Sequence[Result]) -> str:
     said = (
-        "Left: the parts of the mean over replicates of ψ after the last update. Right: that mean. Noise is "
-        "what privacy adds to the same run without noise; transient is what that run loses if the "
-        "same owners go on in the same order until nothing changes; bias is ψ of the mean of these "
-        "limits, selection the rest of their mean ψ."
+        "Left: the parts of the mean over replicates of ψ after the last update. Right: that mean. "
+        "Noise is what privacy adds to the same run without noise; transient is what that run "
+        "loses if the same owners go on in the same order until nothing changes; bias is ψ of the "
+        "mean of these limits, selection the rest of their mean ψ."
     )
     given = (each.summary["psi_split"].get("reason") for each in results)
     reasons = {str(reason) for reason in given if reason is not None}

@@ -51,7 +51,8 @@ def panels(found: Sequence[Series], rows: Sequence[Table]) -> Figure:
     for place, what in enumerate(shown):
         axes = figure.add_subplot(down, across, place + 1)
         _draw(axes, what, np.concatenate([ends(some, what) for some in rows], axis=1), places)
-        axes.set_yticks(places, lines if place % across == 0 else [""] * len(found))
+        axes.set_yticks(places, lines)
+        axes.tick_params(labelleft=place % across == 0)
     return figure
 
 
@@ -83,7 +84,11 @@ def _draw(axes: Axes, what: str, values: Array, places: npt.NDArray[np.int64]) -
 
 
 def _shown(rows: Sequence[Table]) -> list[str]:
-    return [what for what in dict.fromkeys((PSI, *PANELS)) if worth_drawing(what, rows) and not _close(what, rows)]
+    return [
+        what
+        for what in dict.fromkeys((PSI, *PANELS))
+        if worth_drawing(what, rows) and not _close(what, rows)
+    ]
 
 
 def _close(what: str, rows: Sequence[Table]) -> bool:
