@@ -5,6 +5,6 @@
 """
 
 from asyncdp_sim.figures.draw import Drawing, draw, draw_all
-from asyncdp_sim.figures.kit.source import Result, Sweep, open_directory
+from asyncdp_sim.results import Result, Sweep, open_directory
 
 __all__ = ["Drawing", "Result", "Sweep", "draw", "draw_all", "open_directory"]

@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.errors import Fault, ResultError
-from asyncdp_sim.figures.kit import captions
-from asyncdp_sim.figures.kit.picture import SCREEN, Paper, save, write
-from asyncdp_sim.figures.kit.planned import Shown
-from asyncdp_sim.figures.kit.source import Result, Sweep, open_directory
+from asyncdp_sim.figures.kit.picture import SCREEN, Paper, Shown, captions_page, save, write
 from asyncdp_sim.figures.plan import first, plan
+from asyncdp_sim.results import Result, Sweep, open_directory
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ def draw_all(
     drawn = [each.shown() for each in planned]
     folder = _figures(directory) if folder is None else folder
     paths = [save(picture, folder, paper) for picture, _ in drawn]
-    write(folder / "captions.md", captions.page(drawn, notes, paper.format).encode())
+    write(folder / "captions.md", captions_page(drawn, notes, paper.format).encode())
     return Drawing(tuple(paths), tuple(notes))
 
 
@@ -88,7 +86,7 @@ def add(directory: Path, entries: Sequence[Shown], study: str) -> list[Path]:
     """
     name, folder = str(first(open_directory(directory)).scenario["id"]), _figures(directory)
     told = [(picture.of(name), results) for picture, results in entries]
-    write(folder / f"captions-of-{study}.md", captions.page(told, ()).encode())
+    write(folder / f"captions-of-{study}.md", captions_page(told, ()).encode())
     return [save(picture, folder) for picture, _ in told]
 
 

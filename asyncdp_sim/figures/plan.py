@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.figures.kit.planned import Planned
+from asyncdp_sim.figures.kit.picture import Planned
 from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from asyncdp_sim.figures.runs import convergence, honest, utilisation
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.spacetime import diagram
@@ -29,6 +28,7 @@ from asyncdp_sim.figures.sweeps import (
     throughput,
 )
 from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure
+from asyncdp_sim.results import Cell, Result, Sweep
 
 MOST_LINES = 10
 ENDS = 2  # records of a curve that is known at its ends alone

@@ -10,16 +10,12 @@ import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.patches import Patch
 
-from asyncdp_sim.figures.kit import captions
-from asyncdp_sim.figures.kit.line_labels import end_labels
-from asyncdp_sim.figures.kit.lines import key, legend, scale
-from asyncdp_sim.figures.kit.log_axis import log_axis
-from asyncdp_sim.figures.kit.picture import Picture, save, write
-from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.axes import end_labels, key, legend, log_axis, scale
+from asyncdp_sim.figures.kit.picture import Picture, captions_page, label, save, write
 from asyncdp_sim.figures.kit.style import THEORY, canvas, colours, plain_text, style
 from asyncdp_sim.figures.runs import convergence
 from asyncdp_sim.figures.runs.convergence import CurveLine, draw_quartiles, quartile_rows
+from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import leaves
 from asyncdp_sim.scenario.setting_words import words
 
@@ -51,7 +47,7 @@ def draw_comparison(results: Mapping[str, Result], folder: Path) -> list[Path]:
     drawn += [] if ratio is None else [ratio]
     places = dict(zip([line.name for line in lines], map(plain_text, results), strict=True))
     shown = [(_by_place(picture, places), list(results.values())) for picture in drawn]
-    write(folder / "captions.md", captions.page(shown, []).encode())
+    write(folder / "captions.md", captions_page(shown, []).encode())
     return [save(picture, folder) for picture, _ in shown]
 
 

@@ -8,12 +8,10 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from asyncdp_sim.figures.kit.lines import legend
-from asyncdp_sim.figures.kit.numbers import wrapped
-from asyncdp_sim.figures.kit.picture import Picture, Table
-from asyncdp_sim.figures.kit.privacy_label import label, row_labels
-from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.axes import legend, wrapped
+from asyncdp_sim.figures.kit.picture import Picture, Table, label, row_labels
 from asyncdp_sim.figures.kit.style import canvas, sheet, style
+from asyncdp_sim.results import Result
 
 ACROSS = 2
 NAME = 50  # letters of a panel's name in one line

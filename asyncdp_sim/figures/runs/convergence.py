@@ -11,13 +11,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from asyncdp_sim.figures.kit.line_labels import LONGEST_AT_END, end_labels
-from asyncdp_sim.figures.kit.lines import key, legend, scale
-from asyncdp_sim.figures.kit.log_axis import log_axis
-from asyncdp_sim.figures.kit.numbers import columns, number, numbers, wrapped
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label, row_labels
-from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.axes import (
+    LONGEST_AT_END,
+    columns,
+    end_labels,
+    key,
+    legend,
+    log_axis,
+    scale,
+    wrapped,
+)
+from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
 from asyncdp_sim.figures.kit.style import (
     BLUE,
     MARKERS,
@@ -27,7 +31,9 @@ from asyncdp_sim.figures.kit.style import (
     style,
     time_axis,
 )
+from asyncdp_sim.results import Result
 from asyncdp_sim.units import unit_of
+from asyncdp_sim.words import number, numbers
 
 Array = npt.NDArray[np.float64]
 INSTANTS = 400

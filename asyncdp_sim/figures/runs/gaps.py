@@ -6,15 +6,15 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from asyncdp_sim.figures.kit.log_axis import log_axis
-from asyncdp_sim.figures.kit.numbers import number
+from asyncdp_sim.figures.kit.axes import log_axis
 from asyncdp_sim.figures.kit.picture import Picture, Table
 from asyncdp_sim.figures.kit.small_multiples import Panel, panelled
-from asyncdp_sim.figures.kit.source import Result, not_a_result
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, plain_numbers, time_axis
+from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.formulas.binomial import binomial_quantile
 from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law
 from asyncdp_sim.units import to_units, unit_of
+from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]
 POINTS = 400

@@ -7,15 +7,12 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
-from asyncdp_sim.figures.kit.line_labels import end_labels
-from asyncdp_sim.figures.kit.lines import key, legend
-from asyncdp_sim.figures.kit.log_axis import log_axis
-from asyncdp_sim.figures.kit.numbers import known
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.axes import end_labels, key, legend, log_axis
+from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, colours, panels, plain_numbers, style
 from asyncdp_sim.figures.runs.convergence import CurveLine, draw_quartiles, quartile_rows, quartiles
+from asyncdp_sim.results import Result
+from asyncdp_sim.words import known
 
 REFERENCES = {
     "held_out_optimum": ("θ*: all together, without privacy", "--"),

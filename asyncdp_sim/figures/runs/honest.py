@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from asyncdp_sim.figures.kit.planned import Planned
+from asyncdp_sim.figures.kit.picture import Planned
 from asyncdp_sim.figures.runs import errors, held_out, profit, psi_split
 from asyncdp_sim.figures.runs.convergence import CurveLine
 

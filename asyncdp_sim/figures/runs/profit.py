@@ -7,13 +7,9 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from asyncdp_sim.figures.kit.line_labels import end_labels
-from asyncdp_sim.figures.kit.lines import key
-from asyncdp_sim.figures.kit.log_axis import log_axis
-from asyncdp_sim.figures.kit.numbers import number
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label, row_labels
-from asyncdp_sim.figures.kit.source import owner_table
+from asyncdp_sim.figures.kit.axes import end_labels, key, log_axis
+from asyncdp_sim.figures.kit.outcomes import owner_table
+from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
 from asyncdp_sim.figures.kit.style import (
     FEW_OWNERS,
     MARKERS,
@@ -26,6 +22,7 @@ from asyncdp_sim.figures.kit.style import (
     style,
 )
 from asyncdp_sim.figures.runs.convergence import CurveLine
+from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]
 WIDE = 3.0  # ratios of losses that exceed this are on a logarithmic axis

@@ -7,10 +7,11 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from asyncdp_sim.figures.kit.outcomes import owner_table
 from asyncdp_sim.figures.kit.picture import Picture, Table
 from asyncdp_sim.figures.kit.small_multiples import Panel, panelled
-from asyncdp_sim.figures.kit.source import Result, not_a_result, owner_table
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, owner_ticks
+from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.formulas.binomial import binomial_quantile
 from asyncdp_sim.theory.predict.update_order import selection
 from asyncdp_sim.theory.prediction import Unknown

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 
 from asyncdp_sim.figures.kit.picture import Picture, Table
 from asyncdp_sim.figures.kit.small_multiples import Panel, panelled
-from asyncdp_sim.figures.kit.source import Result, not_a_result
 from asyncdp_sim.figures.kit.style import BLUE, FEW_OWNERS, owner_ticks, time_axis
+from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.units import unit_of
 
 SHOWN = 100

@@ -10,13 +10,20 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from asyncdp_sim.figures.kit.lines import key, legend
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Result
-from asyncdp_sim.figures.kit.style import BAND, BLUE, GREEN, THEORY, panels, style, time_axis
+from asyncdp_sim.figures.kit.axes import key, legend
+from asyncdp_sim.figures.kit.picture import Picture, label
+from asyncdp_sim.figures.kit.style import (
+    BAND,
+    BLUE,
+    GREEN,
+    THEORY,
+    panels,
+    style,
+    time_axis,
+)
 from asyncdp_sim.figures.spacetime import events
 from asyncdp_sim.figures.spacetime.events import Events
+from asyncdp_sim.results import Result
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind

@@ -6,10 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.figures.kit.numbers import number
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Result, not_a_result
+from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import FEW_OWNERS, canvas, style, time_axis
 from asyncdp_sim.figures.spacetime import events
 from asyncdp_sim.figures.spacetime.axes import Scene
@@ -22,8 +19,10 @@ from asyncdp_sim.figures.spacetime.marks import (
     of_owners,
     within,
 )
+from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks, to_units, unit_of
+from asyncdp_sim.words import number
 
 PAGE = 9.0  # inches
 WINDOW = 20.0

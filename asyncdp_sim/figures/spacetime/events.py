@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.figures.kit.source import Result, not_a_result
+from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.trace import Detail, EventKind
 from asyncdp_sim.trace.vocabulary import EVENTS
 

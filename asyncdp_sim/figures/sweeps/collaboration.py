@@ -9,15 +9,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from asyncdp_sim.figures.kit.lines import key, legend, looks, number_ticks, scale
-from asyncdp_sim.figures.kit.numbers import number, wrapped
-from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
-from asyncdp_sim.figures.kit.privacy_label import row_labels
-from asyncdp_sim.figures.kit.source import Result, Sweep, owner_table
+from asyncdp_sim.figures.kit.axes import key, legend, looks, number_ticks, scale, wrapped
+from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, owner_table
+from asyncdp_sim.figures.kit.picture import row_labels
 from asyncdp_sim.figures.kit.style import panels as stacked_panels
 from asyncdp_sim.figures.runs.errors import headline
 from asyncdp_sim.figures.sweeps.guarantees import PrivacySeries, series_of
 from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table
+from asyncdp_sim.results import Result, Sweep
+from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]
 APART = 1.16

@@ -8,13 +8,13 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, number_ticks, scale
-from asyncdp_sim.figures.kit.numbers import as_float, columns, number
+from asyncdp_sim.figures.kit.axes import columns, draw_line, key, legend, looks, number_ticks, scale
 from asyncdp_sim.figures.kit.outcomes import Estimate, psi_at_end
-from asyncdp_sim.figures.kit.source import Result, Sweep
 from asyncdp_sim.figures.kit.style import small_panels
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
 from asyncdp_sim.network.channels import label_of
+from asyncdp_sim.results import Result, Sweep
+from asyncdp_sim.words import as_float, number
 
 Array = npt.NDArray[np.float64]
 CHANNEL = "channel"

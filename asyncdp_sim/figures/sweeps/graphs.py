@@ -9,14 +9,14 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from asyncdp_sim.figures.kit.lines import draw_line, looks, scale
-from asyncdp_sim.figures.kit.numbers import number, wrapped
+from asyncdp_sim.figures.kit.axes import draw_line, looks, scale, wrapped
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
-from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.figures.kit.style import FEW_OWNERS, sheet
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
+from asyncdp_sim.results import Sweep
 from asyncdp_sim.theory.predict.table import facts_of
 from asyncdp_sim.theory.prediction import Unknown
+from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]
 MOST = 7

@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from asyncdp_sim.figures.kit.numbers import listed
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.planned import Planned
+from asyncdp_sim.figures.kit.axes import listed
+from asyncdp_sim.figures.kit.picture import Picture, Planned
 from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from asyncdp_sim.figures.runs import gaps, shares, staleness, timing
+from asyncdp_sim.results import Cell, Result, Sweep
 
 SEED = "run.seed"
 MOST = 6

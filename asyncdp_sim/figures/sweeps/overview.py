@@ -11,15 +11,24 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from asyncdp_sim.figures.kit.line_labels import LONGEST_AT_END, end_labels
-from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, scale
-from asyncdp_sim.figures.kit.log_axis import log_axis
-from asyncdp_sim.figures.kit.numbers import MOST_NUMBERS, columns, number, numbers, wrapped
+from asyncdp_sim.figures.kit.axes import (
+    LONGEST_AT_END,
+    columns,
+    draw_line,
+    end_labels,
+    key,
+    legend,
+    log_axis,
+    looks,
+    scale,
+    wrapped,
+)
 from asyncdp_sim.figures.kit.outcomes import FIGURES
-from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.figures.kit.style import small_panels
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
+from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.setting_words import axis
+from asyncdp_sim.words import MOST_NUMBERS, number, numbers
 
 Array = npt.NDArray[np.float64]
 PSI = "psi_final_median"

@@ -8,14 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from asyncdp_sim.figures.kit.lines import strokes
-from asyncdp_sim.figures.kit.log_axis import arrows, beyond, log_axis
-from asyncdp_sim.figures.kit.numbers import numbers, wrapped
+from asyncdp_sim.figures.kit.axes import arrows, beyond, log_axis, strokes, wrapped
 from asyncdp_sim.figures.kit.outcomes import FIGURES, Estimate
-from asyncdp_sim.figures.kit.source import Result, Sweep
 from asyncdp_sim.figures.kit.style import BLUE, sheet
 from asyncdp_sim.figures.sweeps.overview import PSI, WIDE, worth_drawing
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
+from asyncdp_sim.results import Result, Sweep
+from asyncdp_sim.words import numbers
 
 Array = npt.NDArray[np.float64]
 ACROSS = 3  # panels side by side

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.figures.runs import convergence, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps.psi_lines import markers
 from asyncdp_sim.figures.sweeps.psi_surface import Reference, surface
+from asyncdp_sim.results import Sweep
 from scenarios.papers import sentences as said
 from scenarios.papers.exact import exactly
 from scenarios.papers.figure import (

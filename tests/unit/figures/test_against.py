@@ -10,8 +10,8 @@ from made import finished, made, scenario
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures import Result, Sweep
 from asyncdp_sim.figures.kit.outcomes import psi_at_end, time_to_end
-from asyncdp_sim.figures.kit.source import Cell
 from asyncdp_sim.figures.sweeps.overview import FIGURE, SECOND, Varied, varied
+from asyncdp_sim.results import Cell
 from tests.together import together
 
 INF = float("inf")

@@ -13,9 +13,9 @@ from matplotlib.text import Text
 
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.figures.plan import BEYOND
 from asyncdp_sim.figures.sweeps import coalition, collaboration, collision_price, fairness
+from asyncdp_sim.results import Sweep
 
 R = 2
 """Replicates; columns of owners are given for one, and alike in both."""

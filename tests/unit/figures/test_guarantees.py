@@ -12,9 +12,9 @@ from made import curve, finished, made, scenario
 from matplotlib.text import Text
 
 from asyncdp_sim.errors import ResultError
-from asyncdp_sim.figures.kit.captions import caption
-from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.figures.kit.picture import caption
 from asyncdp_sim.figures.sweeps.guarantees import FIGURE, series_of
+from asyncdp_sim.results import Sweep
 from tests.manifests import changed
 
 BOUNDS = "in the domain record gradients are bounded by Ξ₁ = 4 and Ξ₂ = 2"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from asyncdp_sim.figures.kit.lines import key, legend
+from asyncdp_sim.figures.kit.axes import key, legend
 from asyncdp_sim.figures.kit.style import laid_out, panels, sheet
 from tests.unit.figures.looks import faults
 

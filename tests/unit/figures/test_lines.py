@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 from matplotlib.container import ErrorbarContainer
 
-from asyncdp_sim.figures.kit.lines import draw_line, looks, number_ticks, reaches_zero, scale
+from asyncdp_sim.figures.kit.axes import draw_line, looks, number_ticks, reaches_zero, scale
 from asyncdp_sim.figures.kit.style import canvas, colours, contrast, legible
 from asyncdp_sim.figures.runs.convergence import line_marks
 

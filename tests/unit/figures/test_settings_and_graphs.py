@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from analysis.three_budgets import psi_against_time
-from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.figures.sweeps import graphs, settings
+from asyncdp_sim.results import Sweep
 from asyncdp_sim.sweeps import sweep
 from scenarios.catalogue import catalogue, entry
 from scenarios.published import ELSEWHERE, FINAL_PSI

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.kit.source import Result, Sweep
 from asyncdp_sim.figures.runs import gaps, shares, timing
 from asyncdp_sim.figures.sweeps import networks
+from asyncdp_sim.results import Result, Sweep
 from tests.manifests import changed
 from tests.unit.figures.made import finished, made, scenario
 

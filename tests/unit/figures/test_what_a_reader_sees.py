@@ -13,8 +13,7 @@ from matplotlib.text import Text
 from asyncdp_sim.columns.dictionary import SPREAD
 from asyncdp_sim.figures import Result, Sweep, draw_all
 from asyncdp_sim.figures.draw import add, pictures
-from asyncdp_sim.figures.kit.lines import key
-from asyncdp_sim.figures.kit.numbers import lettered, listed, wrapped
+from asyncdp_sim.figures.kit.axes import key, lettered, listed, wrapped
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.small_multiples import Panel
 from asyncdp_sim.figures.runs import convergence, profit, timing

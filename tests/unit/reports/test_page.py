@@ -15,7 +15,6 @@ from asyncdp_sim import cli
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures.draw import pictures
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.source import Result, open_directory
 from asyncdp_sim.figures.kit.style import canvas, style
 from asyncdp_sim.figures.kit.svg import inline
 from asyncdp_sim.figures.spacetime import events
@@ -25,7 +24,7 @@ from asyncdp_sim.reports.basis import foundation
 from asyncdp_sim.reports.drawn import _again
 from asyncdp_sim.reports.numbers import owners as owners_of
 from asyncdp_sim.reports.page import account, banner
-from asyncdp_sim.results import read_manifest
+from asyncdp_sim.results import Result, open_directory, read_manifest
 from tests.unit.reports.pages import AS_PUBLISHED, BASE, EVIL, Seen, swept, written
 
 

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.runs import forecast as drawn_forecast
 from asyncdp_sim.figures.runs import profit, shares, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
@@ -20,6 +19,7 @@ from asyncdp_sim.forecasts.advice.buying import buy
 from asyncdp_sim.forecasts.advice.coalition import Coalition
 from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.advice.invitations.words import Trialled
+from asyncdp_sim.results import Result
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.scenario.owners.participants import LONGEST, places, shown

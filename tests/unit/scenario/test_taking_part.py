@@ -10,9 +10,9 @@ import pytest
 from asyncdp_sim.audits import audit
 from asyncdp_sim.describe import describe
 from asyncdp_sim.errors import DataError, SpecError
-from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.runs import shares, timing
 from asyncdp_sim.network import simulate
+from asyncdp_sim.results import Result
 from asyncdp_sim.results.provenance import described, digest
 from asyncdp_sim.runs import reproduce, run, write
 from asyncdp_sim.runs.problem import build_dataset, prepare
