@@ -146,7 +146,7 @@ class ComparisonPlots:
 
     def ratio(self) -> "Axes | None":
         """Draw ψ over that of the first, replicate by replicate; None without pairs."""
-        from asyncdp_sim.figures.comparisons.overlaid import named, psi_ratio
+        from asyncdp_sim.figures.runs.compared import named, psi_ratio
 
         picture = psi_ratio(named(self._results))
         return None if picture is None else _axes(picture)[0]

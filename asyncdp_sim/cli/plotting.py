@@ -79,7 +79,7 @@ def _kept(place: Path) -> str:
 def draw(place: Path, file_format: FileFormat = "png", width: float | None = None) -> None:
     """Draw a result, a sweep or a forecast; print the paths of its figures, and what lacks."""
     studied = _studied(place)  # a manifest that is damaged is told before anything is drawn
-    from asyncdp_sim.figures.named import draw_named  # imports matplotlib, which takes its time
+    from asyncdp_sim.figures.draw import draw_named
 
     tell(place, draw_named(place, file_format, width), studied)
 
@@ -160,7 +160,7 @@ def compare_command(
     found = compare(directories)
     drawn: list[Path] = []
     if out is not None:
-        from asyncdp_sim.figures.comparisons.overlaid import draw_comparison
+        from asyncdp_sim.figures.runs.compared import draw_comparison
 
         drawn = draw_comparison(found.results, out)
     if as_json:

@@ -1,4 +1,4 @@
-"""Everything that applies to a directory, drawn into its ``figures/``."""
+"""Everything that applies to a result, a sweep or a forecast, drawn into a folder of its own."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,8 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.errors import Fault, ResultError
-from asyncdp_sim.figures.kit.picture import SCREEN, Paper, Shown, captions_page, save, write
+from asyncdp_sim.figures.kit.picture import (
+    SCREEN,
+    FileFormat,
+    Paper,
+    Shown,
+    captions_page,
+    save,
+    write,
+)
 from asyncdp_sim.figures.plan import first, plan
+from asyncdp_sim.figures.runs import forecast
+from asyncdp_sim.on_disk import is_dir
 from asyncdp_sim.results import Result, Sweep, open_directory
 
 
@@ -25,11 +35,6 @@ class Drawing:
 
     pictures: tuple[Path, ...]
     notes: tuple[str, ...]
-
-
-def draw(directory: Path, *, published: Mapping[Any, float] | None = None) -> list[Path]:
-    """Draw all figures of a result or sweep directory; see :func:`draw_all`."""
-    return list(draw_all(directory, published=published).pictures)
 
 
 def draw_all(
@@ -109,3 +114,35 @@ def pictures(opened: Result | Sweep) -> tuple[list[Shown], list[str]]:
     """
     planned, notes = plan(opened)
     return [each.shown() for each in planned], notes
+
+
+def draw_named(path: Path, file_format: FileFormat = "png", width: float | None = None) -> Drawing:
+    """Draw a result's or a sweep's directory, or a file that ends in ``.json`` as a forecast.
+
+    Parameters
+    ----------
+    path : Path
+    file_format, width
+        As of :class:`~asyncdp_sim.figures.kit.picture.Paper`.
+
+    Raises
+    ------
+    ResultError
+        If it is none of them, or nothing can be written.
+    """
+    paper = Paper(file_format, width)
+    if path.suffix == ".json" and not is_dir(path):
+        return Drawing(tuple(draw_forecast(path, paper)), ())
+    return draw_all(path, paper=paper)
+
+
+def draw_forecast(file: Path, paper: Paper = SCREEN) -> list[Path]:
+    """Draw what ``asyncdp forecast --json`` printed into a folder of that name beside the file.
+
+    Raises
+    ------
+    ResultError
+        If the file is no forecast, or nothing can be written.
+    """
+    drawn = forecast.pictures(forecast.read(file))
+    return [save(each.of(file.stem), file.with_suffix(""), paper) for each in drawn]

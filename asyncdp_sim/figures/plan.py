@@ -9,7 +9,7 @@ import numpy as np
 
 from asyncdp_sim.figures.kit.picture import Planned
 from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.runs import convergence, honest, utilisation
+from asyncdp_sim.figures.runs import convergence, held_out, profit, psi_split, utilisation
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.figures.sweeps import (
@@ -68,7 +68,7 @@ def plan(
         found = [Panel(opened)] if opened.summary["updates"] > 0 else []
     name = str(first(opened).scenario["id"])
     compared = _curves(lines, published or {}, why, notes)
-    compared += honest.figures([line for _, line in lines], notes)
+    compared += beyond_psi([line for _, line in lines], notes)
     entries: list[Planned] = []
     if isinstance(opened, Sweep):
         changes = _planned(opened, (overview.FIGURE, overview.SECOND)) or _planned(
@@ -209,4 +209,51 @@ def _planned(sweep: Sweep, figures: Sequence[SweepFigure[Any]]) -> list[Planned]
         Planned(partial(each.picture, sweep), results)
         for each in figures
         if each.why_not(sweep) is None
+    ]
+
+
+def beyond_psi(lines: Sequence[CurveLine], notes: list[str]) -> list[Planned]:
+    """Return pictures of what ψ alone hides; say in ``notes`` which are left out.
+
+    Parameters
+    ----------
+    lines : sequence of CurveLine
+    notes : list of str
+        Grows.
+
+    Raises
+    ------
+    ResultError
+        If a table is absent or damaged.
+    """
+    moved = [line for line in lines if line.result.summary["updates"] > 0]
+    finite = [line for line in moved if line.result.mean_psi < np.inf]
+    above_zero = [line for line in finite if line.result.mean_psi > 0]
+    found = []
+    still = "nothing was updated"
+    same, others = _of_the_same_owners(finite), "one owner, other owners, or ψ infinite"
+    for name, key, figure, able, why in (
+        ("held-out", "held_out_final", held_out.curves, moved, still),
+        ("profit", "profits_psi", profit.by_owner, same, others),
+        ("errors", "profits_held_out", profit.errors_by_owner, same, others),
+        ("parts", "psi_split", psi_split.stacked, above_zero, f"ψ is infinite or 0, or {still}"),
+    ):
+        asked = [line for line in lines if key in line.result.summary]
+        known = [line for line in able if key in line.result.summary]
+        if len(known) > 0:
+            found.append(Planned(partial(figure, known), [line.result for line in known]))
+        if len(known) < len(asked):
+            left = len(asked) - len(known)
+            notes.append(f"{left} of {len(asked)} results in {name}: {why}")
+    return found
+
+
+def _of_the_same_owners(lines: Sequence[CurveLine]) -> list[CurveLine]:
+    """Return the lines whose owners alone are those of the first that knows them; two or more."""
+    known = [line for line in lines if "profits_psi" in line.result.summary]
+    alone = [line.result.of_owners("psi_alone")[0] for line in known]
+    return [
+        line
+        for line, values in zip(known, alone, strict=True)
+        if len(values) > 1 and np.array_equal(values, alone[0])
     ]

@@ -21,8 +21,7 @@ from asyncdp_sim.figures.kit.style import (
     style,
     time_axis,
 )
-from asyncdp_sim.figures.spacetime import events
-from asyncdp_sim.figures.spacetime.events import Events
+from asyncdp_sim.figures.spacetime.marks import Events, tables
 from asyncdp_sim.results import Result
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.prediction import Unknown
@@ -96,7 +95,7 @@ def measure(result: Result) -> OverTime:
     ResultError
         If the result kept no events.
     """
-    found = events.tables(result)
+    found = tables(result)
     ends = {number: int(table["tick"][-1]) for number, table in found.items()}
     edges = np.linspace(0.0, max(1.0, float(np.median(list(ends.values())))), BINS + 1)
     busy, online = [], []

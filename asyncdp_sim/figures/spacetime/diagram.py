@@ -8,15 +8,16 @@ import numpy.typing as npt
 
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import FEW_OWNERS, canvas, style, time_axis
-from asyncdp_sim.figures.spacetime import events
 from asyncdp_sim.figures.spacetime.axes import Scene
 from asyncdp_sim.figures.spacetime.marks import (
     MESSAGES,
     UPDATE,
     DrawnMark,
+    Events,
     marks,
     most_active,
     of_owners,
+    tables,
     within,
 )
 from asyncdp_sim.results import Result, not_a_result
@@ -36,7 +37,7 @@ def diagram(
     start: float = 0.0,
     end: float | None = None,
     owners: Sequence[int] | None = None,
-    happened: events.Events | None = None,
+    happened: Events | None = None,
     window: float = WINDOW,
     most: int = MOST_MESSAGES,
     inches: float | None = None,
@@ -70,7 +71,7 @@ def diagram(
         If the result kept no events, or none in this window.
     """
     chosen = result.replicates[0] if replicate is None else replicate
-    table = events.tables(result, chosen)[chosen] if happened is None else happened
+    table = tables(result, chosen)[chosen] if happened is None else happened
     over = int(table["tick"][-1])
     first = to_ticks(start)
     last = min(to_ticks(start + window), over + 1) if end is None else to_ticks(end)

@@ -13,7 +13,7 @@ from asyncdp_sim.figures.kit.axes import key, legend, looks, number_ticks, scale
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, owner_table
 from asyncdp_sim.figures.kit.picture import row_labels
 from asyncdp_sim.figures.kit.style import panels as stacked_panels
-from asyncdp_sim.figures.runs.errors import headline
+from asyncdp_sim.figures.runs.profit import headline
 from asyncdp_sim.figures.sweeps.guarantees import PrivacySeries, series_of
 from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table
 from asyncdp_sim.results import Result, Sweep

@@ -4,7 +4,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from asyncdp_sim.figures import draw
+from asyncdp_sim.figures import draw_all
 from asyncdp_sim.runs import RunResult, run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
@@ -69,7 +69,7 @@ def drawn_result(outcome: RunResult, tmp_path_factory: pytest.TempPathFactory) -
     """One result with its figures, for tests that only read."""
     directory = tmp_path_factory.mktemp("drawn") / "result"
     write(outcome, directory)
-    draw(directory)
+    draw_all(directory)
     return directory
 
 

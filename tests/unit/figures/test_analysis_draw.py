@@ -11,7 +11,7 @@ from matplotlib.text import Text
 
 from asyncdp_sim import measures
 from asyncdp_sim.errors import ResultError
-from asyncdp_sim.figures import Result, draw, draw_all
+from asyncdp_sim.figures import Result, draw_all
 from asyncdp_sim.figures.kit.picture import Picture, save
 from asyncdp_sim.figures.kit.style import style
 from asyncdp_sim.figures.runs import convergence, gaps, shares, timing
@@ -286,7 +286,7 @@ def test_another_directory_is_refused_in_one_line(content: str | None, tmp_path:
     if content is not None:
         (tmp_path / "manifest.json").write_text(content)
     with pytest.raises(ResultError, match="allowed is a result directory"):
-        draw(tmp_path)
+        draw_all(tmp_path)
     assert not (tmp_path / "figures").exists()
 
 

@@ -10,7 +10,7 @@ from made import Row, made, scenario
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures.kit.picture import Picture, as_csv
 from asyncdp_sim.figures.spacetime import diagram
-from asyncdp_sim.figures.spacetime.style import ARROWS, BARS, LABELS, SIGNS, STROKES
+from asyncdp_sim.figures.spacetime.axes import ARROWS, BARS, LABELS, SIGNS, STROKES
 from asyncdp_sim.results import Result
 from asyncdp_sim.trace.spans import OFFLINE
 
