@@ -85,7 +85,8 @@ def plan(
     if found:
         entries += networks.pictures(found, notes)
     else:
-        notes.append(f"{', '.join(each.name for each in networks.FIGURES)}: nothing was updated")
+        names = ", ".join(each.name for each in networks.FIGURES).replace("-", " ")
+        notes.append(f"{names}: nothing was updated")
     entries += _of_events(found[0].result if found else first(opened), notes)
     told = [picture.of(name, fixed) for picture in compared]
     return told + [picture.of(name) for picture in entries], notes

@@ -1,14 +1,12 @@
 """Times between updates, beside the exponential law where the scenario obeys it."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from asyncdp_sim.figures.kit.axes import log_axis
-from asyncdp_sim.figures.kit.picture import Picture, Table
-from asyncdp_sim.figures.kit.small_multiples import Panel, panelled
+from asyncdp_sim.figures.kit.picture import Table
+from asyncdp_sim.figures.kit.small_multiples import NetworkFigure, untimed
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, plain_numbers, time_axis
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.formulas.binomial import binomial_quantile
@@ -23,32 +21,11 @@ LEVEL = 0.99
 TOP = 1.5  # of the axis of shares; its bottom is half a gap
 
 
-def survival(result: Result) -> Picture:
+def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
     """Draw the share of gaps longer than t, on a log scale, with the law exp(−rate·t).
 
     The band is pointwise: at each t, 99 % of the counts Bin(number of gaps, exp(−rate·t)).
-
-    Raises
-    ------
-    ResultError
-        If the result kept no updates, or has none.
     """
-    return survival_of([Panel(result)])
-
-
-def survival_of(shown: Sequence[Panel]) -> Picture:
-    """Draw the same, a panel for each network."""
-    head = "Share of the gaps between consecutive updates that exceed t"
-    return panelled("gaps", shown, _survival, head, one_scale=True)
-
-
-def always_the_same(result: Result) -> bool:
-    """Return whether all gaps are equal: there is no distribution to draw."""
-    observed = gaps(result)
-    return len(observed) > 1 and bool(np.ptp(observed) == 0)
-
-
-def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
     law = result.theory(gap_law)
     observed = gaps(result, law.n_gaps if isinstance(law, GapLaw) else None)
     if len(observed) == 0:
@@ -126,3 +103,19 @@ def _verdict(observed: Array, law: GapLaw, result: Result) -> str:
         f"pointwise 99 % binomial band; largest distance between the distributions "
         f"{distance(observed, law):.2g} (99 % DKW limit {limit:.2g})"
     )
+
+
+def _why_not(result: Result) -> str | None:
+    reason = untimed(result)
+    if reason is None and len(observed := gaps(result)) > 1 and np.ptp(observed) == 0:
+        return "all gaps are equal"
+    return reason
+
+
+FIGURE = NetworkFigure(
+    "gaps",
+    "Share of the gaps between consecutive updates that exceed t",
+    _survival,
+    _why_not,
+    one_scale=True,
+)

@@ -1,6 +1,5 @@
 """Staleness: other updates between an owner's read and the use of its answer."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from asyncdp_sim.figures.kit.axes import strokes
-from asyncdp_sim.figures.kit.picture import Picture, Table
-from asyncdp_sim.figures.kit.small_multiples import Panel, panelled
+from asyncdp_sim.figures.kit.picture import Table
+from asyncdp_sim.figures.kit.small_multiples import NetworkFigure, no_updates
 from asyncdp_sim.figures.kit.style import BLUE, DARK_BLUE, THEORY
 from asyncdp_sim.measures import SHARE, Ratio
 from asyncdp_sim.results import Result, not_a_result
@@ -27,27 +26,8 @@ BAR = "#7fb8d8"
 INTERVAL = "95 % interval"
 
 
-def histogram(result: Result) -> Picture:
-    """Draw the share of the updates of each staleness, pooled over replicates, with its law.
-
-    Raises
-    ------
-    ResultError
-        If the result kept no updates, or has none.
-    """
-    return histograms_of([Panel(result)])
-
-
-def histograms_of(shown: Sequence[Panel]) -> Picture:
-    """Draw the same, a panel for each network."""
-    head = (
-        "Share of the updates of all replicates by staleness, the number of other updates applied "
-        "between read and use (strokes: 95 % intervals from the spread over several replicates)"
-    )
-    return panelled("staleness", shown, _histogram, head, height=3.0, one_scale=True)
-
-
 def _histogram(axes: Axes, result: Result) -> tuple[Table, str]:
+    """Draw the share of the updates of each staleness, pooled over replicates, with its law."""
     replicate, stale = result.columns("updates", "replicate", "staleness")
     if len(stale) == 0:
         raise not_a_result(result.directory, "updates.parquet without rows")
@@ -93,12 +73,6 @@ def _beyond(stale: npt.NDArray[np.int64], last: int) -> str:
     )
 
 
-def never_stale(result: Result) -> bool:
-    """Return whether no update passed between any read and its use: there is nothing to draw."""
-    (stale,) = result.columns("updates", "staleness")
-    return not stale.any()
-
-
 def between_replicates(
     replicate: npt.NDArray[np.int64], stale: npt.NDArray[np.int64], reach: int
 ) -> tuple[Array, Array]:
@@ -132,3 +106,21 @@ def _said(stale: npt.NDArray[np.int64], law: StalenessLaw | Unknown) -> str:
     if isinstance(law, Unknown):
         return f"{said}; no law is claimed, since {law}"
     return f"{said}; the long-run law is {law.name} (a run begins with fresh reads)"
+
+
+def _why_not(result: Result) -> str | None:
+    reason = no_updates(result)
+    if reason is None and not result.columns("updates", "staleness")[0].any():
+        return "no answer was stale"
+    return reason
+
+
+FIGURE = NetworkFigure(
+    "staleness",
+    "Share of the updates of all replicates by staleness, the number of other updates applied "
+    "between read and use (strokes: 95 % intervals from the spread over several replicates)",
+    _histogram,
+    _why_not,
+    height=3.0,
+    one_scale=True,
+)

@@ -237,7 +237,7 @@ FIGURES: tuple[PaperFigure, ...] = (
             ),
             *PROMISE,
         ),
-        pictures=lambda sweep: [timing.by_update(sweep.cells[0].result)],
+        pictures=lambda sweep: [timing.BY_UPDATE.of(sweep.cells[0].result)],
         variants=VARIANTS,
         small=("run.replicates=1", f'sweep."{EPSILON}"=[10.0]'),
         full=("run.replicates=1", f'sweep."{EPSILON}"=[10.0]'),

@@ -76,7 +76,7 @@ def figure_3(sweep: Sweep) -> list[Picture]:
 
 def figure_4(sweep: Sweep) -> list[Picture]:
     """Draw i_k over k."""
-    return [timing.by_update(sweep.cells[0].result)]
+    return [timing.BY_UPDATE.of(sweep.cells[0].result)]
 
 
 def figure_5(sweep: Sweep) -> list[Picture]:

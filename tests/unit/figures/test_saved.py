@@ -42,7 +42,7 @@ def by_matplotlib(figure: Figure) -> bytes:
 
 PICTURES: dict[str, Callable[[Result], Picture]] = {
     "with a legend": lambda result: convergence.by_update([CurveLine(result)]),
-    "with a title": shares.by_owner,
+    "with a title": shares.FIGURE.of,
 }
 
 
@@ -65,7 +65,7 @@ def test_it_is_drawn_once_and_has_the_bytes_of_a_figure_that_lays_itself_out(
 
 @pytest.mark.long
 def test_in_a_page_too(drawn_result: Path, drawings: list[Figure]) -> None:
-    picture = shares.by_owner(Result.read(drawn_result))
+    picture = shares.FIGURE.of(Result.read(drawn_result))
     inline(picture, "p", 10**9)
     assert drawings == [picture.figure]
 
@@ -81,8 +81,8 @@ def test_for_print_letters_are_large_enough_and_nothing_overlaps(
     panels = [Panel(result, "one"), Panel(result, "another network, of a long name")]
     for picture in (
         convergence.by_update([CurveLine(result, f"line {n}") for n in range(2)]),
-        shares.shares_of(panels),
-        timing.by_time(result),
+        shares.FIGURE.picture(panels),
+        timing.BY_TIME.of(result),
     ):
         with style():
             fit(picture.figure, COLUMN)
@@ -94,9 +94,9 @@ def test_for_print_letters_are_large_enough_and_nothing_overlaps(
         ]
         assert min(sizes) >= LEAST
         assert picture.figure.get_figwidth() == COLUMN
-    first, second = shares.shares_of(panels).figure.axes
+    first, second = shares.FIGURE.picture(panels).figure.axes
     assert first.get_position().y0 == second.get_position().y0
-    stacked = shares.shares_of(panels)
+    stacked = shares.FIGURE.picture(panels)
     fit(stacked.figure, COLUMN)
     stacked.figure.draw_without_rendering()
     first, second = stacked.figure.axes
@@ -112,7 +112,7 @@ def test_files_have_their_format_and_are_alike(
 ) -> None:
     paper = Paper(file_format, COLUMN)
     first, second = (
-        save(shares.by_owner(Result.read(drawn_result)), tmp_path / place, paper) for place in "ab"
+        save(shares.FIGURE.of(Result.read(drawn_result)), tmp_path / place, paper) for place in "ab"
     )
     assert first.suffix == f".{file_format}"
     assert first.read_bytes() == second.read_bytes()

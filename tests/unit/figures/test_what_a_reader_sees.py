@@ -123,11 +123,11 @@ def test_updates_of_the_same_owners_are_not_drawn_and_many_together_are_strokes(
         _together(result, owners)
         assert timing.the_same_always(result)
     assert not timing.the_same_always(updated(tmp_path / "else", [1, 2, 2], 3, "net"))
-    [axes] = timing.by_time(many).figure.axes
+    [axes] = timing.BY_TIME.of(many).figure.axes
     [strokes] = [each for each in axes.collections if isinstance(each, LineCollection)]
     assert len(strokes.get_segments()) == 121  # dots would be one block
     assert len(axes.lines) == 0
-    dots = timing.by_time(updated(tmp_path / "apart", list(range(1, 41)), 40, "net"))
+    dots = timing.BY_TIME.of(updated(tmp_path / "apart", list(range(1, 41)), 40, "net"))
     assert len(dots.figure.axes[0].lines) == 1
 
 
@@ -141,8 +141,8 @@ def _together(result: Result, owners: int) -> None:
 
 def test_low_panels_have_room_for_their_owners_numbers(tmp_path: Path) -> None:
     result = updated(tmp_path / "twelve", list(range(1, 13)), 12, "net")
-    [alone] = timing.by_update(result).figure.axes
-    first, _ = timing.updates_of([Panel(result, "a"), Panel(result, "b")]).figure.axes
+    [alone] = timing.BY_UPDATE.of(result).figure.axes
+    first, _ = timing.BY_UPDATE.picture([Panel(result, "a"), Panel(result, "b")]).figure.axes
     assert len(alone.get_yticks()) == 12
     assert first.get_yticks().tolist() == [1, 2, 4, 6, 8, 10, 12]
 

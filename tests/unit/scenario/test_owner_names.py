@@ -113,12 +113,12 @@ def test_names_stand_beside_numbers_in_the_result(tmp_path: Path) -> None:
     result = Result.read(tmp_path / "named")
     labels = result.participants.labels
     assert labels == ("1 (St. Mary's)", "2 (\\x1b[31mred\\x9b\\u20…)", "3 (costs $5 or $6, whi…)")
-    picture = shares.by_owner(result)
+    picture = shares.FIGURE.of(result)
     assert tuple(picture.table["name"]) == HOSTILE
     ticks = [tick.get_text() for tick in picture.figure.axes[0].get_xticklabels()]
     assert ticks == [label.replace("$", r"\$") for label in labels]
     picture.figure.canvas.draw()
-    written = timing.by_update(result).figure.axes[0].get_yticklabels()
+    written = timing.BY_UPDATE.of(result).figure.axes[0].get_yticklabels()
     assert [tick.get_text() for tick in written] == ticks
     assert tuple(profit.by_owner([CurveLine(result, "")]).table["name"]) == HOSTILE
 
