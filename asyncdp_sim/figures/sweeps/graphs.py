@@ -16,7 +16,6 @@ from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, 
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.theory.predict.table import facts_of
 from asyncdp_sim.theory.prediction import Unknown
-from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]
 MOST = 7
@@ -121,19 +120,10 @@ def _rows(each: GraphSeries) -> Table:
     return table | {"edges": np.array([len(each.edges)])}
 
 
-def _caption(found: Sequence[GraphSeries], rows: Sequence[Table]) -> str:
-    del found
-    told = sorted(rows, key=lambda some: float(some["spectral_gap"][0]))
-    said = ", ".join(
-        f"{some['graph'][0]} {number(float(some['psi_final_median'][0]))} "
-        f"(gap {number(float(some['spectral_gap'][0]))})"
-        for some in told
-    )
-    return (
-        "Above: which owners may talk to each other (square: a learner). Below: the median "
-        "of ψ at the end against the spectral gap, with its 95 % interval over replicates (whole "
-        f"range of fewer than six); from the narrowest gap: {said}."
-    )
+_CAPTION = (
+    "Above: which owners may talk to each other (square: a learner). Below: the median "
+    "of ψ at the end against the spectral gap, with its 95 % interval over replicates (whole "
+    "range of fewer than six)."
+)
 
-
-FIGURE = SweepFigure("graphs", select, _rows, panels, _caption)
+FIGURE = SweepFigure("graphs", select, _rows, panels, lambda *_: _CAPTION)

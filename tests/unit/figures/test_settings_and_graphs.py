@@ -52,7 +52,6 @@ def test_graphs_are_drawn_with_their_edges_and_psi_over_the_gap(tmp_path: Path) 
     picture = graphs.FIGURE.picture(found)
     assert picture.table["edges"].tolist() == [10, 5]
     assert picture.table["spectral_gap"][0] > picture.table["spectral_gap"][1] > 0
-    assert "from the narrowest gap: ring 1.1" in picture.caption
     *small, below = picture.figure.axes
     assert [len(axes.lines) - 1 for axes in small] == [10, 5]  # edges, and the owners
     assert len(below.containers) == 2
