@@ -79,7 +79,11 @@ def plan(
             reasons = [each.why_not(opened) for each in CHANGES]
             notes.append(f"what changes with the settings: {'; '.join(map(str, reasons))}")
         entries += changes + _planned(opened, (graphs.FIGURE,))
-        entries += _of_channels(opened, notes) + _of_liars(opened, notes)
+        entries += _of_channels(opened, notes)
+        lies = adversaries.FIGURE.why_not(opened)
+        if adversaries.OWNERS in opened.paths and lies is not None:
+            notes.append(f"ψ against owners that lie: {lies}")
+        entries += _planned(opened, (adversaries.FIGURE,))
         entries += _planned(opened, (guarantees.FIGURE,)) or _planned(opened, (rivals.FIGURE,))
         entries += _planned(opened, BEYOND)
     if found:
@@ -184,23 +188,6 @@ def _of_channels(sweep: Sweep, notes: list[str]) -> list[Planned]:
         return []
     results = [cell.result for some in kept.values() for cell in some]
     return [Planned(partial(throughput.against_load, sweep), results)]
-
-
-def _of_liars(sweep: Sweep, notes: list[str]) -> list[Planned]:
-    """Return ψ against the number of owners that lie, where that is swept."""
-    if adversaries.OWNERS not in sweep.paths:
-        return []
-    return _planned_or_told(sweep, adversaries.FIGURE, "ψ against owners that lie", notes)
-
-
-def _planned_or_told(
-    sweep: Sweep, figure: SweepFigure[Any], what: str, notes: list[str]
-) -> list[Planned]:
-    """Return a figure, or note why a sweep does not have it."""
-    reason = figure.why_not(sweep)
-    if reason is not None:
-        notes.append(f"{what}: {reason}")
-    return _planned(sweep, (figure,))
 
 
 def _planned(sweep: Sweep, figures: Sequence[SweepFigure[Any]]) -> list[Planned]:

@@ -115,7 +115,7 @@ def _caption(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> str:
     results = [result for each in found for result in each.results]
     bounds = [w for result in results for w in result.warnings if w.startswith(BOUNDS)]
     said += "".join(f"; {sentence}" for sentence in dict.fromkeys(bounds))
-    most = max(float(np.nanmax(some["projected"])) for some in rows)
+    most = max(float(np.nan_to_num(some["projected"]).max()) for some in rows)
     return (
         f"{said}. The projection onto Θ changed a model in {100 * most:.2g} % of updates at most."
     )

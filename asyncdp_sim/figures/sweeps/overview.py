@@ -28,7 +28,7 @@ from asyncdp_sim.figures.kit.style import small_panels
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.setting_words import axis
-from asyncdp_sim.words import MOST_NUMBERS, number, numbers
+from asyncdp_sim.words import MOST_NUMBERS, number
 
 Array = npt.NDArray[np.float64]
 PSI = "psi_final_median"
@@ -205,29 +205,13 @@ def _is_wide(finite: Array) -> bool:
 
 
 def worth_drawing(what: str, rows: Sequence[Table]) -> bool:
-    """Return whether any cell knows the figure, and it is neither 0 nor unmoved in all that do."""
-    values = _all(what, rows)[0]
-    known = values[np.isfinite(values)]
+    """Return whether a figure is known, not 0 in all cells, and changes along some line."""
+    values = [some[what] for some in rows]
+    every = np.concatenate(values)
+    known = every[np.isfinite(every)]
     if what == PSI:
         return len(known) > 0
-    if len(known) == 0 or not (known != 0).any():
-        return False
-    return not (unmoved(what, rows) or _level(what, rows))
-
-
-def unmoved(what: str, rows: Sequence[Table]) -> bool:
-    """Return whether a figure other than 0 is the same in all cells, its interval too."""
-    every = _all(what, rows)
-    return bool(np.isfinite(every[0, 0]) and every[0, 0] != 0) and np.array_equal(
-        every, np.broadcast_to(every[:, :1], every.shape), equal_nan=True
-    )
-
-
-def _level(what: str, rows: Sequence[Table]) -> bool:
-    """Return whether several numbers leave a figure where it is along every line."""
-    values = [some[what] for some in rows]
-    several = any(len(line) > 1 and line[0] != 0 for line in values)
-    return several and all(np.isfinite(line[0]) and bool(np.ptp(line) == 0) for line in values)
+    return bool(known.any()) and not all(np.ptp(line) == 0 for line in values)
 
 
 def _alike(what: str, path: str, rows: Sequence[Table]) -> bool:
@@ -267,17 +251,9 @@ def _caption(found: Sequence[CellsOfLine], rows: Sequence[Table]) -> str:
     missing = int(np.count_nonzero(np.isnan(ended)))
     if missing > 0:
         said += f"; in {missing} of {len(ended)} cells not all replicates reached T"
-    same = [what for what in FIGURES if what not in shown and unmoved(what, rows)]
-    if same:
-        said += f"; the same in all cells: {', '.join(same).replace('_', ' ')}"
-    level = [what for what in FIGURES if what not in (*shown, *same) and _level(what, rows)]
-    told = [f"{w.replace('_', ' ')} ({numbers(some[w][0] for some in rows)})" for w in level]
-    if level:
-        said += f"; the same along every line: {', '.join(told)}"
-    rates = ("refusal_rate", "collision_rate", "loss_rate")
-    zero = [what for what in rates if what not in (*shown, *same, *level)]
-    if zero:
-        said += f"; nothing to show of {', '.join(each.replace('_', ' ') for each in zero)}"
+    left = [what.replace("_", " ") for what in FIGURES if what not in shown]
+    if left:
+        said += f"; 0, unknown or the same along every line: {', '.join(left)}"
     return said + "."
 
 

@@ -13,13 +13,12 @@ from matplotlib.text import Text
 from asyncdp_sim.columns.dictionary import SPREAD
 from asyncdp_sim.figures import Result, Sweep, draw_all
 from asyncdp_sim.figures.draw import add, pictures
-from asyncdp_sim.figures.kit.axes import key, lettered, listed, wrapped
+from asyncdp_sim.figures.kit.axes import lettered, listed, wrapped
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.small_multiples import Panel
 from asyncdp_sim.figures.runs import convergence, profit, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps import networks, overview, settings
-from asyncdp_sim.figures.sweeps.throughput import _columns, _in_columns
 from scenarios.studies import study
 from tests.manifests import changed
 from tests.unit.figures.made import curve, finished, made, scenario
@@ -191,20 +190,6 @@ def test_points_at_zero_are_whole_and_rows_have_room(tmp_path: Path) -> None:
     picture.figure.draw_without_rendering()
     above, below = (each.get_window_extent(drawn) for each in first.get_yticklabels())
     assert not above.overlaps(below)
-
-
-def test_groups_of_a_legend_stand_whole_in_its_columns() -> None:
-    def group(name: str, count: int) -> list[object]:
-        return [key(f"{name} {n}") for n in range(count)]
-
-    keys = [group("a", 1), group("b", 3), group("c", 3), group("d", 3), group("e", 2)]
-    across = _columns(keys)
-    names = [each.get_label() for each in _in_columns(keys, across)]
-    assert across == 2
-    left, right = names[: len(names) // 2], names[len(names) // 2 :]
-    assert left == ["a 0", " ", " ", "b 0", "b 1", "b 2", "c 0", "c 1", "c 2"]
-    assert right == ["d 0", "d 1", "d 2", "e 0", "e 1", " ", " ", " ", " "]
-    assert [each.get_label() for each in _in_columns(keys, 1)][:2] == ["a 0", "b 0"]
 
 
 def test_a_study_names_its_scenario_and_has_captions(tmp_path: Path) -> None:
