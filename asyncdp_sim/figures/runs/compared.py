@@ -14,7 +14,12 @@ from asyncdp_sim.figures.kit.axes import end_labels, key, legend, log_axis, scal
 from asyncdp_sim.figures.kit.picture import Picture, captions_page, label, save, write
 from asyncdp_sim.figures.kit.style import THEORY, canvas, colours, plain_text, style
 from asyncdp_sim.figures.runs import convergence
-from asyncdp_sim.figures.runs.convergence import CurveLine, draw_quartiles, quartile_rows
+from asyncdp_sim.figures.runs.convergence import (
+    CurveLine,
+    draw_quartiles,
+    line_marks,
+    quartile_rows,
+)
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import leaves
 from asyncdp_sim.scenario.setting_words import words
@@ -113,7 +118,7 @@ def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
         ]
         legend(figure, keys, 2, right=True)
         last = [values[1, -1] for _, values in quartiles]
-        end_labels(axes, last, [each.name for each in drawn], shades)
+        end_labels(axes, last, [o.name for o in drawn], shades, line_marks(len(drawn)))
     said = (
         f"Median (line) and 25–75 % band over replicates of ψ at update k over ψ of {first.name} "
         "at the same update of the same replicate, whose random numbers both have in common; "

@@ -40,7 +40,7 @@ INSTANTS = 400
 DIVERGED = 1e200
 WIDE = 20.0  # lines whose ends differ by more than this ratio are on a logarithmic axis of time
 MOST_BANDS = 7  # with more lines, bands would hide one another
-MARKS = 7  # markers along each of many lines
+MARKS = 7  # markers along each line
 FITNESS = {"POLAR": "relative sub-optimality"}
 """What a paper calls ψ, where not relative fitness, by the first word of a scenario's source."""
 USUAL = "relative fitness"
@@ -162,9 +162,9 @@ def draw_quartiles(axes: Axes, found: Sequence[Quartiles], shades: Sequence[str]
 
 
 def line_marks(count: int) -> list[str | None]:
-    """Return a marker for each of many lines, whose colours are alike; none for few."""
-    if count <= MOST_BANDS:
-        return [None] * count
+    """Return a marker for each line, that no line is told by its colour alone; none for one."""
+    if count == 1:
+        return [None]
     return [MARKERS[place % len(MARKERS)] for place in range(count)]
 
 
@@ -210,7 +210,7 @@ def _drawn(
         if since is not None:
             plain_numbers(axes, "x")
         model = r"\theta_{L,k}" if axis == "k" else r"\theta_L"
-        scale(axes, xlabel=across, ylabel=rf"{fitness_of(lines)} $\psi({model})$")
+        scale(axes, xlabel=across, ylabel=rf"{fitness_of(lines)} $\psi({model})$ (lower is better)")
         if not alone and not wordy:
             ends = [values[1, -1] for _, values in found]
             names = [line.name for line in lines]

@@ -10,7 +10,13 @@ from matplotlib.axes import Axes
 from asyncdp_sim.figures.kit.axes import end_labels, key, legend, log_axis
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, colours, panels, plain_numbers, style
-from asyncdp_sim.figures.runs.convergence import CurveLine, draw_quartiles, quartile_rows, quartiles
+from asyncdp_sim.figures.runs.convergence import (
+    CurveLine,
+    draw_quartiles,
+    line_marks,
+    quartile_rows,
+    quartiles,
+)
 from asyncdp_sim.results import Result
 from asyncdp_sim.words import known
 
@@ -59,8 +65,9 @@ def curves(lines: Sequence[CurveLine]) -> Picture:
         for axes, found in zip(both, (trained, unseen), strict=True):
             plain_numbers(axes)
             if len(lines) > 1:
+                names = [line.name for line in lines]
                 last = [values[1, -1] for _, values in found]
-                end_labels(axes, last, [line.name for line in lines], shades)
+                end_labels(axes, last, names, shades, line_marks(len(lines)))
         both[0].set_ylabel(r"$\psi(\theta_{L,k})$, rows trained on")
         both[1].set_ylabel("mean loss, held-out rows")
         both[1].set_xlabel("update $k$")

@@ -76,7 +76,8 @@ def against_load(sweep: Sweep) -> Picture:
     common = [law for law in common if all(law in dict(some) for some in curves.values())]
     reach = max(float(rows[LOAD].max()) for rows in points.values())
     tables: list[Table] = []
-    keys: list[Any] = []
+    measured_keys: list[Any] = []
+    law_keys: list[Any] = []
     with style():
         figure, axes = canvas(width=7.2, height=4.2 + 0.16 * max(0, len(found) - 3))
 
@@ -85,14 +86,14 @@ def against_load(sweep: Sweep) -> Picture:
             kept = offered <= 1.1 * reach
             name = _named(law)
             look: dict[str, Any] = {"color": shade, "linewidth": 1.2, "label": name}
-            keys.extend(axes.plot(offered[kept], delivered[kept], dashes, **look))
+            law_keys.extend(axes.plot(offered[kept], delivered[kept], dashes, **look))
             curve = _rows(name.replace("$", ""), kind, offered[kept], delivered[kept])
             tables.append(curve | row_labels([[]], [int(kept.sum())]))
 
         shades = colours(len(found))
         for name, shade, marker in zip(found, shades, MARKERS * 4, strict=False):
             kind = _kind(found[name][0])
-            keys.append(_draw(axes, points[name], shade, marker, name))
+            measured_keys.append(_draw(axes, points[name], shade, marker, name))
             series = _rows("measured", kind, points[name][LOAD], points[name][DELIVERED])
             shown = [[result] for result in results[name]]
             tables.append(series | points[name] | row_labels(shown, [1] * len(shown)))
@@ -106,9 +107,9 @@ def against_load(sweep: Sweep) -> Picture:
         axes.grid(axis="y")
         axes.set_xlabel("offered load $G$ (mean number of transmissions on air, erlang)")
         axes.set_ylabel("throughput $S$ (share of time in\nsurviving answers, erlang)")
-        legend(
-            figure, keys, 1 if max(len(str(each.get_label())) for each in keys) > ACROSS // 2 else 2
-        )
+        keys = measured_keys + law_keys
+        longest = max(len(str(each.get_label())) for each in keys)
+        legend(figure, keys, 1 if longest > ACROSS // 2 else 2)
     table = {name: np.concatenate([rows[name] for rows in tables]) for name in tables[0]}
     said = _caption(sweep, sum(map(len, found.values())))
     every = [result for some in results.values() for result in some]
