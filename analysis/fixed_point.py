@@ -5,12 +5,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.figures.kit.lines import key, legend, looks
-from asyncdp_sim.figures.kit.log_axis import log_axis
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Result, Sweep, not_a_result
+from asyncdp_sim.figures.kit.axes import key, legend, log_axis, looks
+from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, canvas, style
+from asyncdp_sim.results import Result, Sweep, not_a_result
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.predict.all import predicted

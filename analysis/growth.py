@@ -10,10 +10,10 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullLocator
 
-from asyncdp_sim.figures.kit.log_axis import log_axis
+from asyncdp_sim.figures.kit.axes import log_axis
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import Label
 from asyncdp_sim.figures.kit.style import BAND, MARKERS, OKABE_ITO, small_panels, style
+from asyncdp_sim.privacy.label import Label
 
 Array = npt.NDArray[np.float64]
 

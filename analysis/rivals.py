@@ -4,10 +4,9 @@ import sys
 from pathlib import Path
 
 from asyncdp_sim.errors import Fault, InputError
-from asyncdp_sim.figures.kit.captions import caption
-from asyncdp_sim.figures.kit.picture import save
-from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.figures.kit.picture import caption, save
 from asyncdp_sim.figures.sweeps.rivals import ASKED
+from asyncdp_sim.results import Sweep
 
 
 def main(arguments: list[str]) -> int:

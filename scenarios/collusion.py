@@ -14,10 +14,10 @@ from analysis.privacy.collusion import Learned, averaging, by_epsilon
 from analysis.privacy.recovered import Recovered, Transcribed, from_exchanges, from_rounds
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.figures.draw import add
-from asyncdp_sim.figures.kit.source import Sweep, not_a_result, open_directory
 from asyncdp_sim.learning.algorithms import Array, Collab1Steps, GossipSteps
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
+from asyncdp_sim.results import Sweep, not_a_result, open_directory
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.streams import Scope, Streams

@@ -11,9 +11,9 @@ import numpy as np
 
 from analysis.market import Bargains, Offers, bargains, market
 from asyncdp_sim.figures.draw import add
-from asyncdp_sim.figures.kit.source import Sweep, not_a_result, open_directory
 from asyncdp_sim.forecasts.advice.bargain import Game
 from asyncdp_sim.forecasts.advice.market import Demand, cheapest, demand, lagrange
+from asyncdp_sim.results import Sweep, not_a_result, open_directory
 from asyncdp_sim.scenario import Scenario, load
 from scenarios.study_command import study_command
 

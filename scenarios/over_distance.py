@@ -12,9 +12,9 @@ import numpy as np
 from analysis.privacy.over_distance import Pairs, over_distance
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.figures.draw import add
-from asyncdp_sim.figures.kit.source import Sweep, not_a_result, open_directory
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver
+from asyncdp_sim.results import Sweep, not_a_result, open_directory
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.streams import Streams
 from scenarios.study_command import study_command

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from analysis.beyond.where_it_ends import End, where_it_ends
 from asyncdp_sim.figures.draw import add
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.source import Result, Sweep
+from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.predict.staleness import lateness

@@ -12,7 +12,7 @@ from asyncdp_sim.errors import ResultError
 
 if TYPE_CHECKING:
     from asyncdp_sim.figures.kit.picture import Picture
-    from asyncdp_sim.figures.kit.source import Sweep
+    from asyncdp_sim.results import Sweep
 
 
 def three_budgets(directory: Path) -> list[Path]:
@@ -102,7 +102,7 @@ def steps_by_age(directory: Path) -> list[Path]:
 def _added(directory: Path, picture: "Callable[[Sweep], Picture]", study: str) -> list[Path]:
     """Add a picture of a whole sweep to its figures."""
     from asyncdp_sim.figures.draw import add
-    from asyncdp_sim.figures.kit.source import Sweep
+    from asyncdp_sim.results import Sweep
 
     sweep = Sweep.read(directory)
     return add(directory, [(picture(sweep), [cell.result for cell in sweep.cells])], study)

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.figures.kit.lines import looks
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.axes import looks
+from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import canvas, style
+from asyncdp_sim.results import Result
 
 Array = npt.NDArray[np.float64]
 SCORE = "held_out_accuracy"

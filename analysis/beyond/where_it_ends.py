@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, canvas, colours, style
+from asyncdp_sim.results import Result
 
 LINES = ("-", "--", ":")
 

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.figures.kit.lines import draw_line, looks
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.axes import draw_line, looks
+from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, canvas, style
+from asyncdp_sim.results import Result
 
 Array = npt.NDArray[np.float64]
 

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.figures.kit.line_labels import end_labels
-from asyncdp_sim.figures.kit.log_axis import log_axis
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label, row_labels
-from asyncdp_sim.figures.kit.source import not_a_result
+from asyncdp_sim.figures.kit.axes import end_labels, log_axis
+from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
 from asyncdp_sim.figures.kit.style import BLUE, THEORY, VERMILION, canvas, plain_numbers, style
 from asyncdp_sim.figures.runs.convergence import CurveLine
+from asyncdp_sim.results import not_a_result
 
 Array = npt.NDArray[np.float64]
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":")

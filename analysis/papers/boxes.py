@@ -2,14 +2,11 @@
 
 from collections.abc import Sequence
 
-from asyncdp_sim.figures.kit.line_labels import end_labels
-from asyncdp_sim.figures.kit.lines import key, legend, scale
-from asyncdp_sim.figures.kit.log_axis import log_axis
-from asyncdp_sim.figures.kit.numbers import number
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
+from asyncdp_sim.figures.kit.axes import end_labels, key, legend, log_axis, scale
+from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, canvas, colours, style
 from asyncdp_sim.figures.runs.convergence import CurveLine, quartile_rows, quartiles
+from asyncdp_sim.words import number
 
 CAPTION = (
     "Relative fitness ψ(θ̄[k]) = f(θ̄[k])/f(θ*) − 1 of the averaged model against iteration k: "

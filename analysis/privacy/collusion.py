@@ -10,13 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from analysis.privacy.recovered import advantage_bound, averaging_advantage
-from asyncdp_sim.figures.kit.lines import key, legend, looks
-from asyncdp_sim.figures.kit.log_axis import log_axis
-from asyncdp_sim.figures.kit.numbers import number
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.axes import key, legend, log_axis, looks
+from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import BAND, THEORY, canvas, colours, small_panels, style
+from asyncdp_sim.results import Result
+from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]
 MOST_ANSWERS = 1000

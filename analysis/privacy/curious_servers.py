@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.figures.kit.lines import key, legend, looks
+from asyncdp_sim.figures.kit.axes import key, legend, looks
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import Label
 from asyncdp_sim.figures.kit.style import THEORY, canvas, small_panels, style
+from asyncdp_sim.privacy.label import Label
 
 NO_GUARANTEE = Label(
     text="POLAR: obfuscated, no differential privacy guarantee for any ε.",

@@ -6,18 +6,16 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from asyncdp_sim.figures.kit.lines import key, legend, looks, scale
-from asyncdp_sim.figures.kit.log_axis import log_axis
-from asyncdp_sim.figures.kit.numbers import number
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Sweep, not_a_result
+from asyncdp_sim.figures.kit.axes import key, legend, log_axis, looks, scale
+from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, sheet, style
 from asyncdp_sim.figures.runs.convergence import CurveLine, quartiles
 from asyncdp_sim.privacy.accountants.attacker import mu_of
 from asyncdp_sim.privacy.accountants.composition import charge_of
 from asyncdp_sim.privacy.accountants.pairs import sampled_gaussian
+from asyncdp_sim.results import Sweep, not_a_result
 from asyncdp_sim.scenario.paths import VARIANT
+from asyncdp_sim.words import number
 
 ANSWERS = (1, 3, 10, 30, 100, 300, 1000)
 """Answers of an owner for which noise is worked out."""

@@ -42,26 +42,26 @@ class TracePlots:
         """Draw whose answer each update came from."""
         from asyncdp_sim.figures.runs import timing
 
-        drawn = timing.by_update if by == "update" else timing.by_time
-        return self._axes(drawn(self._shown))[0]
+        drawn = timing.BY_UPDATE if by == "update" else timing.BY_TIME
+        return self._axes(drawn.of(self._shown))[0]
 
     def gaps(self) -> "Axes":
         """Draw how long the gaps between updates are, beside what theory says."""
         from asyncdp_sim.figures.runs import gaps
 
-        return self._axes(gaps.survival(self._shown))[0]
+        return self._axes(gaps.FIGURE.of(self._shown))[0]
 
     def staleness(self) -> "Axes":
         """Draw how stale answers are, beside what theory says."""
         from asyncdp_sim.figures.runs import staleness
 
-        return self._axes(staleness.histogram(self._shown))[0]
+        return self._axes(staleness.FIGURE.of(self._shown))[0]
 
     def shares(self) -> "Axes":
         """Draw which share of the updates each owner has."""
         from asyncdp_sim.figures.runs import shares
 
-        return self._axes(shares.by_owner(self._shown))[0]
+        return self._axes(shares.FIGURE.of(self._shown))[0]
 
     def spacetime(self) -> tuple["Axes", ...]:
         """Draw who sent what to whom, and when; of a trace or a run with events."""
@@ -146,10 +146,9 @@ class ComparisonPlots:
 
     def ratio(self) -> "Axes | None":
         """Draw ψ over that of the first, replicate by replicate; None without pairs."""
-        from asyncdp_sim.figures.comparisons.overlaid import psi_ratio
-        from asyncdp_sim.figures.runs.convergence import CurveLine
+        from asyncdp_sim.figures.runs.compared import named, psi_ratio
 
-        picture = psi_ratio([CurveLine(result, name) for name, result in self._results.items()])
+        picture = psi_ratio(named(self._results))
         return None if picture is None else _axes(picture)[0]
 
 

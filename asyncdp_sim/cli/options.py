@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from asyncdp_sim.words import as_float
+
 if TYPE_CHECKING:
     from asyncdp_sim.scenario import Scenario
 
+NARROWEST, WIDEST = 2.5, 20
 File = Annotated[
     Path,
     typer.Argument(
@@ -75,6 +78,15 @@ def count_from(least: int) -> Callable[[str | int], int]:
 positive_count = count_from(1)
 attack_count = count_from(100)
 """Of attacks, half of which are for the choice of what to look for."""
+
+
+def inches(given: str | float) -> float:
+    """Read a width in inches at which figures can be laid out."""
+    number = as_float(given)
+    if number is None or not NARROWEST <= number <= WIDEST:
+        allowed = f"allowed are {NARROWEST} to {WIDEST} inches"
+        raise typer.BadParameter(f"given {str(given)!r}; {allowed}")
+    return number
 
 
 def charset_name(given: str) -> str:

@@ -4,17 +4,18 @@ import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from asyncdp_sim.cli.options import directory
+from asyncdp_sim.cli.options import directory, inches
 from asyncdp_sim.cli.screen import keeping, note, show
 from asyncdp_sim.on_disk import is_dir
 
 if TYPE_CHECKING:
     from asyncdp_sim.figures.draw import Drawing
 
+FileFormat = Literal["png", "pdf", "svg"]
 
 STUDIES = {
     "collab-06": "ψ over owner 1's records and budget, beside four kinds of others",
@@ -44,6 +45,23 @@ def plot_command(
             show_default=False,
         ),
     ],
+    file_format: Annotated[
+        FileFormat,
+        typer.Option(
+            "--format",
+            help="Write files of this format. Letters in PDF are TrueType (type 42).",
+        ),
+    ] = "png",
+    width: Annotated[
+        float | None,
+        typer.Option(
+            parser=inches,
+            metavar="INCHES",
+            help="Lay figures out for this printed width, with letters of 7 points or more. "
+            "3.4 is a column of most journals.",
+            show_default="as wide as each needs, 6.5 to 9",
+        ),
+    ] = None,
 ) -> None:
     """Draw the figures of results into DIR/figures.
 
@@ -51,19 +69,19 @@ def plot_command(
     """
     for place in places:
         with keeping(partial(_kept, place)):
-            draw(place)
+            draw(place, file_format, width)
 
 
 def _kept(place: Path) -> str:
     return f"nothing but figures is lost: {place} is as it was, with those that are drawn"
 
 
-def draw(place: Path) -> None:
+def draw(place: Path, file_format: FileFormat = "png", width: float | None = None) -> None:
     """Draw a result, a sweep or a forecast; print the paths of its figures, and what lacks."""
     studied = _studied(place)  # a manifest that is damaged is told before anything is drawn
-    from asyncdp_sim.figures.named import draw_named  # imports matplotlib, which takes its time
+    from asyncdp_sim.figures.draw import draw_named
 
-    tell(place, draw_named(place), studied)
+    tell(place, draw_named(place, file_format, width), studied)
 
 
 def tell(place: Path, drawing: "Drawing", studied: Sequence[str]) -> None:
@@ -142,7 +160,7 @@ def compare_command(
     found = compare(directories)
     drawn: list[Path] = []
     if out is not None:
-        from asyncdp_sim.figures.comparisons.overlaid import draw_comparison
+        from asyncdp_sim.figures.runs.compared import draw_comparison
 
         drawn = draw_comparison(found.results, out)
     if as_json:

@@ -1,10 +1,10 @@
 """Pictures of results: reads result and sweep directories, draws, and never simulates.
 
-``draw(directory)`` draws everything that applies into ``<directory>/figures``; from the shell,
+``draw_all(directory)`` draws everything that applies into ``<directory>/figures``; from the shell,
 ``asyncdp plot DIR``. Nowhere else is matplotlib imported.
 """
 
-from asyncdp_sim.figures.draw import Drawing, draw, draw_all
-from asyncdp_sim.figures.kit.source import Result, Sweep, open_directory
+from asyncdp_sim.figures.draw import Drawing, draw_all
+from asyncdp_sim.results import Result, Sweep, open_directory
 
-__all__ = ["Drawing", "Result", "Sweep", "draw", "draw_all", "open_directory"]
+__all__ = ["Drawing", "Result", "Sweep", "draw_all", "open_directory"]

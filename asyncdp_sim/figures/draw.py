@@ -1,4 +1,4 @@
-"""Everything that applies to a directory, drawn into its ``figures/``."""
+"""Everything that applies to a result, a sweep or a forecast, drawn into a folder of its own."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,11 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.errors import Fault, ResultError
-from asyncdp_sim.figures.kit import captions
-from asyncdp_sim.figures.kit.picture import save, write
-from asyncdp_sim.figures.kit.planned import Shown
-from asyncdp_sim.figures.kit.source import Result, Sweep, open_directory
+from asyncdp_sim.figures.kit.picture import (
+    SCREEN,
+    FileFormat,
+    Paper,
+    Shown,
+    captions_page,
+    save,
+    write,
+)
 from asyncdp_sim.figures.plan import first, plan
+from asyncdp_sim.figures.runs import forecast
+from asyncdp_sim.on_disk import is_dir
+from asyncdp_sim.results import Result, Sweep, open_directory
 
 
 @dataclass(frozen=True)
@@ -20,7 +28,7 @@ class Drawing:
     Attributes
     ----------
     pictures : tuple of Path
-        PNG files; each has a CSV beside it, and ``captions.md`` lists them.
+        Files of one format; each has a CSV beside it, and ``captions.md`` lists them.
     notes : tuple of str
         What was not drawn, and why.
     """
@@ -29,17 +37,13 @@ class Drawing:
     notes: tuple[str, ...]
 
 
-def draw(directory: Path, *, published: Mapping[Any, float] | None = None) -> list[Path]:
-    """Draw all figures of a result or sweep directory; see :func:`draw_all`."""
-    return list(draw_all(directory, published=published).pictures)
-
-
 def draw_all(
     directory: Path,
     *,
     published: Mapping[Any, float] | None = None,
     why: str = "",
     folder: Path | None = None,
+    paper: Paper = SCREEN,
 ) -> Drawing:
     """Draw all figures of a result or sweep directory.
 
@@ -53,6 +57,8 @@ def draw_all(
         Why these lie elsewhere than the curves, in a few words.
     folder : Path, optional
         Where to; ``<directory>/figures`` by default.
+    paper : Paper
+        Format of the files, and the width at which they are printed.
 
     Raises
     ------
@@ -62,8 +68,8 @@ def draw_all(
     planned, notes = plan(open_directory(directory), published=published, why=why)
     drawn = [each.shown() for each in planned]
     folder = _figures(directory) if folder is None else folder
-    paths = [save(picture, folder) for picture, _ in drawn]
-    write(folder / "captions.md", captions.page(drawn, notes).encode())
+    paths = [save(picture, folder, paper) for picture, _ in drawn]
+    write(folder / "captions.md", captions_page(drawn, notes, paper.format).encode())
     return Drawing(tuple(paths), tuple(notes))
 
 
@@ -85,7 +91,7 @@ def add(directory: Path, entries: Sequence[Shown], study: str) -> list[Path]:
     """
     name, folder = str(first(open_directory(directory)).scenario["id"]), _figures(directory)
     told = [(picture.of(name), results) for picture, results in entries]
-    write(folder / f"captions-of-{study}.md", captions.page(told, ()).encode())
+    write(folder / f"captions-of-{study}.md", captions_page(told, ()).encode())
     return [save(picture, folder) for picture, _ in told]
 
 
@@ -108,3 +114,35 @@ def pictures(opened: Result | Sweep) -> tuple[list[Shown], list[str]]:
     """
     planned, notes = plan(opened)
     return [each.shown() for each in planned], notes
+
+
+def draw_named(path: Path, file_format: FileFormat = "png", width: float | None = None) -> Drawing:
+    """Draw a result's or a sweep's directory, or a file that ends in ``.json`` as a forecast.
+
+    Parameters
+    ----------
+    path : Path
+    file_format, width
+        As of :class:`~asyncdp_sim.figures.kit.picture.Paper`.
+
+    Raises
+    ------
+    ResultError
+        If it is none of them, or nothing can be written.
+    """
+    paper = Paper(file_format, width)
+    if path.suffix == ".json" and not is_dir(path):
+        return Drawing(tuple(draw_forecast(path, paper)), ())
+    return draw_all(path, paper=paper)
+
+
+def draw_forecast(file: Path, paper: Paper = SCREEN) -> list[Path]:
+    """Draw what ``asyncdp forecast --json`` printed into a folder of that name beside the file.
+
+    Raises
+    ------
+    ResultError
+        If the file is no forecast, or nothing can be written.
+    """
+    drawn = forecast.pictures(forecast.read(file))
+    return [save(each.of(file.stem), file.with_suffix(""), paper) for each in drawn]

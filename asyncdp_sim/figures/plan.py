@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.figures.kit.planned import Planned
+from asyncdp_sim.figures.kit.picture import Planned
 from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
-from asyncdp_sim.figures.runs import convergence, honest, utilisation
+from asyncdp_sim.figures.runs import convergence, held_out, profit, psi_split, utilisation
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.figures.sweeps import (
@@ -29,6 +28,7 @@ from asyncdp_sim.figures.sweeps import (
     throughput,
 )
 from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure
+from asyncdp_sim.results import Cell, Result, Sweep
 
 MOST_LINES = 10
 ENDS = 2  # records of a curve that is known at its ends alone
@@ -68,7 +68,7 @@ def plan(
         found = [Panel(opened)] if opened.summary["updates"] > 0 else []
     name = str(first(opened).scenario["id"])
     compared = _curves(lines, published or {}, why, notes)
-    compared += honest.figures([line for _, line in lines], notes)
+    compared += beyond_psi([line for _, line in lines], notes)
     entries: list[Planned] = []
     if isinstance(opened, Sweep):
         changes = _planned(opened, (overview.FIGURE, overview.SECOND)) or _planned(
@@ -79,13 +79,18 @@ def plan(
             reasons = [each.why_not(opened) for each in CHANGES]
             notes.append(f"what changes with the settings: {'; '.join(map(str, reasons))}")
         entries += changes + _planned(opened, (graphs.FIGURE,))
-        entries += _of_channels(opened, notes) + _of_liars(opened, notes)
+        entries += _of_channels(opened, notes)
+        lies = adversaries.FIGURE.why_not(opened)
+        if adversaries.OWNERS in opened.paths and lies is not None:
+            notes.append(f"ψ against owners that lie: {lies}")
+        entries += _planned(opened, (adversaries.FIGURE,))
         entries += _planned(opened, (guarantees.FIGURE,)) or _planned(opened, (rivals.FIGURE,))
         entries += _planned(opened, BEYOND)
     if found:
         entries += networks.pictures(found, notes)
     else:
-        notes.append(f"{', '.join(each.name for each in networks.FIGURES)}: nothing was updated")
+        names = ", ".join(each.name for each in networks.FIGURES).replace("-", " ")
+        notes.append(f"{names}: nothing was updated")
     entries += _of_events(found[0].result if found else first(opened), notes)
     told = [picture.of(name, fixed) for picture in compared]
     return told + [picture.of(name) for picture in entries], notes
@@ -185,23 +190,6 @@ def _of_channels(sweep: Sweep, notes: list[str]) -> list[Planned]:
     return [Planned(partial(throughput.against_load, sweep), results)]
 
 
-def _of_liars(sweep: Sweep, notes: list[str]) -> list[Planned]:
-    """Return ψ against the number of owners that lie, where that is swept."""
-    if adversaries.OWNERS not in sweep.paths:
-        return []
-    return _planned_or_told(sweep, adversaries.FIGURE, "ψ against owners that lie", notes)
-
-
-def _planned_or_told(
-    sweep: Sweep, figure: SweepFigure[Any], what: str, notes: list[str]
-) -> list[Planned]:
-    """Return a figure, or note why a sweep does not have it."""
-    reason = figure.why_not(sweep)
-    if reason is not None:
-        notes.append(f"{what}: {reason}")
-    return _planned(sweep, (figure,))
-
-
 def _planned(sweep: Sweep, figures: Sequence[SweepFigure[Any]]) -> list[Planned]:
     """Return those of figures that a sweep has."""
     results = [cell.result for cell in sweep.cells]
@@ -209,4 +197,51 @@ def _planned(sweep: Sweep, figures: Sequence[SweepFigure[Any]]) -> list[Planned]
         Planned(partial(each.picture, sweep), results)
         for each in figures
         if each.why_not(sweep) is None
+    ]
+
+
+def beyond_psi(lines: Sequence[CurveLine], notes: list[str]) -> list[Planned]:
+    """Return pictures of what ψ alone hides; say in ``notes`` which are left out.
+
+    Parameters
+    ----------
+    lines : sequence of CurveLine
+    notes : list of str
+        Grows.
+
+    Raises
+    ------
+    ResultError
+        If a table is absent or damaged.
+    """
+    moved = [line for line in lines if line.result.summary["updates"] > 0]
+    finite = [line for line in moved if line.result.mean_psi < np.inf]
+    above_zero = [line for line in finite if line.result.mean_psi > 0]
+    found = []
+    still = "nothing was updated"
+    same, others = _of_the_same_owners(finite), "one owner, other owners, or ψ infinite"
+    for name, key, figure, able, why in (
+        ("held-out", "held_out_final", held_out.curves, moved, still),
+        ("profit", "profits_psi", profit.by_owner, same, others),
+        ("errors", "profits_held_out", profit.errors_by_owner, same, others),
+        ("parts", "psi_split", psi_split.stacked, above_zero, f"ψ is infinite or 0, or {still}"),
+    ):
+        asked = [line for line in lines if key in line.result.summary]
+        known = [line for line in able if key in line.result.summary]
+        if len(known) > 0:
+            found.append(Planned(partial(figure, known), [line.result for line in known]))
+        if len(known) < len(asked):
+            left = len(asked) - len(known)
+            notes.append(f"{left} of {len(asked)} results in {name}: {why}")
+    return found
+
+
+def _of_the_same_owners(lines: Sequence[CurveLine]) -> list[CurveLine]:
+    """Return the lines whose owners alone are those of the first that knows them; two or more."""
+    known = [line for line in lines if "profits_psi" in line.result.summary]
+    alone = [line.result.of_owners("psi_alone")[0] for line in known]
+    return [
+        line
+        for line, values in zip(known, alone, strict=True)
+        if len(values) > 1 and np.array_equal(values, alone[0])
     ]

@@ -17,12 +17,11 @@ from asyncdp_sim.columns import tables
 from asyncdp_sim.describe import describe
 from asyncdp_sim.errors import Fault, InputError, ResultError
 from asyncdp_sim.figures.kit.picture import write
-from asyncdp_sim.figures.kit.source import Result, Sweep, open_directory
 from asyncdp_sim.privacy.label import Label, label, reasons, timing_reasons
 from asyncdp_sim.reports import basis
 from asyncdp_sim.reports.drawn import figures, spacetime
 from asyncdp_sim.reports.numbers import cells, key_numbers, owners
-from asyncdp_sim.results import column_names, read_manifest
+from asyncdp_sim.results import Result, Sweep, column_names, open_directory, read_manifest
 from asyncdp_sim.results.summary import notes
 from asyncdp_sim.scenario import data_files, load
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from analysis.beyond.where_it_ends import End, where_it_ends
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.results import Sweep
 from scenarios.beyond.moves import (
     Array,
     LongRun,

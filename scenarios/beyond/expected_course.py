@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.whom_to_ask import TARGET, reached
-from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.forecasts.exact.simulated_orders import orders
 from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.moments.stale_order import central_map, stale_course
 from scenarios.beyond.problem import objective_of, scenario

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from analysis.whom_to_ask import time_to
 from asyncdp_sim.evidence.exact_moments import ENDLESS
-from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from asyncdp_sim.measures.energy import Energy, expected
+from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace.occupation import State

@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.figures.kit.source import VARIANT, Result, Sweep
 from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario.paths import VARIANT
 
 Array = npt.NDArray[np.float64]
 

@@ -15,8 +15,9 @@ import numpy as np
 
 from analysis.whom_to_ask import TARGET, TASKS, end, time_to, whom_to_ask
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.source import VARIANT, Cell, Sweep
+from asyncdp_sim.results import Cell, Sweep
 from asyncdp_sim.scenario import load
+from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.formulas.closed_network import closed_network
 from asyncdp_sim.theory.predict.table import facts_of
 from scenarios.beyond.prices import BOARD, EVEN, TIME, WORK, Price

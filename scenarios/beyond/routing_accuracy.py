@@ -16,7 +16,8 @@ import numpy as np
 
 from analysis.beyond.accuracy_over_time import accuracy_over_time, best_step, mean_accuracy
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.source import VARIANT, Result, Sweep
+from asyncdp_sim.results import Result, Sweep
+from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.papers.claims import Claim, Measure, Printed, Reason
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
 

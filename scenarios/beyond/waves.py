@@ -13,7 +13,8 @@ import numpy as np
 
 from analysis.beyond.with_and_without import Pair, with_and_without
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.source import VARIANT, Sweep
+from asyncdp_sim.results import Sweep
+from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.crowds import in_rounds
 from scenarios.beyond.problem import late_psi, objective, result, scenario, uncertain
 from scenarios.papers.claims import Claim, Measure, Printed, Range, Reason

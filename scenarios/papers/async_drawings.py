@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from analysis.papers import stars
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.source import VARIANT, Result, Sweep
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.network import simulate
+from asyncdp_sim.results import Result, Sweep
+from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace

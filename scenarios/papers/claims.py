@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.results import Sweep
 from scenarios.papers.exact import expected
 from scenarios.papers.resampled import Redraws, held, standard_error
 

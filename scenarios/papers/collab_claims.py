@@ -8,9 +8,9 @@ import numpy as np
 
 from analysis.papers.four_cases import Case, cases
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
-from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.figures.sweeps.psi_lines import series_of
 from asyncdp_sim.figures.sweeps.psi_surface import grid
+from asyncdp_sim.results import Sweep
 from scenarios.papers import sentences as said
 from scenarios.papers.claims import Claim, Measure, Range, Reason, private
 from scenarios.papers.exact import flattest, quiet

@@ -13,9 +13,9 @@ import sys
 from collections.abc import Callable, Mapping
 from math import inf, isnan
 
-from asyncdp_sim.figures.kit.numbers import as_float
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.words import as_float
 from scenarios.catalogue import entry
 
 FACTORS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import Scenario
 from scenarios.catalogue import entry
 from scenarios.papers.claims import Claim, Printed

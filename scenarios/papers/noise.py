@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from asyncdp_sim.figures.kit.source import Result, Sweep
+from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario import load
 from scenarios.papers.claims import Claim, Measure, Printed
 

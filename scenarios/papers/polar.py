@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.source import VARIANT, Sweep
 from asyncdp_sim.figures.runs.convergence import CurveLine, by_update, quartiles
+from asyncdp_sim.results import Sweep
+from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.papers import sentences as said
 from scenarios.papers.claims import Claim, Range, Reason
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND, PaperFigure, Settings

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.figures.kit.outcomes import psi_of_replicates
-from asyncdp_sim.figures.kit.source import Result, Sweep
+from asyncdp_sim.results import Result, Sweep
 
 DRAWS = 40
 """Times that replicates are drawn again: a standard error to a ninth of itself."""

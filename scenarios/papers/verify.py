@@ -10,11 +10,9 @@ from dataclasses import replace
 from math import inf, isfinite
 from pathlib import Path
 
-from asyncdp_sim.figures.kit import captions
-from asyncdp_sim.figures.kit.picture import save, write
-from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.figures.kit.picture import captions_page, save, write
 from asyncdp_sim.progress import Progress
-from asyncdp_sim.results import read_manifest
+from asyncdp_sim.results import Sweep, read_manifest
 from asyncdp_sim.results.provenance import described, digest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import sweep
@@ -103,7 +101,7 @@ def verify(
             for picture in drawn:
                 save(picture, folder)
             shown = [cell.result for cell in swept[variant].cells]
-            page = captions.page([(picture, shown) for picture in drawn], [])
+            page = captions_page([(picture, shown) for picture in drawn], [])
             write(folder / "captions.md", page.encode())
             found += judge(figure.source, variant, figure.claims, swept, figure.printed)
             if figure.repeats(variant):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.results import Sweep
 from scenarios.beyond import absence, lasting
 from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from analysis.papers import stars
-from asyncdp_sim.figures.kit.source import Result, Sweep
+from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.trace import Trace
 from scenarios.papers import FIGURES, async_drawings
 from scenarios.papers.claims import Judged

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.sweeps import sweep

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from asyncdp_sim.figures.kit.source import Result, Sweep
+from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario import Scenario
 from scenarios.papers import FIGURES, collab_optimum
 from scenarios.papers.collab_optimum import CONSTANT, SMOOTH, STRONG

@@ -7,8 +7,8 @@ import pytest
 
 from analysis.energy_frontier import energy_frontier, frontier
 from asyncdp_sim.errors import ResultError
-from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.measures.energy import used
+from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs import run
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.trace.occupation import State

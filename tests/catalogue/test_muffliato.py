@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.privacy.observers.node import Round
+from asyncdp_sim.results import Sweep
 from scenarios.beyond import muffliato
 from scenarios.beyond.messages import new_messages, sums
 from scenarios.papers.claims import Judged

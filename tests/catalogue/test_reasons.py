@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.forecasts import grid
+from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs import run
 from scenarios import entry
 from scenarios.papers import FIGURES

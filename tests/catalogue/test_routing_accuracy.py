@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.beyond.accuracy_over_time import best_step, mean_accuracy
-from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.results import Sweep
 from asyncdp_sim.theory.predict.table import facts_of
 from scenarios.beyond import routing_accuracy as routing
 from scenarios.papers.claims import Judged

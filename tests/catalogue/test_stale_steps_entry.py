@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.results import Sweep
 from asyncdp_sim.sweeps import sweep
 from scenarios import entry, stale_steps
 from scenarios.beyond.moves import minimiser, shares

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.results import Sweep
 from scenarios.beyond import crowds, waves
 from scenarios.beyond.crowds import crowd, in_rounds
 from scenarios.beyond.moves import long_run, rounds

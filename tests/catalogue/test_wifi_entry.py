@@ -7,8 +7,8 @@ import pytest
 
 from analysis.fixed_point import bianchi
 from asyncdp_sim.errors import ResultError
-from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.network.channels.dcf import Dcf
+from asyncdp_sim.results import Sweep
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.theory.formulas.channels import dcf
 from asyncdp_sim.theory.predict.all import predicted

@@ -39,6 +39,18 @@ def test_figures_of_runs_and_forecasts_are_drawn_and_named(command, here):
     assert names(drawn)[0] == "f/forecast-over-time.png"
 
 
+def test_figures_for_print_have_their_format_and_one_line_refuses_others(command, here):
+    command.done("run", "small.toml", "--out", "r")
+    drawn = command.done("plot", "r", "--format", "pdf", "--width", "3.4").out.splitlines()
+    assert {Path(line).suffix for line in drawn} == {".pdf"}
+    assert "## convergence-by-update.pdf" in (here / "r/figures/captions.md").read_text("utf-8")
+    for option, given in (("--width", "1"), ("--width", "wide"), ("--format", "ps")):
+        said = command("plot", "r", option, given)
+        assert said.code == 2
+        [line] = said.lines
+        assert repr(given) in line
+
+
 @pytest.mark.usefixtures("here")
 def test_what_is_no_result_is_refused(command):
     said = command("plot", "small.toml")
@@ -50,7 +62,7 @@ def test_what_is_no_result_is_refused(command):
 
 def test_python_m_analysis_is_the_same(monkeypatch):
     drawn = []
-    monkeypatch.setattr(plotting, "draw", drawn.append)
+    monkeypatch.setattr(plotting, "draw", lambda place, *_: drawn.append(place))
     monkeypatch.setattr(sys, "argv", ["analysis", "r", "s"])
     with pytest.raises(SystemExit) as end:
         runpy.run_module("analysis", run_name="__main__")

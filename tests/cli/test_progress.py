@@ -192,7 +192,7 @@ def test_figures_in_words():
         (["run", "small.toml"], "asyncdp_sim.runs.run", "nothing is kept"),
         (
             ["run", "small.toml", "--out", "r", "--plot"],
-            "asyncdp_sim.figures.named.draw_all",
+            "asyncdp_sim.figures.draw.draw_all",
             "the result is kept in r",
         ),
         (
@@ -205,7 +205,7 @@ def test_figures_in_words():
         (["audit", "small.toml"], "asyncdp_sim.audits.audit", "nothing is kept"),
         (
             ["plot", "made"],
-            "asyncdp_sim.figures.named.draw_all",
+            "asyncdp_sim.figures.draw.draw_all",
             "nothing but figures is lost: made is as it was, with those that are drawn",
         ),
     ],

@@ -201,6 +201,13 @@ MUTANTS = (
         ("tests/unit/figures/test_own_labels.py",),
     ),
     Mutant(
+        "asyncdp_sim/figures/kit/printed.py",
+        "text.set_fontsize(max(LEAST_POINTS, min(1.0, factor) * float(text.get_fontsize())))",
+        "text.set_fontsize(min(1.0, factor) * float(text.get_fontsize()))",
+        "letters of a printed figure are as small as its width makes them",
+        ("tests/unit/figures/test_saved.py",),
+    ),
+    Mutant(
         "asyncdp_sim/figures/sweeps/sweep_figure.py",
         "return table | row_labels([[each] for each in self.results], [1] * len(self.at))",
         "return table",

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from scipy.special import ndtri, stdtr
 
-from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.learning.algorithms import AsyncGossip, FedAsync, FedBuff, ParameterServer
 from asyncdp_sim.network.availability import Always, Bernoulli, Diurnal, Outages
 from asyncdp_sim.network.protocols import Dispatch, Request, Rounds
+from asyncdp_sim.results import Sweep
 from asyncdp_sim.sweeps import sweep
 from scenarios.beyond import absence, lasting, routing, waves
 from scenarios.beyond.expected_course import expected_course

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.figures.kit.numbers import as_float, known
-from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.results import Result
+from asyncdp_sim.scenario import Participants
 from asyncdp_sim.theory.formulas.binomial import binomial_quantile
 from asyncdp_sim.theory.formulas.student_t import t_quantile
+from asyncdp_sim.words import as_float, known
 
 Array = npt.NDArray[np.float64]
 LEVEL = 0.95
@@ -89,7 +90,7 @@ FIGURES: dict[str, tuple[str, Callable[[Result], Estimate]]] = {
             "mean_staleness": "mean staleness\n(updates)",
         }.items()
     },
-    "psi_final_median": ("$\\psi$ at the end\n(median)", psi_at_end),
+    "psi_final_median": ("$\\psi$ at the end\n(lower is better)", psi_at_end),
 }
 """By name: what an axis says, and how it is read."""
 
@@ -100,3 +101,9 @@ def _mean(values: Array) -> Estimate:
         return Estimate(middle)
     half = t_quantile(count - 1, (1 + LEVEL) / 2) * float(values.std(ddof=1)) / np.sqrt(count)
     return Estimate(middle, middle - half, middle + half)
+
+
+def owner_table(owners: Participants) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns that say which owner a row is of: its number, and its whole name."""
+    named = {} if len(owners.names) == 0 else {"name": np.array(owners.names)}
+    return {"owner": np.array(owners.numbers), **named}

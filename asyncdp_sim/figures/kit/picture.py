@@ -2,22 +2,94 @@
 
 import csv
 import io
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from asyncdp_sim.data import SYNTHETIC
 from asyncdp_sim.errors import Fault, ResultError
-from asyncdp_sim.figures.kit.privacy_label import Label, put
-from asyncdp_sim.figures.kit.style import DPI, laid_out, style
+from asyncdp_sim.figures.kit.axes import leaves_frame, listed
+from asyncdp_sim.figures.kit.printed import fit
+from asyncdp_sim.figures.kit.style import DPI, VERMILION, laid_out, style
+from asyncdp_sim.privacy import label as labels
+from asyncdp_sim.privacy.label import COLUMNS, Label
+from asyncdp_sim.results import Result
+from asyncdp_sim.words import as_float, numbers
+
+POINTS = 7.0
+
+
+def label(results: Sequence[Result]) -> Label:
+    """Return the label of a figure that shows these results (at least one)."""
+    return labels.label([result.manifest for result in results])
+
+
+def row_labels(
+    shown: Sequence[Sequence[Result]], rows: Sequence[int]
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the label's columns of a table: of so many ``rows`` each the label of some results.
+
+    Nothing where a row shows none.
+    """
+    said = [label(some) if len(some) > 0 else None for some in shown]
+    return {
+        name: np.repeat(np.array([getattr(each, name, None) for each in said], dtype=object), rows)
+        for name in COLUMNS
+    }
+
+
+def named_guarantee(results: Sequence[Result]) -> str:
+    """Return what these results guarantee, in a few words."""
+    return labels.named_guarantee([result.manifest for result in results])
+
+
+def put(figure: Figure, said: Label, of: str = "") -> None:
+    """Write a label under the axes, what the figure is of before it; the layout makes room."""
+    points = 72 * figure.get_figwidth()
+    text = textwrap.fill(
+        f"{of}. {said.text}" if of else said.text, width=int(points / (0.55 * POINTS))
+    )
+    mild = said.private is True and said.timing_accounted
+    figure.supxlabel(
+        text, x=0.01, ha="left", fontsize=POINTS, color="#444444" if mild else VERMILION
+    )
+
 
 Table = dict[str, npt.NDArray[Any]]
-PACKED = {"compress_level": 3}
-"""For a file larger by a fortieth than at Pillow's own 6, a third less of the time it takes."""
+FileFormat = Literal["png", "pdf", "svg"]
+UNDATED: dict[FileFormat, dict[str, Any]] = {
+    # A file larger by a fortieth than at Pillow's own level 6, in a third less of the time.
+    "png": {"metadata": {"Software": None}, "pil_kwargs": {"compress_level": 3}},
+    "pdf": {"metadata": {"CreationDate": None}},
+    "svg": {"metadata": {"Date": None}},
+}
+"""What each format is written with, so that files of one picture are alike."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """The format of files, and the width at which they are printed.
+
+    Attributes
+    ----------
+    format : str
+        ``png``, ``pdf`` or ``svg``.
+    width : float, optional
+        Inches at which they are printed; as they are drawn by default.
+    """
+
+    format: FileFormat = "png"
+    width: float | None = None
+
+
+SCREEN = Paper()
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +105,7 @@ class Picture:
     table : mapping of arrays
         The plotted numbers, columns of one length.
     caption : str
-        What is shown; the run's settings follow in :mod:`asyncdp_sim.figures.kit.captions`.
+        What is shown; the run's settings follow in :func:`caption`.
     label : Label
         Of the runs shown.
     exact : bool
@@ -85,8 +157,8 @@ class Picture:
         return table | label | own | models | {"private": np.full(rows, False)}
 
 
-def save(picture: Picture, folder: Path) -> Path:
-    """Write ``<name>.png`` and ``<name>.csv``; return the path of the first.
+def save(picture: Picture, folder: Path, paper: Paper = SCREEN) -> Path:
+    """Write ``<name>.png``, or of another format, and ``<name>.csv``; return the path of the first.
 
     Raises
     ------
@@ -94,10 +166,13 @@ def save(picture: Picture, folder: Path) -> Path:
         If they cannot be written.
     """
     drawn = io.BytesIO()
-    with style(), laid_out(picture.figure, DPI):
-        picture.figure.savefig(drawn, format="png", metadata={"Software": None}, pil_kwargs=PACKED)
+    with style(), mpl.rc_context({"svg.hashsalt": picture.name}):
+        if paper.width is not None:
+            fit(picture.figure, paper.width)
+        with laid_out(picture.figure, DPI):
+            picture.figure.savefig(drawn, format=paper.format, **UNDATED[paper.format])
     write(folder / f"{picture.name}.csv", as_csv(picture.labelled()).encode())
-    path = folder / f"{picture.name}.png"
+    path = folder / f"{picture.name}.{paper.format}"
     write(path, drawn.getvalue())
     return path
 
@@ -129,3 +204,94 @@ def write(path: Path, content: bytes) -> None:
     except OSError as error:
         allowed = "allowed is a place that can be written to"
         raise ResultError([Fault("", str(error.strerror), allowed)], str(path)) from None
+
+
+Shown = tuple[Picture, Sequence[Result]]
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A picture that is drawn when it is asked for.
+
+    Attributes
+    ----------
+    make : callable
+        Draws it.
+    results : sequence of Result
+        Those that it shows.
+    """
+
+    make: Callable[[], Picture]
+    results: Sequence[Result]
+
+    def of(self, scenario: str, fixed: str = "") -> "Planned":
+        """Return it with what :meth:`Picture.of` writes on it."""
+        return replace(self, make=lambda: self.make().of(scenario, fixed))
+
+    def shown(self) -> Shown:
+        """Draw it; return it with the results that it shows."""
+        return self.make(), self.results
+
+
+BEYOND = "What leaves the frame, and arrows at its end, are beyond 10³⁰: that has diverged."
+
+
+def caption(number: int, picture: Picture, results: Sequence[Result]) -> str:
+    """Return the caption of figure ``number``, which shows these results."""
+    said = f"{picture.caption} {BEYOND}" if leaves_frame(picture.figure) else picture.caption
+    return f"Figure {number}. {said} {run_settings(results)} {picture.label.text}"
+
+
+def run_settings(results: Sequence[Result]) -> str:
+    """Return the settings of the runs shown: N, n_i, T, R, ε, seed, data, source and digest."""
+    scenarios = [result.scenario for result in results]
+    records = [float(n) for result in results for n in result.columns("owners", "records")[0]]
+    claimed = [value for s in scenarios for value in _epsilons(s["privacy"].get("epsilon"))]
+    repeated = numbers(float(len(result.replicates)) for result in results)
+    said = [
+        f"N = {numbers(float(result.n_owners) for result in results)} owners",
+        f"n_i = {numbers(records)} records",
+        f"T = {numbers(float(result.updates) for result in results)} updates",
+        f"R = {repeated} replicate{'' if repeated == '1' else 's'}",
+        f"ε = {numbers(claimed)}" if claimed else "no ε",
+        f"seed {numbers(float(s['run']['seed']) for s in scenarios)}",
+        f"data: {listed([_data(s['data']) for s in scenarios])}",
+    ]
+    names = listed([str(s["id"]) for s in scenarios])
+    origin = listed(list(map(_source, scenarios)))
+    digests = listed([str(result.manifest["digest"])[:12] for result in results])
+    return f"{', '.join(said)}. Scenario {names} (source: {origin}), digest {digests}."
+
+
+def captions_page(
+    entries: Sequence[Shown], notes: Sequence[str], ending: FileFormat = "png"
+) -> str:
+    """Return ``captions.md``: every figure with its caption and numbers, and what is not drawn."""
+    parts = ["# Figures"]
+    for number, (picture, results) in enumerate(entries, start=1):
+        said = caption(number, picture, results)
+        parts.append(f"## {picture.name}.{ending}\n\n{said}\n\nNumbers: `{picture.name}.csv`.")
+    if len(notes) > 0:
+        parts.append("## Not drawn")
+        parts.append("\n".join(f"- {note}" for note in notes))
+    return "\n\n".join(parts) + "\n"
+
+
+def _epsilons(given: object) -> list[float]:
+    listed = given if isinstance(given, list) else [given]
+    return [value for value in map(as_float, listed) if value is not None]
+
+
+def _source(scenario: Mapping[str, Any]) -> str:
+    """Return where a scenario comes from; where it does not say so truly, where its data do."""
+    named, data = scenario.get("source"), scenario["data"]
+    if named is None or (named == SYNTHETIC and "path" in data):
+        return _data(data)
+    return str(named)
+
+
+def _data(data: dict[str, object]) -> str:
+    kind = str(data["kind"])
+    if "path" in data:
+        return f"{kind}, file {data['path']}"
+    return f"{kind} (synthetic)"

@@ -8,12 +8,10 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from asyncdp_sim.figures.kit.lines import legend
-from asyncdp_sim.figures.kit.numbers import wrapped
-from asyncdp_sim.figures.kit.picture import Picture, Table
-from asyncdp_sim.figures.kit.privacy_label import label, row_labels
-from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.axes import legend, wrapped
+from asyncdp_sim.figures.kit.picture import Picture, Table, label, row_labels
 from asyncdp_sim.figures.kit.style import canvas, sheet, style
+from asyncdp_sim.results import Result
 
 ACROSS = 2
 NAME = 50  # letters of a panel's name in one line
@@ -47,60 +45,88 @@ Draw = Callable[[Axes, Result], tuple[Table, str]]
 """Draws one result on axes; returns its numbers as columns, and what is said of it alone."""
 
 
-def panelled(
-    name: str, shown: Sequence[Panel], draw: Draw, head: str, *, height: float = 3.6
-) -> Picture:
-    """Draw a panel for each network, all in one picture.
+@dataclass(frozen=True)
+class NetworkFigure:
+    """A picture of networks, with a panel for each.
 
-    Parameters
+    Attributes
     ----------
     name : str
         Of the files.
-    shown : sequence of Panel
-        At least one.
-    draw : callable
-        Draws one.
     head : str
         What all panels show, as the caption begins.
-    height : float
+    draw : callable
+        Draws a panel.
+    why_not : callable
+        From a result to why it has no such picture; None if it has.
+    height : float or callable
         Inches of a panel that stands alone; of the tallest, where panels differ.
+    one_scale : bool
+        Whether all panels have the same vertical axis.
     """
-    with style():
-        figure, several = _axes(len(shown), height)
-        drawn = [draw(axes, each.result) for axes, each in zip(several, shown, strict=True)]
-        for axes, each in zip(several, shown, strict=True):
-            axes.set_title(wrapped(each.name, NAME), loc="left", fontsize=7.5)
+
+    name: str
+    head: str
+    draw: Draw
+    why_not: Callable[[Result], str | None]
+    height: float | Callable[[Sequence[Panel]], float] = 3.6
+    one_scale: bool = False
+
+    def of(self, result: Result) -> Picture:
+        """Draw one network.
+
+        Raises
+        ------
+        ResultError
+            If the result kept no updates, or has none.
+        """
+        return self.picture([Panel(result)])
+
+    def picture(self, shown: Sequence[Panel]) -> Picture:
+        """Draw a panel for each of these networks; at least one."""
+        height = self.height(shown) if callable(self.height) else self.height
+        with style():
+            figure, several = _axes(len(shown), height)
+            drawn = []
+            for axes, each in zip(several, shown, strict=True):
+                drawn.append(self.draw(axes, each.result))
+                axes.set_title(wrapped(each.name, NAME), loc="left", fontsize=7.5)
+            if self.one_scale:
+                bottoms, tops = zip(*(axes.get_ylim() for axes in several), strict=True)
+                for axes in several:
+                    axes.set_ylim(min(bottoms), max(tops))
+            if len(shown) > 1:
+                _inner_labels(several)
+            keys = _keys(several)
+            if keys:
+                legend(figure, keys, 4, right=len(shown) == 1)
+        tables = [
+            rows | row_labels([each.results], [len(next(iter(rows.values())))])
+            for (rows, _), each in zip(drawn, shown, strict=True)
+        ]
+        table = _stacked(tables, [each.name for each in shown])
+        named = [
+            f"{each.name}: {said}" if each.name else said
+            for each, (_, said) in zip(shown, drawn, strict=True)
+        ]
+        caption = f"{self.head}: {named[0]}."
         if len(shown) > 1:
-            _inner_labels(several)
-        keys = _keys(several)
-        if keys:
-            legend(figure, keys, 4, right=len(shown) == 1)
-    tables = [
-        rows | row_labels([each.results], [len(next(iter(rows.values())))])
-        for (rows, _), each in zip(drawn, shown, strict=True)
-    ]
-    table = _stacked(tables, [each.name for each in shown])
-    told = [said for _, said in drawn]
-    named = [
-        f"{each.name}: {said}" if each.name else said
-        for each, said in zip(shown, told, strict=True)
-    ]
-    caption = f"{head}: {named[0]}."
-    if len(shown) > 1:
-        caption = f"{head}, a panel for each network. {'. '.join(named)}."
-    results = [result for each in shown for result in each.results]
-    if len(results) > len(shown):
-        caption += " Cells that differ in what is learned alone share a network."
-    return Picture(name, figure, table, caption, label(results), exact=False)
+            caption = f"{self.head}, a panel for each network. {'. '.join(named)}."
+        results = [result for each in shown for result in each.results]
+        if len(results) > len(shown):
+            caption += " Cells that differ in what is learned alone share a network."
+        return Picture(self.name, figure, table, caption, label(results), exact=False)
 
 
-def remark(axes: Axes, text: str, *, below: bool = False) -> None:
-    """Write why something is not drawn, in the upper right corner of axes or the lower left."""
-    x, y = (0.02, 0.04) if below else (0.99, 0.97)
-    axes.text(
-        x, y, wrapped(text, 46, 3), transform=axes.transAxes, fontsize=7, color="#444444",
-        ha="left" if below else "right", va="bottom" if below else "top",
-    )  # fmt: skip
+def no_updates(result: Result) -> str | None:
+    """Return why a picture of updates does not apply; None if it does."""
+    return None if result.has("updates") else "no updates.parquet was kept"
+
+
+def untimed(result: Result) -> str | None:
+    """Return why a picture of times does not apply; None if it does."""
+    still = result.summary["simulated_time"] == 0
+    return no_updates(result) or ("nothing takes time" if still else None)
 
 
 def _axes(count: int, height: float) -> tuple[Figure, list[Axes]]:

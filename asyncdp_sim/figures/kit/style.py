@@ -8,11 +8,11 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from asyncdp_sim.figures.kit.layout import MeasuredLayout
 from asyncdp_sim.scenario import Participants
 from asyncdp_sim.units import in_unit
+from asyncdp_sim.words import number
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 BLUE, VERMILION, GREEN = OKABE_ITO[:3]
@@ -56,6 +56,8 @@ def style() -> Iterator[None]:
         "lines.linewidth": 1.5,
         "mathtext.fontset": "dejavusans",
         "savefig.dpi": DPI,
+        "pdf.fonttype": 42,  # TrueType, which publishers ask for
+        "ps.fonttype": 42,
     }
     with mpl.rc_context(settings):
         yield
@@ -64,9 +66,10 @@ def style() -> Iterator[None]:
 def sheet(width: float, height: float, *, measured: bool = True) -> Figure:
     """Return an empty figure (sizes in inches), drawn without a screen.
 
-    Its axes are in one grid, laid out by what is written around them, unless it is not measured.
+    matplotlib's constrained layout makes room for what is written around axes, unless the figure
+    is not measured.
     """
-    figure = Figure(figsize=(width, height), layout=MeasuredLayout() if measured else None)
+    figure = Figure(figsize=(width, height), layout="constrained" if measured else None)
     FigureCanvasAgg(figure)
     return figure
 
@@ -183,14 +186,8 @@ def plain_numbers(axes: Axes, side: Literal["x", "y"] = "y") -> None:
     axis = axes.yaxis if side == "y" else axes.xaxis
     if 100 * low <= high:
         axis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))  # each tick takes long to draw
-    elif 10 * low <= high < 100 * low:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.set_major_formatter(FuncFormatter(_plain))
-        axis.set_minor_formatter(NullFormatter())
-    elif high < 10 * low:
-        axis.set_major_formatter(FuncFormatter(_plain))
-        axis.set_minor_formatter(FuncFormatter(_plain))
-
-
-def _plain(value: float, _: int | None) -> str:
-    return f"{value:g}"
+        return
+    within = LogLocator(subs=(1.0, 2.0, 5.0)) if 10 * low <= high else MaxNLocator(6)
+    axis.set_major_locator(within)
+    axis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+    axis.set_minor_locator(NullLocator())

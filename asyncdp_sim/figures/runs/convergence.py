@@ -11,13 +11,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from asyncdp_sim.figures.kit.line_labels import end_labels
-from asyncdp_sim.figures.kit.lines import key, legend, scale
-from asyncdp_sim.figures.kit.log_axis import log_axis
-from asyncdp_sim.figures.kit.numbers import columns, number, numbers, wrapped
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label, row_labels
-from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.axes import (
+    LONGEST_AT_END,
+    columns,
+    end_labels,
+    key,
+    legend,
+    log_axis,
+    scale,
+    wrapped,
+)
+from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
 from asyncdp_sim.figures.kit.style import (
     BLUE,
     MARKERS,
@@ -27,15 +31,16 @@ from asyncdp_sim.figures.kit.style import (
     style,
     time_axis,
 )
+from asyncdp_sim.results import Result
 from asyncdp_sim.units import unit_of
+from asyncdp_sim.words import number, numbers
 
 Array = npt.NDArray[np.float64]
 INSTANTS = 400
 DIVERGED = 1e200
 WIDE = 20.0  # lines whose ends differ by more than this ratio are on a logarithmic axis of time
-LONGEST_AT_END = 18  # letters of a name that fits beside its line; longer ones go on top
 MOST_BANDS = 7  # with more lines, bands would hide one another
-MARKS = 7  # markers along each of many lines
+MARKS = 7  # markers along each line
 FITNESS = {"POLAR": "relative sub-optimality"}
 """What a paper calls ψ, where not relative fitness, by the first word of a scenario's source."""
 USUAL = "relative fitness"
@@ -157,9 +162,9 @@ def draw_quartiles(axes: Axes, found: Sequence[Quartiles], shades: Sequence[str]
 
 
 def line_marks(count: int) -> list[str | None]:
-    """Return a marker for each of many lines, whose colours are alike; none for few."""
-    if count <= MOST_BANDS:
-        return [None] * count
+    """Return a marker for each line, that no line is told by its colour alone; none for one."""
+    if count == 1:
+        return [None]
     return [MARKERS[place % len(MARKERS)] for place in range(count)]
 
 
@@ -205,7 +210,7 @@ def _drawn(
         if since is not None:
             plain_numbers(axes, "x")
         model = r"\theta_{L,k}" if axis == "k" else r"\theta_L"
-        scale(axes, xlabel=across, ylabel=rf"{fitness_of(lines)} $\psi({model})$")
+        scale(axes, xlabel=across, ylabel=rf"{fitness_of(lines)} $\psi({model})$ (lower is better)")
         if not alone and not wordy:
             ends = [values[1, -1] for _, values in found]
             names = [line.name for line in lines]

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.figures.kit.log_axis import log_axis
-from asyncdp_sim.figures.kit.numbers import known
+from asyncdp_sim.figures.kit.axes import log_axis
+from asyncdp_sim.figures.kit.outcomes import owner_table
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import Label
-from asyncdp_sim.figures.kit.source import not_a_result, owner_table
 from asyncdp_sim.figures.kit.style import (
     BAND,
     BLUE,
@@ -18,18 +16,22 @@ from asyncdp_sim.figures.kit.style import (
     THEORY,
     VERMILION,
     canvas,
+    plain_numbers,
     plain_text,
     style,
     time_axis,
 )
 from asyncdp_sim.on_disk import file_bytes, from_json
+from asyncdp_sim.privacy.label import Label
+from asyncdp_sim.results import not_a_result
 from asyncdp_sim.scenario import Participants
+from asyncdp_sim.words import as_float, known, numbers
 
 OF_OWNERS = {"owner", "records", "alone", "profits", "epsilon_needed"}
 LOOKS = (
-    (False, BLUE, "alone"),
-    (True, VERMILION, "alone; gains"),
-    (None, "#666666", "alone; undecided"),
+    (True, VERMILION, "^", "gains by joining"),
+    (False, BLUE, "o", "does worse by joining"),
+    (None, "#666666", "D", "undecided"),
 )
 KEYS = ("psi", "quantiles", "curve", "times", "owners", "moments", "method", "not_for_release")
 
@@ -107,19 +109,25 @@ def owners(found: dict[str, Any]) -> Picture:
         together = known(found["psi"])
         if np.isfinite(together):
             axes.axhline(together, color=THEORY, linewidth=1.2, label="expected $\\psi$, together")
-        for verdict, shade, said in LOOKS:
+        for verdict, shade, mark, said in LOOKS:
             some = np.array([each is verdict for each in profits])
             if some.any():
-                axes.plot(records[some], alone[some], "o", color=shade, label=said)
+                axes.plot(records[some], alone[some], mark, color=shade, markersize=5, label=said)
         if len(each) <= FEW_OWNERS and len(who.names) > 0:
             for at in zip(records, alone, who.labels, strict=True):
                 axes.annotate(
                     plain_text(at[2]), at[:2], (0, 5), textcoords="offset points",
                     ha="center", fontsize=7,
                 )  # fmt: skip
-        axes.set(xlabel="records of the owner $n_i$", ylabel="relative fitness $\\psi$")
+        budgets = [epsilon for owner in each if (epsilon := as_float(owner.get("epsilon")))]
+        if budgets:
+            axes.set_title(f"Forecast at ε = {numbers(budgets)}", loc="left", fontsize=9)
+        axes.set(xlabel="records of the owner $n_i$", ylabel="$\\psi$ of the owner's own model")
         log_axis(axes, "xy")
-        axes.legend(loc="best")
+        for side in ("x", "y"):
+            plain_numbers(axes, side)
+        axes.grid(axis="y")
+        figure.legend(loc="outside upper left", ncols=4)
     counts = [int(np.sum(profits == verdict)) for verdict in (True, None)]
     by = "ψ" if found.get("decided_by") != "held-out errors" else "errors on held-out rows"
     caption = (

@@ -1,55 +1,31 @@
 """Times between updates, beside the exponential law where the scenario obeys it."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from asyncdp_sim.figures.kit.log_axis import log_axis
-from asyncdp_sim.figures.kit.numbers import number
-from asyncdp_sim.figures.kit.picture import Picture, Table
-from asyncdp_sim.figures.kit.small_multiples import Panel, panelled, remark
-from asyncdp_sim.figures.kit.source import Result, not_a_result
+from asyncdp_sim.figures.kit.axes import log_axis
+from asyncdp_sim.figures.kit.picture import Table
+from asyncdp_sim.figures.kit.small_multiples import NetworkFigure, untimed
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, plain_numbers, time_axis
+from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.formulas.binomial import binomial_quantile
 from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law
 from asyncdp_sim.units import to_units, unit_of
+from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]
 POINTS = 400
 LAW = "law of merged Poisson clocks"
 LEVEL = 0.99
 TOP = 1.5  # of the axis of shares; its bottom is half a gap
-REMARK, HIGH = 0.35, 0.8  # shares of the axes: where a remark in the upper right begins
-
-
-def survival(result: Result) -> Picture:
-    """Draw the share of gaps longer than t, on a log scale, with the law exp(−rate·t).
-
-    The band is pointwise: at each t, 99 % of the counts Bin(number of gaps, exp(−rate·t)).
-
-    Raises
-    ------
-    ResultError
-        If the result kept no updates, or has none.
-    """
-    return survival_of([Panel(result)])
-
-
-def survival_of(shown: Sequence[Panel]) -> Picture:
-    """Draw the same, a panel for each network."""
-    head = "Share of the gaps between consecutive updates that exceed t"
-    return panelled("gaps", shown, _survival, head)
-
-
-def always_the_same(result: Result) -> bool:
-    """Return whether all gaps are equal: there is no distribution to draw."""
-    observed = gaps(result)
-    return len(observed) > 1 and bool(np.ptp(observed) == 0)
 
 
 def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
+    """Draw the share of gaps longer than t, on a log scale, with the law exp(−rate·t).
+
+    The band is pointwise: at each t, 99 % of the counts Bin(number of gaps, exp(−rate·t)).
+    """
     law = result.theory(gap_law)
     observed = gaps(result, law.n_gaps if isinstance(law, GapLaw) else None)
     if len(observed) == 0:
@@ -65,7 +41,6 @@ def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
         said += _verdict(observed, law, result)
     else:
         said += f"; measurement only, no law is claimed, since {law}"
-        remark(axes, f"no law drawn: {law}", below=_stays_high(table, len(observed)))
     positive = table["survival"] > 0
     axes.step(t[positive], table["survival"][positive], where="post", color=BLUE, label="measured")
     axes.set_ylim(0.5 / len(observed), TOP)
@@ -75,12 +50,6 @@ def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
     axes.set_xlabel(named.replace("simulated time", "gap"))
     axes.set_ylabel("share of gaps longer than $t$")
     return table, said
-
-
-def _stays_high(table: Table, n_gaps: int) -> bool:
-    """Return whether the curve still runs along the top where a remark would begin."""
-    there = float(np.interp(REMARK * table["t"][-1], table["t"], table["survival"]))
-    return bool(there > TOP * (0.5 / n_gaps) ** (1 - HIGH))
 
 
 def gaps(result: Result, first: int | None = None) -> Array:
@@ -134,3 +103,19 @@ def _verdict(observed: Array, law: GapLaw, result: Result) -> str:
         f"pointwise 99 % binomial band; largest distance between the distributions "
         f"{distance(observed, law):.2g} (99 % DKW limit {limit:.2g})"
     )
+
+
+def _why_not(result: Result) -> str | None:
+    reason = untimed(result)
+    if reason is None and len(observed := gaps(result)) > 1 and np.ptp(observed) == 0:
+        return "all gaps are equal"
+    return reason
+
+
+FIGURE = NetworkFigure(
+    "gaps",
+    "Share of the gaps between consecutive updates that exceed t",
+    _survival,
+    _why_not,
+    one_scale=True,
+)

@@ -7,23 +7,27 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
-from asyncdp_sim.figures.kit.line_labels import end_labels
-from asyncdp_sim.figures.kit.lines import key, legend
-from asyncdp_sim.figures.kit.log_axis import log_axis
-from asyncdp_sim.figures.kit.numbers import known
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.axes import end_labels, key, legend, log_axis
+from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, colours, panels, plain_numbers, style
-from asyncdp_sim.figures.runs.convergence import CurveLine, draw_quartiles, quartile_rows, quartiles
+from asyncdp_sim.figures.runs.convergence import (
+    CurveLine,
+    draw_quartiles,
+    line_marks,
+    quartile_rows,
+    quartiles,
+)
+from asyncdp_sim.results import Result
+from asyncdp_sim.words import known
 
 REFERENCES = {
     "held_out_optimum": ("θ*: all together, without privacy", "--"),
     "held_out_alone": (r"$\theta_i^*$: every owner alone", ":"),
 }
 """Figures of the summary that stay as they are: how they are named and drawn."""
-ROOM = 1.5
-"""Losses above so many times the largest end are cut off, that the ends can be told apart."""
+SETTLED = 0.5
+"""The axis of losses holds the bands of this last share of all updates, and what is before may lie
+above it."""
 
 
 def curves(lines: Sequence[CurveLine]) -> Picture:
@@ -53,15 +57,17 @@ def curves(lines: Sequence[CurveLine]) -> Picture:
             draw_quartiles(axes, found, shades)
             axes.set_xlim(0, max(grid[-1] for grid, _ in found))
         marks, levels = _references(both[1], results, shades)
-        ends = [*levels, *(float(values[1, -1]) for _, values in unseen)]
         lowest = [float(values[0].min()) for _, values in unseen]
-        if np.isfinite(ends).all():
-            both[1].set_ylim(0.97 * min(*levels, *lowest), ROOM * max(ends))
+        settled = [values[:, int(SETTLED * len(grid)) :] for grid, values in unseen]
+        highest = [*levels, *(float(values.max()) for values in settled)]
+        if np.isfinite(highest).all():
+            both[1].set_ylim(0.97 * min(*levels, *lowest), 1.03 * max(highest))
         for axes, found in zip(both, (trained, unseen), strict=True):
             plain_numbers(axes)
             if len(lines) > 1:
+                names = [line.name for line in lines]
                 last = [values[1, -1] for _, values in found]
-                end_labels(axes, last, [line.name for line in lines], shades)
+                end_labels(axes, last, names, shades, line_marks(len(lines)))
         both[0].set_ylabel(r"$\psi(\theta_{L,k})$, rows trained on")
         both[1].set_ylabel("mean loss, held-out rows")
         both[1].set_xlabel("update $k$")

@@ -7,13 +7,12 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from asyncdp_sim.figures.kit.lines import scale
-from asyncdp_sim.figures.kit.numbers import known, wrapped
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label, row_labels
-from asyncdp_sim.figures.kit.source import Result
-from asyncdp_sim.figures.kit.style import BAND, BLUE, OKABE_ITO, panels, style
+from asyncdp_sim.figures.kit.axes import log_axis, wrapped
+from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
+from asyncdp_sim.figures.kit.style import BAND, BLUE, OKABE_ITO, plain_numbers, sheet, style
 from asyncdp_sim.figures.runs.convergence import CurveLine
+from asyncdp_sim.results import Result
+from asyncdp_sim.words import known
 
 Array = npt.NDArray[np.float64]
 PARTS = {
@@ -24,13 +23,13 @@ PARTS = {
 }
 """In the order of stacking."""
 REST = "bias, selection and transient, not told apart"
-NAME = 16  # letters of a cell's name in one line
+NAME = 24  # letters of a cell's name in one line
 
 
 def stacked(lines: Sequence[CurveLine]) -> Picture:
-    """Draw the mean of ψ after the last update, and below it the shares of its parts.
+    """Draw the shares of the parts of mean ψ after the last update, and beside them that mean.
 
-    What is negative hangs below zero; the shares of a bar sum to 100 %.
+    What is negative stands left of zero; the shares of a bar sum to 100 %.
 
     Parameters
     ----------
@@ -52,20 +51,29 @@ def stacked(lines: Sequence[CurveLine]) -> Picture:
         for name in ("limit", "transient", "noise")
     }
     places = np.arange(len(lines))
+    names = [wrapped(line.name, NAME, 3) for line in lines]
     with style():
-        figure, (above, below) = panels((1.0, 1.6), height=4.8)
-        above.plot(places, total, "o", color=BLUE, markersize=5)
+        figure = sheet(6.5, 1.5 + 0.45 * len(lines))
+        shares, means = figure.subplots(1, 2, sharey=True, width_ratios=(2.0, 1.0))
+        stack(shares, places, {name: 100 * part / total for name, part in values.items()})
+        shares.axvline(0, color="black", linewidth=0.8)
+        shares.set_xlabel(r"share of the mean $\psi$ at the end (%)")
+        shares.set_yticks(places, names)
+        shares.set_ylim(len(lines) - 0.4, -0.6)
+        means.plot(total, places, "o", color=BLUE, markersize=5)
         for place, value in zip(places, total, strict=True):
-            above.annotate(
-                f"{value:.2g}", (place, value), (7, 0), textcoords="offset points", va="center"
-            )
-        scale(above, ylabel=r"mean $\psi$ at the end")
-        stack(below, places, {name: 100 * part / total for name, part in values.items()})
-        below.axhline(0, color="black", linewidth=0.8)
-        below.set_ylabel(r"share of that mean (%)")
-        below.set_xlim(-0.6, len(lines) - 0.4)
-        below.set_xticks(places, [wrapped(line.name, NAME, 4) for line in lines])
-        figure.legend(*below.get_legend_handles_labels(), loc="outside upper left", ncols=4)
+            means.annotate(
+                f"{value:.2g}", (value, place), (7, 0), textcoords="offset points",
+                va="center", fontsize=8,
+            )  # fmt: skip
+        log_axis(means, "x")
+        means.margins(x=0.2)
+        plain_numbers(means, "x")
+        means.set_xlabel(r"mean $\psi$ at the end")
+        means.grid(axis="both")
+        for axes in (shares, means):
+            axes.tick_params(axis="y", length=0)
+        figure.legend(*shares.get_legend_handles_labels(), loc="outside upper left", ncols=4)
     table: dict[str, npt.NDArray[Any]] = {
         "line": np.array([line.name for line in lines]),
         "psi_final_mean": total,
@@ -77,7 +85,7 @@ def stacked(lines: Sequence[CurveLine]) -> Picture:
 
 
 def stack(axes: Axes, places: npt.NDArray[Any], shares: Mapping[str, Array]) -> None:
-    """Draw bars that stack in the order given, up from 0 where positive and down where not.
+    """Draw bars that stack in the order given, right of 0 where positive and left where not.
 
     Parameters
     ----------
@@ -85,24 +93,24 @@ def stack(axes: Axes, places: npt.NDArray[Any], shares: Mapping[str, Array]) -> 
     places : array (B,)
         Where the bars stand.
     shares : mapping of array (B,)
-        Heights by part; NaN counts as 0, and a part that is 0 in all bars is left out.
+        Lengths by part; NaN counts as 0, and a part that is 0 in all bars is left out.
     """
-    top, bottom = np.zeros(len(places)), np.zeros(len(places))
+    right, left = np.zeros(len(places)), np.zeros(len(places))
     for name, share in shares.items():
-        height = np.nan_to_num(share)
-        if not height.any():
+        length = np.nan_to_num(share)
+        if not length.any():
             continue
-        start = np.where(height >= 0, top, bottom)
-        axes.bar(places, height, 0.6, bottom=start, color=PARTS.get(name, BAND), label=name)
-        top, bottom = top + np.maximum(height, 0), bottom + np.minimum(height, 0)
+        start = np.where(length >= 0, right, left)
+        axes.barh(places, length, 0.6, left=start, color=PARTS.get(name, BAND), label=name)
+        right, left = right + np.maximum(length, 0), left + np.minimum(length, 0)
 
 
 def _caption(results: Sequence[Result]) -> str:
     said = (
-        "Above: the mean over replicates of ψ after the last update. Below: its parts. Noise is "
-        "what privacy adds to the same run without noise; transient is what that run loses if the "
-        "same owners go on in the same order until nothing changes; bias is ψ of the mean of these "
-        "limits, selection the rest of their mean ψ."
+        "Left: the parts of the mean over replicates of ψ after the last update. Right: that mean. "
+        "Noise is what privacy adds to the same run without noise; transient is what that run "
+        "loses if the same owners go on in the same order until nothing changes; bias is ψ of the "
+        "mean of these limits, selection the rest of their mean ψ."
     )
     given = (each.summary["psi_split"].get("reason") for each in results)
     reasons = {str(reason) for reason in given if reason is not None}

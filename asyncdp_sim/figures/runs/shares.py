@@ -1,16 +1,16 @@
 """Shares of the updates among owners, beside uniform choice."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from asyncdp_sim.figures.kit.picture import Picture, Table
-from asyncdp_sim.figures.kit.small_multiples import Panel, panelled
-from asyncdp_sim.figures.kit.source import Result, not_a_result, owner_table
+from asyncdp_sim.figures.kit.outcomes import owner_table
+from asyncdp_sim.figures.kit.picture import Table
+from asyncdp_sim.figures.kit.small_multiples import NetworkFigure
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, owner_ticks
+from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.formulas.binomial import binomial_quantile
 from asyncdp_sim.theory.predict.update_order import selection
 from asyncdp_sim.theory.prediction import Unknown
@@ -18,32 +18,6 @@ from asyncdp_sim.theory.prediction import Unknown
 Array = npt.NDArray[np.float64]
 LEVEL = 0.99
 MANY = 30  # owners whose marks are smaller
-
-
-def by_owner(result: Result) -> Picture:
-    """Draw each owner's share of the updates of all replicates, with 1/N and its 99 % band.
-
-    The band holds 99 % of the counts Bin(number of updates, 1/N): what uniform choice, on which
-    Theorem 2 of Async rests, would give. Where clocks differ and theory knows the shares, they
-    are drawn too.
-
-    Raises
-    ------
-    ResultError
-        If the owners' table is absent or damaged, or nothing was updated.
-    """
-    return shares_of([Panel(result)])
-
-
-def shares_of(shown: Sequence[Panel]) -> Picture:
-    """Draw the same, a panel for each network."""
-    head = "Owners' shares of the updates of all replicates; gray: 99 % band of uniform choice, 1/N"
-    return panelled("shares", shown, _shares, head, height=3.0)
-
-
-def all_equal(result: Result) -> bool:
-    """Return whether all owners have exactly as many updates: there is nothing to compare."""
-    return bool(np.ptp(_counts(result)) == 0)
 
 
 def _counts(result: Result) -> Array:
@@ -55,6 +29,12 @@ def _counts(result: Result) -> Array:
 
 
 def _shares(axes: Axes, result: Result) -> tuple[Table, str]:
+    """Draw each owner's share of the updates of all replicates, with 1/N and its 99 % band.
+
+    The band holds 99 % of the counts Bin(number of updates, 1/N): what uniform choice, on which
+    Theorem 2 of Async rests, would give. Where clocks differ and theory knows the shares, they
+    are drawn too.
+    """
     count = _counts(result)
     total = int(count.sum())
     if total == 0:
@@ -102,3 +82,17 @@ def _standing(theory: Array | Unknown, unequal: bool) -> str:
     if unequal:
         return "clock rates differ, so the law is λ_i/Σλ"
     return "uniform choice is the law of this network"
+
+
+def _why_not(result: Result) -> str | None:
+    equal = bool(np.ptp(_counts(result)) == 0)
+    return "all owners have equally many updates" if equal else None
+
+
+FIGURE = NetworkFigure(
+    "shares",
+    "Owners' shares of the updates of all replicates; gray: 99 % band of uniform choice, 1/N",
+    _shares,
+    _why_not,
+    height=3.0,
+)

@@ -1,49 +1,33 @@
 """Staleness: other updates between an owner's read and the use of its answer."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from asyncdp_sim.figures.kit.numbers import number
-from asyncdp_sim.figures.kit.picture import Picture, Table
-from asyncdp_sim.figures.kit.small_multiples import Panel, panelled, remark
-from asyncdp_sim.figures.kit.source import Result, not_a_result
+from asyncdp_sim.figures.kit.axes import strokes
+from asyncdp_sim.figures.kit.picture import Table
+from asyncdp_sim.figures.kit.small_multiples import NetworkFigure, no_updates
 from asyncdp_sim.figures.kit.style import BLUE, DARK_BLUE, THEORY
 from asyncdp_sim.measures import SHARE, Ratio
+from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law
 from asyncdp_sim.theory.prediction import Unknown
+from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]
 TAIL = 1e-4  # a law is drawn up to where less than this is left
 LEAST = 3  # at least the values up to this are shown
-FEW = 30  # so many values have a marker each
-
-
-def histogram(result: Result) -> Picture:
-    """Draw the share of the updates of each staleness, pooled over replicates, with its law.
-
-    Raises
-    ------
-    ResultError
-        If the result kept no updates, or has none.
-    """
-    return histograms_of([Panel(result)])
-
-
-def histograms_of(shown: Sequence[Panel]) -> Picture:
-    """Draw the same, a panel for each network."""
-    head = (
-        "Share of the updates of all replicates by staleness, the number of other updates applied "
-        "between read and use (strokes: 95 % intervals from the spread over several replicates)"
-    )
-    return panelled("staleness", shown, _histogram, head, height=3.0)
+FEW = 30  # so many values have a stroke each
+RARE = 5e-3  # the axis ends where at most this share of the updates is left
+BAR = "#7fb8d8"
+INTERVAL = "95 % interval"
 
 
 def _histogram(axes: Axes, result: Result) -> tuple[Table, str]:
+    """Draw the share of the updates of each staleness, pooled over replicates, with its law."""
     replicate, stale = result.columns("updates", "replicate", "staleness")
     if len(stale) == 0:
         raise not_a_result(result.directory, "updates.parquet without rows")
@@ -51,37 +35,42 @@ def _histogram(axes: Axes, result: Result) -> tuple[Table, str]:
     reach = max(_reach(law, int(stale.max())), LEAST)
     values = np.arange(reach + 1)
     share = np.bincount(stale, minlength=reach + 1) / len(stale)
-    table: Table = {"staleness": values, "share": share}
     low, high = between_replicates(replicate, stale, reach)
-    table |= {"low": low, "high": high}
-    axes.bar(values, share, 0.8, color=BLUE, alpha=0.75, label="measured")
-    if np.isfinite(low).all():
-        axes.vlines(values, low, high, color=DARK_BLUE, linewidth=1.4, label="95 % interval")
+    table: Table = {"staleness": values, "share": share, "low": low, "high": high}
+    last = max(int(np.searchsorted(np.cumsum(share), 1 - RARE)), LEAST)
+    many = last > FEW
+    axes.bar(values, share, 1.0 if many else 0.8, color=BAR, label="measured")
+    if many:
+        look: dict[str, Any] = {"color": BLUE, "alpha": 0.4, "linewidth": 0, "step": "mid"}
+        axes.fill_between(values, low, high, label=INTERVAL, **look)
+    elif np.isfinite(low).all():
+        axes.errorbar(
+            values, share, yerr=strokes(share, low, high), fmt="none", color=DARK_BLUE,
+            elinewidth=1.2, capsize=2, label=INTERVAL,
+        )  # fmt: skip
     if isinstance(law, StalenessLaw):
         table["law"] = law.chance(reach)
-        look: dict[str, Any] = {
-            "marker": "_",
-            "markersize": 13,
-            "markeredgewidth": 1.8,
-            "linestyle": "none",
-        }
-        if reach > FEW:
-            look = {"drawstyle": "steps-mid", "linewidth": 1.2}
-        axes.plot(values, table["law"], color=THEORY, label=f"law: {law.name}", **look)
-    else:
-        remark(axes, f"no law drawn: {law}")
-    axes.set_xlim(-0.6, reach + 0.6)
-    axes.set_ylim(0, (1.35 if isinstance(law, Unknown) else 1.05) * float(share.max()))
+        sign: dict[str, Any] = {"drawstyle": "steps-mid", "linewidth": 1.2}
+        if not many:
+            sign = {"marker": "D", "markersize": 4, "linestyle": "none"}
+        axes.plot(values, table["law"], color=THEORY, label=f"law: {law.name}", **sign)
+    top = np.nanmax([share, high])
+    axes.set_xlim(-0.6, last + 0.6)
+    axes.set_ylim(0, min(1.0, 1.05 * float(top)))
+    axes.grid(axis="y")
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("staleness: other updates between read and use")
-    axes.set_ylabel("share of the updates")
-    return table, _said(stale, law)
+    axes.set_ylabel("updates")
+    return table, _said(stale, law) + _beyond(stale, last)
 
 
-def never_stale(result: Result) -> bool:
-    """Return whether no update passed between any read and its use: there is nothing to draw."""
-    (stale,) = result.columns("updates", "staleness")
-    return not stale.any()
+def _beyond(stale: npt.NDArray[np.int64], last: int) -> str:
+    """Return how many updates are staler than the axis is long."""
+    count = int(np.count_nonzero(stale > last))
+    return f"; {count:,} updates of staleness {last + 1} to {stale.max()} are in the CSV alone" * (
+        count > 0
+    )
 
 
 def between_replicates(
@@ -117,3 +106,21 @@ def _said(stale: npt.NDArray[np.int64], law: StalenessLaw | Unknown) -> str:
     if isinstance(law, Unknown):
         return f"{said}; no law is claimed, since {law}"
     return f"{said}; the long-run law is {law.name} (a run begins with fresh reads)"
+
+
+def _why_not(result: Result) -> str | None:
+    reason = no_updates(result)
+    if reason is None and not result.columns("updates", "staleness")[0].any():
+        return "no answer was stale"
+    return reason
+
+
+FIGURE = NetworkFigure(
+    "staleness",
+    "Share of the updates of all replicates by staleness, the number of other updates applied "
+    "between read and use (strokes: 95 % intervals from the spread over several replicates)",
+    _histogram,
+    _why_not,
+    height=3.0,
+    one_scale=True,
+)

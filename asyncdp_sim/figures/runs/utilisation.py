@@ -10,13 +10,19 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from asyncdp_sim.figures.kit.lines import key, legend
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Result
-from asyncdp_sim.figures.kit.style import BAND, BLUE, GREEN, THEORY, panels, style, time_axis
-from asyncdp_sim.figures.spacetime import events
-from asyncdp_sim.figures.spacetime.events import Events
+from asyncdp_sim.figures.kit.axes import key, legend
+from asyncdp_sim.figures.kit.picture import Picture, label
+from asyncdp_sim.figures.kit.style import (
+    BAND,
+    BLUE,
+    GREEN,
+    THEORY,
+    panels,
+    style,
+    time_axis,
+)
+from asyncdp_sim.figures.spacetime.marks import Events, tables
+from asyncdp_sim.results import Result
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind
@@ -89,7 +95,7 @@ def measure(result: Result) -> OverTime:
     ResultError
         If the result kept no events.
     """
-    found = events.tables(result)
+    found = tables(result)
     ends = {number: int(table["tick"][-1]) for number, table in found.items()}
     edges = np.linspace(0.0, max(1.0, float(np.median(list(ends.values())))), BINS + 1)
     busy, online = [], []

@@ -1,6 +1,7 @@
-"""Axes of a space–time diagram: one collection of marks per kind, however many there are."""
+"""Axes of a space–time diagram, and the look of each kind of mark, one collection per kind."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,20 +11,125 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from asyncdp_sim.figures.kit.style import plain_text
-from asyncdp_sim.figures.spacetime import style
+from asyncdp_sim.figures.kit.style import OKABE_ITO, plain_text
+from asyncdp_sim.figures.spacetime import marks as m
 from asyncdp_sim.figures.spacetime.marks import BROADCAST, ON_LEARNER, UPDATE, DrawnMark
-from asyncdp_sim.figures.spacetime.style import (
-    ARROWS,
-    BARRIER,
-    BARS,
-    BROKEN,
-    LABELS,
-    SIGNS,
-    STROKES,
-)
-from asyncdp_sim.trace.spans import ANSWER, LOCK, OFFLINE, QUERY
+from asyncdp_sim.trace.spans import ANSWER, COMPUTING, LOCK, OFFLINE, QUERY, REQUEST, WAITING
 from asyncdp_sim.units import TICKS_PER_UNIT
+
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = OKABE_ITO[:6]
+BLACK, DARK, GRAY = "#000000", "#555555", "#aaaaaa"
+
+BROKEN = 0.5
+"""How many rows above its owner's line a message breaks off which does not arrive."""
+BARRIER = 0.32
+"""Where a message ends that the learner turns away: just below its line."""
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """Look of a message.
+
+    Attributes
+    ----------
+    colour : str
+    marker : str, optional
+        What it ends in, instead of a head.
+    down : bool
+        Whether it comes from the learner.
+    broken : bool
+        Whether it does not arrive.
+    """
+
+    colour: str
+    marker: str | None = None
+    down: bool = False
+    broken: bool = False
+
+    def sign(self) -> dict[str, Any]:
+        """Return how the mark at its end is drawn."""
+        return _sign(self.marker or "", self.colour, hollow=self.marker in ("o", "s"))
+
+    def key(self) -> dict[str, Any]:
+        """Return how a legend shows it."""
+        if self.marker is None:
+            return {"marker": "v" if self.down else "^", "markersize": 5, "linewidth": 1.0}
+        shape = self.sign() | {"linestyle": "-", "linewidth": 1.0}
+        shape.pop("color")
+        return shape | ({"marker": "|"} if self.marker == "_" else {})
+
+
+def _sign(marker: str, colour: str, size: float = 6.0, *, hollow: bool = False) -> dict[str, Any]:
+    face = "white" if hollow else colour
+    thin = {"markeredgewidth": 1.2 if hollow or marker == "_" else 0.5, "linestyle": "none"}
+    edge = colour if hollow or marker == "_" else "white"
+    return {"marker": marker, "markersize": size, "markerfacecolor": face,
+            "markeredgecolor": edge, "color": colour, "zorder": 6} | thin  # fmt: skip
+
+
+ARROWS = {
+    REQUEST: Arrow(SKY),
+    m.REFUSED: Arrow(ORANGE, "_"),
+    m.QUEUED: Arrow(SKY, "o"),
+    m.REQUEST_LOST: Arrow(PURPLE, "D", broken=True),
+    QUERY: Arrow(BLUE, down=True),
+    m.QUERY_LOST: Arrow(PURPLE, "v", down=True, broken=True),
+    ANSWER: Arrow(GREEN),
+    m.COLLIDED: Arrow(VERMILION, "X", broken=True),
+    m.ANSWER_LOST: Arrow(PURPLE, "o", broken=True),
+    m.DISCARDED: Arrow(DARK, "s"),
+}
+"""Messages."""
+
+ON_AIR = {ANSWER, m.COLLIDED, m.ANSWER_LOST, m.DISCARDED}
+"""Messages that hold a shared channel, shown on their owner's line meanwhile."""
+
+BARS = {LOCK: "#c4c4c4", COMPUTING: "#f3d08a", WAITING: "#bfe2f7"}
+"""What lasts, on a line."""
+
+STROKES = {m.TICK: (BLACK, 0.2), m.DROPPED: (GRAY, 0.12)}
+"""Short strokes across a line: colour and half length."""
+
+SIGNS = {
+    m.UPDATE: _sign("o", BLACK, 5.5),
+    m.TIMEOUT: _sign("D", VERMILION, 5.5, hollow=True),
+    m.BROADCAST: _sign("s", BLUE, 5.5),
+    m.RETRY: _sign(">", ORANGE, 6.0, hollow=True),
+    m.SENSED: _sign("s", ORANGE, 5.5, hollow=True),
+    m.SPENT: _sign("*", BLACK, 9.0),
+    m.UNACKNOWLEDGED: _sign("P", PURPLE, 6.5),
+    m.WITHHELD: _sign("o", GREEN, 5.5, hollow=True),
+}
+"""Instants."""
+
+LABELS = {
+    m.TICK: "clock tick",
+    m.DROPPED: "tick dropped",
+    REQUEST: "request",
+    m.REFUSED: "request refused",
+    m.QUEUED: "request queued",
+    WAITING: "waits for its turn",
+    m.REQUEST_LOST: "request lost",
+    m.SENSED: "channel heard busy",
+    m.RETRY: "tries again later",
+    m.BROADCAST: "query to all",
+    QUERY: "query",
+    m.QUERY_LOST: "query lost",
+    COMPUTING: "computes, waits to send",
+    ANSWER: "answer",
+    m.COLLIDED: "answer collided",
+    m.ANSWER_LOST: "answer lost",
+    m.DISCARDED: "answer discarded",
+    m.WITHHELD: "answer withheld",
+    m.UNACKNOWLEDGED: "acknowledgement lost",
+    LOCK: "learner locked",
+    m.UPDATE: "update $k$",
+    m.TIMEOUT: "learner's timeout",
+    m.SPENT: "budget spent",
+    OFFLINE: "owner offline",
+}
+"""Names in the legend, in its order."""
+
 
 Segment = tuple[tuple[float, float], tuple[float, float]]
 INCHES_PER_NUMBER = 0.28
@@ -93,7 +199,7 @@ class Scene:
     def legend(self) -> list[Artist]:
         """Return a key for each kind of mark that was drawn."""
         keys = [self._key(what) for what in LABELS if what in self._seen]
-        if self._airtime is not None and self._seen & style.ON_AIR:
+        if self._airtime is not None and self._seen & ON_AIR:
             keys.append(Patch(facecolor=ARROWS[ANSWER].colour, label="on air, by how it ends"))
         return keys
 
@@ -115,8 +221,8 @@ class Scene:
                 gone.append(((_units(left), row), (_units(back), row)))
                 since = back
             present.append(((_units(since), row), (_units(max(end, since)), row)))
-        self._put(present, color=style.DARK, linewidth=0.7, zorder=1)
-        self._put(gone, color=style.GRAY, linewidth=0.7, linestyle=(0, (1, 3)), zorder=1)
+        self._put(present, color=DARK, linewidth=0.7, zorder=1)
+        self._put(gone, color=GRAY, linewidth=0.7, linestyle=(0, (1, 3)), zorder=1)
 
     def _messages(self, what: str, some: Sequence[DrawnMark]) -> None:
         look = ARROWS[what]
@@ -140,7 +246,7 @@ class Scene:
             tips = zip(zip(start, origin, strict=True), zip(end, goal, strict=True), strict=True)
             self._put(list(tips), color=look.colour, linewidth=0.9, zorder=4)
             self._axes.plot(end, goal, **look.sign())
-        if self._airtime is not None and what in style.ON_AIR:
+        if self._airtime is not None and what in ON_AIR:
             on_air = [m._replace(end=min(m.end, m.start + self._airtime)) for m in some]
             self._bars(on_air, look.colour, 0.11)
 
@@ -192,7 +298,7 @@ class Scene:
             return Line2D([], [], linestyle="none", marker="|", markersize=8, color=colour,
                           label=name)  # fmt: skip
         if what == OFFLINE:
-            return Line2D([], [], color=style.GRAY, linestyle=(0, (1, 3)), label=name)
+            return Line2D([], [], color=GRAY, linestyle=(0, (1, 3)), label=name)
         return Line2D([], [], label=name, **SIGNS[what])
 
 

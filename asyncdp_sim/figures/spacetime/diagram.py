@@ -6,24 +6,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.figures.kit.numbers import number
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Result, not_a_result
+from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import FEW_OWNERS, canvas, style, time_axis
-from asyncdp_sim.figures.spacetime import events
 from asyncdp_sim.figures.spacetime.axes import Scene
 from asyncdp_sim.figures.spacetime.marks import (
     MESSAGES,
     UPDATE,
     DrawnMark,
+    Events,
     marks,
     most_active,
     of_owners,
+    tables,
     within,
 )
+from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks, to_units, unit_of
+from asyncdp_sim.words import number
 
 PAGE = 9.0  # inches
 WINDOW = 20.0
@@ -33,29 +33,25 @@ MOST_MESSAGES = 60  # more arrows than that hide one another
 def diagram(
     result: Result,
     *,
-    replicate: int | None = None,
     start: float = 0.0,
     end: float | None = None,
-    owners: Sequence[int] | None = None,
-    happened: events.Events | None = None,
+    happened: Events | None = None,
     window: float = WINDOW,
     most: int = MOST_MESSAGES,
     inches: float | None = None,
     name: str = "space-time",
 ) -> Picture:
-    """Draw every message of a window, owners' lines below the learner's.
+    """Draw every message of a window of the first replicate, owners' lines below the learner's.
+
+    All owners of at most 12 have a line, else the 12 with most to show.
 
     Parameters
     ----------
     result : Result
         With events, unless they are given.
-    replicate : int, optional
-        Which one; the first by default.
     start, end : float, optional
         The window [start, end) in time units; by default ``window`` units, or fewer where more
         than ``most`` messages would be drawn or the run is shorter.
-    owners : sequence of int, optional
-        Which to show, from 1; by default all of at most 12, else the 12 with most to show.
     happened : structured array, optional
         The events of this replicate, where the result did not keep them.
     window, most : number
@@ -70,8 +66,8 @@ def diagram(
     ResultError
         If the result kept no events, or none in this window.
     """
-    chosen = result.replicates[0] if replicate is None else replicate
-    table = events.tables(result, chosen)[chosen] if happened is None else happened
+    chosen = result.replicates[0]
+    table = tables(result, chosen)[chosen] if happened is None else happened
     over = int(table["tick"][-1])
     first = to_ticks(start)
     last = min(to_ticks(start + window), over + 1) if end is None else to_ticks(end)
@@ -81,7 +77,7 @@ def diagram(
         given = f"no events in [{number(start)}, {number(last / TICKS_PER_UNIT)})"
         raise not_a_result(result.directory, f"{given} of replicate {chosen}")
     who = result.participants
-    shown = list(owners) if owners else most_active(found, FEW_OWNERS, who.numbers)
+    shown = most_active(found, FEW_OWNERS, who.numbers)
     found = of_owners(found, shown)
     if end is None:
         last = _shortened(found, first, last, most)
@@ -101,8 +97,7 @@ def diagram(
         axes.set_xlabel(time, loc="center" if inches is None else "left")
         axes.set_ylabel("owner $i$")
         figure.legend(handles=scene.legend(), loc="outside upper left", ncols=5)
-    tell = _caption if learner else _caption_of_meetings
-    caption = tell(result, chosen, (first, last), shown)
+    caption = _caption(result, chosen, (first, last), shown, learner=learner)
     return Picture(name, figure, as_table(found), caption, label([result]), exact=False)
 
 
@@ -138,29 +133,24 @@ def _has_learner(result: Result) -> bool:
     return isinstance(result.network, Unknown) or result.network.protocol.has_learner
 
 
-def _caption_of_meetings(
-    result: Result, chosen: int, window: tuple[int, int], shown: Sequence[int]
+def _caption(
+    result: Result, chosen: int, window: tuple[int, int], shown: Sequence[int], *, learner: bool
 ) -> str:
     low, high = (number(tick / TICKS_PER_UNIT) for tick in window)
     some = len(shown) < result.n_owners
     which = f", owners {', '.join(map(str, shown))} of {result.n_owners:,}" if some else ""
-    return (
-        f"Meetings of owners for t in [{low}, {high}) of replicate {chosen}{which}: time runs to "
-        "the right, every owner has a line, and there is nobody else; arrows down from the line "
-        "on top are to the two that meet, and arrows up are of what they have worked out then. "
-        "Numbers on top are k."
-    )
-
-
-def _caption(result: Result, chosen: int, window: tuple[int, int], shown: Sequence[int]) -> str:
-    low, high = (number(tick / TICKS_PER_UNIT) for tick in window)
-    some = len(shown) < result.n_owners
-    which = f", owners {', '.join(map(str, shown))} of {result.n_owners:,}" if some else ""
+    when = f"for t in [{low}, {high}) of replicate {chosen}{which}: time runs to the right"
+    if not learner:
+        return (
+            f"Meetings of owners {when}, every owner has a line, and there is nobody else; arrows "
+            "down from the line on top are to the two that meet, and arrows up are of what they "
+            "have worked out then. Numbers on top are k."
+        )
     locked = "; the lock and the updates are those of all owners" if some else ""
     return (
-        f"Messages between learner and owners for t in [{low}, {high}) of replicate {chosen}"
-        f"{which}: time runs to the right, every owner has a line, the learner's is on top, and a "
-        "message is an arrow from its sending to its arrival, vertical where it takes no time "
-        "(several may then lie on one line). One that does not arrive breaks off by its owner's "
-        f"line, at the instant of its end; numbers above the learner's line are k{locked}."
+        f"Messages between learner and owners {when}, every owner has a line, the learner's is on "
+        "top, and a message is an arrow from its sending to its arrival, vertical where it takes "
+        "no time (several may then lie on one line). One that does not arrive breaks off by its "
+        "owner's line, at the instant of its end; numbers above the learner's line are k"
+        f"{locked}."
     )

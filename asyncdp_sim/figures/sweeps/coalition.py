@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, scale
-from asyncdp_sim.figures.kit.numbers import number, wrapped
+from asyncdp_sim.figures.kit.axes import draw_line, key, legend, looks, scale, wrapped
 from asyncdp_sim.figures.kit.outcomes import Estimate, mean_psi_at_end
-from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from asyncdp_sim.figures.kit.style import FEW_OWNERS, THEORY, plain_text
 from asyncdp_sim.figures.kit.style import panels as stacked_panels
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends, estimates
+from asyncdp_sim.results import Cell, Result, Sweep
+from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]
 MEMBERS = "availability.probability"
@@ -73,7 +73,7 @@ def panels(found: Sequence[Coalitions], rows: Sequence[Table]) -> Figure:
         keys += _alone(shown[1], found[0].results[0])
     said = (
         "mean $\\psi$ on all owners' records",
-        f"loss of {_who(found[0].results[0])} on its\nheld-out rows, over that of θ*",
+        f"loss of {_who(found)} on its\nheld-out rows, over that of θ*",
     )
     for axes, name in zip(shown, said, strict=False):
         scale(axes, ylabel=name)
@@ -126,9 +126,9 @@ def _joined(axes: Axes, found: Sequence[Coalitions]) -> None:
         axes.set_xlabel("owners 1 to $m$ have joined")
 
 
-def _who(result: Result) -> str:
+def _who(found: Sequence[Coalitions]) -> str:
     """Return what the first owner is called."""
-    return plain_text(result.participants.said(FIRST))
+    return plain_text(found[0].results[0].participants.said(FIRST))
 
 
 def _rows(line: Coalitions) -> Table:
@@ -171,20 +171,10 @@ def _members(cell: Cell) -> int | None:
 
 
 def _caption(found: Sequence[Coalitions], rows: Sequence[Table]) -> str:
-    told, who = [], found[0].results[-1].participants
-    for some in rows:
-        psi = some["psi_final_mean"]
-        best, last = int(np.argmin(psi)), len(psi) - 1
-        law = int(some["members"][np.argmin(some["noise_law"])])
-        name = f"{some['line'][0]}: " if some["line"][0] else ""
-        told.append(
-            f"{name}least ψ with owners 1 to {some['members'][best]} "
-            f"({number(psi[best])}; {number(psi[last])} once "
-            f"{who.said(int(some['members'][last]) - 1)} has joined; "
-            f"Σ 1/ε_i²/n² is least with {law})"
-        )
+    del rows  # the results say more
+    who = found[0].results[0].participants.said(FIRST)
     held = (
-        f" Below: the mean loss of the final model on the held-out rows of {who.said(FIRST)}, over "
+        f" Below: the mean loss of the final model on the held-out rows of {who}, over "
         "that of θ* (strokes: standard errors), beside that of its own optimum."
         if found[0].unseen
         else ""
@@ -193,8 +183,7 @@ def _caption(found: Sequence[Coalitions], rows: Sequence[Table]) -> str:
         "What owners 1 to m learn together. Those who have not joined are never online, so that "
         "no answer of theirs is used; f, θ* and ψ are over the records of all, joined or not, so "
         "that coalitions are judged by one yardstick. Above: mean over replicates of ψ of the "
-        f"last model (strokes: 95 % intervals).{held} Rings: the least value of each line. "
-        f"{'; '.join(told)}."
+        f"last model (strokes: 95 % intervals).{held} Rings: the least value of each line."
     )
 
 

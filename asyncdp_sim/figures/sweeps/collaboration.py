@@ -9,15 +9,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from asyncdp_sim.figures.kit.lines import key, legend, looks, number_ticks, scale
-from asyncdp_sim.figures.kit.numbers import number, wrapped
-from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
-from asyncdp_sim.figures.kit.privacy_label import row_labels
-from asyncdp_sim.figures.kit.source import Result, Sweep, owner_table
+from asyncdp_sim.figures.kit.axes import key, legend, looks, number_ticks, scale, wrapped
+from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, owner_table
+from asyncdp_sim.figures.kit.picture import row_labels
 from asyncdp_sim.figures.kit.style import panels as stacked_panels
-from asyncdp_sim.figures.runs.errors import headline
+from asyncdp_sim.figures.runs.profit import headline
 from asyncdp_sim.figures.sweeps.guarantees import PrivacySeries, series_of
 from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table
+from asyncdp_sim.results import Result, Sweep
 
 Array = npt.NDArray[np.float64]
 APART = 1.16
@@ -121,30 +120,18 @@ def _mean(result: Result, name: str) -> Array:
 
 
 def _caption(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> str:
-    unseen = _unseen(rows)
-    decides = "profits_held_out" if unseen else "profits_psi"
-    told = []
-    for each, some in zip(found, rows, strict=True):
-        counts = some[decides].astype(int).reshape(len(each.at), -1).sum(axis=1)
-        listed = ", ".join(
-            f"{count} at ε = {number(epsilon)}"
-            for epsilon, count in zip(each.at, counts, strict=True)
-            if count > 0
-        )
-        told.append(f"{each.name}: {listed or 'nobody at any ε'}")
     smaller = "whose own optimum θ_i*, learned alone and without noise, has a larger ψ"
     who = f"{smaller} than the final models in the mean over replicates"
-    if unseen:
+    if _unseen(rows):
         who = (
             "on whose own held-out rows the final models err less, in the mean over replicates, "
             "than its own optimum θ_i*, learned alone and without noise (hollow and dashed: owners "
             f"{smaller} than the final models)"
         )
     return (
-        f"Above: the share of owners that gain by joining, {who}, against ε, for each budget and "
-        "its guarantee. Below: each mark is an owner that gains, at its number of rows trained on; "
-        f"budgets stand side by side. Of {found[0].results[0].n_owners} owners gain: "
-        f"{'; '.join(told)}."
+        f"Above: the share of {found[0].results[0].n_owners} owners that gain by joining, {who}, "
+        "against ε, for each budget and its guarantee. Below: each mark is an owner that gains, "
+        "at its number of rows trained on; budgets stand side by side."
     )
 
 

@@ -8,13 +8,13 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, number_ticks, scale
-from asyncdp_sim.figures.kit.numbers import as_float, columns, number
+from asyncdp_sim.figures.kit.axes import columns, draw_line, key, legend, looks, number_ticks, scale
 from asyncdp_sim.figures.kit.outcomes import Estimate, psi_at_end
-from asyncdp_sim.figures.kit.source import Result, Sweep
 from asyncdp_sim.figures.kit.style import small_panels
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
 from asyncdp_sim.network.channels import label_of
+from asyncdp_sim.results import Result, Sweep
+from asyncdp_sim.words import as_float
 
 Array = npt.NDArray[np.float64]
 CHANNEL = "channel"
@@ -125,20 +125,12 @@ def _rate(result: Result) -> float:
     return float(np.mean(rate))
 
 
-def _caption(found: Sequence[Series], rows: Sequence[Table]) -> str:
-    told = "; ".join(
-        f"{each.name} {number(some['price'][-1])} ({100 * some['collided'][-1]:.2g} % collided)"
-        for each, some in zip(found, rows, strict=True)
-    )
-    top = max(each.at[-1] for each in found)
-    return (
-        "What budgets of so many answers bring, against the load that owners offer (Nλ times the "
-        "airtime), for each channel: answers that were released, and charged, for each one that "
-        "became an update; updates until budgets were spent, or T; ψ of the last model (median, "
-        "with its 95 % interval, or whole range of few replicates); and the time of the last "
-        "update over its number. Other values are means, their strokes the range over "
-        f"replicates. Answers paid for per update at load {number(top)}: {told}."
-    )
+_CAPTION = (
+    "What budgets of so many answers bring, against the load that owners offer (Nλ times the "
+    "airtime), for each channel: answers that were released, and charged, for each one that "
+    "became an update; updates until budgets were spent, or T; ψ of the last model (median, "
+    "with its 95 % interval, or whole range of few replicates); and the time of the last "
+    "update over its number. Other values are means, their strokes the range over replicates."
+)
 
-
-FIGURE = SweepFigure("collision-price", select, _rows, panels, _caption)
+FIGURE = SweepFigure("collision-price", select, _rows, panels, lambda *_: _CAPTION)

@@ -9,13 +9,20 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from asyncdp_sim.figures.kit.lines import key, legend, looks, strokes
-from asyncdp_sim.figures.kit.log_axis import arrows, beyond, log_axis
-from asyncdp_sim.figures.kit.numbers import wrapped
+from asyncdp_sim.figures.kit.axes import (
+    arrows,
+    beyond,
+    key,
+    legend,
+    log_axis,
+    looks,
+    strokes,
+    wrapped,
+)
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
-from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.figures.kit.style import sheet
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
+from asyncdp_sim.results import Sweep
 
 MOST_ROWS = 16
 MOST_PANELS = 4

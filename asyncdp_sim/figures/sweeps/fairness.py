@@ -10,15 +10,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, scale
-from asyncdp_sim.figures.kit.numbers import number
-from asyncdp_sim.figures.kit.outcomes import psi_of_replicates
-from asyncdp_sim.figures.kit.privacy_label import row_labels
-from asyncdp_sim.figures.kit.source import Result, Sweep, owner_table
+from asyncdp_sim.figures.kit.axes import draw_line, key, legend, looks, scale
+from asyncdp_sim.figures.kit.outcomes import owner_table, psi_of_replicates
+from asyncdp_sim.figures.kit.picture import row_labels
 from asyncdp_sim.figures.kit.style import FEW_OWNERS, THEORY, TILT, plain_text
 from asyncdp_sim.figures.kit.style import panels as stacked_panels
 from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table
+from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario import Participants
+from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]
 SEED = "run.seed"
@@ -178,25 +178,12 @@ def _rows(each: SeedSeries) -> Table:
     }
 
 
-def _caption(found: Sequence[SeedSeries], rows: Sequence[Table]) -> str:
-    del rows
-    who = found[0].results[0].participants
-    names = [f"{label} " for label in who.labels] if who.names else [""] * len(who.labels)
-    told = "; ".join(
-        f"{each.name}: "
-        + ", ".join(
-            f"{name}{value:.2f}"
-            for name, value in zip(names, each.relative.mean(axis=0), strict=True)
-        )
-        for each in found
-    )
-    return (
-        "Above: each owner's share of all updates. Below: the mean loss of the final model on the "
-        "owner's own held-out rows, over that of θ* on the same rows, against the share of time "
-        "that the owner is online; lines are means over seeds, each of which draws all owners' "
-        "data anew (faint marks: one seed; strokes: standard errors over seeds). Below 1 the model "
-        f"serves the owner better than θ* does, above it worse. Owner by owner, {told}."
-    )
+_CAPTION = (
+    "Above: each owner's share of all updates. Below: the mean loss of the final model on the "
+    "owner's own held-out rows, over that of θ* on the same rows, against the share of time "
+    "that the owner is online; lines are means over seeds, each of which draws all owners' "
+    "data anew (faint marks: one seed; strokes: standard errors over seeds). Below 1 the model "
+    "serves the owner better than θ* does, above it worse."
+)
 
-
-FIGURE = SweepFigure("fairness", select, _rows, panels, _caption)
+FIGURE = SweepFigure("fairness", select, _rows, panels, lambda *_: _CAPTION)

@@ -2,20 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from asyncdp_sim.figures.kit.lines import draw_line, looks, scale
-from asyncdp_sim.figures.kit.numbers import number, wrapped
+from asyncdp_sim.figures.kit.axes import draw_line, looks, scale, wrapped
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
-from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.figures.kit.style import FEW_OWNERS, sheet
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
+from asyncdp_sim.results import Sweep
 from asyncdp_sim.theory.predict.table import facts_of
 from asyncdp_sim.theory.prediction import Unknown
 
+Array = npt.NDArray[np.float64]
 MOST = 7
 MOST_OWNERS = 4 * FEW_OWNERS
 LEARNER = 0
@@ -79,19 +81,38 @@ def panels(found: Sequence[GraphSeries], rows: Sequence[Table]) -> Figure:
 
 
 def _graph(axes: Axes, each: GraphSeries, shade: str) -> None:
-    """Draw owners on a circle, a learner in its middle, and a line for every edge."""
-    angle = np.pi / 2 - 2 * np.pi * np.arange(each.nodes) / each.nodes
-    around = np.column_stack([np.cos(angle), np.sin(angle)])
-    places = np.concatenate([[[0.0, 0.0]], around])
+    """Draw a dot for every owner, a square for a learner, and a line for every edge."""
+    places = _places(each)
     for edge in each.edges:
-        (x, y), (to_x, to_y) = places[list(edge)]
-        axes.plot([x, to_x], [y, to_y], color="#999999", linewidth=0.7, zorder=1)
-    axes.plot(*around.T, "o", color=shade, markersize=4, zorder=2)
-    if any(LEARNER in edge for edge in each.edges):
-        axes.plot(0, 0, "s", color="black", markersize=5, zorder=2)
+        ends = [places[node] for node in edge]
+        axes.plot(*zip(*ends, strict=True), color="#999999", linewidth=0.7, zorder=1)
+    owners = [place for node, place in places.items() if node != LEARNER]
+    axes.plot(*zip(*owners, strict=True), "o", color=shade, markersize=4, zorder=2)
+    if LEARNER in places:
+        axes.plot(*places[LEARNER], "s", color="black", markersize=5, zorder=2)
     axes.set_aspect("equal")
     axes.set_axis_off()
     axes.margins(0.1)
+
+
+def _places(each: GraphSeries) -> dict[int, Array]:
+    """Return where nodes stand: apart as far as they are in edges, so that a grid is a grid.
+
+    On a circle where all owners are as far from one another, since no plane has such places.
+    """
+    import networkx as nx  # takes long to import
+
+    graph = nx.Graph(each.edges)
+    owners = range(1, each.nodes + 1)
+    circle = nx.circular_layout(owners) | {LEARNER: np.zeros(2)}
+    hops = dict(nx.all_pairs_shortest_path_length(graph))
+    if len({hops[one][other] for one, other in combinations(owners, 2)}) == 1:
+        return {node: circle[node] for node in graph}
+    places = nx.kamada_kawai_layout(graph, dist=hops, pos={node: circle[node] for node in graph})
+    first, second = (places[node] for node in each.edges[0])
+    x, y = (second - first) / np.linalg.norm(second - first)
+    level = np.array([[x, y], [-y, x]])  # which turns the first edge to lie flat
+    return {node: level @ place for node, place in places.items()}
 
 
 def _rows(each: GraphSeries) -> Table:
@@ -99,19 +120,10 @@ def _rows(each: GraphSeries) -> Table:
     return table | {"edges": np.array([len(each.edges)])}
 
 
-def _caption(found: Sequence[GraphSeries], rows: Sequence[Table]) -> str:
-    del found
-    told = sorted(rows, key=lambda some: float(some["spectral_gap"][0]))
-    said = ", ".join(
-        f"{some['graph'][0]} {number(float(some['psi_final_median'][0]))} "
-        f"(gap {number(float(some['spectral_gap'][0]))})"
-        for some in told
-    )
-    return (
-        "Above: who may talk to whom (owners on a circle; square: a learner). Below: the median "
-        "of ψ at the end against the spectral gap, with its 95 % interval over replicates (whole "
-        f"range of fewer than six); from the narrowest gap: {said}."
-    )
+_CAPTION = (
+    "Above: which owners may talk to each other (square: a learner). Below: the median "
+    "of ψ at the end against the spectral gap, with its 95 % interval over replicates (whole "
+    "range of fewer than six)."
+)
 
-
-FIGURE = SweepFigure("graphs", select, _rows, panels, _caption)
+FIGURE = SweepFigure("graphs", select, _rows, panels, lambda *_: _CAPTION)

@@ -11,14 +11,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from asyncdp_sim.figures.kit.lines import key, legend, looks, number_ticks, scale
-from asyncdp_sim.figures.kit.numbers import as_float, known, number, wrapped
+from asyncdp_sim.figures.kit.axes import key, legend, looks, number_ticks, scale, wrapped
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, psi_of_replicates
-from asyncdp_sim.figures.kit.privacy_label import label, named_guarantee
-from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
+from asyncdp_sim.figures.kit.picture import label, named_guarantee
 from asyncdp_sim.figures.kit.style import BAND, canvas
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
 from asyncdp_sim.privacy.label import gradient_norm
+from asyncdp_sim.results import Cell, Result, Sweep
+from asyncdp_sim.words import as_float, known
 
 EPSILON = "privacy.epsilon"
 LEAST = 2  # lines, and budgets
@@ -107,7 +107,6 @@ def _rows(each: PrivacySeries) -> Table:
 
 
 def _caption(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> str:
-    del rows  # the results say more
     said = (
         "Mean over replicates of ψ of the last model against the ε that is stated (bands: 25–75 % "
         "of replicates), for ways to hide the records that otherwise learn alike, each with its "
@@ -116,30 +115,9 @@ def _caption(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> str:
     results = [result for each in found for result in each.results]
     bounds = [w for result in results for w in result.warnings if w.startswith(BOUNDS)]
     said += "".join(f"; {sentence}" for sentence in dict.fromkeys(bounds))
-    active = [
-        f"{100 * share:.2g} % of the updates of {each.name} at ε = {number(epsilon)}"
-        for each in found
-        for epsilon, result in zip(each.at, each.results, strict=True)
-        if (share := result.projected) > 0
-    ]
-    said += f". Mean ψ over that of {found[0].name}: {_ratios(found)}"
-    where = f"in {', '.join(active)}" if active else "in no update"
-    return f"{said}. The projection onto Θ changed a model {where}."
-
-
-def _ratios(found: Sequence[PrivacySeries]) -> str:
-    """Return each line's mean ψ over the first line's, at the ε that both have."""
-    means = [
-        {e: mean_psi_at_end(r).value for e, r in zip(each.at, each.results, strict=True)}
-        for each in found
-    ]
-    first = means[0]
-    return "; ".join(
-        f"{each.name} "
-        + ", ".join(
-            f"{number(mean[e] / first[e])} at ε = {number(e)}" for e in mean if first.get(e, 0) > 0
-        )
-        for each, mean in zip(found[1:], means[1:], strict=True)
+    most = max(float(np.nan_to_num(some["projected"]).max()) for some in rows)
+    return (
+        f"{said}. The projection onto Θ changed a model in {100 * most:.2g} % of updates at most."
     )
 
 

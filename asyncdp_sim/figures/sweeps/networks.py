@@ -1,28 +1,18 @@
 """Networks of a sweep: the cells that stand for them, and why a picture leaves one out."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 
-from asyncdp_sim.figures.kit.numbers import listed
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.planned import Planned
+from asyncdp_sim.figures.kit.axes import listed
+from asyncdp_sim.figures.kit.picture import Planned
 from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from asyncdp_sim.figures.runs import gaps, shares, staleness, timing
+from asyncdp_sim.results import Cell, Sweep
 
 SEED = "run.seed"
 MOST = 6
 """Panels of one picture."""
-
-
-@dataclass(frozen=True)
-class NetworkFigure:
-    """A picture of a network: its name in words, how it is drawn, and why one has none."""
-
-    name: str
-    draw: Callable[[Sequence[Panel]], Picture]
-    why_not: Callable[[Result], str | None]
+FIGURES = (timing.BY_UPDATE, timing.BY_TIME, gaps.FIGURE, staleness.FIGURE, shares.FIGURE)
 
 
 def networks(sweep: Sweep) -> list[Panel]:
@@ -74,17 +64,17 @@ def pictures(found: Sequence[Panel], notes: list[str]) -> list[Planned]:
         for reason in dict.fromkeys(reasons):
             if reason is not None:
                 where = _where(found, [each == reason for each in reasons])
-                missing.setdefault(f"{reason}{where}", []).append(figure.name)
+                missing.setdefault(f"{reason}{where}", []).append(figure.name.replace("-", " "))
         able = [each for each, reason in zip(found, reasons, strict=True) if reason is None]
         kept, left_out = spread(able)
         if left_out:
             missing.setdefault(
                 f"{len(kept)} of {len(able)} networks are drawn, without "
                 f"{listed(left_out, '; ')} (a cell's own directory has its pictures)", []
-            ).append(figure.name)  # fmt: skip
+            ).append(figure.name.replace("-", " "))  # fmt: skip
         if kept:
             results = [result for each in kept for result in each.results]
-            planned.append(Planned(partial(figure.draw, kept), results))
+            planned.append(Planned(partial(figure.picture, kept), results))
     notes += [f"{', '.join(names)}: {reason}" for reason, names in missing.items()]
     return planned
 
@@ -131,42 +121,3 @@ def _where(found: Sequence[Panel], which: Sequence[bool]) -> str:
         return " in any network"
     names = [each.name for each, is_it in zip(found, which, strict=True) if is_it]
     return f" ({listed(names, '; ')})"
-
-
-def _no_updates(result: Result) -> str | None:
-    return None if result.has("updates") else "no updates.parquet was kept"
-
-
-def _timed(result: Result) -> str | None:
-    still = result.summary["simulated_time"] == 0
-    return _no_updates(result) or ("nothing takes time" if still else None)
-
-
-def _by_update(result: Result) -> str | None:
-    reason = _no_updates(result)
-    if reason is None and timing.the_same_always(result):
-        return "every update has answers of the same owners"
-    return reason
-
-
-def _gaps(result: Result) -> str | None:
-    reason = _timed(result)
-    return "all gaps are equal" if reason is None and gaps.always_the_same(result) else reason
-
-
-def _shares(result: Result) -> str | None:
-    return "all owners have equally many updates" if shares.all_equal(result) else None
-
-
-def _staleness(result: Result) -> str | None:
-    reason = _no_updates(result)
-    return "no answer was stale" if reason is None and staleness.never_stale(result) else reason
-
-
-FIGURES = (
-    NetworkFigure("timing by update", timing.updates_of, _by_update),
-    NetworkFigure("timing by time", timing.instants_of, _timed),
-    NetworkFigure("gaps", gaps.survival_of, _gaps),
-    NetworkFigure("staleness", staleness.histograms_of, _staleness),
-    NetworkFigure("shares", shares.shares_of, _shares),
-)

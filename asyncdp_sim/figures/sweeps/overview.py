@@ -11,20 +11,32 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, scale
-from asyncdp_sim.figures.kit.log_axis import log_axis
-from asyncdp_sim.figures.kit.numbers import MOST_NUMBERS, columns, number, numbers, wrapped
+from asyncdp_sim.figures.kit.axes import (
+    LONGEST_AT_END,
+    columns,
+    draw_line,
+    end_labels,
+    key,
+    legend,
+    log_axis,
+    looks,
+    scale,
+    wrapped,
+)
 from asyncdp_sim.figures.kit.outcomes import FIGURES
-from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.figures.kit.style import small_panels
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
+from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.setting_words import axis
+from asyncdp_sim.words import MOST_NUMBERS, number
 
 Array = npt.NDArray[np.float64]
+PSI = "psi_final_median"
 LEAST = 3  # values of the swept number
 MOST_SERIES = 8
 FEW_SERIES = 5  # of more numbers than that: so many, evenly spread, have a line
 WIDE = 20.0  # values that span more than this ratio are on a logarithmic axis
+APART = 0.15  # of the axis, between numbers that are written below it
 SHARED = {"color": "#444444", "marker": "."}  # of a line that stands for all series
 
 
@@ -113,7 +125,9 @@ def panels(found: Sequence[CellsOfLine], rows: Sequence[Table]) -> Figure:
     path, shown = found[0].path, _shown(rows)
     lines = looks(len(found), markersize=4, linewidth=1.1)
     names = [wrapped(each.name) for each in found]
-    room = 0.16 * sum(name.count("\n") + 1 for name in names) if len(found) > 1 else 0.0
+    at_ends = len(shown) == 1 and max(map(len, names)) <= LONGEST_AT_END
+    keyed = len(found) > 1 and not at_ends
+    room = 0.16 * sum(name.count("\n") + 1 for name in names) if keyed else 0.0
     figure, several = small_panels(len(shown), room)
     x = np.unique([number for each in found for number in each.at])
     for axes, what in zip(several, shown, strict=True):
@@ -126,14 +140,17 @@ def panels(found: Sequence[CellsOfLine], rows: Sequence[Table]) -> Figure:
         _horizontal(axes, x)
     for axes in several[-2:]:
         axes.set_xlabel(axis(path))
-    if len(found) > 1:
+    if at_ends:
+        last = [float(some[shown[0]][-1]) for some in rows]
+        end_labels(several[0], last, names, [str(look["color"]) for look in lines])
+    elif keyed:
         keys = [key(name, **look) for name, look in zip(names, lines, strict=True)]
         legend(figure, keys, columns(names))
     return figure
 
 
 def _shown(rows: Sequence[Table]) -> list[str]:
-    return [what for what in FIGURES if worth_drawing(what, rows)]
+    return [what for what in dict.fromkeys((PSI, *FIGURES)) if worth_drawing(what, rows)]
 
 
 def _all(what: str, rows: Sequence[Table]) -> Array:
@@ -146,7 +163,7 @@ def _vertical(axes: Axes, what: str, numbers: Array) -> None:
     known = numbers[np.isfinite(numbers)]
     wide = len(known) > 0 and known.min() > 0 and known.max() > WIDE * known.min()
     scale(axes, "y" if wide else "", ylabel=FIGURES[what][0])
-    if not wide and what != "psi_final_median":
+    if not wide and what != PSI:
         top = float(known.max(initial=0.0))
         axes.set_ylim(0, 1.08 * top if top > 0 else None)
 
@@ -154,15 +171,16 @@ def _vertical(axes: Axes, what: str, numbers: Array) -> None:
 def _horizontal(axes: Axes, x: Array) -> None:
     """Scale the axis of the swept number, and put ∞ at its end if it takes that value."""
     finite = x[np.isfinite(x)]
-    if _is_wide(finite):
+    wide = _is_wide(finite)
+    if wide:
         log_axis(axes, "x")
-        ticks = LogLocator(subs=(1.0,)).tick_values(finite[0], finite[-1])
-        inside = [tick for tick in ticks if finite[0] <= tick <= finite[-1]]
         axes.xaxis.set_minor_formatter(NullFormatter())
-    else:
-        few = len(finite) <= MOST_NUMBERS
-        ticks = finite.tolist() if few else MaxNLocator(5).tick_values(finite[0], finite[-1])
-        inside = [tick for tick in ticks if finite[0] <= tick <= finite[-1]]
+    ticks = finite
+    along = np.log(finite) if wide else finite
+    if len(finite) > MOST_NUMBERS or np.diff(along).min(initial=np.inf) < APART * np.ptp(along):
+        locator = LogLocator(subs=(1.0,)) if wide else MaxNLocator(5)
+        ticks = np.array(locator.tick_values(finite[0], finite[-1]))
+    inside = [float(tick) for tick in ticks if finite[0] <= tick <= finite[-1]]
     if len(inside) < 2:
         inside = [finite[0], finite[-1]]
     if len(finite) < len(x):
@@ -187,29 +205,13 @@ def _is_wide(finite: Array) -> bool:
 
 
 def worth_drawing(what: str, rows: Sequence[Table]) -> bool:
-    """Return whether any cell knows the figure, and it is neither 0 nor unmoved in all that do."""
-    values = _all(what, rows)[0]
-    known = values[np.isfinite(values)]
-    if what == "psi_final_median":
-        return len(known) > 0
-    if len(known) == 0 or not (known != 0).any():
-        return False
-    return not (unmoved(what, rows) or _level(what, rows))
-
-
-def unmoved(what: str, rows: Sequence[Table]) -> bool:
-    """Return whether a figure other than 0 is the same in all cells, its interval too."""
-    every = _all(what, rows)
-    return bool(np.isfinite(every[0, 0]) and every[0, 0] != 0) and np.array_equal(
-        every, np.broadcast_to(every[:, :1], every.shape), equal_nan=True
-    )
-
-
-def _level(what: str, rows: Sequence[Table]) -> bool:
-    """Return whether several numbers leave a figure where it is along every line."""
+    """Return whether a figure is known, not 0 in all cells, and changes along some line."""
     values = [some[what] for some in rows]
-    several = any(len(line) > 1 and line[0] != 0 for line in values)
-    return several and all(np.isfinite(line[0]) and bool(np.ptp(line) == 0) for line in values)
+    every = np.concatenate(values)
+    known = every[np.isfinite(every)]
+    if what == PSI:
+        return len(known) > 0
+    return bool(known.any()) and not all(np.ptp(line) == 0 for line in values)
 
 
 def _alike(what: str, path: str, rows: Sequence[Table]) -> bool:
@@ -249,17 +251,9 @@ def _caption(found: Sequence[CellsOfLine], rows: Sequence[Table]) -> str:
     missing = int(np.count_nonzero(np.isnan(ended)))
     if missing > 0:
         said += f"; in {missing} of {len(ended)} cells not all replicates reached T"
-    same = [what for what in FIGURES if what not in shown and unmoved(what, rows)]
-    if same:
-        said += f"; the same in all cells: {', '.join(same).replace('_', ' ')}"
-    level = [what for what in FIGURES if what not in (*shown, *same) and _level(what, rows)]
-    told = [f"{w.replace('_', ' ')} ({numbers(some[w][0] for some in rows)})" for w in level]
-    if level:
-        said += f"; the same along every line: {', '.join(told)}"
-    rates = ("refusal_rate", "collision_rate", "loss_rate")
-    zero = [what for what in rates if what not in (*shown, *same, *level)]
-    if zero:
-        said += f"; nothing to show of {', '.join(each.replace('_', ' ') for each in zero)}"
+    left = [what.replace("_", " ") for what in FIGURES if what not in shown]
+    if left:
+        said += f"; 0, unknown or the same along every line: {', '.join(left)}"
     return said + "."
 
 

@@ -9,15 +9,25 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, number_ticks, scale
-from asyncdp_sim.figures.kit.numbers import MOST_NUMBERS, columns, number, numbers, wrapped
+from asyncdp_sim.figures.kit.axes import (
+    columns,
+    draw_line,
+    key,
+    legend,
+    looks,
+    number_ticks,
+    scale,
+    wrapped,
+)
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.source import Cell, Sweep, not_a_result, symbol
 from asyncdp_sim.figures.kit.style import THEORY, canvas
 from asyncdp_sim.figures.sweeps.psi_surface import PROJECTED, PSI, Reference, projected, told_of_box
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
+from asyncdp_sim.results import Cell, Sweep, not_a_result
 from asyncdp_sim.scenario.setting_words import axis as axis_name
+from asyncdp_sim.scenario.setting_words import symbol
+from asyncdp_sim.words import MOST_NUMBERS, number, numbers
 
 Array = npt.NDArray[np.float64]
 LEAST = 3  # cells that a slope is fitted to

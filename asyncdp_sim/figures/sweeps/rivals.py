@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from matplotlib.figure import Figure
 
-from asyncdp_sim.figures.kit.lines import draw_line, key, legend, looks, number_ticks
-from asyncdp_sim.figures.kit.log_axis import log_axis
-from asyncdp_sim.figures.kit.numbers import known
+from asyncdp_sim.figures.kit.axes import draw_line, key, legend, log_axis, looks, number_ticks
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
-from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from asyncdp_sim.figures.kit.style import sheet
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
 from asyncdp_sim.privacy.label import PLAIN, mechanism_kind
+from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.scenario.setting_words import choice
+from asyncdp_sim.words import known
 
 PSI = "psi_final_median"
 MOST_PANELS = 4

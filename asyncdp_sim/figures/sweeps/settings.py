@@ -8,21 +8,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from asyncdp_sim.figures.kit.lines import strokes
-from asyncdp_sim.figures.kit.log_axis import arrows, beyond, log_axis
-from asyncdp_sim.figures.kit.numbers import numbers, wrapped
+from asyncdp_sim.figures.kit.axes import arrows, beyond, log_axis, strokes, wrapped
 from asyncdp_sim.figures.kit.outcomes import FIGURES, Estimate
-from asyncdp_sim.figures.kit.source import Result, Sweep
 from asyncdp_sim.figures.kit.style import BLUE, sheet
-from asyncdp_sim.figures.sweeps.overview import WIDE, worth_drawing
+from asyncdp_sim.figures.sweeps.overview import PSI, WIDE
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
+from asyncdp_sim.results import Result, Sweep
 
 Array = npt.NDArray[np.float64]
 ACROSS = 3  # panels side by side
 MOST = 16  # rows
 NAME = 34  # letters of a setting in one line
 CLOSE = 0.05
-"""Values that lie within this share of the largest are told in the caption alone."""
+"""Values that lie within this share of the largest are not drawn."""
 MADE = "updates_made"
 PANELS = {MADE: "updates made", **{name: said for name, (said, _) in FIGURES.items()}}
 
@@ -40,7 +38,7 @@ def select(sweep: Sweep) -> list[Series] | str:
 
 def panels(found: Sequence[Series], rows: Sequence[Table]) -> Figure:
     """Draw what differs between settings, with 95 % intervals; what is constant is left out."""
-    shown = _shown(rows) or ["psi_final_median"]
+    shown = _shown(rows) or [PSI]
     across = min(ACROSS, len(shown))
     down = -(-len(shown) // across)
     lines = [wrapped(each.name, NAME, 3) for each in found]
@@ -51,7 +49,8 @@ def panels(found: Sequence[Series], rows: Sequence[Table]) -> Figure:
     for place, what in enumerate(shown):
         axes = figure.add_subplot(down, across, place + 1)
         _draw(axes, what, np.concatenate([ends(some, what) for some in rows], axis=1), places)
-        axes.set_yticks(places, lines if place % across == 0 else [""] * len(found))
+        axes.set_yticks(places, lines)
+        axes.tick_params(labelleft=place % across == 0)
     return figure
 
 
@@ -74,7 +73,7 @@ def _draw(axes: Axes, what: str, values: Array, places: npt.NDArray[np.int64]) -
     elif middle.min() > 0 and middle.max() > WIDE * middle.min():
         log_axis(axes, "x")
         axes.xaxis.set_minor_formatter(NullFormatter())
-    elif what != "psi_final_median":
+    elif what != PSI:
         axes.set_xlim(0, 1.1 * known.max())
     axes.set_ylim(-0.6, len(places) - 0.4)
     axes.grid(axis="both")
@@ -83,14 +82,14 @@ def _draw(axes: Axes, what: str, values: Array, places: npt.NDArray[np.int64]) -
 
 
 def _shown(rows: Sequence[Table]) -> list[str]:
-    return [what for what in PANELS if worth_drawing(what, rows) and not _close(what, rows)]
+    return [what for what in dict.fromkeys((PSI, *PANELS)) if not _close(what, rows)]
 
 
 def _close(what: str, rows: Sequence[Table]) -> bool:
     """Return whether hardly any setting is told apart by a figure, or one alone has it."""
     values = np.array([some[what][0] for some in rows])
     known = values[np.isfinite(values)]
-    return len(known) < 2 or bool(np.ptp(known) < CLOSE * np.abs(known).max())
+    return len(known) < 2 or bool(np.ptp(known) <= CLOSE * np.abs(known).max())
 
 
 def _made(result: Result) -> Estimate:
@@ -104,20 +103,14 @@ def _rows(each: Series) -> Table:
 
 
 def _caption(found: Sequence[Series], rows: Sequence[Table]) -> str:
-    shown = _shown(rows)
     said = (
         f"What differs between {len(found)} settings; strokes: 95 % intervals over replicates (of "
         "the median of ψ exact ones, and of fewer than six replicates their whole range)"
     )
-    same = [
-        f"{what.replace('_', ' ')} ({numbers(values)})"
-        for what in PANELS
-        if what not in shown
-        and len(values := [v for some in rows if np.isfinite(v := float(some[what][0]))]) > 1
-        and any(values)
-    ]
-    if same:
-        said += f"; left out, since they differ by less than 5 %: {', '.join(same)}"
+    shown = _shown(rows)
+    left = [what.replace("_", " ") for what in PANELS if what not in shown]
+    if left:
+        said += f"; left out, unknown or less than 5 % apart: {', '.join(left)}"
     return said + "."
 
 

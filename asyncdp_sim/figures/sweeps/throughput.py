@@ -1,7 +1,6 @@
 """Throughput over offered load of shared channels, measured and as theory has it."""
 
 from collections.abc import Mapping, Sequence
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -9,16 +8,15 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 
-from asyncdp_sim.figures.kit.lines import key, legend, strokes
-from asyncdp_sim.figures.kit.numbers import ACROSS, as_float, wrapped
+from asyncdp_sim.figures.kit.axes import ACROSS, legend, strokes, wrapped
 from asyncdp_sim.figures.kit.outcomes import of_summary
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.privacy_label import label, row_labels
-from asyncdp_sim.figures.kit.source import Cell, Result, Sweep, not_a_result
+from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
 from asyncdp_sim.figures.kit.style import MARKERS, THEORY, canvas, colours, style
 from asyncdp_sim.figures.sweeps.sweep_figure import Table, ends, estimates
 from asyncdp_sim.network.channels import label_of
+from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.theory.predict.shared_channels import AccessCurve, access_curve, endless_curve
+from asyncdp_sim.words import as_float
 
 Array = npt.NDArray[np.float64]
 LOAD, DELIVERED = "offered_load", "delivered_load"
@@ -78,7 +76,8 @@ def against_load(sweep: Sweep) -> Picture:
     common = [law for law in common if all(law in dict(some) for some in curves.values())]
     reach = max(float(rows[LOAD].max()) for rows in points.values())
     tables: list[Table] = []
-    keys: list[list[Any]] = []
+    measured_keys: list[Any] = []
+    law_keys: list[Any] = []
     with style():
         figure, axes = canvas(width=7.2, height=4.2 + 0.16 * max(0, len(found) - 3))
 
@@ -87,22 +86,20 @@ def against_load(sweep: Sweep) -> Picture:
             kept = offered <= 1.1 * reach
             name = _named(law)
             look: dict[str, Any] = {"color": shade, "linewidth": 1.2, "label": name}
-            keys[-1] += axes.plot(offered[kept], delivered[kept], dashes, **look)
+            law_keys.extend(axes.plot(offered[kept], delivered[kept], dashes, **look))
             curve = _rows(name.replace("$", ""), kind, offered[kept], delivered[kept])
             tables.append(curve | row_labels([[]], [int(kept.sum())]))
 
         shades = colours(len(found))
         for name, shade, marker in zip(found, shades, MARKERS * 4, strict=False):
             kind = _kind(found[name][0])
-            keys.append([_draw(axes, points[name], shade, marker, name)])
+            measured_keys.append(_draw(axes, points[name], shade, marker, name))
             series = _rows("measured", kind, points[name][LOAD], points[name][DELIVERED])
             shown = [[result] for result in results[name]]
             tables.append(series | points[name] | row_labels(shown, [1] * len(shown)))
             for law, dashes in curves[name]:
                 if law not in common:
                     draw_law(law, kind, dashes, shade)
-        if len(common) > 0:
-            keys.append([])
         for law in common:
             draw_law(law, _kind(next(iter(found.values()))[0]), ":", THEORY)
         axes.set_xlim(0, 1.1 * reach)
@@ -110,8 +107,9 @@ def against_load(sweep: Sweep) -> Picture:
         axes.grid(axis="y")
         axes.set_xlabel("offered load $G$ (mean number of transmissions on air, erlang)")
         axes.set_ylabel("throughput $S$ (share of time in\nsurviving answers, erlang)")
-        across = _columns(keys)
-        legend(figure, _in_columns(keys, across), across)
+        keys = measured_keys + law_keys
+        longest = max(len(str(each.get_label())) for each in keys)
+        legend(figure, keys, 1 if longest > ACROSS // 2 else 2)
     table = {name: np.concatenate([rows[name] for rows in tables]) for name in tables[0]}
     said = _caption(sweep, sum(map(len, found.values())))
     every = [result for some in results.values() for result in some]
@@ -125,27 +123,6 @@ def _shares_a_channel(summary: Mapping[str, Any]) -> bool:
 
 def _kind(cell: Cell) -> str:
     return str(cell.result.scenario["channel"]["kind"])
-
-
-def _columns(keys: Sequence[Sequence[Any]]) -> int:
-    """Return in how many columns a legend fits; up to three groups of keys have one each."""
-    longest = max(len(line) for some in keys for key in some for line in _text(key).split("\n"))
-    if longest > ACROSS // 2:
-        return 1
-    return len(keys) if len(keys) <= 3 else 2
-
-
-def _in_columns(keys: Sequence[Sequence[Any]], across: int) -> list[Any]:
-    """Return all keys; beside one another no group is split, but filled up with empty ones."""
-    if across == 1:
-        return [each for some in keys for each in some]
-    groups = [*keys, *([[]] * (-len(keys) % across))]
-    rows = zip_longest(*groups, fillvalue=key(" ", alpha=0.0))
-    return [each for group in zip(*rows, strict=True) for each in group]
-
-
-def _text(key: Any) -> str:
-    return str(key.get_label())
 
 
 def _curves(results: Sequence[Result]) -> list[tuple[AccessCurve, str]]:

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 from analysis.papers import alone_against_size
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.figures.runs import convergence, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps.psi_lines import markers
+from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load
 from scenarios.papers import sentences as said
@@ -237,7 +237,7 @@ FIGURES: tuple[PaperFigure, ...] = (
             ),
             *PROMISE,
         ),
-        pictures=lambda sweep: [timing.by_update(sweep.cells[0].result)],
+        pictures=lambda sweep: [timing.BY_UPDATE.of(sweep.cells[0].result)],
         variants=VARIANTS,
         small=("run.replicates=1", f'sweep."{EPSILON}"=[10.0]'),
         full=("run.replicates=1", f'sweep."{EPSILON}"=[10.0]'),

@@ -5,10 +5,10 @@ from math import hypot, sqrt
 import numpy as np
 
 from analysis.papers import alone_against_size
-from asyncdp_sim.figures.kit.source import Cell, Sweep
 from asyncdp_sim.figures.runs import convergence
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps.psi_surface import Reference
+from asyncdp_sim.results import Cell, Sweep
 from scenarios.papers.claims import Range
 
 EPSILON = "privacy.epsilon"

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.results import Sweep
 from scenarios.papers import sentences as said
 from scenarios.papers.claims import MOVED, Claim, Range, Reason, moved, private
 from scenarios.papers.exact import exactly, flattest, quiet

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.source import Sweep
 from asyncdp_sim.figures.runs import convergence, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps.psi_lines import markers
 from asyncdp_sim.figures.sweeps.psi_surface import Reference, surface
+from asyncdp_sim.results import Sweep
 from scenarios.papers import sentences as said
 from scenarios.papers.exact import exactly
 from scenarios.papers.figure import (
@@ -76,7 +76,7 @@ def figure_3(sweep: Sweep) -> list[Picture]:
 
 def figure_4(sweep: Sweep) -> list[Picture]:
     """Draw i_k over k."""
-    return [timing.by_update(sweep.cells[0].result)]
+    return [timing.BY_UPDATE.of(sweep.cells[0].result)]
 
 
 def figure_5(sweep: Sweep) -> list[Picture]:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from asyncdp_sim.figures.kit.source import Cell, Sweep
-from asyncdp_sim.results import read_manifest
+from asyncdp_sim.results import Cell, Sweep, read_manifest
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load
 from scenarios.papers.claims import Range, Reason

@@ -9,8 +9,8 @@ from scipy.stats import ttest_ind, ttest_rel
 
 from asyncdp_sim.comparisons import Comparison, compare, contrast
 from asyncdp_sim.errors import ResultError
-from asyncdp_sim.figures.comparisons.overlaid import draw_comparison
 from asyncdp_sim.figures.kit import style
+from asyncdp_sim.figures.runs.compared import draw_comparison, named
 from asyncdp_sim.measures import Ratio
 from asyncdp_sim.results import Result
 from asyncdp_sim.runs import run, write
@@ -281,6 +281,15 @@ def test_pictures_lie_over_each_other(
     assert ratio["ratio_median"][-1] == pytest.approx(by_hand)
     caption = (tmp_path / "out" / "captions.md").read_text(encoding="utf-8")
     assert all(name in caption for name in names)
+
+
+def test_results_are_named_by_the_settings_in_which_they_differ(made: Path) -> None:
+    base = Result.read(made / "base")
+    [first, second] = named({"base": base, "epsilon": Result.read(made / "epsilon")})
+    epsilon = second.result.scenario["privacy"]["epsilon"]
+    assert (first.name, second.name) == ("ε = 1", f"ε = {epsilon:g}")
+    several = {"base": base, "slower": Result.read(made / "slower")}
+    assert [line.name for line in named(several)] == ["base", "slower"]
 
 
 def test_json_holds_all_of_it(made: Path) -> None:

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from asyncdp_sim.figures import draw
-from asyncdp_sim.figures.kit.layout import MeasuredLayout
+from asyncdp_sim.figures import draw_all
 from asyncdp_sim.runs import RunResult, run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
@@ -42,13 +42,13 @@ SWEPT = """
 @pytest.fixture(autouse=True)
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hold, of every figure that a test draws, that nothing is cut off or lies on anything else."""
-    execute = MeasuredLayout.execute
+    execute = ConstrainedLayoutEngine.execute
 
-    def held(self: MeasuredLayout, figure: Figure) -> None:
+    def held(self: ConstrainedLayoutEngine, figure: Figure) -> None:
         execute(self, figure)
         assert faults(figure) == []
 
-    monkeypatch.setattr(MeasuredLayout, "execute", held)
+    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", held)
 
 
 @pytest.fixture(scope="session")
@@ -69,7 +69,7 @@ def drawn_result(outcome: RunResult, tmp_path_factory: pytest.TempPathFactory) -
     """One result with its figures, for tests that only read."""
     directory = tmp_path_factory.mktemp("drawn") / "result"
     write(outcome, directory)
-    draw(directory)
+    draw_all(directory)
     return directory
 
 

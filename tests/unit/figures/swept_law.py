@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from made import curve, finished, made, scenario
 
-from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.results import Sweep
 
 RECORDS, BUDGET = "owners.records", "privacy.epsilon"
 VALUES: Mapping[str, Sequence[float]] = {RECORDS: (10, 100, 1000), BUDGET: (0.1, 1.0, 10.0)}

@@ -10,8 +10,8 @@ from made import finished, made, scenario
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures import Result, Sweep
 from asyncdp_sim.figures.kit.outcomes import psi_at_end, time_to_end
-from asyncdp_sim.figures.kit.source import Cell
 from asyncdp_sim.figures.sweeps.overview import FIGURE, SECOND, Varied, varied
+from asyncdp_sim.results import Cell
 from tests.together import together
 
 INF = float("inf")
@@ -40,15 +40,15 @@ def test_panels_show_what_is_known_in_order_of_the_number(tmp_path: Path) -> Non
     assert list(table["throughput_low"]) == [1.5, 2.5, 0.5]
     np.testing.assert_allclose(table["time_to_end"], [20, 20, np.nan])
     names = [axes.get_ylabel() for axes in picture.figure.axes]
-    assert names == ["time to update $T$\n(units)", "updates per unit",
-                     "$\\psi$ at the end\n(median)"]  # fmt: skip
-    assert "the same in all cells: fairness" in picture.caption
-    for axes in picture.figure.axes[:2]:  # room above the highest point
+    assert names == ["$\\psi$ at the end\n(lower is better)", "time to update $T$\n(units)",
+                     "updates per unit"]  # fmt: skip
+    for axes in picture.figure.axes[1:]:  # room above the highest point
         [points] = axes.containers
         assert axes.get_ylim()[1] > 1.05 * np.nanmax(points[0].get_ydata())
     assert {axes.get_xscale() for axes in picture.figure.axes} == {"log"}
     assert "in 1 of 3 cells not all replicates reached T" in picture.caption
-    assert "nothing to show of refusal rate, collision rate, loss rate" in picture.caption
+    left = "fairness, refusal rate, collision rate, loss rate, mean staleness"
+    assert f"0, unknown or the same along every line: {left}." in picture.caption
     assert len(picture.figure.legends) == 0
 
 
@@ -69,7 +69,7 @@ def test_a_second_path_sets_lines_apart_and_one_line_stands_for_those_that_coinc
         assert axes.get_xscale() == "linear"
 
 
-ALIKE = ("fairness (Jain)", "$\\psi$ at the end\n(median)")
+ALIKE = ("fairness (Jain)", "$\\psi$ at the end\n(lower is better)")
 
 
 @together

@@ -11,11 +11,12 @@ from matplotlib.text import Text
 
 from asyncdp_sim import measures
 from asyncdp_sim.errors import ResultError
-from asyncdp_sim.figures import Result, draw, draw_all
+from asyncdp_sim.figures import Result, draw_all
 from asyncdp_sim.figures.kit.picture import Picture, save
 from asyncdp_sim.figures.kit.style import style
-from asyncdp_sim.figures.runs import convergence, gaps, shares, timing
+from asyncdp_sim.figures.runs import convergence, gaps, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
+from asyncdp_sim.figures.sweeps import networks
 from asyncdp_sim.results import read_table
 from asyncdp_sim.runs import RunResult
 from tests.manifests import changed
@@ -50,8 +51,8 @@ def numbers(directory: Path, name: str) -> dict[str, np.ndarray]:
 def all_pictures(result: Result) -> list[Picture]:
     lines = [CurveLine(result)]
     curves = [convergence.by_update(lines), convergence.by_time(lines)]
-    network = [figure(result) for figure in (timing.by_update, timing.by_time, gaps.survival)]
-    return [*curves, *network, shares.by_owner(result)]
+    able = [each for each in networks.FIGURES if each.why_not(result) is None]
+    return [*curves, *(figure.of(result) for figure in able)]
 
 
 @pytest.mark.parametrize("kind", ["drawn_result", "swept"])
@@ -112,10 +113,10 @@ def test_timing_shows_the_updates(drawn_result: Path) -> None:
         drawn = numbers(drawn_result, name)
         for column in ("k", "time", "owner"):
             assert list(drawn[column]) == list(updates[column])
-    window = timing.by_update(Result.read(drawn_result), replicate=3, first=11, last=20).table
+    window = timing.window(Result.read(drawn_result), 3, 11, 20)
     assert list(window["k"]) == list(range(11, 21))
     with pytest.raises(ResultError, match="no updates k = 100 to 199 of replicate 3"):
-        timing.by_update(Result.read(drawn_result), replicate=3, first=100)
+        timing.window(Result.read(drawn_result), 3, 100, 199)
 
 
 def test_gaps_and_shares_agree_with_the_measures(drawn_result: Path, outcome: RunResult) -> None:
@@ -286,7 +287,7 @@ def test_another_directory_is_refused_in_one_line(content: str | None, tmp_path:
     if content is not None:
         (tmp_path / "manifest.json").write_text(content)
     with pytest.raises(ResultError, match="allowed is a result directory"):
-        draw(tmp_path)
+        draw_all(tmp_path)
     assert not (tmp_path / "figures").exists()
 
 

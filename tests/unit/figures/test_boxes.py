@@ -11,8 +11,8 @@ from matplotlib.collections import LineCollection
 from matplotlib.text import Text
 
 from analysis.papers.boxes import by_iteration
-from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.runs.convergence import CurveLine
+from asyncdp_sim.results import Result
 
 VALUES = np.array([4.0, 1.0, 3.0, 5.0, 2.0])
 

@@ -5,10 +5,10 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
-from asyncdp_sim.figures import Sweep
+from asyncdp_sim.figures import Sweep, plan
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.style import panels, style
-from asyncdp_sim.figures.runs import errors, held_out, honest, profit, psi_split
+from asyncdp_sim.figures.runs import held_out, profit, psi_split
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.results import read_table
 from asyncdp_sim.scenario import load
@@ -42,7 +42,7 @@ sensitivity = { kind = "declared", bound = 5.0 }
 [sweep]
 "privacy.epsilon" = [20.0, 200.0]
 """
-PICTURES = (held_out.curves, profit.by_owner, errors.by_owner, psi_split.stacked)
+PICTURES = (held_out.curves, profit.by_owner, profit.errors_by_owner, psi_split.stacked)
 
 
 @pytest.fixture(scope="module")
@@ -119,9 +119,9 @@ def test_errors_are_in_the_targets_unit(lines: list[CurveLine]) -> None:
     for line in lines:
         known = line.result.manifest | {"target_unit": "days"}
         named.append(CurveLine(type(line.result)(line.result.directory, known), line.name))
-    picture = errors.by_owner(named)
+    picture = profit.errors_by_owner(named)
     assert "RMSE (days)" in texts(picture)
-    assert "RMSE" in texts(errors.by_owner(lines))
+    assert "RMSE" in texts(profit.errors_by_owner(lines))
     table = picture.table
     for line in lines:
         owners = read_table(line.result.directory, "owners").groupby("owner")
@@ -131,7 +131,7 @@ def test_errors_are_in_the_targets_unit(lines: list[CurveLine]) -> None:
     assert "marker lies below its cross" in picture.caption
 
 
-def test_bars_hold_the_parts_and_hang_where_they_are_negative(lines: list[CurveLine]) -> None:
+def test_bars_hold_the_parts_and_turn_left_where_they_are_negative(lines: list[CurveLine]) -> None:
     picture = psi_split.stacked(lines)
     total = sum(picture.table[name] for name in psi_split.PARTS)
     np.testing.assert_allclose(total, picture.table["psi_final_mean"], rtol=1e-9)
@@ -142,7 +142,7 @@ def test_bars_hold_the_parts_and_hang_where_they_are_negative(lines: list[CurveL
         shares = {name: np.array([value]) for name, value in zip(
             psi_split.PARTS, (30.0, 10.0, -20.0, 80.0), strict=True)}  # fmt: skip
         psi_split.stack(axes, np.array([0]), shares)
-    found = [(bar.get_y(), bar.get_height()) for bar in axes.patches]
+    found = [(bar.get_x(), bar.get_width()) for bar in axes.patches]
     assert found == [(0, 30), (30, 10), (0, -20), (40, 80)]
 
 
@@ -159,21 +159,21 @@ def test_what_results_know_is_drawn_and_the_rest_is_noted(lines: list[CurveLine]
     notes: list[str] = []
     spread = lines[0].result.summary["psi_final"]
     lost = changed(lines[0], psi_final={**spread, "mean": "inf"})
-    drawn = [each.shown() for each in honest.figures([lost, lines[1]], notes)]
+    drawn = [each.shown() for each in plan.beyond_psi([lost, lines[1]], notes)]
     assert [picture.name for picture, _ in drawn] == ["held-out", "profit", "errors", "parts"]
     assert [len(results) for _, results in drawn] == [2, 1, 1, 1]
     assert [note.partition(":")[0] for note in notes] == [
         f"1 of 2 results in {name}" for name in ("profit", "errors", "parts")
     ]
     notes.clear()
-    assert honest.figures([changed(lines[0], updates=0)], notes) == []
+    assert plan.beyond_psi([changed(lines[0], updates=0)], notes) == []
     assert len(notes) == 4
 
 
 def test_a_mean_of_nothing_has_no_parts(lines: list[CurveLine]) -> None:
     """Shares of it are none, and no logarithmic axis has a place for it."""
     spread, notes = lines[0].result.summary["psi_final"], list[str]()
-    planned = honest.figures([changed(lines[0], psi_final={**spread, "mean": 0.0})], notes)
+    planned = plan.beyond_psi([changed(lines[0], psi_final={**spread, "mean": 0.0})], notes)
     drawn = [each.shown() for each in planned]
     assert "parts" not in [picture.name for picture, _ in drawn]
     assert "1 of 1 results in parts: ψ is infinite or 0, or nothing was updated" in notes

@@ -11,8 +11,8 @@ from made import curve, finished, made, scenario
 from matplotlib.lines import Line2D
 
 from asyncdp_sim.errors import ResultError
-from asyncdp_sim.figures.kit.source import Cell, Result, Sweep
 from asyncdp_sim.figures.sweeps.adversaries import FIGURE, VariedAdversaries, varied
+from asyncdp_sim.results import Cell, Result, Sweep
 
 LISTS = ["[]", "[1]", "[1, 2]"]
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures.kit import captions
-from asyncdp_sim.figures.kit.lines import scale
-from asyncdp_sim.figures.kit.log_axis import AT_END, MOST, leaves_frame, log_axis
+from asyncdp_sim.figures.kit import picture as pictures
+from asyncdp_sim.figures.kit.axes import AT_END, MOST, leaves_frame, log_axis, scale
 from asyncdp_sim.figures.kit.picture import save
 from asyncdp_sim.figures.kit.style import canvas, laid_out
 from asyncdp_sim.figures.runs.convergence import CurveLine, by_update
@@ -56,7 +55,7 @@ def test_an_axis_of_what_did_not_diverge_is_as_matplotlib_has_it():
 
 
 def test_a_sweep_whose_runs_diverged_is_drawn_and_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(captions, "settings", lambda _: "")  # of the runs, made by hand here
+    monkeypatch.setattr(pictures, "run_settings", lambda _: "")  # of the runs, made by hand here
     for number, psi in enumerate((6.76e287, 2.5e176, 0.05, np.inf, LARGEST)):
         curve(made(tmp_path / f"cell-{number:04d}"), [psi, psi, psi])
     sweep = finished(tmp_path, {"variant": ["a", "b", "c", "d", "e"]})
@@ -66,13 +65,13 @@ def test_a_sweep_whose_runs_diverged_is_drawn_and_says_so(tmp_path, monkeypatch)
         by_update([CurveLine(cell.result, cell.values["variant"]) for cell in sweep.cells]),
     ):
         save(picture, tmp_path)
-        assert captions.BEYOND in captions.page([(picture, results)], [])
+        assert pictures.BEYOND in pictures.captions_page([(picture, results)], [])
     [axes] = settings.FIGURE.picture(sweep).figure.axes
     [arrows] = [line for line in axes.lines if line.get_gid() == AT_END]
     labels = dict(zip(axes.get_yticks(), axes.get_yticklabels(), strict=True))
     assert [labels[at].get_text() for at in arrows.get_ydata()] == ["a", "b", "d", "e"]
     assert f"beyond {MOST:.0e}" == "beyond 1e+30"
-    assert "beyond 10³⁰" in captions.BEYOND
+    assert "beyond 10³⁰" in pictures.BEYOND
 
 
 def test_figures_make_their_axes_logarithmic_in_one_place():

@@ -7,8 +7,8 @@ import pytest
 from made import made
 
 from analysis.market import bargains
-from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.forecasts.advice.market import Demand, cheapest
+from asyncdp_sim.results import Result
 from scenarios.data_market import PRICES, TARGETS, bargained
 
 WANTED = Demand(0.002, np.array([0.3, 0.2, 0.2, 0.1, 0.1, 0.05]))

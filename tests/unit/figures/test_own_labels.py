@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from asyncdp_sim.figures.draw import draw
+from asyncdp_sim.figures import draw_all
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.results import read_table
@@ -31,7 +31,7 @@ def test_every_row_has_the_true_epsilon_of_its_own_cell(swept: str, tmp_path: Pa
     more = CHANNELS if swept == "channels" else {"run__alone": True, "run__split": True}
     asked = scenario(data=HELD_OUT, privacy__sensitivity=CLIP, sweep=GRIDS[swept], **more)
     sweep(asked, tmp_path / "s")
-    draw(tmp_path / "s")
+    draw_all(tmp_path / "s")
     true = set(read_table(tmp_path / "s", "cells")["epsilon_true"])
     assert true == set(GRIDS[swept]["privacy.epsilon"])
     drawn = sorted((tmp_path / "s" / "figures").glob("*.csv"))

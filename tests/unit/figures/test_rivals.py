@@ -5,8 +5,8 @@ from typing import Any
 
 from made import curve, made, scenario
 
-from asyncdp_sim.figures.kit.source import Cell, Result
 from asyncdp_sim.figures.sweeps.rivals import best, rival
+from asyncdp_sim.results import Cell, Result
 
 
 def cell(directory: Path, number: int, psi: float, **privacy: Any) -> Cell:

@@ -6,13 +6,17 @@ from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from asyncdp_sim.figures import Result
-from asyncdp_sim.figures.kit.picture import PACKED, Picture, save
+from asyncdp_sim.figures.kit.picture import UNDATED, FileFormat, Paper, Picture, save
+from asyncdp_sim.figures.kit.printed import fit
+from asyncdp_sim.figures.kit.small_multiples import Panel
 from asyncdp_sim.figures.kit.style import style
 from asyncdp_sim.figures.kit.svg import inline
-from asyncdp_sim.figures.runs import convergence, shares
+from asyncdp_sim.figures.runs import convergence, shares, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
+from asyncdp_sim.runs import RunResult, write
 
 
 @pytest.fixture
@@ -32,13 +36,13 @@ def drawings(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
 def by_matplotlib(figure: Figure) -> bytes:
     drawn = io.BytesIO()
     with style():
-        figure.savefig(drawn, format="png", metadata={"Software": None}, pil_kwargs=PACKED)
+        figure.savefig(drawn, format="png", **UNDATED["png"])
     return drawn.getvalue()
 
 
 PICTURES: dict[str, Callable[[Result], Picture]] = {
     "with a legend": lambda result: convergence.by_update([CurveLine(result)]),
-    "with a title": shares.by_owner,
+    "with a title": shares.FIGURE.of,
 }
 
 
@@ -61,6 +65,58 @@ def test_it_is_drawn_once_and_has_the_bytes_of_a_figure_that_lays_itself_out(
 
 @pytest.mark.long
 def test_in_a_page_too(drawn_result: Path, drawings: list[Figure]) -> None:
-    picture = shares.by_owner(Result.read(drawn_result))
+    picture = shares.FIGURE.of(Result.read(drawn_result))
     inline(picture, "p", 10**9)
     assert drawings == [picture.figure]
+
+
+LEAST, COLUMN = 7.0, 3.4
+
+
+def test_for_print_letters_are_large_enough_and_nothing_overlaps(
+    outcome: RunResult, tmp_path: Path
+) -> None:
+    write(outcome, tmp_path / "cell-0000")
+    result = Result.read(tmp_path / "cell-0000")
+    panels = [Panel(result, "one"), Panel(result, "another network, of a long name")]
+    for picture in (
+        convergence.by_update([CurveLine(result, f"line {n}") for n in range(2)]),
+        shares.FIGURE.picture(panels),
+        timing.BY_TIME.of(result),
+    ):
+        with style():
+            fit(picture.figure, COLUMN)
+        picture.figure.draw_without_rendering()  # where the fixture looks at it
+        sizes = [
+            text.get_fontsize()
+            for text in picture.figure.findobj(Text)
+            if text.get_visible() and text.get_text() != ""
+        ]
+        assert min(sizes) >= LEAST
+        assert picture.figure.get_figwidth() == COLUMN
+    first, second = shares.FIGURE.picture(panels).figure.axes
+    assert first.get_position().y0 == second.get_position().y0
+    stacked = shares.FIGURE.picture(panels)
+    fit(stacked.figure, COLUMN)
+    stacked.figure.draw_without_rendering()
+    first, second = stacked.figure.axes
+    assert first.get_position().y0 > second.get_position().y1
+    assert first.get_ylabel() == second.get_ylabel() == "share of the updates"
+
+
+@pytest.mark.parametrize(
+    ("file_format", "starts"), [("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")]
+)
+def test_files_have_their_format_and_are_alike(
+    file_format: FileFormat, starts: bytes, drawn_result: Path, tmp_path: Path
+) -> None:
+    paper = Paper(file_format, COLUMN)
+    first, second = (
+        save(shares.FIGURE.of(Result.read(drawn_result)), tmp_path / place, paper) for place in "ab"
+    )
+    assert first.suffix == f".{file_format}"
+    assert first.read_bytes() == second.read_bytes()
+    assert first.read_bytes().startswith(starts)
+    if file_format == "pdf":
+        assert b"/CIDFontType2" in first.read_bytes()
+        assert b"/Type3" not in first.read_bytes()

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.kit.source import Result, Sweep
 from asyncdp_sim.figures.runs import gaps, shares, timing
 from asyncdp_sim.figures.sweeps import networks
+from asyncdp_sim.results import Result, Sweep
 from tests.manifests import changed
 from tests.unit.figures.made import finished, made, scenario
 
@@ -46,7 +46,7 @@ def test_each_network_has_a_panel_named_by_what_sets_it_apart(tmp_path: Path) ->
     found = networks.networks(of_networks(tmp_path, [1.0, 0.2]))
     assert [each.name for each in found] == [f"online {share} % of the time" for share in (100, 20)]
     assert [each.result.directory.name for each in found] == ["cell-0000", "cell-0002"]
-    picture = timing.updates_of(found)
+    picture = timing.BY_UPDATE.picture(found)
     titles = [axes.get_title(loc="left") for axes in picture.figure.axes]
     assert titles == [each.name for each in found]
     drawn = picture.table["network"] == found[1].name
@@ -86,7 +86,7 @@ def test_seeds_are_one_network(tmp_path: Path) -> None:
 def test_many_owners_are_marks_on_a_tall_page_and_are_counted(tmp_path: Path) -> None:
     owner = np.random.default_rng(1).integers(1, 170, 90)
     result = updated(tmp_path / "many", owner.tolist(), 169, "net")
-    for picture in (timing.by_update(result), timing.by_time(result)):
+    for picture in (timing.BY_UPDATE.of(result), timing.BY_TIME.of(result)):
         [axes] = picture.figure.axes
         assert len(axes.collections) == 0  # no stems, which would be a hatching
         assert picture.figure.get_figheight() > 5
@@ -95,10 +95,10 @@ def test_many_owners_are_marks_on_a_tall_page_and_are_counted(tmp_path: Path) ->
 
 def test_one_network_alone_has_the_picture_that_it_always_had(tmp_path: Path) -> None:
     result = updated(tmp_path / "one", [1, 2, 2], 3, "net")
-    left = shares.shares_of([Panel(result, "the one that differs")])  # others are constant
+    left = shares.FIGURE.picture([Panel(result, "the one that differs")])  # others are constant
     assert left.figure.axes[0].get_title(loc="left") == "the one that differs"
     assert "1/N: the one that differs: of 3 updates" in left.caption
-    for draw, several in ((gaps.survival, gaps.survival_of), (shares.by_owner, shares.shares_of)):
-        alone, among = draw(result), several([Panel(result)])
+    for figure in (gaps.FIGURE, shares.FIGURE):
+        alone, among = figure.of(result), figure.picture([Panel(result)])
         assert alone.caption == among.caption
         assert "network" not in alone.table

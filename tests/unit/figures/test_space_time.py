@@ -9,9 +9,9 @@ from made import Row, made, scenario
 
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures.kit.picture import Picture, as_csv
-from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.spacetime import diagram
-from asyncdp_sim.figures.spacetime.style import ARROWS, BARS, LABELS, SIGNS, STROKES
+from asyncdp_sim.figures.spacetime.axes import ARROWS, BARS, LABELS, SIGNS, STROKES
+from asyncdp_sim.results import Result
 from asyncdp_sim.trace.spans import OFFLINE
 
 LOCKED: list[Row] = [
@@ -84,13 +84,8 @@ def test_a_window_shows_what_touches_it(tmp_path: Path) -> None:
     picture = drawn(tmp_path, LOCKED, scenario(), start=1.25, end=1.65)
     expected = ["offline", "query", "lock", "request refused", "computing", "answer lost"]
     assert kinds(picture) == expected
-    only = drawn(tmp_path / "1", LOCKED, scenario(), start=1.25, end=1.65, owners=[2])
-    assert kinds(only) == ["lock", "request refused"]
-    assert "owners 2 of 3" in only.caption
     with pytest.raises(ResultError, match=r"no events in \[7, 9\) of replicate 1"):
         drawn(tmp_path / "2", LOCKED, scenario(), start=7, end=9)
-    with pytest.raises(ResultError, match="no events of replicate 4"):
-        drawn(tmp_path / "3", LOCKED, scenario(), replicate=4)
 
 
 def test_collided_late_and_kept_answers_have_marks_of_their_own(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from analysis.privacy.sums import noise_parts
 from asyncdp_sim.errors import ResultError
-from asyncdp_sim.figures.kit.source import Sweep
+from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.sweeps import sweep
 from scenarios import entry, studies

@@ -13,14 +13,12 @@ from matplotlib.text import Text
 from asyncdp_sim.columns.dictionary import SPREAD
 from asyncdp_sim.figures import Result, Sweep, draw_all
 from asyncdp_sim.figures.draw import add, pictures
-from asyncdp_sim.figures.kit.lines import key
-from asyncdp_sim.figures.kit.numbers import lettered, listed, wrapped
+from asyncdp_sim.figures.kit.axes import lettered, listed, wrapped
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.runs import convergence, gaps, profit, timing
+from asyncdp_sim.figures.runs import convergence, profit, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps import networks, overview, settings
-from asyncdp_sim.figures.sweeps.throughput import _columns, _in_columns
 from scenarios.studies import study
 from tests.manifests import changed
 from tests.unit.figures.made import curve, finished, made, scenario
@@ -77,7 +75,8 @@ def test_lines_that_coincide_are_one_with_both_names(tmp_path: Path) -> None:
     lines = [CurveLine(each, name) for each, name in zip(results, "abc", strict=True)]
     picture = convergence.by_update(lines)
     [axes] = picture.figure.axes
-    assert len(axes.lines) == 2
+    drawn = [line for line in axes.lines if len(line.get_xdata()) > 1]
+    assert len(drawn) == 2
     assert [text.get_text() for text in axes.texts] == ["a; the same: c", "b"]
     assert set(picture.table["line"]) == {"a", "b", "c"}  # each with its numbers
 
@@ -124,11 +123,11 @@ def test_updates_of_the_same_owners_are_not_drawn_and_many_together_are_strokes(
         _together(result, owners)
         assert timing.the_same_always(result)
     assert not timing.the_same_always(updated(tmp_path / "else", [1, 2, 2], 3, "net"))
-    [axes] = timing.by_time(many).figure.axes
+    [axes] = timing.BY_TIME.of(many).figure.axes
     [strokes] = [each for each in axes.collections if isinstance(each, LineCollection)]
     assert len(strokes.get_segments()) == 121  # dots would be one block
     assert len(axes.lines) == 0
-    dots = timing.by_time(updated(tmp_path / "apart", list(range(1, 41)), 40, "net"))
+    dots = timing.BY_TIME.of(updated(tmp_path / "apart", list(range(1, 41)), 40, "net"))
     assert len(dots.figure.axes[0].lines) == 1
 
 
@@ -142,24 +141,10 @@ def _together(result: Result, owners: int) -> None:
 
 def test_low_panels_have_room_for_their_owners_numbers(tmp_path: Path) -> None:
     result = updated(tmp_path / "twelve", list(range(1, 13)), 12, "net")
-    [alone] = timing.by_update(result).figure.axes
-    first, _ = timing.updates_of([Panel(result, "a"), Panel(result, "b")]).figure.axes
+    [alone] = timing.BY_UPDATE.of(result).figure.axes
+    first, _ = timing.BY_UPDATE.picture([Panel(result, "a"), Panel(result, "b")]).figure.axes
     assert len(alone.get_yticks()) == 12
     assert first.get_yticks().tolist() == [1, 2, 4, 6, 8, 10, 12]
-
-
-def test_why_no_law_is_drawn_stands_where_no_curve_passes(tmp_path: Path) -> None:
-    result = updated(tmp_path / "slow", [1, 2, 3] * 20, 3, "net")
-    (result.directory / "scenario.toml").unlink()
-    [axes] = gaps.survival(Result.read(result.directory)).figure.axes
-    [remark] = [text for text in axes.texts if text.get_text().startswith("no law drawn")]
-    assert remark.get_position()[1] < 0.1  # all gaps but the first are as long
-    falling = updated(tmp_path / "falling", [1, 2, 3] * 20, 3, "net")
-    frame = falling.frame("updates").assign(tick=lambda rows: (1.2 ** rows["k"] * 1e9).astype(int))
-    pq.write_table(pa.Table.from_pandas(frame), falling.directory / "updates.parquet")
-    (falling.directory / "scenario.toml").unlink()
-    [axes] = gaps.survival(falling).figure.axes
-    assert axes.texts[0].get_position()[1] > 0.9
 
 
 @pytest.mark.parametrize(("n_owners", "axis"), [(3, "owner $i$, and its rows trained on $n_i$"),
@@ -206,20 +191,6 @@ def test_points_at_zero_are_whole_and_rows_have_room(tmp_path: Path) -> None:
     picture.figure.draw_without_rendering()
     above, below = (each.get_window_extent(drawn) for each in first.get_yticklabels())
     assert not above.overlaps(below)
-
-
-def test_groups_of_a_legend_stand_whole_in_its_columns() -> None:
-    def group(name: str, count: int) -> list[object]:
-        return [key(f"{name} {n}") for n in range(count)]
-
-    keys = [group("a", 1), group("b", 3), group("c", 3), group("d", 3), group("e", 2)]
-    across = _columns(keys)
-    names = [each.get_label() for each in _in_columns(keys, across)]
-    assert across == 2
-    left, right = names[: len(names) // 2], names[len(names) // 2 :]
-    assert left == ["a 0", " ", " ", "b 0", "b 1", "b 2", "c 0", "c 1", "c 2"]
-    assert right == ["d 0", "d 1", "d 2", "e 0", "e 1", " ", " ", " ", " "]
-    assert [each.get_label() for each in _in_columns(keys, 1)][:2] == ["a 0", "b 0"]
 
 
 def test_a_study_names_its_scenario_and_has_captions(tmp_path: Path) -> None:

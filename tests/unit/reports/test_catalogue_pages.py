@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.reports import LARGEST, page
+from asyncdp_sim.results import Result
 from asyncdp_sim.runs import run, write
 from scenarios.catalogue import catalogue
 from tests.fingerprints.fingerprint import cells, small

@@ -15,17 +15,16 @@ from asyncdp_sim import cli
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures.draw import pictures
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.source import Result, open_directory
 from asyncdp_sim.figures.kit.style import canvas, style
 from asyncdp_sim.figures.kit.svg import inline
-from asyncdp_sim.figures.spacetime import events
+from asyncdp_sim.figures.spacetime import marks
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.reports import LARGEST, page
 from asyncdp_sim.reports.basis import foundation
 from asyncdp_sim.reports.drawn import _again
 from asyncdp_sim.reports.numbers import owners as owners_of
 from asyncdp_sim.reports.page import account, banner
-from asyncdp_sim.results import read_manifest
+from asyncdp_sim.results import Result, open_directory, read_manifest
 from tests.unit.reports.pages import AS_PUBLISHED, BASE, EVIL, Seen, swept, written
 
 
@@ -200,7 +199,7 @@ def test_events_simulated_again_are_those_of_the_run(result: Path, tmp_path: Pat
     kept = written(tmp_path / "kept", events=True)
     again = _again(Result.read(result))
     assert isinstance(again, np.ndarray)
-    assert np.array_equal(again, events.tables(Result.read(kept), 1)[1])
+    assert np.array_equal(again, marks.tables(Result.read(kept), 1)[1])
 
 
 def test_columns_are_those_of_the_tables_that_are_there(of_run: Seen) -> None:

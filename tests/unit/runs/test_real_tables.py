@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.describe import describe
-from asyncdp_sim.figures.kit.captions import settings
-from asyncdp_sim.figures.kit.source import Result, open_directory
+from asyncdp_sim.figures.kit.picture import run_settings
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import lines
+from asyncdp_sim.results import Result, open_directory
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from tests.manifests import changed
@@ -104,10 +104,10 @@ def test_a_caption_and_a_manifest_say_whose_rows_they_show(folder: Path) -> None
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["scenario"]["source"] == "hospital table discharges.csv"
     assert manifest["summary"]["private"] is True
-    assert "(source: hospital table discharges.csv)" in settings([opened(out)])
+    assert "(source: hospital table discharges.csv)" in run_settings([opened(out)])
     with changed(out) as older:
         del older["scenario"]["source"]
-    assert "(source: hospital, file discharges.csv)" in settings([opened(out)])
+    assert "(source: hospital, file discharges.csv)" in run_settings([opened(out)])
 
 
 def test_an_encoding_in_which_records_move_others_is_not_private(folder: Path) -> None:

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.runs import forecast as drawn_forecast
 from asyncdp_sim.figures.runs import profit, shares, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
@@ -20,6 +19,7 @@ from asyncdp_sim.forecasts.advice.buying import buy
 from asyncdp_sim.forecasts.advice.coalition import Coalition
 from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.advice.invitations.words import Trialled
+from asyncdp_sim.results import Result
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.scenario.owners.participants import LONGEST, places, shown
@@ -113,12 +113,12 @@ def test_names_stand_beside_numbers_in_the_result(tmp_path: Path) -> None:
     result = Result.read(tmp_path / "named")
     labels = result.participants.labels
     assert labels == ("1 (St. Mary's)", "2 (\\x1b[31mred\\x9b\\u20…)", "3 (costs $5 or $6, whi…)")
-    picture = shares.by_owner(result)
+    picture = shares.FIGURE.of(result)
     assert tuple(picture.table["name"]) == HOSTILE
     ticks = [tick.get_text() for tick in picture.figure.axes[0].get_xticklabels()]
     assert ticks == [label.replace("$", r"\$") for label in labels]
     picture.figure.canvas.draw()
-    written = timing.by_update(result).figure.axes[0].get_yticklabels()
+    written = timing.BY_UPDATE.of(result).figure.axes[0].get_yticklabels()
     assert [tick.get_text() for tick in written] == ticks
     assert tuple(profit.by_owner([CurveLine(result, "")]).table["name"]) == HOSTILE
 

@@ -10,9 +10,9 @@ import pytest
 from asyncdp_sim.audits import audit
 from asyncdp_sim.describe import describe
 from asyncdp_sim.errors import DataError, SpecError
-from asyncdp_sim.figures.kit.source import Result
 from asyncdp_sim.figures.runs import shares, timing
 from asyncdp_sim.network import simulate
+from asyncdp_sim.results import Result
 from asyncdp_sim.results.provenance import described, digest
 from asyncdp_sim.runs import reproduce, run, write
 from asyncdp_sim.runs.problem import build_dataset, prepare
@@ -226,10 +226,10 @@ def test_a_result_keeps_numbers_and_names_in_all_tables(tmp_path: Path) -> None:
     assert owners["name"].tolist() == ["B", "E"] * 2
     result = Result.read(tmp_path / "out")
     assert result.participants.labels == ("2 (B)", "5 (E)")
-    picture = shares.by_owner(result)
+    picture = shares.FIGURE.of(result)
     assert picture.table["owner"].tolist() == [2, 5]
     assert picture.table["updates"].sum() == 80
-    assert {*timing.by_update(result).table["owner"]} == {2, 5}
+    assert {*timing.BY_UPDATE.of(result).table["owner"]} == {2, 5}
     reproduce(tmp_path / "out", on_note=lambda _: None)
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from asyncdp_sim import runs
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.figures.kit.source import Sweep
-from asyncdp_sim.results import read_manifest
+from asyncdp_sim.results import Sweep, read_manifest
 from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.scenario import Scenario, dump, load
 from asyncdp_sim.spec import parse

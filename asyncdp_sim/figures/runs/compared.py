@@ -1,6 +1,7 @@
 """Curves of several results over each other, and the ratio of their ψ, replicate by replicate."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import compress
 from pathlib import Path
 
@@ -9,18 +10,22 @@ import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.patches import Patch
 
-from asyncdp_sim.figures.kit import captions
-from asyncdp_sim.figures.kit.lines import key, legend, scale
-from asyncdp_sim.figures.kit.log_axis import log_axis
-from asyncdp_sim.figures.kit.numbers import columns, wrapped
-from asyncdp_sim.figures.kit.picture import Picture, save, write
-from asyncdp_sim.figures.kit.privacy_label import label
-from asyncdp_sim.figures.kit.source import Result
+from asyncdp_sim.figures.kit.axes import end_labels, key, legend, log_axis, scale
+from asyncdp_sim.figures.kit.picture import Picture, captions_page, label, save, write
 from asyncdp_sim.figures.kit.style import THEORY, canvas, colours, plain_text, style
 from asyncdp_sim.figures.runs import convergence
-from asyncdp_sim.figures.runs.convergence import CurveLine, draw_quartiles, quartile_rows
+from asyncdp_sim.figures.runs.convergence import (
+    CurveLine,
+    draw_quartiles,
+    line_marks,
+    quartile_rows,
+)
+from asyncdp_sim.results import Result
+from asyncdp_sim.scenario import leaves
+from asyncdp_sim.scenario.setting_words import words
 
 Array = npt.NDArray[np.float64]
+FEW = 2  # settings that are a result's name
 NOTHING = 1e-300  # of a ψ: below, no ratio is taken
 
 
@@ -39,15 +44,48 @@ def draw_comparison(results: Mapping[str, Result], folder: Path) -> list[Path]:
     ResultError
         If a curve is absent or damaged, or the folder cannot be written to.
     """
-    lines = [CurveLine(result, plain_text(name)) for name, result in results.items()]
+    lines = named(results)
     drawn = [convergence.by_update(lines)]
     if any(line.result.summary["simulated_time"] > 0 for line in lines):
         drawn.append(convergence.by_time(lines))
     ratio = psi_ratio(lines)
     drawn += [] if ratio is None else [ratio]
-    shown = [(picture, list(results.values())) for picture in drawn]
-    write(folder / "captions.md", captions.page(shown, []).encode())
-    return [save(picture, folder) for picture in drawn]
+    places = dict(zip([line.name for line in lines], map(plain_text, results), strict=True))
+    shown = [(_by_place(picture, places), list(results.values())) for picture in drawn]
+    write(folder / "captions.md", captions_page(shown, []).encode())
+    return [save(picture, folder) for picture, _ in shown]
+
+
+def named(results: Mapping[str, Result]) -> list[CurveLine]:
+    """Return a line for each result, named by the settings in which all differ where these are few.
+
+    Else by the given names.
+    """
+    first, *others = (dict(leaves(each.scenario)) for each in results.values())
+    fields = dict.fromkeys(path for other in others for path in (*first, *other))
+    apart = [path for path in fields if any(first.get(path) != o.get(path) for o in others)]
+    names = [
+        ", ".join(words(path, said[path]) for path in apart if path in said)
+        for said in (first, *others)
+    ]
+    if len(apart) > FEW or len(set(names)) < len(names):
+        names = list(map(plain_text, results))
+    return [CurveLine(each, name) for each, name in zip(results.values(), names, strict=True)]
+
+
+def _by_place(picture: Picture, places: Mapping[str, str]) -> Picture:
+    """Return a picture whose table has the names of directories; the caption says which is whose.
+
+    Parameters
+    ----------
+    picture : Picture
+    places : mapping
+        From the names of lines to those of directories.
+    """
+    table = {**picture.table, "line": np.array([places[name] for name in picture.table["line"]])}
+    which = ", ".join(f"{name} ({place})" for name, place in places.items() if name != place)
+    said = f"{picture.caption} Results: {which}." if which else picture.caption
+    return replace(picture, table=table, caption=said)
 
 
 def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
@@ -61,7 +99,7 @@ def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
     if len(quartiles) == 0:
         return None
     kept = [each is not None for each in found]
-    named = list(compress(others, kept))
+    drawn = list(compress(others, kept))
     shades = list(
         compress(colours(len(lines))[1:], kept)
     )  # as where the curves lie over each other
@@ -71,21 +109,22 @@ def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
         axes.axhline(1.0, color=THEORY, linewidth=0.8, linestyle="--")
         log_axis(axes)
         axes.set_xlim(0, max(grid[-1] for grid, _ in quartiles))
-        scale(axes, xlabel="update $k$", ylabel=rf"$\psi$ over that of {first.name}")
+        scale(
+            axes, xlabel="update $k$", ylabel=rf"$\psi$ over that of {first.name} (below 1: better)"
+        )
         keys: list[Artist] = [
-            key(wrapped(o.name), color=shade) for o, shade in zip(named, shades, strict=True)
-        ]
-        keys += [
             key("median", color="#666666"),
             Patch(color="#666666", alpha=0.25, linewidth=0, label="25–75 %"),
         ]
-        legend(figure, keys, columns([o.name for o in named]))
+        legend(figure, keys, 2, right=True)
+        last = [values[1, -1] for _, values in quartiles]
+        end_labels(axes, last, [o.name for o in drawn], shades, line_marks(len(drawn)))
     said = (
         f"Median (line) and 25–75 % band over replicates of ψ at update k over ψ of {first.name} "
         "at the same update of the same replicate, whose random numbers both have in common; "
         "below 1 a result is the better one."
     )
-    table = quartile_rows(named, "k", ratio=quartiles)
+    table = quartile_rows(drawn, "k", ratio=quartiles)
     return Picture("psi-ratio", figure, table, said, label([line.result for line in lines]))
 
 

@@ -1,1 +1,0 @@
-"""Pictures of several results beside each other."""

@@ -1,0 +1,297 @@
+"""Axes, their lines and what is written beside them: scales, strokes, legends, names at ends."""
+
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+from itertools import cycle
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.scale import InvertedLogTransform, LogScale, LogTransform
+from matplotlib.ticker import LogFormatterSciNotation, NullFormatter
+
+from asyncdp_sim.figures.kit.style import MARKERS, colours, legible, plain_numbers
+from asyncdp_sim.words import number
+
+MOST_LISTED = 4
+ACROSS = 84  # letters of a legend that have room side by side
+
+
+def lettered(text: str) -> str:
+    """Return a text whose ``n_i`` has its index low, as in the papers."""
+    return text.replace("n_i", "nᵢ")
+
+
+def wrapped(text: str, width: int = ACROSS, most: int = 2) -> str:
+    """Return a text in lines of so many letters; one that needs more lines is cut, and says so."""
+    text = lettered(text)
+    found = textwrap.wrap(text, width)
+    if len(found) > most:
+        found = textwrap.wrap(text, width, max_lines=most, placeholder=" …")
+    return "\n".join(found)
+
+
+def columns(names: Sequence[str]) -> int:
+    """Return in how many columns of a legend these names fit, five at most."""
+    longest = max(len(line) for name in names for line in name.split("\n"))
+    return max(1, min(len(names), 5, 90 // (longest + 6)))
+
+
+def listed(texts: Sequence[str], between: str = ", ") -> str:
+    """Return distinct texts side by side; of many the first and the last, and how many."""
+    distinct = list(dict.fromkeys(texts))
+    if len(distinct) <= MOST_LISTED:
+        return between.join(distinct)
+    return f"{distinct[0]} … {distinct[-1]} ({len(distinct)} in all)"
+
+
+LEAST, MOST = 1e-100, 1e30
+"""Ends of what a logarithmic axis shows: beyond, a run has diverged, and hides all that has not.
+
+The ticks of matplotlib overflow where an axis comes near the largest of floating-point numbers.
+"""
+AT_END = "beyond-axis"
+"""Mark of an arrow at the frame."""
+_POWER = re.compile(r"\$\\mathdefault\{10\^\{(-?\d+)\}\}\$")
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def log_axis(axes: Axes, sides: str = "y") -> None:
+    """Make an axis logarithmic, ``x``, ``y`` or both: here, and nowhere else, figures do that."""
+    for side in sides:
+        axes.set(**{f"{side}scale": _Framed()})
+
+
+def leaves_frame(figure: Figure) -> bool:
+    """Return whether a figure has numbers beyond the end of its logarithmic axes."""
+    return any(
+        any(line.get_gid() == AT_END for line in axes.lines)
+        or (axes.get_xscale() == "log" and axes.dataLim.x1 > MOST)
+        or (axes.get_yscale() == "log" and axes.dataLim.y1 > MOST)
+        for axes in figure.axes
+    )
+
+
+def beyond(values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Return which numbers have diverged: they, ∞ among them, are beyond a logarithmic axis."""
+    return np.asarray(values > MOST)
+
+
+def arrows(axes: Axes, places: npt.NDArray[Any], **look: Any) -> None:
+    """Put arrows at the right end of rows at these places, for values that are beyond it."""
+    ends = np.ones(len(places))
+    named = {"gid": AT_END, "marker": ">", "linestyle": "none", "clip_on": False}
+    axes.plot(ends, places, transform=axes.get_yaxis_transform(), **{**look, **named})
+
+
+class _Framed(LogScale):
+    """A logarithmic scale whose axis has its ends between ``LEAST`` and ``MOST``."""
+
+    def __init__(self) -> None:
+        super().__init__(None)  # the axis, which newer versions need not be told
+        self._transform = _Log(10)
+
+    def limit_range_for_scale(self, vmin: float, vmax: float, minpos: float) -> tuple[float, float]:
+        low, high = super().limit_range_for_scale(vmin, vmax, minpos)
+        return max(low, LEAST), min(high, MOST)
+
+    def set_default_locators_and_formatters(self, axis: Axis) -> None:
+        super().set_default_locators_and_formatters(axis)
+        axis.set_major_formatter(_Powers(self.base))
+
+
+class _Powers(LogFormatterSciNotation):
+    """Powers of ten in raised letters: as a formula, each takes as long as a line to draw."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        text = super().__call__(x, pos)
+        power = _POWER.fullmatch(text)
+        return text if power is None else f"10{power[1].translate(_RAISED)}"
+
+
+class _Log(LogTransform):
+    """The decimal logarithm, whose inverse does not overflow."""
+
+    def inverted(self) -> "_Power":
+        return _Power(10)
+
+
+class _Power(InvertedLogTransform):
+    """Powers of ten that are finite and positive: margins reach beyond what is drawn."""
+
+    def transform_non_affine(self, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        bounded = np.clip(np.asarray(values, dtype=float), np.log10(LEAST), np.log10(MOST))
+        found: Any = super().transform_non_affine(bounded)
+        return np.asarray(found)
+
+    def inverted(self) -> _Log:
+        return _Log(10)
+
+
+BELOW = "interval-below-axis"
+"""Mark of an arrow at the frame."""
+
+
+def looks(count: int, **same: Any) -> list[dict[str, Any]]:
+    """Return a colour and a marker for each of so many lines, and what is the same for all."""
+    return [
+        {"color": shade, "marker": marker} | same
+        for shade, marker in zip(colours(count), cycle(MARKERS), strict=False)
+    ]
+
+
+def key(name: str, **look: Any) -> Line2D:
+    """Return what stands in the legend for a line of this look."""
+    return Line2D([], [], label=name, **look)
+
+
+def legend(figure: Figure, keys: Sequence[Artist], ncols: int = 1, *, right: bool = False) -> None:
+    """Put the keys above all axes, at the left or the right."""
+    place: Literal["outside upper right", "outside upper left"]
+    place = "outside upper right" if right else "outside upper left"
+    figure.legend(handles=keys, loc=place, ncols=ncols)
+
+
+def legend_above(axes: Axes, keys: Sequence[Artist], ncols: int = 1) -> None:
+    """Put the keys above one of several axes, where they are of these alone."""
+    axes.legend(handles=keys, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=ncols)
+
+
+def strokes(value: Any, low: Any, high: Any) -> npt.NDArray[np.float64]:
+    """Return the lengths of error bars, shape (2, J); 0 where an end is not known."""
+    return np.nan_to_num(np.abs([value - low, high - value]))
+
+
+def draw_line(axes: Axes, x: Any, ends: npt.NDArray[np.float64], **look: Any) -> None:
+    """Draw values and the ends of their intervals, shape (3, J); what is not finite is left out."""
+    value, low, high = np.where(np.isfinite(ends), ends, np.nan)
+    axes.errorbar(
+        x, value, yerr=strokes(value, low, high), **{"elinewidth": 1.2, "capsize": 2, **look}
+    )
+
+
+def scale(axes: Axes, log: str = "y", **named: str) -> None:
+    """Make axes that are drawn on logarithmic in x, y or both, rule them, and name them."""
+    log_axis(axes, log)
+    axes.set(**named)
+    if "y" in log:
+        plain_numbers(axes)
+        _end_at_frame(axes)
+    axes.grid(axis="y")
+
+
+def reaches_zero(figure: Figure) -> bool:
+    """Return whether an interval of a figure ends at the frame, since it reaches 0 or below."""
+    return any(line.get_gid() == BELOW for axes in figure.axes for line in axes.lines)
+
+
+def _end_at_frame(axes: Axes) -> None:
+    """Put an arrow at the frame below strokes that reach 0: a logarithmic axis has no place for it.
+
+    The strokes would fall through the axis, as if they ended somewhere below.
+    """
+    bottom, top = axes.get_ylim()
+    for bars in [each for each in axes.containers if isinstance(each, ErrorbarContainer)]:
+        for strokes_of in bars.lines[2]:
+            ends_at = [ends for ends in strokes_of.get_segments() if len(ends) == 2]
+            through = [ends for ends in ends_at if ends[:, 1].min() <= 0 < ends[:, 1].max()]
+            for ends in through:
+                axes.plot(
+                    ends[0, 0], bottom, "v", color=strokes_of.get_color()[0], markersize=5,
+                    clip_on=False, gid=BELOW, zorder=5,
+                )  # fmt: skip
+    axes.set_ylim(bottom, top)
+
+
+def number_ticks(axes: Axes, places: Iterable[float]) -> None:
+    """Put a tick with its number at each of these places of the horizontal axis, and no other."""
+    ordered = sorted(set(places))
+    axes.set_xticks(ordered, list(map(number, ordered)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+LONGEST_AT_END = 18  # letters of a name that fits beside its line; longer ones go on top
+GAP = 0.055  # between two names, as a share of the axes' height
+
+
+def end_labels(
+    axes: Axes,
+    ends: Sequence[float],
+    names: Sequence[str],
+    colours: Sequence[str],
+    marks: Sequence[str | None] | None = None,
+) -> None:
+    """Write each line's name right of the axes, at the height of its end.
+
+    Parameters
+    ----------
+    axes : Axes
+        All lines drawn; their limits are fixed here.
+    ends : sequence of float
+        Where each line ends, in data units.
+    marks : sequence, optional
+        Markers of the lines, which stand before their names.
+    """
+    axes.set_ylim(axes.get_ylim())
+    to_share = axes.transData + axes.transAxes.inverted()
+    points = [(axes.get_xlim()[1], end if np.isfinite(end) else np.inf) for end in ends]
+    heights = [
+        float(np.clip(to_share.transform(point)[1], 0, 1)) if np.isfinite(point[1]) else 1.0
+        for point in points
+    ]
+    signs = [None] * len(names) if marks is None else marks
+    placed = lifted(spread(heights, GAP), GAP)
+    for height, name, colour, sign in zip(placed, names, colours, signs, strict=True):
+        left = 1.022
+        if sign is not None:
+            look: dict[str, Any] = {"transform": axes.transAxes, "clip_on": False}
+            axes.plot(left, height, sign, color=colour, markersize=4.5, scalex=False,
+                      scaley=False, **look)  # fmt: skip
+            left += 0.018
+        axes.text(
+            left, height, lettered(name), color=legible(colour), transform=axes.transAxes,
+            va="center", fontsize=8,
+        )  # fmt: skip
+
+
+def spread(heights: Sequence[float], gap: float) -> list[float]:
+    """Return heights moved as little as needed to lie ``gap`` apart, in the same order.
+
+    Neighbours that are too close form a group, centred on the mean of its members' heights.
+    """
+    order = np.argsort(heights, kind="stable")
+    groups: list[list[float]] = []
+    for height in (heights[i] for i in order):
+        groups.append([height])
+        while len(groups) > 1 and _top(groups[-2], gap) + gap > _bottom(groups[-1], gap):
+            last = groups.pop()
+            groups[-1] += last
+    placed = [_bottom(group, gap) + gap * step for group in groups for step in range(len(group))]
+    result = [0.0] * len(heights)
+    for where, height in zip(order, placed, strict=True):
+        result[int(where)] = height
+    return result
+
+
+def lifted(heights: Sequence[float], gap: float) -> list[float]:
+    """Return heights that lie ``gap`` apart with those below the axes moved up, in their order."""
+    result, least = list(heights), 0.0
+    for place in np.argsort(heights, kind="stable"):
+        result[int(place)] = max(result[int(place)], least)
+        least = result[int(place)] + gap
+    return result
+
+
+def _bottom(group: list[float], gap: float) -> float:
+    return float(np.mean(group)) - gap * (len(group) - 1) / 2
+
+
+def _top(group: list[float], gap: float) -> float:
+    return float(np.mean(group)) + gap * (len(group) - 1) / 2
