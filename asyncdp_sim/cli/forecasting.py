@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 def forecast_command(
     file: File,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    details: Annotated[
+        bool, typer.Option("--details", help="Print all figures below the decision.")
+    ] = False,
     every: Annotated[
         bool, typer.Option("--sweep", help="Every cell of the sweep, by exact moments.")
     ] = False,
@@ -102,12 +105,13 @@ def forecast_command(
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
 ) -> None:
-    """Say how good, how soon, and who gains, without training.
+    """Print who should join, how good, how soon and how sure that is, without training.
 
     No private records are read, unless --private says so.
     """
     require_address_space(TO_RUN)  # before SciPy is there
     from asyncdp_sim.forecasts import forecast, grid, words
+    from asyncdp_sim.forecasts.decision import decide
     from asyncdp_sim.forecasts.population import Moments, population
     from asyncdp_sim.forecasts.worth.changes import Change, changes
     from asyncdp_sim.reference import write_beside
@@ -179,17 +183,18 @@ def forecast_command(
         known = population(base, moments, private=private)
         given: Any = {"target": target, "workers": workers, "known": known}
         found = forecast(base, **data, **given, progress=progress)
-        others, worth = list[Change](), found.worth
-        verdicts = {owner.profits for owner in found.owners}
-        if worth is not None and True not in verdicts and False in verdicts:
-            others = changes(known, worth, workers=workers, progress=progress)
+        others = list[Change]()
+        if len(found.verdicts) > 0:
+            others = changes(known, found.worth, workers=workers, progress=progress)
     if as_json:
         typer.echo(words.as_json(found, others))
         note_all(said)
         return
-    show(words.lines(found, others))
+    show(words.lines(found, others) if details else words.decision_lines(decide(found, others)))
     note_all(said)
-    next_steps(("to run it", ["run", file, *as_options(settings)]))
+    again = ["forecast", file, *as_options(settings), "--details"]
+    steps = ("to run it", ["run", file, *as_options(settings)])
+    next_steps(*([] if details else [("all figures", again)]), steps)
 
 
 def _advice(

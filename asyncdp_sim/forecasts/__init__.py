@@ -16,7 +16,7 @@ from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.forecasts.simulated import Simulated, simulated
 from asyncdp_sim.forecasts.worth.errors import Errors, errors
 from asyncdp_sim.progress import Progress
-from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.size import require_room
 from asyncdp_sim.theory.prediction import Prediction
@@ -33,6 +33,10 @@ class Forecast:
 
     Attributes
     ----------
+    scenario : Scenario
+        On the data that it was made from.
+    participants : Participants
+        The owners.
     psi : float
         Expected ψ at the end.
     psi_half_width : float
@@ -98,6 +102,8 @@ class Forecast:
         ψ decides then.
     """
 
+    scenario: Scenario
+    participants: Participants
     psi: float
     psi_half_width: float
     psi_bound: float | None
@@ -132,6 +138,37 @@ class Forecast:
     def cost_of_privacy(self) -> float:
         """Expected ψ that noise adds."""
         return self.psi - self.noise_free
+
+    @property
+    def verdicts(self) -> list[bool | None]:
+        """Whether each owner gains by joining; None where that is undecided."""
+        if self.worth is None:
+            return [owner.profits for owner in self.owners]
+        return [self.worth.verdict(owner) for owner in range(len(self.worth.names))]
+
+    @property
+    def break_even(self) -> list[float | None]:
+        """From which ε on each owner gains; None for none, 0 below all that were tried."""
+        if self.worth is None:
+            return [owner.epsilon_needed for owner in self.owners]
+        return [self.worth.needed(owner) for owner in range(len(self.worth.names))]
+
+    def would_gain(self, factor: float) -> int:
+        """Return how many owners would gain were all budgets so many times as large.
+
+        Parameters
+        ----------
+        factor : float
+            One of those that were tried, where errors on held-out rows decide.
+        """
+        if self.worth is not None:
+            return int(self.worth.profits(self.worth.factors.index(factor)).sum())
+        return sum(
+            owner.epsilon_needed is not None
+            and owner.epsilon is not None
+            and owner.epsilon_needed < factor * owner.epsilon
+            for owner in self.owners
+        )
 
 
 def forecast(
@@ -231,6 +268,8 @@ def forecast(
 def _by_moments(known: Population, found: MomentForecast, target: float | None) -> Forecast:
     mean = float(found.psi[-1])
     return Forecast(
+        scenario=known.scenario,
+        participants=known.participants,
         psi=mean,
         psi_half_width=found.half_width,
         psi_bound=found.bound,
@@ -262,6 +301,8 @@ def _by_runs(
     found: Simulated = simulated(known, workers, progress)
     mean = float(found.final.mean())
     return Forecast(
+        scenario=known.scenario,
+        participants=known.participants,
         psi=mean,
         psi_half_width=found.half_width,
         psi_bound=None,

@@ -90,25 +90,37 @@ def test_what_cannot_be_attacked_is_refused(command: Command, name: str) -> None
 
 
 def test_a_forecast_on_the_screen_and_as_json(command: Command) -> None:
-    shown = command.done("forecast", "exact.toml", "--target", "0.5").out
+    shown = command.done("forecast", "exact.toml", "--details", "--target", "0.5").out
     rows = ("expected ψ", "cost of privacy", "until ψ = 0.5", "exact moments; time by")
-    for words in (*rows, "break-even ε", "synthetic records"):
+    for words in (*rows, "break-even", "synthetic records"):
         assert words in shown
     meaning = shown[shown.rindex("gains: ") :]
-    assert "the owner's own model, which needs no noise;\nbreak-even ε: the smallest ε" in meaning
+    assert "the owner's own model, which needs no noise;\nbreak-even: the smallest ε" in meaning
     found = json.loads(command.done("forecast", "exact.toml", "--json").out)
     assert found["psi_half_width"] == 0
     assert found["label"] == "no private record was read"
     assert len(found["owners"]) == 3
 
 
+def test_a_forecast_begins_with_its_decision_and_keeps_the_rest_for_details(
+    command: Command,
+) -> None:
+    shown = command.done("forecast", "exact.toml").out.splitlines()
+    assert shown[0].startswith("Decision ")
+    assert len(shown) == 11
+    assert shown[-2] == "all figures: asyncdp forecast exact.toml --details"
+    whole = command.done("forecast", "exact.toml", "--details").out.splitlines()
+    assert whole[:9] == shown[:9]
+    assert len(whole) > 15
+
+
 def test_a_forecast_by_runs_says_why(command: Command) -> None:
-    shown = command.done("forecast", "sound.toml").out
+    shown = command.done("forecast", "sound.toml", "--details").out
     assert "simulated runs" in shown
     assert "because" in shown
     assert "clipped gradients are not linear in the model" in shown
     assert "runs need records" not in shown
-    common = command.done("forecast", "sound.toml", "--common").out.splitlines()
+    common = command.done("forecast", "sound.toml", "--details", "--common").out.splitlines()
     [line] = sorted(set(common) - set(shown.splitlines()))
     assert line.split(maxsplit=1)[1] == RECORDS
 
@@ -122,7 +134,7 @@ def test_a_grid_is_forecast_cell_by_cell(command: Command) -> None:
 def test_private_records_are_read_only_where_that_is_asked_for(
     command: Command,
 ) -> None:
-    public = command.done("forecast", "table.toml").out
+    public = command.done("forecast", "table.toml", "--details").out
     assert "rows drawn from the table's public ones\n" in public
     assert ": 8 random halves of the public rows\n" in public
     told = json.loads(command.done("forecast", "table.toml", "--json").out)["may_be_off"]
@@ -132,7 +144,7 @@ def test_private_records_are_read_only_where_that_is_asked_for(
     said = command("forecast", "table.toml", *(word for path in none for word in ("--set", path)))
     assert said.code == 2
     assert "a forecast of table data without public rows needs --private" in said.err
-    shown = command.done("forecast", "table.toml", "--private").out
+    shown = command.done("forecast", "table.toml", "--details", "--private").out
     assert "uses private data, not for release" in shown
 
 
@@ -176,14 +188,16 @@ def test_advice_on_a_table_that_is_not_read_says_how_to_check_it(
 
 
 def test_own_moments_are_shown_unless_common_ones_are_asked_for(command: Command) -> None:
-    shown = command.done("forecast", "exact.toml").out
-    assert shown == command.done("forecast", "exact.toml", "--own").out
-    alike = command.done("forecast", "exact.toml", "--common").out
+    shown = command.done("forecast", "exact.toml", "--details").out
+    assert shown == command.done("forecast", "exact.toml", "--details", "--own").out
+    alike = command.done("forecast", "exact.toml", "--details", "--common").out
     assert "the same second moments for all owners, of synthetic records" in alike
     assert "expected ψ" in alike
-    assert " ± " in alike.splitlines()[0]
+    [psi] = [line for line in alike.splitlines() if line.startswith("expected ψ")]
+    assert " ± " in psi
     assert "because             owners' own moments are not used: ± and quantiles are" in alike
-    stated = command.done("forecast", "exact.toml", "--common", "--heterogeneity", "0.5").out
+    asked = ("--details", "--common", "--heterogeneity", "0.5")
+    stated = command.done("forecast", "exact.toml", *asked).out
     assert "own truths τ² = 0.5 apart" in stated
 
 

@@ -1402,6 +1402,13 @@ MUTANTS = (
         ("tests/unit/forecasts/test_one_verdict.py",),
     ),
     Mutant(
+        "asyncdp_sim/forecasts/decision.py",
+        "if undecided == total:",
+        "if total == 0:",
+        "a forecast in which nothing is certain advises every owner against joining",
+        ("tests/unit/forecasts/test_decision.py",),
+    ),
+    Mutant(
         "asyncdp_sim/forecasts/worth/errors.py",
         "return runs if self.rows is None else np.hypot(runs, self.rows)",
         "return runs",

@@ -25,6 +25,7 @@ def as_table(
         "gain": found.gain(at).tolist(),
         "gain_half_width": known.gain.tolist(),
         "together": found.together.tolist(),
+        "guessing": found.guessing.tolist(),
         "profits": found.profits(at).tolist(),
         "loses": found.loses(at).tolist(),
         "epsilon_needed": [found.needed(owner) for owner in range(len(found.names))],

@@ -5,18 +5,21 @@ apart (``data.held_out``). Budgets are those of the scenario times some factors,
 streams of noise being the same for all, so that differences are known better than either.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.advice.contest import affordable
 from asyncdp_sim.forecasts.interval import half_width
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.measures.scores import Score
 from asyncdp_sim.progress import Progress, beginning
 from asyncdp_sim.runs.account import learn_alone
+from asyncdp_sim.runs.held_out import HeldOut
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.scenario import Participants, Scenario
 
@@ -48,6 +51,9 @@ class Errors:
         Of the private model at the end of each run.
     alone, together : array (N,)
         Of θ_i* and θ*.
+    guessing : array (N,)
+        Of one and the same prediction for every row: the mean of all owners' targets, or the most
+        frequent of their labels.
     rows : array (N,), optional
         Half widths of 95 % intervals of gains over what stands in for owners' rows; None where they
         are the owners' own.
@@ -62,6 +68,7 @@ class Errors:
     joined: Array
     alone: Array
     together: Array
+    guessing: Array
     rows: Array | None = None
 
     @property
@@ -166,7 +173,20 @@ def errors(
         joined=np.stack(joined),
         alone=np.array([j.headline(own[None])[0] for j, own in zip(judges, alone, strict=True)]),
         together=np.array([judge.headline(best[None])[0] for judge in judges]),
+        guessing=_guessed(known.dataset, judges, score),
     )
+
+
+def _guessed(dataset: Dataset, judges: Sequence[HeldOut], score: Score) -> Array:
+    """Return the scores of one prediction for all rows, on each owner's held-out rows, (N,)."""
+    targets = np.concatenate(dataset.targets)
+    targets = targets[~np.isnan(targets)]
+    held = [judge.known[1] for judge in judges]
+    if not score.more_is_better:
+        return np.array([score.of(np.full(len(y), targets.mean()), y) for y in held])
+    labels, often = np.unique(targets, return_counts=True)
+    same = [y == labels[np.argmax(often)] for y in held]
+    return np.array([rows.mean() if len(rows) > 0 else np.nan for rows in same])
 
 
 def _names(who: Participants) -> tuple[str, ...]:
