@@ -65,12 +65,8 @@ def forecast_command(
         bool,
         typer.Option(
             "--tune",
-            help="Recommend step, T and the cap on answers; with dispatch, which owners to ask.",
+            help="Recommend step, T and the cap on answers.",
         ),
-    ] = False,
-    scheduling: Annotated[
-        bool,
-        typer.Option("--schedule", help="Whether unequal parts of budgets pay, and by which rule."),
     ] = False,
     market: Annotated[
         str | None,
@@ -117,21 +113,19 @@ def forecast_command(
     from asyncdp_sim.reference import write_beside
     from asyncdp_sim.scenario import require_new, save_new
 
-    advising = inviting or tuning or scheduling or market is not None
+    advising = inviting or tuning or market is not None
     if every and (advising or target is not None):
-        wrong = "--sweep goes with none of --invite, --tune, --schedule, --market and --target"
+        wrong = "--sweep goes with none of --invite, --tune, --market and --target"
         raise typer.BadParameter(wrong)
     if own and common:
         raise typer.BadParameter("allowed is one of --own and --common")
-    if (inviting or tuning or scheduling) and (own or heterogeneity is not None):
-        wrong = "--own and --heterogeneity go with none of --invite, --tune and --schedule"
+    if (inviting or tuning) and (own or heterogeneity is not None):
+        wrong = "--own and --heterogeneity go with none of --invite and --tune"
         raise typer.BadParameter(wrong)
     if market is not None and target is None:
         raise typer.BadParameter("--market needs --target, the ψ to be reached")
-    if save is not None and inviting + tuning + scheduling + (market is not None) != 1:
-        raise typer.BadParameter(
-            "--save goes with one of --invite, --tune, --schedule and --market"
-        )
+    if save is not None and inviting + tuning + (market is not None) != 1:
+        raise typer.BadParameter("--save goes with one of --invite, --tune and --market")
     prices = None if market is None else price_list(market)
     settings = [*settings, *who(only, without)]
     scenario, said = load_scenario(file, settings, allow_code)
@@ -155,7 +149,7 @@ def forecast_command(
         named = shlex.join([str(file), *as_options(settings)])
         with blaming(file), drawn() as progress:
             advice = _advice(
-                scenario.base(), data, inviting, tuning, scheduling, prices, target,
+                scenario.base(), data, inviting, tuning, prices, target,
                 workers=workers, progress=progress,
             )  # fmt: skip
         if save is not None:
@@ -202,35 +196,26 @@ def _advice(
     data: dict[str, Any],
     inviting: bool,
     tuning: bool,
-    scheduling: bool,
     prices: tuple[float, ...] | None,
     target: float | None,
     **how: Any,
 ) -> "dict[str, tuple[Any, MayBeOff | None]]":
-    """Return whom to invite, the best step and length, how to spend budgets, and which.
+    """Return whom to invite, the best step and length, and which budgets to buy.
 
     By the option that asks for each, with how far the forecast of its end may be off.
     """
     from asyncdp_sim.forecasts.advice.buying import buy
     from asyncdp_sim.forecasts.advice.invite import invite
     from asyncdp_sim.forecasts.advice.tune import tune
-    from asyncdp_sim.forecasts.handing_out import soonest
     from asyncdp_sim.forecasts.may_be_off import of_the_end
-    from asyncdp_sim.forecasts.spending import spend
 
     private: bool = data["private"]
     known: Any = "own"
     found: dict[str, Any] = {}
     if inviting:
         found["invite"] = invite(scenario, private=private, **how)
-    if tuning and scenario.protocol.hands_out:
-        if target is None:
-            raise typer.BadParameter("--tune needs --target here, the ψ to be reached soonest")
-        found["tune"] = soonest(scenario, target, private=private, **how)
-    elif tuning:
+    if tuning:
         found["tune"] = tune(scenario, private=private, **how)
-    if scheduling:
-        found["schedule"] = spend(scenario, private=private, **how)
     if prices is not None and target is not None:
         known = data["moments"] or "own"  # budgets are bought owner by owner
         found["market"] = buy(scenario, prices, target, moments=known, private=private, **how)

@@ -223,26 +223,6 @@ def test_advice_is_json_too(command: Command) -> None:
     assert f"T = {updates}" in line
 
 
-def test_a_schedule_is_found_saved_and_run(command: Command, here: Path) -> None:
-    """Or is told to gain nothing, with equal parts saved as they were; JSON has the figures."""
-    long = ("--set", "run.updates=30", "--set", "algorithm.rho=0.001", "--set",
-            'privacy.budget={kind="per-owner-cap",answers=12}')  # fmt: skip
-    said = command.done("forecast", "exact.toml", "--schedule", *long, "--save", "uneven.toml").out
-    assert said.startswith("schedule  ")
-    assert "gain      it pays: ψ is " in said
-    assert 'kind = "scheduled"' in (here / "uneven.toml").read_text(encoding="utf-8")
-    command.done("run", "uneven.toml", "--out", "ran")
-    [told] = json.loads(command.done("forecast", "exact.toml", "--schedule", "--json", *long).out
-                        ).values()  # fmt: skip
-    assert told["pays"] is True
-    assert told["uneven"]["psi"] < told["equal"]["psi"]
-    short = command.done("forecast", "exact.toml", "--schedule", "--set", "algorithm.rho=1e-6").out
-    assert "gain      nothing: the best rule lowers ψ by 0.0" in short
-    clipped = command.done("forecast", "sound.toml", "--schedule").out
-    assert "the rule was sought as if gradients were not clipped" in clipped
-    assert "floor" not in clipped
-
-
 FORECASTS = {
     "two kinds of moments": (("--own", "--common"), "allowed is one of --own and --common"),
     "prices that are none": (("--market", "1,a", "--target", "1"), "given 'a'; allowed"),
@@ -251,24 +231,13 @@ FORECASTS = {
     "a target below 0": (("--target", "-1"), "given '-1'; allowed is a number > 0"),
     "a target that is none": (("--target", "nan"), "given 'nan'; allowed is a number > 0"),
     "own moments of advice": (("--own", "--invite"), "--own and --heterogeneity go with none of"),
-    "a schedule of own moments": (
-        ("--own", "--schedule"),
-        "--own and --heterogeneity go with none",
-    ),
-    "no budget to spend": (
-        ("--schedule", "--set", "privacy.epsilon=inf"),
-        "privacy: given nothing to hide; allowed is a scenario with a finite ε",
-    ),
-    "no moments to weigh by": (
-        ("--schedule", "--set", 'algorithm={kind="fedasync",step=0.1,mixing=0.5}'),
-        "no schedule is sought",
-    ),
-    "which answer is which": (
-        ("--schedule", "--set", 'protocol={kind="request",own_tick="queue",busy="queue"}'),
-        "allowed is request with one answer of an owner under way at a time",
-    ),
     "advice on a sweep": (("--sweep", "--tune"), "--sweep goes with none"),
     "who shares records": (("--invite", "--set", "privacy.overlap=2"), "privacy.overlap: given 2"),
+    "an option that is gone": (("--schedule",), "--schedule is gone: sweep privacy.budget.growth"),
+    "another algorithm": (
+        ("--tune", "--set", 'algorithm={kind="fedasync",step=0.1,mixing=0.5}'),
+        "the best step, T and K are sought for async-gossip alone",
+    ),
     "no sweep": (("--sweep",), "sweep: given nothing; "),
 }
 
