@@ -59,7 +59,7 @@ def forecast_command(
     ] = False,
     inviting: Annotated[
         bool,
-        typer.Option("--invite", help="Whom to invite, if anybody, by runs, and what each adds."),
+        typer.Option("--invite", help="Recommend whom to invite, if anybody, by simulated runs."),
     ] = False,
     tuning: Annotated[
         bool,

@@ -1354,8 +1354,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/forecasts/advice/invite.py",
-        "if np.isfinite(each.cost) and len(each.members) > 1",
-        "if np.isfinite(each.cost)",
+        "if np.isfinite(each.cost) and len(each.members) > 1]",
+        "if np.isfinite(each.cost)]",
         "one owner is invited to a collaboration with itself",
         ("tests/unit/forecasts/test_coalition.py",),
     ),

@@ -21,7 +21,6 @@ from asyncdp_sim.forecasts.advice.contest import (
 from asyncdp_sim.forecasts.advice.market import Demand, Purchase, cheapest, priced
 from asyncdp_sim.forecasts.advice.words import gained, source
 from asyncdp_sim.forecasts.exact.assumptions import broken, choice
-from asyncdp_sim.forecasts.exact.clipping import clips
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.population import Moments, Population, choosing, population
 from asyncdp_sim.progress import Progress, counted
@@ -178,7 +177,7 @@ def buy(
     """
     asked = scenario.base()
     known = population(asked, moments, private=private)
-    clipped = clips(known)
+    clipped = known.scenario.privacy.clip_bound is not None
     wanted = priced(known, [why for why in broken(known) if not why.startswith("clipped")])
     own, cost = known.scenario, finite("prices", np.asarray(prices, float), wanted.loss.shape)
     with processes(workers) as mapped:

@@ -6,12 +6,6 @@ from math import isfinite
 from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.population import RELEASE
 
-ESTIMATED = (
-    "estimates, no promise: as if all owners had equally many records, and clipped gradients were "
-    "linear around where the model is"
-)
-"""What moments are worth where gradients are clipped."""
-
 
 def gained(gain: tuple[float, float], other: str, this: str) -> str:
     """Return in words how many times as large another choice's ψ is.
