@@ -107,9 +107,9 @@ def forecast_command(
     """
     require_address_space(TO_RUN)  # before SciPy is there
     from asyncdp_sim.forecasts import forecast, grid, words
+    from asyncdp_sim.forecasts.changes import Change, changes
     from asyncdp_sim.forecasts.decision import decide
     from asyncdp_sim.forecasts.population import Moments, population
-    from asyncdp_sim.forecasts.worth.changes import Change, changes
     from asyncdp_sim.reference import write_beside
     from asyncdp_sim.scenario import require_new, save_new
 

@@ -7,9 +7,8 @@ from math import isfinite
 import numpy as np
 
 from asyncdp_sim.forecasts import Forecast
-from asyncdp_sim.forecasts.worth.changes import BEYOND, Change
-from asyncdp_sim.forecasts.worth.errors import FACTORS, Errors
-from asyncdp_sim.forecasts.worth.intervals import intervals
+from asyncdp_sim.forecasts.benefit import FACTORS, Errors, intervals
+from asyncdp_sim.forecasts.changes import BEYOND, Change
 from asyncdp_sim.units import in_unit
 from asyncdp_sim.words import number, numbers
 
@@ -198,9 +197,17 @@ def _privacy(found: Forecast) -> str:
         return "NO finite ε: --details says why"
     if len(budgets) == 0:
         return "none: nothing is hidden"
+    if privacy.noise == "scalar-as-published":
+        return "NO finite ε: one draw of noise for all coordinates, as published"
     delta = f", δ = {privacy.stated_delta:g}" if privacy.stated_delta else ""
     against = "" if found.against is None else f", against {found.against}"
-    return f"ε = {numbers(budgets)}{delta} per owner for the whole run{against}"
+    free = found.scenario.owners.count - len(budgets)
+    without = f"; none for {free} owners" if free > 0 else ""
+    if len(found.scenario.outside_parts) > 0:
+        without += "; not shown: this rests on code from outside"
+    elif privacy.on_trust:
+        without += ", if the declared bound holds"
+    return f"ε = {numbers(budgets)}{delta} per owner for the whole run{against}{without}"
 
 
 def _how_sure(found: Forecast) -> str:

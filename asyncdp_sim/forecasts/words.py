@@ -11,12 +11,11 @@ import numpy as np
 from asyncdp_sim.faults import show
 from asyncdp_sim.forecasts import Forecast, MayBeOff, Point
 from asyncdp_sim.forecasts.advice.contest import Played
+from asyncdp_sim.forecasts.benefit import Errors, intervals
 from asyncdp_sim.forecasts.by_observer import as_rows
+from asyncdp_sim.forecasts.changes import Change
 from asyncdp_sim.forecasts.decision import Decision, counts, decide, divergence, time_words
 from asyncdp_sim.forecasts.population import RELEASE
-from asyncdp_sim.forecasts.worth.as_table import as_table
-from asyncdp_sim.forecasts.worth.changes import Change
-from asyncdp_sim.forecasts.worth.errors import Errors
 from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.scenario import Scenario, spoken
 from asyncdp_sim.units import ROUNDS, in_unit
@@ -260,11 +259,42 @@ def as_json(found: Forecast, changes: Sequence[Change] = ()) -> str:
         if raw[each] is None:
             del raw[each]
     if found.worth is not None:
-        raw["errors"] = as_table(found.worth, changes, found.may_be_off)
+        raw["errors"] = _errors_table(found.worth, changes, found.may_be_off)
     raw["cost_of_privacy"] = found.cost_of_privacy
     raw["quantiles"] = {f"{level:g}": value for level, value in found.quantiles.items()}
     raw["label"] = RELEASE if found.not_for_release else "no private record was read"
     return _escaped(json.dumps(_plain(raw), ensure_ascii=False, indent=1))
+
+
+def _errors_table(
+    found: Errors, changes: Sequence[Change], off: MayBeOff | None = None
+) -> dict[str, Any]:
+    """Return all figures as plain values, ready for JSON; half widths are those of sentences."""
+    at, known = found.given, intervals(found, off)
+    columns = {
+        "name": list(found.names),
+        "records": found.records.tolist(),
+        "joined": found.joined[at].mean(axis=0).tolist(),
+        "joined_half_width": known.joined.tolist(),
+        "alone": found.alone.tolist(),
+        "alone_half_width": known.alone.tolist(),
+        "gain": found.gain(at).tolist(),
+        "gain_half_width": known.gain.tolist(),
+        "together": found.together.tolist(),
+        "guessing": found.guessing.tolist(),
+        "profits": found.profits(at).tolist(),
+        "loses": found.loses(at).tolist(),
+        "epsilon_needed": [found.needed(owner) for owner in range(len(found.names))],
+    }
+    rows = zip(*columns.values(), strict=True)
+    return {
+        "score": found.score.name,
+        "unit": found.unit,
+        "runs": found.joined.shape[1],
+        "budgets_times": list(found.factors),
+        "owners": [dict(zip(columns, row, strict=True)) for row in rows],
+        "changes": [asdict(each) for each in changes],
+    }
 
 
 def _escaped(text: str) -> str:

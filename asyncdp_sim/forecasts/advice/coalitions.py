@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.forecasts.exact.assumptions import broken
+from asyncdp_sim.forecasts.exact.choose import broken
 from asyncdp_sim.forecasts.exact.equal_sizes import Course, one_size, rounds
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.algorithms import Schedule

@@ -23,10 +23,13 @@ from asyncdp_sim.forecasts.advice.contest import (
     Played,
     affordable,
     afresh,
+    compared,
     ends,
+    following,
+    gained,
+    source,
     winner,
 )
-from asyncdp_sim.forecasts.advice.words import compared, following, gained, source
 from asyncdp_sim.forecasts.population import Population, choosing, population
 from asyncdp_sim.forecasts.words import gaining
 from asyncdp_sim.progress import Progress, beginning

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from asyncdp_sim.forecasts import Forecast, forecast
+from asyncdp_sim.forecasts.changes import changes
 from asyncdp_sim.forecasts.decision import SUBSTITUTE, TO_KNOW, UNKNOWN, decide
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.forecasts.words import as_json, decision_lines, lines
-from asyncdp_sim.forecasts.worth.changes import changes
 from asyncdp_sim.scenario import Scenario
 from tests.unit.forecasts.test_errors import RAW, on_a_table
 
@@ -129,5 +129,10 @@ def test_substitute_rows_that_make_nothing_certain_are_the_sentence(tmp_path: Pa
 
 def test_what_breaks_privacy_is_on_the_first_screen() -> None:
     found: Forecast = forecast(made(**EXACT))
-    assert decide(found).privacy == "ε = 1,000 per owner for the whole run"
+    said = "ε = 1,000 per owner for the whole run"
+    assert decide(found).privacy == f"{said}, if the declared bound holds"
+    clipped = found.scenario.replace(privacy={"sensitivity": {"kind": "clip", "bound": 8.0}})
+    assert decide(replace(found, scenario=clipped)).privacy == said
+    one = found.scenario.replace(privacy={"noise": "scalar-as-published"})
+    assert decide(replace(found, scenario=one)).privacy.startswith("NO finite ε: one draw")
     assert decide(replace(found, timing="the learner waits")).privacy.startswith("NO finite ε")

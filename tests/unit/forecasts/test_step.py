@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from asyncdp_sim.forecasts.advice.invitations.costs import prepared
 
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.advice.invitations.costs import prepared
 from asyncdp_sim.forecasts.advice.market import demand
 from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.population import population

@@ -10,9 +10,9 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import AsyncDPError
 from asyncdp_sim.forecasts.advice.contest import Played, affordable, ends
 from asyncdp_sim.forecasts.advice.who_profits import value_alone
+from asyncdp_sim.forecasts.benefit import Errors, errors, with_budgets
 from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.population import Population, population
-from asyncdp_sim.forecasts.worth.errors import Errors, errors, with_budgets
 from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
@@ -152,6 +152,3 @@ def _more_records(known: Population) -> Dataset | None:
     except AsyncDPError:
         return None
     return None if drawn is None else scenario.part(drawn)
-
-
-__all__ = ["Change", "changes"]
