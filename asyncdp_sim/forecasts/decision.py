@@ -241,7 +241,8 @@ def _levers(found: Forecast, changes: Sequence[Change]) -> Iterator[str]:
     told = [f"{words}: {would} of {total} owners would gain" for words, would in tried]
     helping = sum(would != gain for _, would in tried)
     yield from told[:helping]
-    yield "another step, length and cap on answers: --tune seeks them"
+    if found.scenario.algorithm.one_on_one is not None:
+        yield "another step, length and cap on answers: --tune seeks them"
     yield from told[helping:]
 
 

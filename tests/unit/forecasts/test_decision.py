@@ -136,3 +136,11 @@ def test_what_breaks_privacy_is_on_the_first_screen() -> None:
     one = found.scenario.replace(privacy={"noise": "scalar-as-published"})
     assert decide(replace(found, scenario=one)).privacy.startswith("NO finite ε: one draw")
     assert decide(replace(found, timing="the learner waits")).privacy.startswith("NO finite ε")
+
+
+def test_tuning_is_named_for_gossip_alone() -> None:
+    server = {"kind": "fedasync", "step": 0.01, "mixing": 0.5}
+    levers = decide(forecast(made(algorithm=server, data={"held_out": 0.0}))).would_change_it
+    assert not any("--tune" in lever for lever in levers)
+    levers = decide(forecast(made(privacy={"epsilon": 0.1}))).would_change_it
+    assert any("--tune" in lever for lever in levers)
