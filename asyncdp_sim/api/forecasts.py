@@ -10,6 +10,7 @@ from asyncdp_sim.words import html_table
 
 if TYPE_CHECKING:
     from asyncdp_sim import forecasts
+    from asyncdp_sim.forecasts.decision import Decision
 
 
 class Forecast:
@@ -31,6 +32,13 @@ class Forecast:
 
     def __init__(self, found: "forecasts.Forecast") -> None:
         self.found = found
+
+    @property
+    def decision(self) -> "Decision":
+        """Who should join, how good, how soon, at what privacy, how sure, and what changes it."""
+        from asyncdp_sim.forecasts.decision import decide
+
+        return decide(self.found)
 
     @property
     def curve(self) -> Any:
@@ -98,8 +106,9 @@ class Forecast:
     def _repr_html_(self) -> str:
         from asyncdp_sim.forecasts.words import figures, owners
 
-        told = html_table(figures(self.found), title="Forecast")
-        return told + (html_table(owners(self.found)) if self.found.owners else "")
+        told = html_table(self.decision.rows(), title="Forecast")
+        told += html_table(figures(self.found))
+        return told + (html_table(owners(self.found)) if self.found.verdicts else "")
 
 
 def _ends(value: float | None, half: float) -> tuple[float | None, float | None]:

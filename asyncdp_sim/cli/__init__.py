@@ -30,7 +30,10 @@ USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 """Raised for wrong arguments; typer names only this subclass of it."""
 
 
-GONE = {"--no-cache": "--no-cache is gone: no records are kept between commands; leave it out"}
+GONE = {
+    "--no-cache": "--no-cache is gone: no records are kept between commands; leave it out",
+    "--schedule": "--schedule is gone: sweep privacy.budget.growth to compare parts of budgets",
+}
 """Options of earlier versions, and what a command that is given one prints."""
 
 

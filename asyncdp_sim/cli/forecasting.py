@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 def forecast_command(
     file: File,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    details: Annotated[
+        bool, typer.Option("--details", help="Print all figures below the decision.")
+    ] = False,
     every: Annotated[
         bool, typer.Option("--sweep", help="Every cell of the sweep, by exact moments.")
     ] = False,
@@ -56,18 +59,14 @@ def forecast_command(
     ] = False,
     inviting: Annotated[
         bool,
-        typer.Option("--invite", help="Whom to invite, if anybody, by runs, and what each adds."),
+        typer.Option("--invite", help="Recommend whom to invite, if anybody, by simulated runs."),
     ] = False,
     tuning: Annotated[
         bool,
         typer.Option(
             "--tune",
-            help="Recommend step, T and the cap on answers; with dispatch, which owners to ask.",
+            help="Recommend step, T and the cap on answers.",
         ),
-    ] = False,
-    scheduling: Annotated[
-        bool,
-        typer.Option("--schedule", help="Whether unequal parts of budgets pay, and by which rule."),
     ] = False,
     market: Annotated[
         str | None,
@@ -102,32 +101,31 @@ def forecast_command(
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
 ) -> None:
-    """Say how good, how soon, and who gains, without training.
+    """Print who should join, how good, how soon and how sure that is, without training.
 
     No private records are read, unless --private says so.
     """
     require_address_space(TO_RUN)  # before SciPy is there
     from asyncdp_sim.forecasts import forecast, grid, words
+    from asyncdp_sim.forecasts.changes import Change, changes
+    from asyncdp_sim.forecasts.decision import decide
     from asyncdp_sim.forecasts.population import Moments, population
-    from asyncdp_sim.forecasts.worth.changes import Change, changes
     from asyncdp_sim.reference import write_beside
     from asyncdp_sim.scenario import require_new, save_new
 
-    advising = inviting or tuning or scheduling or market is not None
+    advising = inviting or tuning or market is not None
     if every and (advising or target is not None):
-        wrong = "--sweep goes with none of --invite, --tune, --schedule, --market and --target"
+        wrong = "--sweep goes with none of --invite, --tune, --market and --target"
         raise typer.BadParameter(wrong)
     if own and common:
         raise typer.BadParameter("allowed is one of --own and --common")
-    if (inviting or tuning or scheduling) and (own or heterogeneity is not None):
-        wrong = "--own and --heterogeneity go with none of --invite, --tune and --schedule"
+    if (inviting or tuning) and (own or heterogeneity is not None):
+        wrong = "--own and --heterogeneity go with none of --invite and --tune"
         raise typer.BadParameter(wrong)
     if market is not None and target is None:
         raise typer.BadParameter("--market needs --target, the ψ to be reached")
-    if save is not None and inviting + tuning + scheduling + (market is not None) != 1:
-        raise typer.BadParameter(
-            "--save goes with one of --invite, --tune, --schedule and --market"
-        )
+    if save is not None and inviting + tuning + (market is not None) != 1:
+        raise typer.BadParameter("--save goes with one of --invite, --tune and --market")
     prices = None if market is None else price_list(market)
     settings = [*settings, *who(only, without)]
     scenario, said = load_scenario(file, settings, allow_code)
@@ -151,7 +149,7 @@ def forecast_command(
         named = shlex.join([str(file), *as_options(settings)])
         with blaming(file), drawn() as progress:
             advice = _advice(
-                scenario.base(), data, inviting, tuning, scheduling, prices, target,
+                scenario.base(), data, inviting, tuning, prices, target,
                 workers=workers, progress=progress,
             )  # fmt: skip
         if save is not None:
@@ -179,17 +177,18 @@ def forecast_command(
         known = population(base, moments, private=private)
         given: Any = {"target": target, "workers": workers, "known": known}
         found = forecast(base, **data, **given, progress=progress)
-        others, worth = list[Change](), found.worth
-        verdicts = {owner.profits for owner in found.owners}
-        if worth is not None and True not in verdicts and False in verdicts:
-            others = changes(known, worth, workers=workers, progress=progress)
+        others = list[Change]()
+        if len(found.verdicts) > 0:
+            others = changes(known, found.worth, workers=workers, progress=progress)
     if as_json:
         typer.echo(words.as_json(found, others))
         note_all(said)
         return
-    show(words.lines(found, others))
+    show(words.lines(found, others) if details else words.decision_lines(decide(found, others)))
     note_all(said)
-    next_steps(("to run it", ["run", file, *as_options(settings)]))
+    again = ["forecast", file, *as_options(settings), "--details"]
+    steps = ("to run it", ["run", file, *as_options(settings)])
+    next_steps(*([] if details else [("all figures", again)]), steps)
 
 
 def _advice(
@@ -197,35 +196,26 @@ def _advice(
     data: dict[str, Any],
     inviting: bool,
     tuning: bool,
-    scheduling: bool,
     prices: tuple[float, ...] | None,
     target: float | None,
     **how: Any,
 ) -> "dict[str, tuple[Any, MayBeOff | None]]":
-    """Return whom to invite, the best step and length, how to spend budgets, and which.
+    """Return whom to invite, the best step and length, and which budgets to buy.
 
     By the option that asks for each, with how far the forecast of its end may be off.
     """
     from asyncdp_sim.forecasts.advice.buying import buy
     from asyncdp_sim.forecasts.advice.invite import invite
     from asyncdp_sim.forecasts.advice.tune import tune
-    from asyncdp_sim.forecasts.handing_out import soonest
     from asyncdp_sim.forecasts.may_be_off import of_the_end
-    from asyncdp_sim.forecasts.spending import spend
 
     private: bool = data["private"]
     known: Any = "own"
     found: dict[str, Any] = {}
     if inviting:
         found["invite"] = invite(scenario, private=private, **how)
-    if tuning and scenario.protocol.hands_out:
-        if target is None:
-            raise typer.BadParameter("--tune needs --target here, the ψ to be reached soonest")
-        found["tune"] = soonest(scenario, target, private=private, **how)
-    elif tuning:
+    if tuning:
         found["tune"] = tune(scenario, private=private, **how)
-    if scheduling:
-        found["schedule"] = spend(scenario, private=private, **how)
     if prices is not None and target is not None:
         known = data["moments"] or "own"  # budgets are bought owner by owner
         found["market"] = buy(scenario, prices, target, moments=known, private=private, **how)

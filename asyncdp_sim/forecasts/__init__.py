@@ -6,17 +6,17 @@ from typing import Any, Literal
 import numpy as np
 
 from asyncdp_sim.forecasts.advice.who_profits import OwnerForecast, prospects, value_alone
+from asyncdp_sim.forecasts.benefit import Errors, errors
 from asyncdp_sim.forecasts.by_observer import CostAgainst, by_observer
 from asyncdp_sim.forecasts.energy import EnergyForecast, energy_forecast
 from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
-from asyncdp_sim.forecasts.exact.update_times import Array
+from asyncdp_sim.forecasts.exact.simulated_orders import Array
 from asyncdp_sim.forecasts.grid import Point, grid
 from asyncdp_sim.forecasts.may_be_off import REDRAWS, MayBeOff, may_be_off
 from asyncdp_sim.forecasts.population import Moments, Population, population
-from asyncdp_sim.forecasts.simulated import Simulated, simulated
-from asyncdp_sim.forecasts.worth.errors import Errors, errors
+from asyncdp_sim.forecasts.simulated import simulated
 from asyncdp_sim.progress import Progress
-from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.size import require_room
 from asyncdp_sim.theory.prediction import Prediction
@@ -33,6 +33,10 @@ class Forecast:
 
     Attributes
     ----------
+    scenario : Scenario
+        On the data that it was made from.
+    participants : Participants
+        The owners.
     psi : float
         Expected ψ at the end.
     psi_half_width : float
@@ -98,6 +102,8 @@ class Forecast:
         ψ decides then.
     """
 
+    scenario: Scenario
+    participants: Participants
     psi: float
     psi_half_width: float
     psi_bound: float | None
@@ -132,6 +138,37 @@ class Forecast:
     def cost_of_privacy(self) -> float:
         """Expected ψ that noise adds."""
         return self.psi - self.noise_free
+
+    @property
+    def verdicts(self) -> list[bool | None]:
+        """Whether each owner gains by joining; None where that is undecided."""
+        if self.worth is None:
+            return [owner.profits for owner in self.owners]
+        return [self.worth.verdict(owner) for owner in range(len(self.worth.names))]
+
+    @property
+    def break_even(self) -> list[float | None]:
+        """From which ε on each owner gains; None for none, 0 below all that were tried."""
+        if self.worth is None:
+            return [owner.epsilon_needed for owner in self.owners]
+        return [self.worth.needed(owner) for owner in range(len(self.worth.names))]
+
+    def would_gain(self, factor: float) -> int:
+        """Return how many owners would gain were all budgets so many times as large.
+
+        Parameters
+        ----------
+        factor : float
+            One of those that were tried, where errors on held-out rows decide.
+        """
+        if self.worth is not None:
+            return int(self.worth.profits(self.worth.factors.index(factor)).sum())
+        return sum(
+            owner.epsilon_needed is not None
+            and owner.epsilon is not None
+            and owner.epsilon_needed < factor * owner.epsilon
+            for owner in self.owners
+        )
 
 
 def forecast(
@@ -188,29 +225,25 @@ def forecast(
     if known is None:
         known = population(scenario.base(), moments, private=private)
     found = moment_forecast(known, heterogeneity)
-    if isinstance(found, MomentForecast):
-        said = _by_moments(known, found, target)
-    else:
+    if isinstance(found, list):
         doubts = [*found, *[RECORDS] * known.common]
         if known.common:
             own = population(scenario.base(), "own", private=private, dataset=known.dataset)
             known = replace(own, quick_runs=known.quick_runs)
-        said = _by_runs(known, doubts, target, workers, progress)
+        found = simulated(known, doubts, workers, progress)
+    said = _forecast(known, found, target)
     off = None
     if redraws > 0:
         which: Moments = "own" if not known.common else "common"
         how: Any = {"redraws": redraws, "workers": workers, "progress": progress}
         off = may_be_off(known, which, heterogeneity, **how)
     observer = scenario.privacy.observer
-    against = None if observer is None else observer.words()
-    later = observer is not None and not observer.by_count
-    unsound = "; ".join(scenario.unsound) or None
-    each = by_observer(known, heterogeneity)
     told: dict[str, Any] = {
-        "unsound": unsound,
-        "against": against,
-        "known_after": later,
-        "observers": each,
+        "unsound": "; ".join(scenario.unsound) or None,
+        "timing": known.scenario.timing_unaccounted,
+        "against": None if observer is None else observer.words(),
+        "known_after": observer is not None and not observer.by_count,
+        "observers": by_observer(known, heterogeneity),
         "time_unit": (unit := scenario.run.time_unit),
         "rounds": counts_rounds(unit, scenario.clock.model_dump()),
     }
@@ -228,10 +261,16 @@ def forecast(
     return replace(said, **told, may_be_off=off, energy=energy)
 
 
-def _by_moments(known: Population, found: MomentForecast, target: float | None) -> Forecast:
-    mean = float(found.psi[-1])
+def _forecast(known: Population, found: MomentForecast, target: float | None) -> Forecast:
+    owners: tuple[OwnerForecast, ...] = ()
+    if known.objective is not None:
+        alone = value_alone(known, known.objective, found.apart)
+        gained = (found.mean, found.noise_free, found.answers, found.half_width)
+        owners = tuple(prospects(known, alone, *gained))
     return Forecast(
-        psi=mean,
+        scenario=known.scenario,
+        participants=known.participants,
+        psi=found.mean,
         psi_half_width=found.half_width,
         psi_bound=found.bound,
         psi_bound_of=found.bound_of,
@@ -239,63 +278,17 @@ def _by_moments(known: Population, found: MomentForecast, target: float | None) 
         noise_free=found.noise_free,
         curve=found.psi,
         times=found.times,
-        time=float(found.times[-1]),
+        time=found.end,
         time_half_width=found.time_half_width,
         target=target,
         target_time=_first(found.psi, found.times, target),
         target_probability=None if target is None else float(np.mean(found.spread <= target)),
-        owners=_owners(known, mean, found.noise_free, found.answers, found.apart, found.half_width),
+        owners=owners,
         method=found.words,
         doubts=found.doubts,
         moments=known.words,
         not_for_release=known.private,
     )
-
-
-def _by_runs(
-    known: Population,
-    doubts: list[str],
-    target: float | None,
-    workers: int,
-    progress: Progress | None,
-) -> Forecast:
-    found: Simulated = simulated(known, workers, progress)
-    mean = float(found.final.mean())
-    return Forecast(
-        psi=mean,
-        psi_half_width=found.half_width,
-        psi_bound=None,
-        psi_bound_of=None,
-        quantiles=_quantiles(found.final),
-        noise_free=found.noise_free,
-        curve=found.psi,
-        times=found.times,
-        time=float(found.ends.mean()),
-        time_half_width=found.time_half_width,
-        target=target,
-        target_time=_first(found.psi, found.times, target),
-        target_probability=None if target is None else float(np.mean(found.final <= target)),
-        owners=_owners(known, mean, found.noise_free, found.answers, 0.0, found.half_width),
-        method=f"{len(found.final)} simulated runs, since exact moments do not apply",
-        doubts=tuple(doubts),
-        moments=known.words,
-        not_for_release=known.private,
-        timing=known.scenario.timing_unaccounted,
-    )
-
-
-def _owners(
-    known: Population,
-    expected: float,
-    free: float,
-    answers: Array,
-    heterogeneity: float,
-    half_width: float,
-) -> tuple[OwnerForecast, ...]:
-    if known.objective is None:
-        return ()
-    alone = value_alone(known, known.objective, heterogeneity)
-    return tuple(prospects(known, alone, expected, free, answers, half_width))
 
 
 def _quantiles(draws: Array) -> dict[float, float]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.forecasts.quick_runs import QuickRuns
+from asyncdp_sim.forecasts.by_runs import QuickRuns
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Participants, Scenario

@@ -1,75 +1,83 @@
 """A forecast by training on the population's records, where moments do not apply at all."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.forecasts.interval import half_width
+from asyncdp_sim.forecasts.by_runs import final_psi, half_width, last, overflowed
+from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast
 from asyncdp_sim.forecasts.population import Population
-from asyncdp_sim.forecasts.quick_runs import final_psi, last, overflowed
 from asyncdp_sim.progress import Progress
 
 Array = npt.NDArray[np.float64]
 REPLICATES = 100
 
 
-@dataclass(frozen=True, eq=False)
-class Simulated:
-    """Figures of runs of the scenario.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SimulatedForecast(MomentForecast):
+    """The same by runs of the scenario, of which ``spread`` is ψ at the end of every run.
 
     Attributes
     ----------
-    final : array (R,)
-        ψ at the end of every run.
-    psi : array (J,)
-        Mean ψ at the recorded k.
-    times : array (J,)
-        Mean times then (time units).
-    answers : array (N,)
-        Mean answers released.
-    noise_free : float
-        Mean ψ at the end without noise.
     ends : array (R,)
         Times of the last updates.
     """
 
-    final: Array
-    psi: Array
-    times: Array
-    answers: Array
-    noise_free: float
     ends: Array
 
     @property
-    def half_width(self) -> float:
-        """The longer half of the 95 % interval of the mean ψ at the end."""
-        return half_width(self.final)
+    def mean(self) -> float:
+        """Mean ψ at the end."""
+        return float(self.spread.mean())
 
     @property
-    def time_half_width(self) -> float:
-        """The longer half of the 95 % interval of the mean time of the last update."""
-        return half_width(self.ends)
+    def end(self) -> float:
+        """Mean time of the last update."""
+        return float(self.ends.mean())
 
 
-def simulated(population: Population, workers: int, progress: Progress | None = None) -> Simulated:
+def simulated(
+    population: Population,
+    doubts: Sequence[str],
+    workers: int,
+    progress: Progress | None = None,
+) -> SimulatedForecast:
     """Run the scenario, and once more without noise, on the population's records.
 
     The runs without noise are over the same networks (unless timing looks at models), and clip
     what those with noise clip.
+
+    Parameters
+    ----------
+    population : Population
+    doubts : sequence of str
+        Why exact moments do not apply.
+    workers : int
+        Processes, ≥ 1.
+    progress : Progress, optional
+        Told how far it has come.
     """
     loud = population.problem.task
     traces, (noisy, silent) = population.quick_runs.learned(
         [loud, loud.without_noise()], range(1, REPLICATES + 1),
         whole=True, workers=workers, progress=progress,
     )  # fmt: skip
-    return Simulated(
-        final=final_psi(noisy.curve),
+    final, ends = final_psi(noisy.curve), last(noisy.curve, "time")
+    return SimulatedForecast(
         psi=overflowed(_mean(noisy.curve, "relative_fitness")),
         times=_mean(noisy.curve, "time"),
-        answers=np.mean([trace.released for trace in traces], axis=0),
+        half_width=half_width(final),
         noise_free=float(final_psi(silent.curve).mean()),
-        ends=last(noisy.curve, "time"),
+        bound=None,
+        bound_of=None,
+        spread=final,
+        answers=np.mean([trace.released for trace in traces], axis=0),
+        time_half_width=half_width(ends),
+        words=f"{len(final)} simulated runs, since exact moments do not apply",
+        doubts=tuple(doubts),
+        ends=ends,
     )
 
 

@@ -1,23 +1,23 @@
 """A forecast on the screen and as JSON."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, fields, is_dataclass
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from asyncdp_sim.faults import show
-from asyncdp_sim.forecasts import Forecast, MayBeOff, OwnerForecast, Point
+from asyncdp_sim.forecasts import Forecast, MayBeOff, Point
 from asyncdp_sim.forecasts.advice.contest import Played
+from asyncdp_sim.forecasts.benefit import Errors, intervals
 from asyncdp_sim.forecasts.by_observer import as_rows
+from asyncdp_sim.forecasts.changes import Change
+from asyncdp_sim.forecasts.decision import Decision, counts, decide, divergence, time_words
 from asyncdp_sim.forecasts.population import RELEASE
-from asyncdp_sim.forecasts.worth.as_table import as_table
-from asyncdp_sim.forecasts.worth.changes import Change
-from asyncdp_sim.forecasts.worth.words import lines as worth_lines
 from asyncdp_sim.privacy.label import UNTIMED
-from asyncdp_sim.scenario import Participants, Scenario, spoken
+from asyncdp_sim.scenario import Scenario, spoken
 from asyncdp_sim.units import ROUNDS, in_unit
 from asyncdp_sim.words import aligned
 
@@ -25,15 +25,12 @@ MOST = 20
 """Owners that the screen shows; JSON has all."""
 ABOVE = "ψ alone above: owners whose own model has a larger ψ than the joint model"
 """What the last column of a grid means; where no rows are held out, these owners gain."""
-DIVERGED = 1e3
-"""Times ψ of the start, or 1: a model without noise beyond that is no slow or biased one."""
-
 _BY_PSI = "gains: the joint model has a smaller ψ than the owner's own model, which needs no noise;"
 _BY_ERRORS = (
     "gains: the joint model errs less on the owner's held-out rows than its own, beyond the ±;"
 )
 _BREAK_EVEN = (
-    "break-even ε: the smallest ε at which joining helps this owner (all owners' ε scaled alike)"
+    "break-even: the smallest ε at which joining helps this owner (all owners' ε scaled alike)"
 )
 """What the columns of the owners' table mean, below it."""
 _OBSERVED = (
@@ -44,26 +41,51 @@ _OBSERVED = (
 """What the columns of the observers' table mean, below it."""
 
 
+def decision_lines(decision: Decision) -> list[str]:
+    """Return a decision as lines, each with its name."""
+    rows = decision.rows()
+    width = max(len(name) for name, _ in rows)
+    return [f"{name:<{width}}  {value}" for name, value in rows]
+
+
 def lines(found: Forecast, changes: Sequence[Change] = ()) -> list[str]:
-    """Return the forecast as a table, its owners as another, and what joining is worth to them.
+    """Return the decision, the forecast as a table, and its owners as another.
 
     Parameters
     ----------
     found : Forecast
     changes : sequence of Change
-        What was tried where no owner gains.
+        What was tried besides.
     """
     rows = figures(found)
     width = max(len(name) for name, _ in rows)
-    told = [f"{name:<{width}}  {value}" for name, value in rows]
-    if len(found.owners) > 0:
+    told = [*decision_lines(decide(found, changes)), ""]
+    told += [f"{name:<{width}}  {value}" for name, value in rows]
+    if len(found.verdicts) > 0:
         told += [*aligned(owners(found)), *_more(found)]
         told += [_BY_PSI if found.worth is None else _BY_ERRORS, _BREAK_EVEN]
+    if found.worth is not None:
+        told += _meaning(found.worth, found.may_be_off)
+    told += [
+        f"tried: {each.words}: {each.profits} owners would gain, {each.loses} do worse"
+        for each in changes
+    ]
     if len(found.observers) > 0:
         told += [*aligned(as_rows(found.observers)), *_OBSERVED]
-    if found.worth is not None:
-        told += ["", *worth_lines(found.worth, changes, found.may_be_off)]
     return told
+
+
+def _meaning(found: Errors, off: MayBeOff | None) -> Iterator[str]:
+    """Yield what errors on held-out rows are, and what their ± is over."""
+    unit = f" ({found.unit})" if found.unit else ""
+    yield (
+        f"together, alone: {found.score.meaning}{unit} on rows that each owner keeps apart; "
+        "networks and noise are the same for all budgets, and an owner's own model takes no noise"
+    )
+    over = f"{found.joined.shape[1]} runs"
+    if off is not None:
+        over += f", {off.redraws} {off.uncertain}, and owners' rows drawn anew"
+    yield f"±: a 95 % interval of the expected difference, over {over}"
 
 
 def figures(found: Forecast) -> list[tuple[str, str]]:
@@ -83,7 +105,7 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
             "cost of privacy",
             f"{_figure(found.cost_of_privacy)} of that; without noise {_figure(found.noise_free)}",
         ),
-        ("time", in_unit(f"{_figure(found.time)}{_half(found.time_half_width)} units", unit)),
+        ("time", time_words(found)),
         *([("time unit", ROUNDS)] if found.rounds else []),
         *_pace(found),
     ]
@@ -139,18 +161,18 @@ def off_lines(found: MayBeOff | None) -> list[str]:
 
 def gaining(found: Forecast) -> str:
     """Say how many owners gain, by the criterion that decides."""
-    total, verdicts = len(found.owners), [owner.profits for owner in found.owners]
-    gain, worse, undecided = (verdicts.count(each) for each in (True, False, None))
+    gain, worse, undecided = counts(found)
     by = "ψ of all records" if found.worth is None else "errors on their held-out rows"
+    total = len(found.verdicts)
     return f"{gain} of {total} owners ({worse} do worse, {undecided} undecided), by {by}"
 
 
 def _gaining(found: Forecast) -> list[tuple[str, str]]:
     """Say how many owners gain; and name the criterion that does not decide as what it is."""
-    if len(found.owners) == 0:
+    if len(found.verdicts) == 0:
         return []
     said = [("gains from joining", gaining(found))]
-    if found.worth is not None:
+    if found.worth is not None and len(found.owners) > 0:
         fits, total = sum(owner.alone > found.psi for owner in found.owners), len(found.owners)
         fit = f"for {fits} of {total} owners the joint model fits all records better"
         said.append(("smaller ψ", fit))
@@ -158,39 +180,49 @@ def _gaining(found: Forecast) -> list[tuple[str, str]]:
 
 
 def owners(found: Forecast) -> list[list[str]]:
-    """Return the first owners' prospects as a table of texts, its header first."""
-    header = ["owner", "records", "ε", "ε spent", "ψ alone", "gains", "break-even ε"]
-    each = found.owners
-    names = tuple(owner.name for owner in each if owner.name is not None)
-    who = Participants(tuple(owner.owner for owner in each), names)
+    """Return a row for each owner, the largest gain first, as texts; the header first."""
+    worth, names = found.worth, found.participants.labels
+    if worth is None:
+        heads = ["ε spent", "ψ alone"]
+        records = np.array([owner.records for owner in found.owners])
+        budgets = np.array([owner.epsilon or np.inf for owner in found.owners])
+        gains = np.array([owner.alone for owner in found.owners]) - found.psi
+        cells = [[_figure(o.epsilon_spent), _figure(o.alone)] for o in found.owners]
+    else:
+        heads = ["together", "alone", "difference"]
+        records, budgets, gains = worth.records, worth.epsilon, worth.gain(worth.given)
+        joined, half = worth.joined[worth.given].mean(axis=0), worth.half_width(worth.given)
+        cells = [
+            [f"{both:.3g}", f"{own:.3g}", f"{both - own:.3g} ± {width:.2g}"]
+            for both, own, width in zip(joined, worth.alone, half, strict=True)
+        ]
+    alike = len(set(budgets.tolist())) == 1
+    verdicts = [{True: "yes", False: "no", None: "undecided"}[each] for each in found.verdicts]
+    order = np.argsort(-gains, kind="stable")[:MOST].tolist()
     return [
-        header,
+        ["owner", "records", *["ε"] * (not alike), *heads, "gains", "break-even"],
         *(
             [
-                label,
-                str(owner.records),
-                _figure(owner.epsilon),
-                _figure(owner.epsilon_spent),
-                _figure(owner.alone),
-                {True: "yes", False: "no", None: "undecided"}[owner.profits],
-                _break_even(found, owner),
+                names[i], str(records[i]), *[_figure(budgets[i])] * (not alike), *cells[i],
+                verdicts[i], _break_even(found, i, float(budgets[i])),
             ]
-            for label, owner in zip(who.labels[:MOST], each, strict=False)
+            for i in order
         ),
-    ]
+    ]  # fmt: skip
 
 
-def _break_even(found: Forecast, owner: OwnerForecast) -> str:
+def _break_even(found: Forecast, owner: int, budget: float) -> str:
     """Return the break-even ε; one beyond those that were tried as what it is beyond."""
-    needed, factors = owner.epsilon_needed, (1.0,) if found.worth is None else found.worth.factors
+    needed = found.break_even[owner]
+    factors = (1.0,) if found.worth is None else found.worth.factors
     if found.worth is None or needed not in (None, 0.0):
         return "never" if needed is None else _figure(needed)
-    tried = None if owner.epsilon is None else factors[-1 if needed is None else 0] * owner.epsilon
+    tried = factors[-1 if needed is None else 0] * budget
     return f"{'>' if needed is None else '≤'} {_figure(tried)}" if len(factors) > 1 else "–"
 
 
 def _more(found: Forecast) -> list[str]:
-    more = len(found.owners) - MOST
+    more = len(found.verdicts) - MOST
     return [f"and {more} more; --json has all of them"] if more > 0 else []
 
 
@@ -205,17 +237,17 @@ def _pace(found: Forecast) -> list[tuple[str, str]]:
 
 def _divergence(found: Forecast) -> list[tuple[str, str]]:
     """Say that steps are too long, where the model would leave without noise too."""
-    start = float(found.curve[0])
-    if found.noise_free <= DIVERGED * max(1.0, start):
-        return []
-    grows = f"from {_figure(start)} to {_figure(found.noise_free)}"
-    return [("diverges", f"without noise ψ grows {grows}: take shorter steps")]
+    grows = divergence(found)
+    return [] if grows is None else [("diverges", f"{grows}: take shorter steps")]
 
 
 def as_json(found: Forecast, changes: Sequence[Change] = ()) -> str:
     """Return the forecast as JSON, and errors on held-out rows; infinite is the text "inf"."""
-    raw = asdict(replace(found, worth=None))
-    del raw["worth"]
+    raw = _fields(found)
+    for internal in ("scenario", "participants", "worth"):
+        del raw[internal]
+    decision = asdict(decide(found, changes))
+    raw = {"decision": decision, **raw}
     raw["decided_by"] = "psi" if found.worth is None else "held-out errors"
     if found.against is None:  # as it was said before there were observers to name
         del raw["against"], raw["known_after"]
@@ -227,11 +259,42 @@ def as_json(found: Forecast, changes: Sequence[Change] = ()) -> str:
         if raw[each] is None:
             del raw[each]
     if found.worth is not None:
-        raw["errors"] = as_table(found.worth, changes, found.may_be_off)
+        raw["errors"] = _errors_table(found.worth, changes, found.may_be_off)
     raw["cost_of_privacy"] = found.cost_of_privacy
     raw["quantiles"] = {f"{level:g}": value for level, value in found.quantiles.items()}
     raw["label"] = RELEASE if found.not_for_release else "no private record was read"
     return _escaped(json.dumps(_plain(raw), ensure_ascii=False, indent=1))
+
+
+def _errors_table(
+    found: Errors, changes: Sequence[Change], off: MayBeOff | None = None
+) -> dict[str, Any]:
+    """Return all figures as plain values, ready for JSON; half widths are those of sentences."""
+    at, known = found.given, intervals(found, off)
+    columns = {
+        "name": list(found.names),
+        "records": found.records.tolist(),
+        "joined": found.joined[at].mean(axis=0).tolist(),
+        "joined_half_width": known.joined.tolist(),
+        "alone": found.alone.tolist(),
+        "alone_half_width": known.alone.tolist(),
+        "gain": found.gain(at).tolist(),
+        "gain_half_width": known.gain.tolist(),
+        "together": found.together.tolist(),
+        "guessing": found.guessing.tolist(),
+        "profits": found.profits(at).tolist(),
+        "loses": found.loses(at).tolist(),
+        "epsilon_needed": [found.needed(owner) for owner in range(len(found.names))],
+    }
+    rows = zip(*columns.values(), strict=True)
+    return {
+        "score": found.score.name,
+        "unit": found.unit,
+        "runs": found.joined.shape[1],
+        "budgets_times": list(found.factors),
+        "owners": [dict(zip(columns, row, strict=True)) for row in rows],
+        "changes": [asdict(each) for each in changes],
+    }
 
 
 def _escaped(text: str) -> str:

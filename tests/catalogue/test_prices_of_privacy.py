@@ -6,7 +6,6 @@ import pytest
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.forecasts.spending import spend
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.runs.problem import build_dataset
 from scenarios import entry
@@ -122,7 +121,7 @@ def test_local_steps_save_exchanges_where_owners_are_alike() -> None:
 
 @pytest.mark.long
 def test_uneven_spending_pays_where_noise_is_forgotten() -> None:
-    """The sentences of `spending-unevenly`: exact ψ of its cells, and the best growth."""
+    """The sentences of `spending-unevenly`: exact ψ of its cells, and of the best growth."""
     psi: dict[str, dict[float, float]] = {}
     scenario = entry("spending-unevenly").scenario()
     dataset = build_dataset(scenario)
@@ -142,7 +141,8 @@ def test_uneven_spending_pays_where_noise_is_forgotten() -> None:
     assert min(falling, key=falling.__getitem__) == 1.0
     assert round(falling[1.0], 3) == 0.011
     rounds = next(c for c in scenario.grid() if c["variant"]["name"] == "rounds, constant step")
-    found = spend(scenario.cell(rounds))
-    assert found.rule == "growth 1.159"
-    assert round(found.uneven.psi, 4) == 0.0062
-    assert round(found.equal.psi / found.uneven.psi, 1) == 4.8
+    best = scenario.cell(rounds | {"privacy.budget.growth": 1.159})
+    found = moment_forecast(population(best, "own", private=False, dataset=dataset))
+    assert isinstance(found, MomentForecast)
+    assert round(float(found.psi[-1]), 4) == 0.0062
+    assert round(constant[1.0] / float(found.psi[-1]), 1) == 4.8

@@ -90,25 +90,37 @@ def test_what_cannot_be_attacked_is_refused(command: Command, name: str) -> None
 
 
 def test_a_forecast_on_the_screen_and_as_json(command: Command) -> None:
-    shown = command.done("forecast", "exact.toml", "--target", "0.5").out
+    shown = command.done("forecast", "exact.toml", "--details", "--target", "0.5").out
     rows = ("expected ψ", "cost of privacy", "until ψ = 0.5", "exact moments; time by")
-    for words in (*rows, "break-even ε", "synthetic records"):
+    for words in (*rows, "break-even", "synthetic records"):
         assert words in shown
     meaning = shown[shown.rindex("gains: ") :]
-    assert "the owner's own model, which needs no noise;\nbreak-even ε: the smallest ε" in meaning
+    assert "the owner's own model, which needs no noise;\nbreak-even: the smallest ε" in meaning
     found = json.loads(command.done("forecast", "exact.toml", "--json").out)
     assert found["psi_half_width"] == 0
     assert found["label"] == "no private record was read"
     assert len(found["owners"]) == 3
 
 
+def test_a_forecast_begins_with_its_decision_and_keeps_the_rest_for_details(
+    command: Command,
+) -> None:
+    shown = command.done("forecast", "exact.toml").out.splitlines()
+    assert shown[0].startswith("Decision ")
+    assert len(shown) == 11
+    assert shown[-2] == "all figures: asyncdp forecast exact.toml --details"
+    whole = command.done("forecast", "exact.toml", "--details").out.splitlines()
+    assert whole[:9] == shown[:9]
+    assert len(whole) > 15
+
+
 def test_a_forecast_by_runs_says_why(command: Command) -> None:
-    shown = command.done("forecast", "sound.toml").out
+    shown = command.done("forecast", "sound.toml", "--details").out
     assert "simulated runs" in shown
     assert "because" in shown
     assert "clipped gradients are not linear in the model" in shown
     assert "runs need records" not in shown
-    common = command.done("forecast", "sound.toml", "--common").out.splitlines()
+    common = command.done("forecast", "sound.toml", "--details", "--common").out.splitlines()
     [line] = sorted(set(common) - set(shown.splitlines()))
     assert line.split(maxsplit=1)[1] == RECORDS
 
@@ -122,7 +134,7 @@ def test_a_grid_is_forecast_cell_by_cell(command: Command) -> None:
 def test_private_records_are_read_only_where_that_is_asked_for(
     command: Command,
 ) -> None:
-    public = command.done("forecast", "table.toml").out
+    public = command.done("forecast", "table.toml", "--details").out
     assert "rows drawn from the table's public ones\n" in public
     assert ": 8 random halves of the public rows\n" in public
     told = json.loads(command.done("forecast", "table.toml", "--json").out)["may_be_off"]
@@ -132,7 +144,7 @@ def test_private_records_are_read_only_where_that_is_asked_for(
     said = command("forecast", "table.toml", *(word for path in none for word in ("--set", path)))
     assert said.code == 2
     assert "a forecast of table data without public rows needs --private" in said.err
-    shown = command.done("forecast", "table.toml", "--private").out
+    shown = command.done("forecast", "table.toml", "--details", "--private").out
     assert "uses private data, not for release" in shown
 
 
@@ -176,14 +188,16 @@ def test_advice_on_a_table_that_is_not_read_says_how_to_check_it(
 
 
 def test_own_moments_are_shown_unless_common_ones_are_asked_for(command: Command) -> None:
-    shown = command.done("forecast", "exact.toml").out
-    assert shown == command.done("forecast", "exact.toml", "--own").out
-    alike = command.done("forecast", "exact.toml", "--common").out
+    shown = command.done("forecast", "exact.toml", "--details").out
+    assert shown == command.done("forecast", "exact.toml", "--details", "--own").out
+    alike = command.done("forecast", "exact.toml", "--details", "--common").out
     assert "the same second moments for all owners, of synthetic records" in alike
     assert "expected ψ" in alike
-    assert " ± " in alike.splitlines()[0]
+    [psi] = [line for line in alike.splitlines() if line.startswith("expected ψ")]
+    assert " ± " in psi
     assert "because             owners' own moments are not used: ± and quantiles are" in alike
-    stated = command.done("forecast", "exact.toml", "--common", "--heterogeneity", "0.5").out
+    asked = ("--details", "--common", "--heterogeneity", "0.5")
+    stated = command.done("forecast", "exact.toml", *asked).out
     assert "own truths τ² = 0.5 apart" in stated
 
 
@@ -209,26 +223,6 @@ def test_advice_is_json_too(command: Command) -> None:
     assert f"T = {updates}" in line
 
 
-def test_a_schedule_is_found_saved_and_run(command: Command, here: Path) -> None:
-    """Or is told to gain nothing, with equal parts saved as they were; JSON has the figures."""
-    long = ("--set", "run.updates=30", "--set", "algorithm.rho=0.001", "--set",
-            'privacy.budget={kind="per-owner-cap",answers=12}')  # fmt: skip
-    said = command.done("forecast", "exact.toml", "--schedule", *long, "--save", "uneven.toml").out
-    assert said.startswith("schedule  ")
-    assert "gain      it pays: ψ is " in said
-    assert 'kind = "scheduled"' in (here / "uneven.toml").read_text(encoding="utf-8")
-    command.done("run", "uneven.toml", "--out", "ran")
-    [told] = json.loads(command.done("forecast", "exact.toml", "--schedule", "--json", *long).out
-                        ).values()  # fmt: skip
-    assert told["pays"] is True
-    assert told["uneven"]["psi"] < told["equal"]["psi"]
-    short = command.done("forecast", "exact.toml", "--schedule", "--set", "algorithm.rho=1e-6").out
-    assert "gain      nothing: the best rule lowers ψ by 0.0" in short
-    clipped = command.done("forecast", "sound.toml", "--schedule").out
-    assert "the rule was sought as if gradients were not clipped" in clipped
-    assert "floor" not in clipped
-
-
 FORECASTS = {
     "two kinds of moments": (("--own", "--common"), "allowed is one of --own and --common"),
     "prices that are none": (("--market", "1,a", "--target", "1"), "given 'a'; allowed"),
@@ -237,24 +231,13 @@ FORECASTS = {
     "a target below 0": (("--target", "-1"), "given '-1'; allowed is a number > 0"),
     "a target that is none": (("--target", "nan"), "given 'nan'; allowed is a number > 0"),
     "own moments of advice": (("--own", "--invite"), "--own and --heterogeneity go with none of"),
-    "a schedule of own moments": (
-        ("--own", "--schedule"),
-        "--own and --heterogeneity go with none",
-    ),
-    "no budget to spend": (
-        ("--schedule", "--set", "privacy.epsilon=inf"),
-        "privacy: given nothing to hide; allowed is a scenario with a finite ε",
-    ),
-    "no moments to weigh by": (
-        ("--schedule", "--set", 'algorithm={kind="fedasync",step=0.1,mixing=0.5}'),
-        "no schedule is sought",
-    ),
-    "which answer is which": (
-        ("--schedule", "--set", 'protocol={kind="request",own_tick="queue",busy="queue"}'),
-        "allowed is request with one answer of an owner under way at a time",
-    ),
     "advice on a sweep": (("--sweep", "--tune"), "--sweep goes with none"),
     "who shares records": (("--invite", "--set", "privacy.overlap=2"), "privacy.overlap: given 2"),
+    "an option that is gone": (("--schedule",), "--schedule is gone: sweep privacy.budget.growth"),
+    "another algorithm": (
+        ("--tune", "--set", 'algorithm={kind="fedasync",step=0.1,mixing=0.5}'),
+        "the best step, T and K are sought for async-gossip alone",
+    ),
     "no sweep": (("--sweep",), "sweep: given nothing; "),
 }
 

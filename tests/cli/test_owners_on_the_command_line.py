@@ -80,7 +80,7 @@ def test_owners_are_called_by_name_or_number(command: Command) -> None:
     command.done("run", "banks.toml", "--replicates", "1", "--without", "Valley", "--out", "rest")
     said = [json.loads(Path(f"{name}/manifest.json").read_text()) for name in ("some", "rest")]
     assert said[0]["digest"] == said[1]["digest"]
-    shown = command.done("forecast", "banks.toml", "--without", "2").out
+    shown = command.done("forecast", "banks.toml", "--details", "--without", "2").out
     assert "gains from joining" in shown
     assert "2 (Valley)" not in shown
     assert '3 (Kröger "& Sons")' in shown
@@ -182,7 +182,7 @@ def test_what_was_chosen_from_private_records_says_so(command: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--save", "x.toml"), "--save goes with one of --invite, --tune, --schedule and"),
+        (("--save", "x.toml"), "--save goes with one of --invite, --tune and --market"),
         (("--invite", "--tune", "--save", "x.toml"), "--save goes with one of --invite, --tune"),
         (("--tune", "--save", "banks.toml"), "--save: given an existing path, banks.toml; allowed"),
         (("--tune", "--save", "no/x.toml"), "--save: given no/x.toml; allowed is a file in a fold"),

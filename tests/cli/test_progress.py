@@ -13,9 +13,9 @@ from asyncdp_sim.audits import audit, audit_one_run
 from asyncdp_sim.forecasts import forecast, grid
 from asyncdp_sim.forecasts.advice.contest import winner
 from asyncdp_sim.forecasts.advice.tune import tune
+from asyncdp_sim.forecasts.benefit import errors
+from asyncdp_sim.forecasts.changes import changes
 from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.forecasts.worth.changes import changes
-from asyncdp_sim.forecasts.worth.errors import errors
 from asyncdp_sim.progress import Drawn, drawn, duration, figures, rate
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load

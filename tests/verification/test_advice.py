@@ -16,7 +16,6 @@ from scipy.stats import binom
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts.advice.buying import buy
-from asyncdp_sim.forecasts.advice.coalition_trial import trial
 from asyncdp_sim.forecasts.advice.contest import CHOOSING, Played, ends
 from asyncdp_sim.forecasts.advice.invite import invite
 from asyncdp_sim.forecasts.advice.tune import tune
@@ -24,7 +23,7 @@ from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario
 from tests.fresh import fresh_seed
-from tests.unit.forecasts.banks import banks
+from tests.unit.forecasts.banks import banks, trial
 
 pytestmark = pytest.mark.no_evidence
 

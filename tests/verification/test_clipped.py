@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from asyncdp_sim.forecasts.advice.coalitions import clipped_course
 from asyncdp_sim.forecasts.advice.contest import Played, ends
-from asyncdp_sim.forecasts.exact.clipping import clipped_course
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.moments.clipped import ClippedCourse

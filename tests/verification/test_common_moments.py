@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from asyncdp_sim.evidence.exact_moments import BUDGETS_END
 from asyncdp_sim.forecasts import forecast, grid
-from asyncdp_sim.forecasts.exact.assumptions import BUDGETS_END
 from asyncdp_sim.forecasts.exact.given_orders import given
 from asyncdp_sim.forecasts.exact.simulated_orders import orders
 from asyncdp_sim.forecasts.exact.unlike_owners import unlike

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.evidence.exact_moments import BUDGETS_END
 from asyncdp_sim.forecasts import forecast, grid
 from asyncdp_sim.forecasts.advice.who_profits import value_alone
-from asyncdp_sim.forecasts.exact.assumptions import BUDGETS_END, choice
+from asyncdp_sim.forecasts.exact.choose import choice
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs import run

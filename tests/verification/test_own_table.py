@@ -12,10 +12,9 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.data.look.table import look
+from asyncdp_sim.forecasts.benefit import errors, intervals
 from asyncdp_sim.forecasts.may_be_off import may_be_off
 from asyncdp_sim.forecasts.population import Population, population
-from asyncdp_sim.forecasts.worth.errors import errors
-from asyncdp_sim.forecasts.worth.intervals import intervals
 from asyncdp_sim.proposals import whole
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import load

@@ -17,18 +17,18 @@ from asyncdp_sim.forecasts.advice.contest import (
     affordable,
     afresh,
     ends,
+    gained,
+    source,
 )
 from asyncdp_sim.forecasts.advice.market import Demand, Purchase, cheapest, priced
-from asyncdp_sim.forecasts.advice.words import gained, source
-from asyncdp_sim.forecasts.exact.assumptions import broken, choice
-from asyncdp_sim.forecasts.exact.clipping import clips
+from asyncdp_sim.forecasts.exact.choose import broken, choice
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.population import Moments, Population, choosing, population
 from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Participants, Scenario
-from asyncdp_sim.theory.formulas.arguments import finite, nonnegative, positive
+from asyncdp_sim.theory.formulas.arguments import finite, positive
 from asyncdp_sim.theory.prediction import Unknown
 
 Array = npt.NDArray[np.float64]
@@ -138,8 +138,6 @@ def buy(
     prices: Sequence[float] | Array,
     target: float,
     *,
-    least: float = 0.0,
-    most: float = np.inf,
     moments: Moments = "own",
     private: bool = False,
     replicates: int = REPLICATES,
@@ -157,7 +155,7 @@ def buy(
     ----------
     scenario : Scenario
         Its own ε do not matter, but are shown beside what is bought.
-    prices, target, least, most
+    prices, target
         As for :func:`cheapest`.
     moments, private
         As for :func:`~asyncdp_sim.forecasts.forecast`.
@@ -178,7 +176,7 @@ def buy(
     """
     asked = scenario.base()
     known = population(asked, moments, private=private)
-    clipped = clips(known)
+    clipped = known.scenario.privacy.clip_bound is not None
     wanted = priced(known, [why for why in broken(known) if not why.startswith("clipped")])
     own, cost = known.scenario, finite("prices", np.asarray(prices, float), wanted.loss.shape)
     with processes(workers) as mapped:
@@ -189,13 +187,10 @@ def buy(
 
         light = partial(affordable, own, known.dataset, most=replicates)
         if clipped or known.common:
-            limits = {"least": nonnegative("least", least), "most": float(most)}
             runs = light(ROUNDS * own.run.updates)
-            found = _scaled(
-                wanted, cost, positive("target", target), play, runs, progress, **limits
-            )
+            found = _scaled(wanted, cost, positive("target", target), play, runs, progress)
         else:
-            found = cheapest(wanted, cost, target, least=least, most=most)
+            found = cheapest(wanted, cost, target)
             _require_inside(known, found)
         each = own.privacy.epsilons(own.owners.count)
         equal = np.full(len(cost), found.total / cost.sum())
@@ -247,9 +242,6 @@ def _scaled(
     play: Callable[[Array], Play],
     runs: int,
     progress: Progress | None,
-    *,
-    least: float,
-    most: float,
 ) -> Purchase:
     """Return budgets in the cheapest proportion by moments, as large as simulated runs ask for.
 
@@ -259,25 +251,23 @@ def _scaled(
     Raises
     ------
     SpecError
-        If the target is not reached without noise, or within the limits.
+        If the target is not reached without noise.
     """
     numbers = range(CHOOSING, CHOOSING + runs)
     for price in prices.tolist():
         positive("prices", price)
-    if not most > 0 or most < least:
-        raise SpecError([Fault("most", f"{most:g}", f"allowed is more than 0, at least {least:g}")])
     advance = counted(progress, "finding how large budgets are: runs", (1 + ROUNDS) * runs)
-    reach = Played(play(np.full(len(prices), most))(numbers))
+    reach = Played(play(np.full(len(prices), np.inf))(numbers))
     advance(runs)
     free = reach.psi
     if not free < target:
-        allowed = f"allowed is more than {free:.4g} ± {reach.half_width:.2g}, the simulated ψ "
-        allowed += "without noise" if np.isinf(most) else f"with all budgets at {most:g}"
+        known = f"{free:.4g} ± {reach.half_width:.2g}"
+        allowed = f"allowed is more than {known}, the simulated ψ without noise"
         raise SpecError([Fault("target", f"{target:g}", allowed)])
     proportion = np.maximum(np.cbrt(wanted.loss / prices), 1e-12)
     scale = float(np.sqrt(np.sum(wanted.loss / proportion**2) / (target - free)))
     for _ in range(ROUNDS):
-        epsilon = np.clip(scale * proportion, least, most)
+        epsilon = scale * proportion
         psi = Played(play(epsilon)(numbers)).psi
         advance(runs)
         if abs(psi / target - 1) < CLOSE:

@@ -1,47 +1,158 @@
-"""Advice on whom a scenario's learner should invite, and on what each of its owners adds."""
+"""Advice on whom a scenario's learner should invite."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from asyncdp_sim.forecasts import Forecast, forecast
-from asyncdp_sim.forecasts.advice.coalition import Coalition, Invitation, best_coalition
-from asyncdp_sim.forecasts.advice.coalition_cost import EqualSizeCost
-from asyncdp_sim.forecasts.advice.coalition_trial import by_themselves, invited
+from asyncdp_sim.forecasts.advice.coalitions import (
+    Coalition,
+    best_of_each_size,
+    by_themselves,
+    costs,
+    invited,
+    with_clipping,
+)
 from asyncdp_sim.forecasts.advice.contest import (
     REPLICATES,
     SHARE,
     Play,
+    Played,
     affordable,
     afresh,
+    compared,
     ends,
+    following,
+    gained,
+    source,
     winner,
 )
-from asyncdp_sim.forecasts.advice.invitations.costs import prepared
-from asyncdp_sim.forecasts.advice.invitations.words import Invited, Trialled
-from asyncdp_sim.forecasts.advice.shapley import ENUMERATED, Division, Members, sampled, shapley
-from asyncdp_sim.forecasts.exact.clipping import clipped_course, clips, retuned
 from asyncdp_sim.forecasts.population import Population, choosing, population
 from asyncdp_sim.forecasts.words import gaining
 from asyncdp_sim.progress import Progress, beginning
 from asyncdp_sim.runs.workers import processes
-from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory.moments.clipped import ClippedCourse
+from asyncdp_sim.scenario import Participants, Scenario
 
-Array = npt.NDArray[np.float64]
-PERMUTATIONS = 1000
-SLOWER, BOTH_WAYS = (0.5,), (0.3, 3.0)
-"""Steps that are simulated besides, over the best by moments; the others in rounds with clipping,
-of which moments know nothing."""
-NEXT = 2
-"""How many of the next best coalitions are simulated afresh, too."""
-CLIPPED_ROWS = 500
-"""Records that clipping is worked out on, for many coalitions at once."""
+AROUND, CLIPPED = (1.0, 0.5), (1.0, 0.3, 3.0)
+"""Steps that are simulated, over the best by moments; and in rounds with clipping, of which moments
+know nothing."""
+BEST, SIZES, NEXT = 6, 8, 2
+"""Best coalitions by moments, and sizes in equal ratios, of which the best is simulated; and how
+many of the next best are simulated afresh, too."""
+NOBODY = (
+    "nobody: every owner does worse by joining than by itself, in all that was simulated afresh"
+)
+ASSUMED = "records are spread over owners as if by chance: one truth for all of them"
+
+
+@dataclass(frozen=True, eq=False)
+class Trialled:
+    """A coalition with what its learning came to in simulated runs.
+
+    Attributes
+    ----------
+    coalition : Coalition
+    simulated : Played
+        Its members alone, judged on everybody's rows.
+    owners : Participants
+        All owners, members or not.
+    """
+
+    coalition: Coalition
+    simulated: Played
+    owners: Participants
+
+    def __str__(self) -> str:
+        """Return who they are, and what they come to."""
+        it = self.coalition
+        members = ", ".join(self.owners.labels[member - 1] for member in it.members[:12])
+        more = len(it.members) - 12
+        owners = "owner" if len(it.members) == 1 else "owners"
+        return (
+            f"{len(it.members)} {owners} with {it.records} records, ρ = {it.rho:.4g}, "
+            f"T = {it.updates}, K = {it.answers}: {self.simulated}; "
+            f"{owners} {members}" + (f", … {more} more" * (more > 0))
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Invited:
+    """Advice on the owners to invite to a scenario's learning.
+
+    Attributes
+    ----------
+    best, everybody, given : Trialled
+        Whom to invite, or the best choice where that is nobody; all owners, at the ρ and T that
+        suit them best of those simulated; and the scenario as it is. Played in the same runs, which
+        had no part in the choosing.
+    others : tuple of Trialled
+        The next best.
+    verdict : str
+        How many owners gain by the best choice.
+    choices : int
+        Coalitions with a ρ and T that were compared by simulated runs.
+    scenario : Scenario or None
+        Of whom to invite, with their ρ, T and K in it; None for nobody.
+    moments : str
+        Of what data.
+    not_for_release : bool
+        Whether private records were read.
+    unchecked : bool
+        Whether the records are the twin's of a table that was not read.
+    """
+
+    best: Trialled
+    everybody: Trialled
+    given: Trialled
+    others: tuple[Trialled, ...]
+    verdict: str
+    choices: int
+    scenario: Scenario | None
+    moments: str
+    not_for_release: bool
+    unchecked: bool
+
+    def lines(self, file: str = "FILE") -> list[str]:
+        """Return the advice in words.
+
+        Parameters
+        ----------
+        file : str
+            The scenario and its settings, as typed.
+        """
+        return [
+            *([f"invite    {NOBODY}"] if self.scenario is None else []),
+            f"{'best  ' if self.scenario is None else 'invite'}    {self.best}",
+            f"gains     {self.verdict}",
+            f"everybody {self.everybody}",
+            f"given     {self.given}",
+            *(f"gain      {said}" for said in self._gains()),
+            *following([(each, each.simulated) for each in self.others], self.best.simulated),
+            f"runs      {compared(self.best.simulated, self.choices, 'coalitions, ρ and T')}",
+            f"assumed   by the moments that choose what is simulated: {ASSUMED}",
+            *source(
+                self.moments,
+                private=self.not_for_release,
+                unchecked=self.unchecked,
+                command=f"{file} --invite",
+            ),
+        ]
+
+    def _gains(self) -> list[str]:
+        """Return what leaving owners out is worth, and what the whole choice is."""
+        told, best = [], self.best.simulated
+        if len(self.best.coalition.members) == len(self.everybody.coalition.members):
+            told.append("none by leaving anybody out: everybody is the best coalition found")
+        else:
+            told.append(gained(self.everybody.simulated.over(best), "of everybody", "of the best"))
+        if self.best is self.given:
+            told.append("none by another ρ or T: no better choice was found")
+        else:
+            told.append(gained(self.given.simulated.over(best), "as given", "of the best"))
+        return told
 
 
 def invite(
@@ -53,15 +164,15 @@ def invite(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Invited:
-    """Say whom to invite to asynchronous gossip, or to rounds.
+    """Return advice on whom to invite to asynchronous gossip, or to rounds.
 
     Every coalition learns by itself: N, n and the shares n_i/n are its own. Under a cap each
     member's budget is for as many answers as members of a coalition of that size need
-    (:func:`~asyncdp_sim.forecasts.advice.coalition_cost.enough_answers`), for T under a horizon.
-    Coalitions are ranked by moments; the best, some of every size from two on, and everybody are
-    compared by simulated runs, and the best few of these simulated afresh. Of these, the best in
-    which an owner gains is invited, as :func:`~asyncdp_sim.forecasts.forecast` of it says; nobody,
-    if in each every owner does worse than by itself.
+    (:func:`~asyncdp_sim.forecasts.advice.coalitions.enough_answers`), for T under a horizon.
+    Moments choose a coalition of every size; the best of these, some of every size from two on, and
+    everybody are compared by simulated runs, and the best few of these simulated afresh. Of these,
+    the best in which an owner gains is invited, as :func:`~asyncdp_sim.forecasts.forecast` of it
+    says; nobody, if in each every owner does worse than by itself.
 
     Parameters
     ----------
@@ -85,23 +196,28 @@ def invite(
     ------
     SpecError
         If the moments are not those of the scenario. Clipped gradients are let pass: coalitions
-        are ranked as if no record's gradient were clipped, and ``doubts`` says so; of those that
-        are simulated one-on-one, ρ and T are chosen by moments with clipping.
+        are ranked as if no record's gradient were clipped; one-on-one their ρ and T are then
+        chosen by moments with clipping.
     DataError
         As :func:`~asyncdp_sim.forecasts.forecast`.
     """
     asked = scenario.base()
     known = population(asked, "own", private=private)
-    alike, records, spread, doubts = prepared(known, tuned=tuned)
     own, size = known.scenario, known.scenario.owners.count
     beginning(progress, "ranking coalitions by moments")
-    found = best_coalition(alike, records, spread)
+    alike, records, spread = costs(known, tuned=tuned)
+    sizes = best_of_each_size(alike, records, spread)
     given = replace(
-        found.everybody, rho=float(alike.rho[-1, 0]), updates=own.run.updates,
+        sizes[-1], rho=float(alike.rho[-1, 0]), updates=own.run.updates,
         answers=max(own.network.answers_allowed),
     )  # fmt: skip
-    clipped = clipped_course(known, CLIPPED_ROWS)
-    tried = [given, *_candidates(alike, clipped, found, spread, clips(known))]
+    around: tuple[float, ...] = (1.0,)
+    candidates = _candidates(sizes)
+    if tuned:
+        candidates = with_clipping(known, alike, spread, candidates)
+        in_rounds = own.algorithm.in_rounds is not None
+        around = CLIPPED if in_rounds and own.privacy.clip_bound is not None else AROUND
+    tried = [given, *(replace(it, rho=by * it.rho) for by in around for it in candidates)]
     light = partial(affordable, own, known.dataset, most=replicates)
     with processes(workers) as mapped:
         pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
@@ -120,14 +236,8 @@ def invite(
         others = [at for at in dict.fromkeys([order[0], *others]) if at not in (best, whole)]
         runs = light(sum(tried[at].updates for at in shown))
         settled = afresh([plays[at] for at in shown], runs, progress)
-        figures = dict(zip(shown, settled, strict=True))
-    inactive = alike.by_rounds and clips(known)
-    basis = "by moments, clipping taken as inactive" if inactive else "by moments"
-    costs = {at: _cost(alike, clipped, tried[at], records, spread) for at in shown if at > 0}
-    who = known.participants
-    done = {
-        at: Trialled(tried[at], figure, costs.get(at), basis, who) for at, figure in figures.items()
-    }
+    figures = zip(shown, settled, strict=True)
+    done = {at: Trialled(tried[at], figure, known.participants) for at, figure in figures}
     return Invited(
         best=done[best],
         everybody=done[whole],
@@ -135,16 +245,20 @@ def invite(
         others=tuple(done[at] for at in others),
         verdict=gaining(gains),
         choices=len(tried),
-        invitation=found,
-        worth=_worth(known, alike, records, spread),
-        clipped=clips(known),
-        estimated=clipped is not None,
         scenario=None if _worse(gains) else scenarios[best],
         moments=known.words,
-        doubts=doubts,
         not_for_release=known.private,
         unchecked=own.data != asked.data,
     )
+
+
+def _candidates(sizes: Sequence[Coalition]) -> list[Coalition]:
+    """Return the coalitions to be simulated, of two owners or more: the best, some, and all."""
+    several = [each for each in sizes if np.isfinite(each.cost) and len(each.members) > 1]
+    spread = np.unique(np.rint(np.geomspace(1, len(sizes), SIZES)).astype(np.int64))
+    best = sorted(several, key=lambda each: each.cost)[:BEST]
+    some = [each for each in several if len(each.members) in spread]
+    return list({each.members: each for each in (*some, *best, sizes[-1])}.values())
 
 
 def _gaining(scenarios: dict[int, Scenario], **how: Any) -> tuple[int, Forecast]:
@@ -180,77 +294,4 @@ def _chosen(asked: Scenario, known: Population, best: int, tried: Sequence[Coali
     return choosing(invited(asked, tried[best], called), known)
 
 
-def _candidates(
-    alike: EqualSizeCost,
-    clipped: ClippedCourse | None,
-    found: Invitation,
-    spread: Array,
-    clips: bool,
-) -> list[Coalition]:
-    """Return coalitions to be simulated, everybody among them, with steps that may suit them."""
-    told = [
-        each
-        for each in (*found.ladder, *found.others, found.best)
-        if np.isfinite(each.cost) and len(each.members) > 1
-    ]
-    coalitions = list({each.members: each for each in (*told, found.everybody)}.values())
-    tuned = alike.free.shape[1] > 1
-    if not tuned:
-        return coalitions
-    around: tuple[float, ...] = SLOWER
-    if clipped is not None:
-        coalitions = retuned(alike, clipped, coalitions, spread)
-    elif alike.by_rounds:
-        around = BOTH_WAYS if clips else ()
-    return coalitions + [replace(each, rho=f * each.rho) for f in around for each in coalitions]
-
-
-def _cost(
-    alike: EqualSizeCost,
-    clipped: ClippedCourse | None,
-    it: Coalition,
-    records: Array,
-    spread: Array,
-) -> float | None:
-    """Return the cost by moments of a coalition; None where it is not known of this step."""
-    who, rho = np.array(it.members) - 1, np.array([it.rho])
-    held, answers = records[who], float(it.answers)
-    if alike.by_rounds:
-        at = np.flatnonzero(alike.rho[len(who) - 1] == it.rho)
-        at = at[[alike.courses[place].updates == it.updates for place in at.tolist()]]
-        if len(at) == 0:
-            return None
-        counts, classes = np.ones((1, len(who)), dtype=np.int64), (held, spread[who])
-        cost = float(alike.exact(counts, *classes, at[:1])[0])
-        return cost if np.isfinite(cost) else None
-    if clipped is not None:
-        noise = np.array([len(who) * answers**2 * spread[who].sum() / held.sum() ** 2])
-        psi = clipped.expected_psi(rho, np.array([len(who)]), it.updates, noise)
-    else:
-        course = next(course for course in alike.courses if course.updates == it.updates)
-        variance = spread[who] / held**2 * answers**2
-        psi = course.expected_psi(rho, np.ones((1, len(who))), held, variance)
-    cost = float(psi[0] + alike.missing(held.sum()))
-    return cost if np.isfinite(cost) else None
-
-
-def _worth(known: Population, alike: EqualSizeCost, records: Array, spread: Array) -> Division:
-    untrained = alike.courses[0].untrained
-
-    def value(members: Members) -> Array:
-        some = members.any(axis=1)
-        cost = np.full(len(members), untrained)
-        chosen = members[some].astype(float)
-        k = members[some].sum(axis=1)
-        trained = alike.cost(k, chosen @ records, chosen @ spread)[0]
-        cost[some] = np.minimum(trained, untrained)  # who would do worse than θ_0 does not train
-        return untrained - cost
-
-    n = len(records)
-    if n <= ENUMERATED:
-        return shapley(value, n)
-    draws = Streams(known.scenario.run.seed).within("forecast").generator("permutations")
-    return sampled(value, n, PERMUTATIONS, draws)
-
-
-__all__ = ["Invited", "Trialled", "invite", "prepared"]
+__all__ = ["Invited", "Trialled", "invite"]

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.errors import AsyncDPError, Fault, SpecError
-from asyncdp_sim.forecasts.exact.assumptions import broken, choice
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.forecasts.exact.choose import broken, choice
 from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.formulas.arguments import finite, nonnegative, positive
+from asyncdp_sim.theory.formulas.arguments import finite, positive
 from asyncdp_sim.theory.moments.gossip_map import gossip_map_of
 from asyncdp_sim.theory.moments.noise_gain import noise_gain
 from asyncdp_sim.theory.moments.per_update import moments as run_moments
@@ -30,7 +30,7 @@ class Demand:
     free : float
         E ψ without noise, ≥ 0.
     loss : array (N,)
-        ≥ 0; an owner of loss 0 needs no more than its least budget.
+        ≥ 0; an owner of loss 0 needs no budget.
     """
 
     free: float
@@ -55,8 +55,8 @@ class Purchase:
         Expected, at most the target.
     target : float
     price_of_target : float
-        −d Σ c_i ε_i/d target = c_i ε_i³/(2 loss_i) of every owner that is at no limit: what a ψ
-        lower by one unit costs, in the limit; 0 where all are at a limit.
+        −d Σ c_i ε_i/d target = c_i ε_i³/(2 loss_i) of every owner of loss > 0: what a ψ lower by
+        one unit costs, in the limit.
     """
 
     epsilon: Array
@@ -130,19 +130,8 @@ def priced(known: Population, doubts: Sequence[str]) -> Demand:
     return Demand(free, np.asarray(gain * unit / judge.least))
 
 
-def cheapest(
-    wanted: Demand,
-    prices: Sequence[float] | Array,
-    target: float,
-    *,
-    least: float = 0.0,
-    most: float = np.inf,
-) -> Purchase:
+def cheapest(wanted: Demand, prices: Sequence[float] | Array, target: float) -> Purchase:
     """Return the budgets that reach a target for the least Σ c_i ε_i.
-
-    min Σ c_i ε_i subject to free + Σ loss_i/ε_i² ≤ target, least ≤ ε_i ≤ most: convex, in
-    x_i = ln ε_i too, in which sequential quadratic programming solves it from equal budgets that
-    reach the target. Without limits it is :func:`lagrange`'s.
 
     Parameters
     ----------
@@ -151,64 +140,27 @@ def cheapest(
         c_i > 0 for each unit of ε_i.
     target : float
         Expected ψ, > 0.
-    least, most : float
-        Limits of every ε_i, 0 ≤ least ≤ most.
 
     Raises
     ------
     SpecError
-        If no budgets within the limits reach the target, or an argument is outside its domain.
+        If no budgets reach the target, or an argument is outside its domain.
     """
-    from scipy.optimize import minimize  # a slow import
-
     cost = finite("prices", np.asarray(prices, dtype=float), wanted.loss.shape)
     for price in cost.tolist():
         positive("prices", price)
-    lowest, highest = nonnegative("least", least), float(most)
-    if not highest > 0 or highest < lowest:
-        raise SpecError([Fault("most", f"{most:g}", f"allowed is more than 0, at least {least:g}")])
-    reachable = wanted.psi(np.full(len(cost), highest))
-    if not reachable < target:
-        allowed = f"allowed is more than {reachable:.4g}, the expected ψ "
-        allowed += "without noise" if np.isinf(highest) else f"with all budgets at {highest:g}"
+    if not wanted.free < target:
+        allowed = f"allowed is more than {wanted.free:.4g}, the expected ψ without noise"
         raise SpecError([Fault("target", f"{target:g}", allowed)])
+    epsilon = lagrange(wanted, cost, target)
+    margin = float(cost @ epsilon) / (2 * (target - wanted.free))
     buying = wanted.loss > 0
-    epsilon = np.full(len(cost), lowest)
-    room = target - wanted.free
-    if np.any(buying) and not (lowest > 0 and wanted.psi(epsilon) <= target):
-        loss, price = wanted.loss[buying], cost[buying]
-        equal = float(np.clip(np.sqrt(loss.sum() / room), lowest, highest))
-        share, noise = price / price.sum(), loss / equal**2 / room  # of ε_i = equal · exp(x_i)
-        low = np.log(lowest / equal) if lowest > 0 else None
-        high = np.log(highest / equal) if np.isfinite(highest) else None
-        found = minimize(
-            lambda x: share @ np.exp(x),
-            np.zeros(len(loss)),
-            jac=lambda x: share * np.exp(x),
-            method="SLSQP",
-            bounds=[(low, high)] * len(loss),
-            constraints={
-                "type": "ineq",
-                "fun": lambda x: -np.log(noise @ np.exp(-2 * x)),
-                "jac": lambda x: 2 * noise * np.exp(-2 * x) / (noise @ np.exp(-2 * x)),
-            },
-            options={"ftol": 1e-12, "maxiter": 1000},
-        )
-        if not found.success:
-            raise AsyncDPError(f"no cheapest budgets were found: {found.message}")
-        epsilon[buying] = equal * np.exp(found.x)
-        over = wanted.psi(epsilon) - wanted.free
-        if over > room and np.isinf(highest):  # by rounding: no answer is above its target
-            epsilon[buying] *= np.sqrt(over / room)
-    inner = buying & (epsilon > lowest * (1 + 1e-9)) & (epsilon < highest * (1 - 1e-9))
-    margin = 0.0
-    if np.any(inner):
-        margin = float(np.median(cost[inner] * epsilon[inner] ** 3 / (2 * wanted.loss[inner])))
-    return Purchase(epsilon, cost * epsilon, wanted.psi(epsilon), float(target), margin)
+    psi = wanted.free + float(np.sum(wanted.loss[buying] / np.square(epsilon[buying])))
+    return Purchase(epsilon, cost * epsilon, psi, float(target), margin)
 
 
 def lagrange(wanted: Demand, prices: Array, target: float) -> Array:
-    """Return the cheapest budgets without limits, in closed form, shape (N,).
+    """Return the cheapest budgets in closed form, shape (N,); 0 for owners of loss 0.
 
     ε_i = (loss_i/c_i)^{1/3} (Σ_j loss_j^{1/3} c_j^{2/3} / (target − free))^{1/2}: at the optimum
     c_i = 2μ loss_i/ε_i³ for one μ, and the target is met.

@@ -18,11 +18,11 @@ from asyncdp_sim.forecasts.advice.contest import (
     affordable,
     afresh,
     ends,
+    gained,
     longest,
+    source,
 )
-from asyncdp_sim.forecasts.advice.words import gained, source
-from asyncdp_sim.forecasts.exact.assumptions import broken
-from asyncdp_sim.forecasts.exact.choose import exact
+from asyncdp_sim.forecasts.exact.choose import broken, exact
 from asyncdp_sim.forecasts.exact.one_on_one import Recursions
 from asyncdp_sim.forecasts.population import Population, choosing, population
 from asyncdp_sim.progress import Progress, beginning

@@ -7,9 +7,8 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.forecasts.answer_noise import made_before, variance_of
+from asyncdp_sim.forecasts.exact.answers import DRAWS, draws, made_before, variance_of
 from asyncdp_sim.forecasts.exact.one_on_one import process_of, shape_of
-from asyncdp_sim.forecasts.exact.psi_spread import DRAWS, draws
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.theory.moments.given_order import Ordered, ordered, standard_error

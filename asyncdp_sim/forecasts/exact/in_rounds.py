@@ -6,9 +6,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.forecasts.answer_noise import variance_of
-from asyncdp_sim.forecasts.exact.psi_spread import DRAWS
-from asyncdp_sim.forecasts.exact.sampled_answers import NormalSample, sample_spread
+from asyncdp_sim.forecasts.exact.answers import DRAWS, NormalSample, sample_spread, variance_of
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.algorithms import Schedule, StepsInRounds
 from asyncdp_sim.learning.objectives import Quadratic

@@ -7,26 +7,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.evidence.exact_moments import SAMPLED
-from asyncdp_sim.forecasts.answer_noise import variance_of
-from asyncdp_sim.forecasts.exact.assumptions import (
-    BUDGETS_END,
-    ENDS_EARLY,
-    answering,
-    broken,
-    ending,
-    nonlinear,
+from asyncdp_sim.evidence.exact_moments import BUDGETS_END, ENDS_EARLY, SAMPLED
+from asyncdp_sim.forecasts.exact.answers import (
+    NormalSample,
+    drawn,
+    draws,
+    sample_spread,
+    variance_of,
 )
-from asyncdp_sim.forecasts.exact.choose import Exact
+from asyncdp_sim.forecasts.exact.choose import Exact, answering, broken, ending, nonlinear
 from asyncdp_sim.forecasts.exact.given_orders import given
 from asyncdp_sim.forecasts.exact.in_rounds import InRounds
-from asyncdp_sim.forecasts.exact.one_on_one import ExpectedMoments, Recursions, process_of, shape_of
-from asyncdp_sim.forecasts.exact.psi_bound import psi_bound
-from asyncdp_sim.forecasts.exact.psi_spread import drawn, draws
-from asyncdp_sim.forecasts.exact.sampled_answers import NormalSample, sample_spread
-from asyncdp_sim.forecasts.exact.simulated_orders import Orders, orders
+from asyncdp_sim.forecasts.exact.one_on_one import (
+    ExpectedMoments,
+    Recursions,
+    process_of,
+    psi_bound,
+    shape_of,
+)
+from asyncdp_sim.forecasts.exact.simulated_orders import Orders, orders, pace
 from asyncdp_sim.forecasts.exact.unlike_owners import UnlikeOwners, unlike
-from asyncdp_sim.forecasts.exact.update_times import pace
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.theory.moments.releases import Releases
@@ -84,6 +84,16 @@ class MomentForecast:
     words: str
     doubts: tuple[str, ...] = ()
     apart: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        """Expected ψ at the end."""
+        return float(self.psi[-1])
+
+    @property
+    def end(self) -> float:
+        """Expected time of the last update."""
+        return float(self.times[-1])
 
 
 def moment_forecast(

@@ -127,47 +127,6 @@ def _means(process: GossipMap, turns: Indices, ks: Indices, start: float) -> Arr
     return found
 
 
-def answer_weights(
-    process: GossipMap,
-    owners: Indices,
-    numbers: Indices,
-    answers: int,
-    *,
-    noise: Shape = "vector",
-    hessian: Array | None = None,
-) -> Array:
-    """Return what unit noise on each owner's first, second … answer adds to E f at the end.
-
-    E f(θ_L,T) − f* = what it is without noise + Σ_i Σ_k W_ik v_ik, v_ik the variance of each
-    coordinate of the noise on owner i's k-th answer, W_ik the mean of these over orders: noise is
-    independent of who updates when, and of what came before.
-
-    Parameters
-    ----------
-    process, owners, numbers, noise, hessian
-        As for :func:`ordered`.
-    answers : int
-        K, more than any of ``numbers``.
-
-    Returns
-    -------
-    array (R, N, K)
-        Given each order; 0 where an answer was not made, or not used.
-    """
-    turns, at = np.asarray(owners, dtype=np.int64), np.array([owners.shape[1]])
-    view = np.linalg.cholesky(process.hessian if hessian is None else hessian).T.astype(float)
-    found = np.zeros((len(turns), process.n_owners, answers))
-    width = max(1, NUMBERS // ((process.n_owners + 1) * process.n_features**2))
-    with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
-        for first in range(0, len(turns), width):
-            some = slice(first, first + width)
-            for k, rows, _, felt in _backwards(process, turns[some], at, view, noise):
-                if k > 0:
-                    i, number = turns[some][rows, k - 1], numbers[some][rows, k - 1]
-                    found[first + rows, i, number] = process.step[i] ** 2 * felt[:, 0]
-    return found
-
-
 def _covered(
     process: GossipMap, turns: Indices, ks: Indices, view: Array, levels: Array, noise: Shape
 ) -> tuple[Array, Array]:

@@ -1,4 +1,7 @@
-"""A small scenario that exact moments apply to, as raw tables."""
+"""A small scenario that exact moments apply to, as raw tables; and coalitions of its owners."""
+
+from asyncdp_sim.forecasts.advice.coalitions import by_themselves
+from asyncdp_sim.forecasts.advice.contest import ends
 
 
 def banks(records=(400, 900, 300), epsilon=(1.0, 2.0, 0.5), updates=60, rho=30.0):
@@ -21,3 +24,9 @@ def banks(records=(400, 900, 300), epsilon=(1.0, 2.0, 0.5), updates=60, rho=30.0
             "sensitivity": {"kind": "declared", "bound": 5.0},
         },
     }
+
+
+def trial(known, coalition, numbers):
+    """Return ψ at the end of simulated runs of a coalition's members alone, (R,)."""
+    scenario, dataset = by_themselves(known, coalition)
+    return ends(scenario, numbers, dataset=dataset)

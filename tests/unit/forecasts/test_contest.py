@@ -5,8 +5,17 @@ from functools import partial
 import numpy as np
 import pytest
 
-from asyncdp_sim.forecasts.advice.contest import CHOOSING, Played, affordable, afresh, winner
-from asyncdp_sim.forecasts.advice.words import compared, following, gained, source
+from asyncdp_sim.forecasts.advice.contest import (
+    CHOOSING,
+    Played,
+    affordable,
+    afresh,
+    compared,
+    following,
+    gained,
+    source,
+    winner,
+)
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario
 from tests.unit.forecasts.banks import banks

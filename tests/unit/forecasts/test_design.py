@@ -6,7 +6,7 @@ import pytest
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice import tune as module
-from asyncdp_sim.forecasts.advice.coalition_cost import enough_answers
+from asyncdp_sim.forecasts.advice.coalitions import enough_answers
 from asyncdp_sim.forecasts.advice.contest import CHOOSING, Played, ends
 from asyncdp_sim.forecasts.advice.tune import StepLengthCap, tune
 from asyncdp_sim.forecasts.population import CHOSEN, choosing, population

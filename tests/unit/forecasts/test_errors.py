@@ -7,12 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from asyncdp_sim.forecasts.benefit import FACTORS, RUNS, Errors, errors, intervals
+from asyncdp_sim.forecasts.changes import changes
 from asyncdp_sim.forecasts.may_be_off import MayBeOff, may_be_off
 from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.forecasts.worth.changes import Change, changes
-from asyncdp_sim.forecasts.worth.errors import FACTORS, RUNS, Errors, errors
-from asyncdp_sim.forecasts.worth.intervals import intervals
-from asyncdp_sim.forecasts.worth.words import ANOTHER_STEP, lines, sentences
 from asyncdp_sim.measures.scores import ACCURACY, RMSE
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
@@ -45,7 +43,7 @@ def made(joined, alone, epsilon=1.0, score=RMSE, factors=(0.5, 1.0, 2.0)):
     return Errors(
         names=("St. Mary's",), records=np.array([210]), score=score,
         unit="days" if score is RMSE else None, epsilon=np.array([epsilon]), factors=factors,
-        joined=runs, alone=np.array([alone]), together=np.array([1.9]),
+        joined=runs, alone=np.array([alone]), together=np.array([1.9]), guessing=np.array([5.0]),
     )  # fmt: skip
 
 
@@ -89,53 +87,20 @@ def test_the_crossing_is_between_the_budgets_that_were_tried():
     assert made([np.inf, 2.0, 1.5], 2.5).needed(0) == pytest.approx(1.0)
 
 
-def test_sentences():
-    wins = sentences(made([3.0, 2.1, 1.5], 2.4))
-    assert wins[0] == (
-        "At ε = 1, 1 of 1 owners gain by joining, 0 do worse, 0 are undecided (4 simulated runs)"
-    )
-    assert wins[1].startswith(
-        "St. Mary's errs by 2.1 days instead of 2.4; it gains from about ε = "
-    )
-    loses = sentences(made([4.0, 3.0, 2.6], 2.4))
-    assert loses[1] == (
-        "St. Mary's errs by 3 days instead of 2.4; it does not gain at any ε up to 2; the best "
-        "model of all records, without noise, would err by 1.9 (it has 210 records of its own)"
-    )
-    assert "(the least tried)" in sentences(made([2.0, 1.9, 1.8], 2.4))[1]
-    equal = made([3.0, 2.4, 2.0], 2.4)
-    assert sentences(equal)[1] == (
-        "St. Mary's errs by 2.4 days instead of 2.4: no difference is shown"
-    )
-    right = sentences(made([0.6, 0.81, 0.85], 0.79, score=ACCURACY))
-    assert right[1].startswith("St. Mary's is right in 81.0% instead of 79.0% of cases; it gains")
-    bare = replace(made([2.0], 2.4, factors=(1.0,)), epsilon=np.array([np.inf]))
-    assert sentences(bare)[0].startswith("Without privacy, 1 of 1 owners gain by joining")
+def test_guessing_is_one_prediction_for_all_rows(found):
+    held = run(scenario(run={"replicates": 1})).dataset
+    mean = np.concatenate(held.targets).mean()
+    rmse = [np.sqrt(np.mean((y - mean) ** 2)) for y in held.held_out_targets]
+    assert found.guessing == pytest.approx(rmse)
 
 
-def test_what_was_tried_is_told_only_where_nobody_profits():
-    told = list(lines(made([4.0, 3.0, 2.6], 2.4), [Change("10 updates instead of 40", 1, 0)]))
-    assert told[2:4] == [
-        "no owner gains; tried instead, all else being as it is:",
-        "- 10 updates instead of 40: 1 of 1 would gain",
-    ]
-    assert not any("tried instead" in line for line in lines(made([3.0, 2.0, 1.5], 2.4), []))
-    for counts, is_said in (((0, 1), True), ((0, 0), False), ((1, 0), False)):
-        larger = [Change("budgets 2 times as large", 0, 1, 2.0), Change("30 times", *counts, 30.0)]
-        told = list(lines(made([4.0, 3.0, 2.6], 2.4), larger))
-        assert (ANOTHER_STEP in told) is is_said
-
-
-def test_budgets_that_help_nobody_are_told_together():
-    tried = [Change(f"budgets {k} times as large", int(k > 5), 0, float(k)) for k in (2, 5, 10)]
-    told = list(
-        lines(made([4.0, 3.0, 2.6], 2.4), [*tried, Change("10 updates instead of 40", 0, 1)])
-    )
-    assert told[3:6] == [
-        "- budgets 2 and 5 times as large: 0 of 1 would gain",
-        "- budgets 10 times as large: 1 of 1 would gain",
-        "- 10 updates instead of 40: 0 of 1 would gain",
-    ]
+def test_guessing_labels_is_the_most_frequent_one():
+    asked = scenario(model={"kind": "logistic", "regularisation": 1e-3}, data={"labels": True})
+    worth = errors(population(asked, "own", private=False), factors=(1.0,), runs=2)
+    held = run(asked).dataset
+    often = np.sign(np.concatenate(held.targets).sum())
+    shares = [np.mean(y == often) for y in held.held_out_targets]
+    assert worth.guessing == pytest.approx(shares)
 
 
 @pytest.mark.long
@@ -231,32 +196,15 @@ def off_by(joined, alone, gain):
 
 def test_each_owners_errors_have_a_half_width_of_their_own():
     found = replace(made([3.0, 2.0, 1.5], 2.4), rows=np.array([0.25]))
-    told = list(lines(found, [], off_by(0.61, 0.4, 0.25)))
-    assert told[0].startswith("At ε = 1, 1 of 1 owners gain by joining, 0 do worse, 0 are und")
-    assert told[1:3] == [
-        "These figures use substitute rows; the counts include their uncertainty.",
-        "St. Mary's errs by 2 ± 0.61 days instead of 2.4 ± 0.4 (0.4 ± 0.25 less); it gains from "
-        "about ε = 0.758 on",
-    ]
-    assert told[-1] == (
-        "± is a 95 % interval of the error that is expected: over 4 runs, halves, and owners' rows "
-        "drawn anew"
-    )
-    wider = replace(found, rows=np.array([0.41]))
-    told = sentences(wider, off_by(0.61, 0.4, 0.41))
-    assert told[0].startswith("At ε = 1, 0 of 1 owners gain by joining, 0 do worse, 1 are undecid")
-    assert told[2].endswith(": no difference is shown")
+    known = intervals(found, off_by(0.61, 0.4, 0.25))
+    assert [*known.joined, *known.alone, *known.gain] == [0.61, 0.4, 0.25]
+    assert found.verdict(0) is True
+    assert replace(found, rows=np.array([0.41])).verdict(0) is None
     right = replace(made([0.6, 0.75, 0.85], 0.79, score=ACCURACY), rows=np.array([0.03]))
-    assert (
-        "right in 75.0% ± 1.0% instead of 79.0% ± 2.0% of cases (4.0% ± 3.0% less); it"
-        in (sentences(right, off_by(0.01, 0.02, 0.03))[2])
-    )
+    assert right.verdict(0) is False
     joined = np.array([2.1, 1.9, 2.2, 2.0])[None, :, None]
     one = replace(made([2.0], 2.4, factors=(1.0,)), joined=joined, names=("Northside",))
     half = float(one.half_width(0)[0])
-    told = list(lines(one, []))
-    assert told[1].startswith(f"Northside errs by 2.05 ± {half:.2g} days instead of 2.4; it gains")
-    assert told[-1] == "± is a 95 % interval of the error that is expected: over 4 runs"
     both = intervals(replace(one, rows=np.array([0.1])), off_by(0.3, 0.2, 0.1))
     assert both.joined == pytest.approx(np.hypot(half, 0.3))
     assert both.gain == pytest.approx(np.hypot(half, 0.1))
@@ -343,17 +291,24 @@ sensitivity = { kind = "clip", bound = 8.0 }
 """
 
 
-def test_the_command_ends_in_them(tmp_path, monkeypatch, capsys, found):
+def test_the_command_has_a_row_of_them_for_each_owner(tmp_path, monkeypatch, capsys, found):
     (tmp_path / "s.toml").write_text(FILE)
     monkeypatch.chdir(tmp_path)
     command = Command(monkeypatch, capsys)
-    said = command.done("forecast", "s.toml").out.partition("\n\n")[2].splitlines()
-    lines = sentences(found)
-    assert said[: len(lines)] == lines
-    assert said[len(lines)].startswith(
-        "that is the root mean square error on rows that each owner keeps"
-    )
+    said = command.done("forecast", "s.toml", "--details").out.splitlines()
+    head = next(at for at, line in enumerate(said) if line.startswith("owner  records"))
+    rows = [line.split() for line in said[head + 1 : head + 5]]
+    gains = found.gain(found.given)
+    assert [int(row[0]) - 1 for row in rows] == np.argsort(-gains, kind="stable").tolist()
+    for row in rows:
+        owner = int(row[0]) - 1
+        joined = found.joined[found.given][:, owner].mean()
+        assert float(row[2]) == pytest.approx(joined, rel=5e-3)
+        assert float(row[3]) == pytest.approx(found.alone[owner], rel=5e-3)
+        assert float(row[4]) == pytest.approx(joined - found.alone[owner], rel=5e-3)
+        assert float(row[6]) == pytest.approx(found.half_width(found.given)[owner], rel=0.05)
     told = json.loads(command.done("forecast", "s.toml", "--json").out)["errors"]
     assert [owner["alone"] for owner in told["owners"]] == found.alone.tolist()
-    plain = command.done("forecast", "s.toml", "--set", "data.held_out=0").out
-    assert "errs by" not in plain
+    assert [owner["guessing"] for owner in told["owners"]] == found.guessing.tolist()
+    plain = command.done("forecast", "s.toml", "--details", "--set", "data.held_out=0").out
+    assert "RMSE" not in plain

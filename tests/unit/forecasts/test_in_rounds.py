@@ -7,6 +7,7 @@ import pytest
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts import forecast, grid, words
+from asyncdp_sim.forecasts.advice.coalitions import best_of_each_size, costs
 from asyncdp_sim.forecasts.advice.invite import invite
 from asyncdp_sim.forecasts.advice.market import demand
 from asyncdp_sim.forecasts.advice.tune import tune
@@ -206,8 +207,9 @@ def test_a_parameter_server_is_told_whom_to_invite():
     found = invite(
         together("parameter-server", privacy={"epsilon": [5.0, 5.0, 0.05]}), replicates=4
     )
-    assert 3 not in found.invitation.best.members
-    plain = invite(together("parameter-server"), tuned=False, replicates=4).invitation.everybody
+    assert 3 not in found.best.coalition.members
+    known = population(together("parameter-server"), "own", private=False)
+    plain = best_of_each_size(*costs(known, tuned=False))[-1]
     assert plain.rho == 0.2
     assert plain.cost == pytest.approx(told(together("parameter-server")).psi[-1], rel=1e-9)
 

@@ -47,14 +47,19 @@ def _says_one_thing(found: Forecast) -> None:
     told = lines(found)
     table = _table(told, len(found.owners))
     verdicts = {"yes": True, "no": False, "undecided": None}
-    assert [owner.profits for owner in found.owners] == [verdicts[row[-2]] for row in table]
+    place = {label: at for at, label in enumerate(found.participants.labels)}
+    for row in table:
+        assert found.owners[place[row[0]]].profits is verdicts[row[-2]]
     counts = [[row[-2] for row in table].count(word) for word in verdicts]
     named = re.findall(
         r"gains from joining +(\d+) of \d+ owners \((\d+) do worse, (\d+) und", told[_at(told)]
     )
     assert named == [tuple(map(str, counts))]
+    assert _decided(told[0]) == tuple(counts)
     raw = json.loads(as_json(found))
     assert [owner["profits"] for owner in raw["owners"]] == [o.profits for o in found.owners]
+    assert [owner.epsilon_needed for owner in found.owners] == found.break_even
+    assert [owner.profits for owner in found.owners] == found.verdicts
     assert not any("profit" in line for line in told)
     if found.worth is None:
         assert raw["decided_by"] == "psi"
@@ -64,18 +69,25 @@ def _says_one_thing(found: Forecast) -> None:
         ]
         return
     assert raw["decided_by"] == "held-out errors"
-    [said] = [line for line in told if "owners gain by joining" in line]
-    pattern = r", (\d+) of \d+ owners gain by joining, (\d+) do worse, (\d+) are undecided"
-    assert re.findall(pattern, said) == [tuple(map(str, counts))]
-    for owner, row in zip(raw["errors"]["owners"], table, strict=True):
+    for owner, row in zip(_sorted(raw["errors"]["owners"]), table, strict=True):
         assert owner["profits"] is (row[-2] == "yes")
         assert owner["loses"] is (row[-2] == "no")
-    for at, row in enumerate(table):
-        [sentence] = [each for each in told if each.startswith(f"{found.worth.names[at]} ")]
-        if "does not gain at any ε" in sentence:
+        if owner["epsilon_needed"] is None and len(found.worth.factors) > 1:
             assert row[-1].startswith("> ")
-        if (about := re.search(r"it gains from about ε = ([\d.,]+) on", sentence)) is not None:
-            assert float(row[-1]) == pytest.approx(float(about[1].replace(",", "")), rel=0.01)
+
+
+def _sorted(owners: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(owners, key=lambda owner: -owner["gain"])
+
+
+def _decided(said: str) -> tuple[int, ...]:
+    """Return how many owners gain, do worse and are undecided, by the first line."""
+    if "not known" in said:
+        return 0, 0, 4
+    patterns = (r"(\d+) of \d+ owners should|(\d+) of \d+ gain", r"(\d+) of \d+ do worse",
+                r"(\d+) are undecided")  # fmt: skip
+    found = [re.search(pattern, said) for pattern in patterns]
+    return tuple(0 if each is None else int(each[each.lastindex or 1]) for each in found)
 
 
 def _at(told: list[str]) -> int:
@@ -83,5 +95,5 @@ def _at(told: list[str]) -> int:
 
 
 def _table(told: list[str], count: int) -> list[list[str]]:
-    first = next(at for at, line in enumerate(told) if line.endswith("break-even ε"))
+    first = next(at for at, line in enumerate(told) if line.endswith("break-even"))
     return [re.split(r" {2,}", line.strip()) for line in told[first + 1 : first + 1 + count]]

@@ -204,7 +204,7 @@ def test_none_is_played_of_private_rows(folder, tmp_path, monkeypatch, capsys):
     again = command("play-release", file, "-o", out, "--epsilon", 1)
     assert again.lines[0].startswith(f"{file}: --out: given an existing path")
     told = command.done(
-        "forecast", file, "--set", "data.stand_in.kind=moments",
+        "forecast", "--details", file, "--set", "data.stand_in.kind=moments",
         "--set", f"data.stand_in.path={out}",
     ).out  # fmt: skip
     assert "Gaussian rows with the second moments that owners released" in told

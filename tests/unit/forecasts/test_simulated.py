@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.quick_runs import final_psi
+from asyncdp_sim.forecasts.by_runs import final_psi
 from asyncdp_sim.forecasts.simulated import REPLICATES, _mean
 from asyncdp_sim.forecasts.words import as_json
 from asyncdp_sim.runs import run

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.advice.invitations.costs import prepared
+from asyncdp_sim.forecasts.advice.coalitions import costs
 from asyncdp_sim.forecasts.advice.market import demand
 from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.population import population
@@ -51,7 +51,7 @@ def test_forecasts_and_prices_by_the_step_are_those_by_its_rho() -> None:
 
 def test_coalitions_of_every_size_have_the_step() -> None:
     known = population(scenario(), "own", private=False)
-    alike, *_ = prepared(known, tuned=False)
+    alike, *_ = costs(known, tuned=False)
     assert alike.rho[:, 0] == pytest.approx(STEP * T**2 * SIGMA / np.arange(1, N + 1))
 
 

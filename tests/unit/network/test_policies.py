@@ -5,7 +5,6 @@ from typing import Any, Literal
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.forecasts.handing_out.search import handed_out
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Dispatch
@@ -14,7 +13,6 @@ from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
-from tests.unit.privacy.test_as_asked import scene
 
 TOLD: list[Known] = []
 
@@ -80,11 +78,3 @@ def test_nothing_is_predicted_of_whom_it_asks():
     assert isinstance(found, Unknown)
     assert "policy shortest-queue chooses whom to ask" in found.reason
     assert isinstance(shares(net), Unknown)
-
-
-def test_advice_on_chances_takes_the_place_of_a_policy():
-    policy = {"kind": "dispatch", "tasks": 3, "policy": {"kind": "shortest-queue"}}
-    privacy = {"epsilon": 3.0, "sensitivity": {"kind": "clip", "bound": 1.0}}
-    asked = scene(protocol=policy, privacy=privacy)
-    advised = handed_out(asked, 2, (0.5, 0.3, 0.2), 0.01, 50).protocol
-    assert advised == Dispatch(tasks=2, probabilities=(0.5, 0.3, 0.2))

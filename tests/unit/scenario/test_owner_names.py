@@ -16,9 +16,9 @@ from asyncdp_sim.figures.runs import profit, shares, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.forecasts import forecast, words
 from asyncdp_sim.forecasts.advice.buying import buy
-from asyncdp_sim.forecasts.advice.coalition import Coalition
+from asyncdp_sim.forecasts.advice.coalitions import Coalition
 from asyncdp_sim.forecasts.advice.contest import Played
-from asyncdp_sim.forecasts.advice.invitations.words import Trialled
+from asyncdp_sim.forecasts.advice.invite import Trialled
 from asyncdp_sim.results import Result
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Participants, Scenario
@@ -152,6 +152,6 @@ def test_forecasts_and_their_figures_call_owners_by_name(tmp_path: Path) -> None
 def test_advice_calls_owners_by_name() -> None:
     bought = buy(scenario(), (1.0, 1.0, 1.0), 0.5, replicates=2)
     assert bought.lines()[0].startswith("owner 1 (St. Mary's): ε = ")
-    coalition = Coalition((1, 3), 40, 1.0, 0.5, 3.0, 30, 10)
-    found = Trialled(coalition, Played(np.ones(3)), 1.0, "by moments", bought.owners)
+    coalition = Coalition((1, 3), 40, 1.0, 3.0, 30, 10)
+    found = Trialled(coalition, Played(np.ones(3)), bought.owners)
     assert str(found).endswith("; owners 1 (St. Mary's), 3 (costs $5 or $6, whi…)")

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import roots_hermitenorm
 
-from asyncdp_sim.forecasts.exact.equal_sizes import one_size
-from asyncdp_sim.forecasts.exact.many_groups import Course
+from asyncdp_sim.forecasts.exact.equal_sizes import Course, one_size
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.theory.moments.clipped import ClippedCourse
 

@@ -1,4 +1,9 @@
-"""Simulated runs of which models and curves are looked at, and nothing is accounted for or kept."""
+"""Simulated runs of which models and curves are looked at, and the ± of their mean ψ.
+
+ψ is about a quadratic form of the noise: its runs have skewness 2 to 7, and the few that end far
+out are missing from most samples. A sample with too low a mean has then too small a spread, so that
+mean ± t s/√R misses too often, nearly always from below.
+"""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -14,10 +19,55 @@ from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.runs.replicates import Learned, learn_all, live_all, simulate_all
 from asyncdp_sim.runs.workers import Map, processes
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.theory.formulas.student_t import t_quantile
 from asyncdp_sim.threads import one_thread
 from asyncdp_sim.trace import Trace
 
 Array = npt.NDArray[np.float64]
+LARGEST = 1e100
+"""A number whose cube floating point holds."""
+
+
+def half_width(values: Array) -> float:
+    """Return the longer half of the 95 % interval of a mean, by Hall's transformation.
+
+    With the sample's mean m, standard deviation s and skewness g, and q = ± t/√R − g/(6R) by
+    Student's t, the ends are
+
+        m − s h(q),   h(q) = (3/g) ((1 + g q)^⅓ − 1),   h(q) = q where g = 0,
+
+    one above m, one below. The longer half is told for both, so that the ± covers the ends.
+
+    Parameters
+    ----------
+    values : array (R,)
+        R ≥ 2, of independent runs. Infinite where one is not finite.
+
+    Returns
+    -------
+    float
+        ≥ 0; that of Student's t where values are symmetric.
+
+    Notes
+    -----
+    P. Hall, On the removal of skewness by transformation, Journal of the Royal Statistical
+    Society B 54 (1992), 221–228: the cubic that makes t about symmetric, and is monotone.
+    """
+    if not np.isfinite(values).all():
+        return float("inf")
+    largest = float(np.abs(values).max())
+    if largest > LARGEST:
+        return largest * half_width(values / largest)
+    runs, apart = len(values), values - values.mean()
+    spread = float(values.std(ddof=1))
+    if spread == 0.0:
+        return 0.0
+    skewness = float(np.mean((apart / values.std()) ** 3))
+    t = t_quantile(runs - 1, 0.975) / np.sqrt(runs)
+    ends = np.array([-t, t]) - skewness / (6 * runs)
+    if abs(skewness) > 1e-6:
+        ends = 3 / skewness * (np.cbrt(1 + skewness * ends) - 1)
+    return spread * float(np.abs(ends).max())
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +164,3 @@ def last(curve: npt.NDArray[np.void], column: str) -> Array:
     """Return a column at the end of each replicate of a curve, (R,)."""
     rows = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
     return np.array(curve[column][rows], dtype=float)
-
-
-__all__ = ["QuickRuns", "final_psi", "last", "overflowed"]

@@ -1,13 +1,18 @@
-"""Changes that might make an owner gain by joining where none does, each tried by runs."""
+"""Changes of a scenario that may make other owners gain by joining, each tried."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import AsyncDPError
+from asyncdp_sim.forecasts.advice.contest import Played, affordable, ends
+from asyncdp_sim.forecasts.advice.who_profits import value_alone
+from asyncdp_sim.forecasts.benefit import Errors, errors, with_budgets
+from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.population import Population, population
-from asyncdp_sim.forecasts.worth.errors import Errors, errors, with_budgets
 from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
@@ -19,11 +24,13 @@ TIMES, MORE = 4, "four times the records of each owner"
 """Times the records that are tried, and what that is called."""
 MOST_RECORDS = 1_000_000
 """Records that are drawn, all owners together, to see what more of them would change."""
+RUNS = 20
+"""Runs of a change, at most, where ψ decides and has no moments."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """Something else that was tried where no owner gains by joining.
+    """Another setting that was tried.
 
     Attributes
     ----------
@@ -42,20 +49,35 @@ class Change:
 
 
 def changes(
-    known: Population, found: Errors, *, workers: int = 1, progress: Progress | None = None
+    known: Population, found: Errors | None, *, workers: int = 1, progress: Progress | None = None
 ) -> list[Change]:
-    """Return what would make an owner gain where none does: each by runs, with its number.
+    """Return how many owners would gain after each of some changes of a scenario.
 
     Larger budgets, fewer updates, Gaussian noise; and, where the records are drawn (synthetic
     ones, or a table's stand-in), as many more of them for each owner, of the same law.
+
+    Parameters
+    ----------
+    known : Population
+    found : Errors, optional
+        Errors on held-out rows, which decide who gains; absent, ψ decides, and budgets have a
+        formula (:func:`~asyncdp_sim.forecasts.advice.who_profits.prospects`), so that none is
+        tried.
+    workers : int
+        Processes for runs, ≥ 1; never change a result.
+    progress : Progress, optional
+        Told how many changes are tried.
     """
-    told, runs = list[Change](), found.joined.shape[1]
-    for at in range(found.given + 1, len(found.factors)):
-        told.append(_larger(found.factors[at], _counts(found, at)))
+    told = list[Change]()
+    if found is not None:
+        for at in range(found.given + 1, len(found.factors)):
+            told.append(_larger(found.factors[at], _counts(found, at)))
 
     def tried(scenario: Scenario, dataset: Dataset) -> tuple[int, int]:
+        if found is None:
+            return _by_psi(known, scenario, dataset, workers)
         there = population(scenario, "own", private=known.private, dataset=dataset)
-        one = errors(there, factors=(1.0,), runs=runs, workers=workers)
+        one = errors(there, factors=(1.0,), runs=found.joined.shape[1], workers=workers)
         return _counts(replace(one, rows=found.rows), 0)
 
     settings = list(_settings(known.scenario))
@@ -84,6 +106,26 @@ def _counts(found: Errors, at: int) -> tuple[int, int]:
     return int(found.profits(at).sum()), int(found.loses(at).sum())
 
 
+def _by_psi(
+    known: Population, scenario: Scenario, dataset: Dataset, workers: int
+) -> tuple[int, int]:
+    """Return the same by ψ: of moments where these apply, else of a few runs."""
+    which = "common" if known.common else "own"
+    there = population(scenario, which, private=known.private, dataset=dataset)  # type: ignore[arg-type]
+    found, apart = moment_forecast(there), 0.0
+    if isinstance(found, MomentForecast):
+        psi, half, apart = float(found.psi[-1]), found.half_width, found.apart
+    else:
+        there = population(scenario, "own", private=known.private, dataset=dataset)
+        runs = affordable(scenario, dataset, 3.0 * scenario.run.updates, RUNS)
+        played = Played(ends(scenario, range(1, runs + 1), dataset=dataset, workers=workers))
+        psi, half = played.psi, played.half_width
+    if there.objective is None:
+        return 0, 0
+    alone = value_alone(there, there.objective, apart)
+    return int(np.sum(alone > psi + half)), int(np.sum(alone < psi - half))
+
+
 def _larger(factor: float, counts: tuple[int, int]) -> Change:
     return Change(f"budgets {factor:g} times as large", *counts, factor)
 
@@ -110,6 +152,3 @@ def _more_records(known: Population) -> Dataset | None:
     except AsyncDPError:
         return None
     return None if drawn is None else scenario.part(drawn)
-
-
-__all__ = ["Change", "changes"]

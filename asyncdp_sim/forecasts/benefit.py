@@ -5,18 +5,22 @@ apart (``data.held_out``). Budgets are those of the scenario times some factors,
 streams of noise being the same for all, so that differences are known better than either.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.advice.contest import affordable
-from asyncdp_sim.forecasts.interval import half_width
+from asyncdp_sim.forecasts.by_runs import half_width
+from asyncdp_sim.forecasts.may_be_off import MayBeOff
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.measures.scores import Score
 from asyncdp_sim.progress import Progress, beginning
 from asyncdp_sim.runs.account import learn_alone
+from asyncdp_sim.runs.held_out import HeldOut
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.scenario import Participants, Scenario
 
@@ -48,6 +52,9 @@ class Errors:
         Of the private model at the end of each run.
     alone, together : array (N,)
         Of θ_i* and θ*.
+    guessing : array (N,)
+        Of one and the same prediction for every row: the mean of all owners' targets, or the most
+        frequent of their labels.
     rows : array (N,), optional
         Half widths of 95 % intervals of gains over what stands in for owners' rows; None where they
         are the owners' own.
@@ -62,6 +69,7 @@ class Errors:
     joined: Array
     alone: Array
     together: Array
+    guessing: Array
     rows: Array | None = None
 
     @property
@@ -166,7 +174,20 @@ def errors(
         joined=np.stack(joined),
         alone=np.array([j.headline(own[None])[0] for j, own in zip(judges, alone, strict=True)]),
         together=np.array([judge.headline(best[None])[0] for judge in judges]),
+        guessing=_guessed(known.dataset, judges, score),
     )
+
+
+def _guessed(dataset: Dataset, judges: Sequence[HeldOut], score: Score) -> Array:
+    """Return the scores of one prediction for all rows, on each owner's held-out rows, (N,)."""
+    targets = np.concatenate(dataset.targets)
+    targets = targets[~np.isnan(targets)]
+    held = [judge.known[1] for judge in judges]
+    if not score.more_is_better:
+        return np.array([score.of(np.full(len(y), targets.mean()), y) for y in held])
+    labels, often = np.unique(targets, return_counts=True)
+    same = [y == labels[np.argmax(often)] for y in held]
+    return np.array([rows.mean() if len(rows) > 0 else np.nan for rows in same])
 
 
 def _names(who: Participants) -> tuple[str, ...]:
@@ -188,4 +209,39 @@ def with_budgets(scenario: Scenario, factor: float) -> Scenario:
     return scenario.model_copy(update={"privacy": privacy})
 
 
-__all__ = ["FACTORS", "RUNS", "Errors", "errors", "with_budgets"]
+@dataclass(frozen=True, eq=False)
+class HalfWidths:
+    """Half widths of 95 % intervals of owners' expected errors, at the scenario's budgets.
+
+    Attributes
+    ----------
+    joined : array (N,)
+        Of the private model, in the mean over runs.
+    alone : array (N,)
+        Of the owner's own model: 0 where its rows are its own, for it takes no noise.
+    gain : array (N,)
+        Of the difference of the two.
+    """
+
+    joined: Array
+    alone: Array
+    gain: Array
+
+
+def intervals(found: Errors, off: MayBeOff | None) -> HalfWidths:
+    """Return the ± of what is told of every owner.
+
+    That of a mean over runs, √(w² + v²) with v the half width over redraws of the stand-in, where
+    rows stand in for the owners' own: what is random in runs is independent of the rows.
+
+    Parameters
+    ----------
+    found : Errors
+    off : MayBeOff, optional
+        How far figures of the stand-in may be off; None where there is none.
+    """
+    runs, gain = found.of_runs(found.given), found.half_width(found.given)
+    if off is None:
+        return HalfWidths(runs, np.zeros(len(runs)), gain)
+    joined = np.hypot(runs, off.errors_half_width)
+    return HalfWidths(joined, np.array(off.alone_half_width), gain)

@@ -1,0 +1,419 @@
+"""Coalitions of owners: what each is expected to cost, and the best one of every size."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.forecasts.exact.choose import broken
+from asyncdp_sim.forecasts.exact.equal_sizes import Course, one_size, rounds
+from asyncdp_sim.forecasts.population import Population
+from asyncdp_sim.learning.algorithms import Schedule
+from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.privacy.budgets import Horizon, enough
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.theory.moments.clipped import ROWS, ClippedCourse
+from asyncdp_sim.theory.predict.update_order import releases, selection
+from asyncdp_sim.theory.prediction import Unknown
+
+Array = npt.NDArray[np.float64]
+Whole = npt.NDArray[np.int64]
+SHARES_OF_T = (1.0, 0.5, 0.25, 0.125, 0.0625)
+"""T that are tried, over the scenario's, with ``tuned``."""
+STRIDES = np.geomspace(0.02, 20.0, 20)
+"""First step of a round times the largest curvature, of those that are tried."""
+FOLDS = np.geomspace(0.1, 60.0, 20)
+"""How often over a run a deviation of average curvature shrinks by e, of the ρ that are tried."""
+CLIPPED_ROWS = 500
+"""Records that clipping is worked out on, for many coalitions at once."""
+ORDERS = 2000
+"""Orders of joining that are tried at most."""
+
+
+@dataclass(frozen=True)
+class Coalition:
+    """Some of the owners, and what their model is expected to cost.
+
+    The cost is E f(θ_L,T)/f(θ*) − 1, the expectation over which records are whose, over noise and
+    over who answers when. f and θ* are those of all owners' records, members' or not. It is the ψ
+    of the members' learning about their own optimum θ_S*, and what θ_S* misses; their product has
+    about mean 0 and is left out. Owners' own truths, and clipping, are not in it.
+
+    Attributes
+    ----------
+    members : tuple of int
+        From 1, ascending.
+    records : int
+        n_S.
+    cost : float
+    rho : float
+        ρ, and
+    updates : int
+        T, that it is with.
+    answers : int
+        K, answers that share each member's budget.
+    """
+
+    members: tuple[int, ...]
+    records: int
+    cost: float
+    rho: float
+    updates: int
+    answers: int
+
+
+@dataclass(frozen=True, eq=False)
+class EqualSizeCost:
+    """The cost of a coalition by its number of members k, its records n_S and its noise W_S.
+
+        cost = free[k] + b (1/n_S − 1/n) + noise[k] W_S/n_S²,   W_S = Σ_S w_i,   w_i = n_i² v_i,
+
+    v_i the variance of i's noise for a budget of a single answer. For rounds with all members
+    that is exact. For one-on-one learning it is exact for k owners of one size, whatever their
+    budgets; owners of other sizes forget faster or slower, and the more their sizes differ (or
+    the larger the steps are) the more it is off. A coalition takes what suits it best of R choices
+    of ρ and T, which are worked out from public numbers.
+
+    Attributes
+    ----------
+    courses : tuple of Course
+        One for each choice.
+    rho, answers, free, noise : array (N, R)
+        ρ (c_1 or α where that is the step), K, E ψ without noise, and its growth, for k = 1 … N.
+    total : float
+        n.
+    """
+
+    courses: tuple[Course, ...]
+    rho: Array
+    answers: Whole
+    free: Array
+    noise: Array
+    total: float
+
+    @classmethod
+    def one_on_one(
+        cls,
+        choices: Sequence[tuple[Course, Array]],
+        answers: Callable[[int, int], int],
+        total: float,
+    ) -> "EqualSizeCost":
+        """Work out all choices: of each a course, and its ρ for k = 1 … N members, (N,)."""
+        columns = []
+        for course, rho in choices:
+            members = np.arange(1, len(rho) + 1)
+            allowed = np.array([answers(k, course.updates) for k in members.tolist()])
+            quiet, gain = one_size(course, rho, members)
+            columns.append((rho, allowed, quiet, gain * members * np.square(allowed.astype(float))))
+        rho_of, allowed_of, free, noise = (
+            np.stack(each, axis=1) for each in zip(*columns, strict=True)
+        )
+        courses = tuple(course for course, _ in choices)
+        return cls(courses, rho_of, allowed_of, free, noise, total)
+
+    @classmethod
+    def in_rounds(
+        cls,
+        choices: Sequence[tuple[Course, float]],
+        owners: int,
+        total: float,
+        scheduled: Callable[[Array, int], Schedule],
+    ) -> "EqualSizeCost":
+        """Work out all choices of a synchronous algorithm: a course, and ρ, c_1 or α; K = T."""
+        found = [
+            rounds(course, scheduled(np.array([step]), course.updates)) for course, step in choices
+        ]
+        courses = tuple(course for course, _ in choices)
+        paid = np.array([course.updates for course in courses])
+        free, gain = (np.concatenate(each) for each in zip(*found, strict=True))
+        step = np.array([step for _, step in choices])
+        step, answers, free, noise = (
+            np.tile(each, (owners, 1)) for each in (step, paid, free, gain * paid**2.0)
+        )
+        return cls(courses, step, answers, free, noise, total)
+
+    def cost(self, members: Whole, records: Array, spread: Array) -> tuple[Array, Whole]:
+        """Return the cost, and which choice it is with, of coalitions with k, n_S and W_S, (B,)."""
+        relative = np.asarray(spread) / np.asarray(records, dtype=float) ** 2
+        best = np.full(len(relative), np.inf)
+        place = np.zeros(len(relative), dtype=np.int64)
+        for at in range(self.free.shape[1]):
+            with np.errstate(invalid="ignore"):  # ∞ · 0
+                cost = self.free[members - 1, at] + self.noise[members - 1, at] * relative
+            better = cost < best
+            best, place = np.where(better, cost, best), np.where(better, at, place)
+        return best + self.courses[0].per_record * (1 / records - 1 / self.total), place
+
+
+def best_of_each_size(alike: EqualSizeCost, records: Array, spread: Array) -> list[Coalition]:
+    """Return the best coalition that is found of 1, 2, … N owners.
+
+    The cost of k members falls with n_S and grows with W_S. For every price λ ≥ 0 of a record, the
+    k owners with the least w_i − λ n_i have the least W_S − λ n_S: owners join in that order, one
+    after the other, and the best of all orders is taken. For each k they span the corner of the
+    convex hull of all (n_S, W_S) where the best lies.
+
+    Parameters
+    ----------
+    alike : EqualSizeCost
+    records, spread : array (N,)
+        n_i and w_i.
+
+    Raises
+    ------
+    SpecError
+        If learning diverges for every coalition.
+    """
+    n, w = np.asarray(records, dtype=float), np.asarray(spread, dtype=float)
+    # at one price the largest of equals come first; an infinite price is by size alone
+    scores = [-n if np.isinf(price) else w - price * n for price in _prices(n, w)]
+    orders = np.stack([np.lexsort((w, -n, score)) for score in scores])
+    held, loud = np.cumsum(n[orders], axis=1), np.cumsum(w[orders], axis=1)
+    members = np.tile(np.arange(1, len(n) + 1), len(orders))
+    cost, place = (each.reshape(held.shape) for each in
+                   alike.cost(members, held.ravel(), loud.ravel()))  # fmt: skip
+    if not np.isfinite(cost).any():
+        raise SpecError([Fault("algorithm.rho", "a step with which learning diverges", "lower it")])
+    best = np.argmin(cost, axis=0)
+    return [
+        Coalition(
+            members=tuple(sorted((orders[row, : k + 1] + 1).tolist())),
+            records=round(float(held[row, k])),
+            cost=float(cost[row, k]),
+            rho=float(alike.rho[k, place[row, k]]),
+            updates=alike.courses[place[row, k]].updates,
+            answers=int(alike.answers[k, place[row, k]]),
+        )
+        for k, row in enumerate(best.tolist())
+    ]
+
+
+def _prices(n: Array, w: Array) -> list[float]:
+    """Return 0, λ between those at which two owners change places (not too many), and ∞."""
+    more, louder = n[:, None] - n, w[:, None] - w
+    change = np.unique((louder / np.where(more == 0, np.inf, more))[(more > 0) & (louder > 0)])
+    if len(change) > ORDERS:
+        change = change[np.linspace(0, len(change) - 1, ORDERS).astype(np.int64)]
+    between = (change[1:] + change[:-1]) / 2
+    return [0.0, *between.tolist(), np.inf]
+
+
+def with_clipping(
+    known: Population, alike: EqualSizeCost, spread: Array, coalitions: Sequence[Coalition]
+) -> list[Coalition]:
+    """Return coalitions with the ρ and T of the grid that suit them best with clipped gradients.
+
+    By moments of members alike and of one size, their noise the mean of all members'. As they are
+    where clipping has no such moments: in rounds, and of answers over samples.
+    """
+    clipped = clipped_course(known, CLIPPED_ROWS)
+    if clipped is None:
+        return list(coalitions)
+    best = list(coalitions)
+    members = np.array([len(each.members) for each in coalitions])
+    held = np.array([float(each.records) for each in coalitions])
+    loud = np.array([spread[np.array(each.members) - 1].sum() for each in coalitions])
+    least = np.full(len(best), np.inf)
+    for length in sorted({course.updates for course in alike.courses}):
+        places = [at for at, course in enumerate(alike.courses) if course.updates == length]
+        k, at = (each.ravel() for each in np.meshgrid(members, places, indexing="ij"))
+        rho, answers = alike.rho[k - 1, at], alike.answers[k - 1, at]
+        noise = np.repeat(loud / held**2, len(places)) * k * answers.astype(float) ** 2
+        psi = clipped.expected_psi(rho, k, length, noise).reshape(len(best), -1)
+        for row, place in enumerate(np.argmin(psi, axis=1).tolist()):
+            if psi[row, place] < least[row]:
+                least[row], which = psi[row, place], row * len(places) + place
+                best[row] = replace(
+                    best[row], rho=float(rho[which]), updates=length, answers=int(answers[which])
+                )
+    return best
+
+
+def clipped_course(known: Population, rows: int = ROWS) -> ClippedCourse | None:
+    """Return what moments of clipped one-on-one learning need; None where there are none.
+
+    Parameters
+    ----------
+    known : Population
+    rows : int
+        Records that clipping is worked out on.
+    """
+    scenario, objective = known.scenario, known.objective
+    algorithm, records = scenario.algorithm.one_on_one, known.problem.records.linear
+    clips = scenario.privacy.clip_bound is not None
+    if scenario.sampled or not clips or objective is None or algorithm is None or records is None:
+        return None
+    return ClippedCourse.of(
+        objective,
+        records,
+        central_step=algorithm.central_step,
+        noise=scenario.privacy.noise,
+        initial=algorithm.initial,
+        rows=rows,
+    )
+
+
+def enough_answers(members: int, updates: int) -> int:
+    """Return the least K with which k members fall silent before T with probability ≤ 10⁻³.
+
+    One of them has K of the first T − 1 updates with probability P(Bin(T − 1, 1/k) ≥ K).
+
+    Parameters
+    ----------
+    members : int
+        k ≥ 1.
+    updates : int
+        T ≥ 1.
+    """
+    return enough(1 / members, members, updates)
+
+
+def costs(known: Population, *, tuned: bool) -> tuple[EqualSizeCost, Array, Array]:
+    """Return the costs of coalitions, and n_i and w_i of every owner.
+
+    w_i = n_i² v_i = 2 (2Ξ/ε_i)², v_i the variance if one answer had all of ε_i. Clipping is taken
+    as inactive.
+
+    Parameters
+    ----------
+    known : Population
+    tuned : bool
+        Whether ρ and T are chosen for each size, or are the scenario's.
+
+    Raises
+    ------
+    SpecError
+        If coalitions have no moments.
+    """
+    _refuse(known)
+    scenario, objective = known.scenario, known.objective
+    if objective is None:
+        raise TypeError("_refuse() lets no such scenario pass")
+    updates, lengths = scenario.run.updates, [scenario.run.updates]
+    if tuned:
+        lengths = sorted({max(1, round(share * updates)) for share in SHARES_OF_T})
+    of_kind = _one_on_one if scenario.algorithm.in_rounds is None else _in_rounds
+    alike = of_kind(scenario, objective, lengths, tuned=tuned)
+    xi = 0.0 if known.problem.xi is None else known.problem.xi
+    epsilon = scenario.privacy.epsilons(scenario.owners.count)
+    return alike, objective.records.astype(float), np.asarray(2 * np.square(2 * xi / epsilon))
+
+
+def _in_rounds(
+    scenario: Scenario, objective: Quadratic, lengths: list[int], *, tuned: bool
+) -> EqualSizeCost:
+    """Return the costs of coalitions that learn in rounds, for these T."""
+    algorithm = scenario.algorithm.in_rounds
+    if algorithm is None:
+        raise TypeError("_refuse() lets no such scenario pass")
+    how = {"noise": scenario.privacy.noise, "initial": algorithm.initial}
+    courses = [Course.of(objective, updates=length, **how) for length in lengths]  # type: ignore[arg-type]
+    choices = [(courses[-1], algorithm.step)]
+    for course in courses * tuned:
+        first = algorithm.schedule(np.ones(1), course.updates).sizes[0, 0]
+        unit = float(first) * float(course.hessian.max())
+        choices += [(course, stride / unit) for stride in STRIDES.tolist()]
+    total = float(objective.records.sum())
+    return EqualSizeCost.in_rounds(choices, objective.n_owners, total, algorithm.schedule)
+
+
+def _one_on_one(
+    scenario: Scenario, objective: Quadratic, lengths: list[int], *, tuned: bool
+) -> EqualSizeCost:
+    """Return the costs of coalitions that learn one-on-one, for these T."""
+    algorithm, n = scenario.algorithm.one_on_one, objective.n_owners
+    if algorithm is None:
+        raise TypeError("_refuse() lets no such scenario pass")
+    course = partial(
+        Course.of, objective, noise=scenario.privacy.noise, initial=algorithm.initial,
+        central_step=algorithm.central_step,
+    )  # fmt: skip
+    courses = [course(updates=length) for length in lengths]
+    updates, sigma = scenario.run.updates, objective.sigma
+    given = [algorithm.rho(members, updates, sigma) for members in range(1, n + 1)]
+    choices = [(courses[-1], np.array(given))]
+    choices += [(each, rho) for each in courses * tuned for rho in steps(each, n)]
+    follows = scenario.privacy.budget.follows_updates
+    allowed = (lambda _, length: length) if follows else enough_answers
+    return EqualSizeCost.one_on_one(choices, allowed, float(objective.records.sum()))
+
+
+def steps(course: Course, owners: int) -> list[Array]:
+    """Return ρ for k = 1 … N members, a list for each of :data:`FOLDS`, each (N,).
+
+    The copies' mean deviation shrinks over a run by exp(−2ρh/(σT(k+1))) along a direction of
+    curvature h, in the limit of small steps.
+    """
+    middle = float(np.exp(np.mean(np.log(course.hessian))))
+    unit = course.sigma * course.updates * (np.arange(1, owners + 1) + 1) / (2 * middle)
+    return [fold * unit for fold in FOLDS.tolist()]
+
+
+def _refuse(known: Population) -> None:
+    """Refuse scenarios whose coalitions have no moments."""
+    privacy = known.scenario.privacy
+    if privacy.overlap > 1:
+        said = "allowed is 1: who shares records changes with the coalition"
+        raise SpecError([Fault("privacy.overlap", str(privacy.overlap), said)])
+    # budgets are made to fit each coalition, so that those of the scenario's do not matter here
+    endless = privacy.model_copy(update={"budget": Horizon()})
+    free = known.scenario.model_copy(update={"privacy": endless})
+    doubts = [
+        doubt for doubt in broken(replace(known, scenario=free))
+        if privacy.clip_bound is None or not doubt.startswith("clipped")
+    ]  # fmt: skip
+    if not privacy.budget.even:
+        doubts.append(f"budgets {privacy.budget.kind}, of unequal parts, are not worked out here")
+    elif privacy.hides and not privacy.laplace_variance:
+        kind = privacy.mechanism.kind
+        doubts.append(f"noise {kind} of other answer counts is not worked out here")
+    if not privacy.budget.named_answers:
+        doubts.append(f"budgets {privacy.budget.kind} are not worked out for coalitions")
+    doubts += [f"{part} is of all owners by their numbers" for part in free.of_everybody]
+    chosen = selection(free.network)
+    if not isinstance(chosen, Unknown) and not np.allclose(chosen, 1 / len(chosen), rtol=1e-9):
+        doubts.append("owners come unequally often")
+    law = releases(free.network)
+    if not isinstance(law, Unknown) and np.any(law.loss > 0):
+        doubts.append("answers are lost, and use up budgets that are made to fit a coalition")
+    if len(doubts) > 0:
+        raise SpecError([Fault("", doubt, "no forecast of coalitions") for doubt in doubts])
+
+
+def by_themselves(known: Population, coalition: Coalition) -> tuple[Scenario, Dataset]:
+    """Return the scenario of a coalition's members alone, and its records.
+
+    Those of all others stay, as rows of nobody, for f and θ*.
+    """
+    places = [member - 1 for member in coalition.members]
+    dataset = known.dataset.of_owners(places, range(len(known.dataset.targets)))
+    dataset = replace(dataset, held_out_features=(), held_out_targets=())
+    return invited(known.scenario, coalition).base(), dataset
+
+
+def invited(
+    scenario: Scenario, coalition: Coalition, called: Sequence[int | str] | None = None
+) -> Scenario:
+    """Return a scenario with the members of a coalition alone, at its ρ, T and K.
+
+    It is judged by the records that the given one is judged by.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    coalition : Coalition
+    called : sequence of int or str, optional
+        What its owners are called in ``owners.only``; their numbers, where absent.
+    """
+    each = scenario.owners.participants if called is None else called
+    only = tuple(each[member - 1] for member in coalition.members)
+    return scenario.replace(
+        owners={"only": only, "score_on": scenario.owners.judging_beside(each)},
+        run={"updates": coalition.updates},
+        algorithm=scenario.algorithm.with_step(coalition.rho),
+        privacy={"budget": scenario.privacy.budget.sized(coalition.answers), "learner": None},
+    )

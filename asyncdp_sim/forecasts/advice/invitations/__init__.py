@@ -1,1 +1,0 @@
-"""Invitations of owners: the costs that they go by, and their words."""

@@ -1,1 +1,0 @@
-"""Worth of joining for every owner, in the target's own unit."""
