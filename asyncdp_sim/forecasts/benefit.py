@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.advice.contest import affordable
 from asyncdp_sim.forecasts.by_runs import half_width
 from asyncdp_sim.forecasts.may_be_off import MayBeOff
@@ -174,20 +173,18 @@ def errors(
         joined=np.stack(joined),
         alone=np.array([j.headline(own[None])[0] for j, own in zip(judges, alone, strict=True)]),
         together=np.array([judge.headline(best[None])[0] for judge in judges]),
-        guessing=_guessed(known.dataset, judges, score),
+        guessing=_guessed(known, judges, score),
     )
 
 
-def _guessed(dataset: Dataset, judges: Sequence[HeldOut], score: Score) -> Array:
+def _guessed(known: Population, judges: Sequence[HeldOut], score: Score) -> Array:
     """Return the scores of one prediction for all rows, on each owner's held-out rows, (N,)."""
-    targets = np.concatenate(dataset.targets)
-    targets = targets[~np.isnan(targets)]
-    held = [judge.known[1] for judge in judges]
-    if not score.more_is_better:
-        return np.array([score.of(np.full(len(y), targets.mean()), y) for y in held])
-    labels, often = np.unique(targets, return_counts=True)
-    same = [y == labels[np.argmax(often)] for y in held]
-    return np.array([rows.mean() if len(rows) > 0 else np.nan for rows in same])
+    guess = known.scenario.model.guess(np.concatenate(known.dataset.targets))
+    found = []
+    for judge in judges:
+        y = judge.known[1]
+        found.append(score.of(np.broadcast_to(guess, (1, len(y), *guess.shape)), y)[0])
+    return np.array(found)
 
 
 def _names(who: Participants) -> tuple[str, ...]:

@@ -94,8 +94,9 @@ def test_guessing_is_one_prediction_for_all_rows(found):
     assert found.guessing == pytest.approx(rmse)
 
 
-def test_guessing_labels_is_the_most_frequent_one():
-    asked = scenario(model={"kind": "logistic", "regularisation": 1e-3}, data={"labels": True})
+@pytest.mark.parametrize("model", [{"kind": "logistic"}, {"kind": "softmax", "classes": 2}])
+def test_guessing_labels_is_the_most_frequent_one(model):
+    asked = scenario(model=model | {"regularisation": 1e-3}, data={"labels": True})
     worth = errors(population(asked, "own", private=False), factors=(1.0,), runs=2)
     held = run(asked).dataset
     often = np.sign(np.concatenate(held.targets).sum())
