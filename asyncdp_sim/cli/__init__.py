@@ -48,7 +48,10 @@ COMMANDS = {
     "list": Command("catalogue", "List the scenarios that come with the package, by name."),
     "new": Command("catalogue", "Write a commented scenario to start from."),
     "check": Command("checking", "Validate scenarios, and say in words what they mean."),
-    "forecast": Command("forecasting", "Say how good, how soon, and who gains, without training."),
+    "forecast": Command(
+        "forecasting",
+        "Print who should join, how good, how soon and how sure that is, without training.",
+    ),
     "run": Command("running", "Simulate one scenario and learn; write a result directory."),
     "rehearse": Command(
         "running", "Execute one scenario by real processes over TCP, beside its simulation."
@@ -61,7 +64,9 @@ COMMANDS = {
     "audit": Command("auditing", "Attack a scenario's privacy, for lower bounds on its ε."),
     "describe": Command("catalogue", "Say what a field, kind or column means."),
     "schema": Command("catalogue", "Print the JSON schema of scenario files, for editors."),
-    "data": Command("table", "Look at a table, and propose a scenario's [data] for it."),
+    "data": Command(
+        "table", "Look at a table, and propose a scenario's [data] and [model] for it."
+    ),
     "import": Command("importing", "Turn networks that others measured into scenarios."),
     "play-release": Command("table", "Play a release of second moments on synthetic records."),
 }

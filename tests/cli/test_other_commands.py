@@ -205,7 +205,7 @@ def test_help_imports_no_command(here: Path) -> None:
         cwd=here, capture_output=True, text=True, check=True,
     )  # fmt: skip
     parts = ("", ".cli", ".cli.options", ".cli.screen", ".errors")
-    parts += (".starting", ".threads")
+    parts += (".starting", ".threads", ".words")
     assert set(ended.stdout.splitlines()[-1].split()) == {f"asyncdp_sim{part}" for part in parts}
 
 

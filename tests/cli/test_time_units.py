@@ -89,7 +89,9 @@ def test_screens_print_times_in_the_unit(command: Command) -> None:
     ran = command.done("run", "days.toml", "--out", "result").out
     assert " days per replicate\n" in ran
     assert " updates per day" in ran
-    foreseen = command.done("forecast", "days.toml").out
+    foreseen = command.done("forecast", "days.toml", "--details").out
+    (soon,) = [line for line in foreseen.split("\n") if line.startswith("How soon")]
+    assert soon.endswith(" days")
     assert any(
         line.startswith("time  ") and line.endswith(" days") for line in foreseen.split("\n")
     )
@@ -105,7 +107,10 @@ def test_screens_print_times_in_the_unit(command: Command) -> None:
 
 
 def test_without_a_name_time_is_rounds_of_answers(command: Command) -> None:
-    for said in (command.done("run", "small.toml"), command.done("forecast", "small.toml")):
+    for said in (
+        command.done("run", "small.toml"),
+        command.done("forecast", "small.toml", "--details"),
+    ):
         (line,) = [line for line in said.out.split("\n") if line.startswith("time unit ")]
         assert line.endswith(ROUNDS)
     two = command.done("run", "small.toml", "--set", "clock.rate=2.0", "--out", "two").out

@@ -117,6 +117,7 @@ MODELS: dict[str, Parts] = {
     "svm": {"kind": "svm"},
     "huber": {"kind": "huber", "delta": 1.0},
     "mlp": {"kind": "mlp", "hidden": 3},
+    "softmax": {"kind": "softmax", "classes": 2},
     "mlp, logistic": {"kind": "mlp", "hidden": 2, "loss": "logistic"},
 }
 PRIVATE: tuple[Parts, ...] = (
@@ -137,7 +138,7 @@ def scenario(
         "owners": {"count": 3, "records": [20, 11, 30]},
         "data": {
             "kind": "gaussian", "features": 3, "heterogeneity": 0.5,
-            "labels": MODELS[model]["kind"] in ("logistic", "svm") or "logistic" in model,
+            "labels": model not in ("ridge", "huber", "mlp"),
         },
         "model": {"regularisation": 0.1, "theta_max": 20.0} | MODELS[model],
         "algorithm": {"kind": "async-gossip", "rho": 60.0, "initial": "uniform"},

@@ -103,7 +103,7 @@ class GossipSteps(Steps):
     def query(self, state: GossipState, turn: Turn) -> Array:
         copies = state.copies.reshape(-1, self.n_features)  # one index takes rows quicker than two
         points = copies.take(turn.replicates * self.n_owners + turn.owners, axis=0)
-        points += state.central if turn.rows is None else state.central[turn.rows]
+        points += state.central[turn.index]
         points *= 0.5
         return points
 
@@ -119,11 +119,11 @@ class GossipSteps(Steps):
         np.multiply(of_owners(self.shrink_copy, turn), points, out=copies)
         copies -= answers
         np.multiply(self.shrink_central, points, out=central)
-        if self.theta_max is not None:
-            size, bound = np.abs(moved), self.theta_max
-            if not size.max() <= self._least_bound:
-                state.clipped += (size > bound).any(axis=(0, 2))  # even beside what is no number
-                np.clip(moved, -bound, bound, out=moved)
+        size = np.abs(moved)
+        if not size.max() <= self._least_bound:
+            bound = np.inf if self.theta_max is None else self.theta_max
+            state.clipped += (size > bound).any(axis=(0, 2))  # even beside what is no number
+            np.clip(moved, -bound, bound, out=moved)
         state.copies[turn.replicates, turn.owners] = copies
         state.central = central
 

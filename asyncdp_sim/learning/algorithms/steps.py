@@ -128,6 +128,8 @@ class Turn:
         How many answers each owner had released before this one, where noise depends on it.
     replicates : array of int (r,)
         The replicates, from 0, whether there are ``rows`` or not.
+    index : slice or array of int (r,)
+        The same as an index: a slice, which copies nothing, where they are all.
     """
 
     owners: Indices
@@ -136,10 +138,11 @@ class Turn:
     rows: Indices | None = None
     numbers: Indices | None = None
     replicates: Indices = field(init=False)
+    index: slice | Indices = field(init=False)
 
     def __post_init__(self) -> None:
-        rows = np.arange(len(self.owners)) if self.rows is None else self.rows
-        self.replicates = rows
+        self.replicates = np.arange(len(self.owners)) if self.rows is None else self.rows
+        self.index = slice(None) if self.rows is None else self.rows
 
 
 def of_rows(number: float | Array, rows: Indices) -> float | Array:
