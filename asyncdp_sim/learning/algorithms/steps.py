@@ -155,21 +155,22 @@ def of_rows(number: float | Array, rows: Indices) -> float | Array:
 
 
 def of_owners(table: Array, turn: Turn) -> Array:
-    """Return the owners' numbers in the rows of a turn, shape (r, 1), or (1, 1) if all share one.
-
-    See :func:`shared` for one number of all owners.
-    """
-    if table.strides == (0,):
-        return table[:1, None]
+    """Return the owners' numbers in the rows of a turn, (r, 1) or as :func:`per_row` has them."""
     if table.ndim == 1:
-        return table.take(turn.owners)[:, None]
+        return per_row(table, turn.owners)
     return table[turn.replicates, turn.owners][:, None]
+
+
+def per_row(table: Array, owners: Indices) -> Array:
+    """Return numbers (N,) of these owners, (r, 1), or (1, 1) of a :func:`shared` one."""
+    return table[:1, None] if table.strides == (0,) else table.take(owners)[:, None]
 
 
 def shared(table: Array) -> Array:
     """Return owners' numbers (N,), as one number with stride 0 where all are equal.
 
-    Owners of one size share their step, and a number for all rows is multiplied in half the time.
+    Owners of one size share their step and the scale of their noise, and a number for all rows is
+    multiplied in half the time.
     """
     first = table[:1]
     return np.broadcast_to(first, table.shape) if np.all(table == first) else table

@@ -8,6 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.learning.algorithms.steps import per_row, shared
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
 from asyncdp_sim.privacy.mechanisms.kind import (
     Allowance,
@@ -59,7 +60,7 @@ class LaplaceNoise(AnswerNoise):
 
     @override
     def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
-        gradients += rows * self.scale.take(owners)[:, None]
+        gradients += rows * per_row(self.scale, owners)
         return gradients
 
     @override
@@ -105,7 +106,7 @@ class LaplaceMechanism(PureMechanism):
     def noise(
         self, influence: Influence, allowance: Allowance, shape: Shape, grid: float | None
     ) -> LaplaceNoise:
-        return LaplaceNoise(scale_of(influence, allowance), shape)
+        return LaplaceNoise(shared(scale_of(influence, allowance)), shape)
 
 
 def scale_of(influence: Influence, allowance: Allowance) -> Array:
