@@ -187,9 +187,9 @@ def _without_rare(
     few = min(RARE, len(column) // FEW)
     codes = encoding.learn(column, "", decimal)
     varied = []
-    for values, unknown in zip(codes.read(column).values, codes.unknown, strict=True):
-        seen = np.where(np.isnan(values), unknown, values)
-        varied.append(len(seen) - int(np.unique(seen, return_counts=True)[1].max()))
+    for values in codes.read(column).values:
+        seen = values[~np.isnan(values)]  # what is missing is no value of its own
+        varied.append(len(seen) - int(np.unique(seen, return_counts=True)[1].max(initial=0)))
     if max(varied) < few:
         return Drop(), [f"nearly one value: others in {max(varied)} rows"]
     return encoding.without_rare(column, few), []

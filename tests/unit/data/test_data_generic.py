@@ -49,10 +49,10 @@ def test_columns_are_coded_from_the_public_rows_alone(path):
     assert data.notes == (
         "Public rows: the last 2 of t.parquet. Anybody may know them, and they alone decide codes "
         "and projection.",
-        "age: 1 missing values became the public median 60.",
+        "age: 1 missing values became the public mean 60.",
         "sex: text, coded 0 to 1 by the sorted public values, 2 for missing and unseen ones "
         "(2 rows).",
-        "admitted: 1 missing values became the public median 4.",
+        "admitted: 1 missing values became the public mean 4.",
     )
     assert data.real
     assert data.source.name == "t.parquet"
@@ -175,5 +175,5 @@ def test_a_private_cell_of_text_recodes_nobody_else(tmp_path):
         TableData(path=str(path), **fields).build(1, (8,), Streams(1)) for path in (right, wrong)
     )
     differ = np.flatnonzero(one.features[0][:, 0] != other.features[0][:, 0])
-    assert differ.tolist() == [2]  # the replaced record, which got the public median
+    assert differ.tolist() == [2]  # the replaced record, which got the public mean
     assert other.features[0][2, 0] == 10.0

@@ -182,10 +182,10 @@ def test_a_table_of_all_messes(tmp_path):
     assert found.owner_names == ("a", "b")
     assert found.notes[1:6] == (
         "sex: 2 columns of 0 and 1; 0 in all for unseen values (1 rows).",
-        "stay: 2 missing values became the public median 4.",
-        "paid: 2 missing values became the public median 4000.",
-        "risk: 2 missing or unseen values became 1, the public median.",
-        "day: 2 missing values became the public median 4.",
+        "stay: 2 missing values became the public mean 4.",
+        "paid: 2 missing values became the public mean 4000.",
+        "risk: 2 missing or unseen values became 1, the public mean.",
+        "day: 2 missing values became the public mean 4.",
     )
 
 

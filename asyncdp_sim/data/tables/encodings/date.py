@@ -24,7 +24,7 @@ Days = Any
 
 
 class Date(Measured):
-    """Days since a date, or parts of a date. A cell without one gets the public median of each."""
+    """Days since a date, or parts of a date. A cell without one gets the public mean of each."""
 
     as_written = True
 

@@ -107,7 +107,7 @@ class EncodingKind(Kind):
 
 
 class Measured(EncodingKind):
-    """An encoding that reads quantities: a cell without one gets the public median."""
+    """An encoding that reads quantities: a cell without one gets the public mean."""
 
     @property
     def read_apart(self) -> tuple[str, ...]:
@@ -120,30 +120,30 @@ class Measured(EncodingKind):
 
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
-        medians = [_median(values) for values in self.quantities(public, decimal).values]
-        known = tuple(value for value in medians if value is not None)
+        means = [_mean(values) for values in self.quantities(public, decimal).values]
+        known = tuple(value for value in means if value is not None)
         return Codes(
             names=tuple(f"{name} {part}" for part in self.read_apart) or (name,),
             read=lambda column: self.quantities(column, decimal),
-            unknown=tuple(0.0 if value is None else value for value in medians),
+            unknown=tuple(0.0 if value is None else value for value in means),
             said=lambda missing, misfits: replaced(name, known, missing, misfits),
         )
 
 
-def replaced(name: str, medians: Sequence[float], missing: int, misfits: int) -> str | None:
+def replaced(name: str, means: Sequence[float], missing: int, misfits: int) -> str | None:
     """Return what cells without a quantity became, in words; None where there is none."""
     if missing == 0:
         return None
-    if len(medians) == 0:
+    if len(means) == 0:
         how = "became 0, for no public row tells how to code them: name it in data.drop, or raise "
         what = "{missing} missing values" + (", {texts} of them texts," if misfits > 0 else "")
         told = f"{{column}}: {what} {how}public_records."
         return Counted(told, column=name, missing=missing, texts=misfits)
-    if len(medians) > 1:
-        told = "{column}: {missing} missing values became the public medians."
+    if len(means) > 1:
+        told = "{column}: {missing} missing values became the public means."
         return Counted(told, column=name, missing=missing)
-    told = "{column}: {missing} missing values became the public median {median:g}."
-    return Counted(told, column=name, missing=missing, median=medians[0])
+    told = "{column}: {missing} missing values became the public mean {mean:g}."
+    return Counted(told, column=name, missing=missing, mean=means[0])
 
 
 def by_text(column: "pd.Series", code: Callable[[str], float]) -> Cells:
@@ -153,6 +153,6 @@ def by_text(column: "pd.Series", code: Callable[[str], float]) -> Cells:
     return Cells([values], np.isnan(values) & column.notna().to_numpy())
 
 
-def _median(values: Array) -> float | None:
+def _mean(values: Array) -> float | None:
     known = values[~np.isnan(values)]
-    return float(np.median(known)) if len(known) > 0 else None
+    return float(np.mean(known)) if len(known) > 0 else None

@@ -26,7 +26,7 @@ class Money(Measured):
 
     Of a point and a comma the last one stands before the fraction. One alone does so where it is
     the table's decimal mark, or where other than three digits follow it. A cell that is missing, or
-    has no such number, becomes the public median, 0 where no public row has one.
+    has no such number, becomes the public mean, 0 where no public row has one.
     """
 
     as_written = True

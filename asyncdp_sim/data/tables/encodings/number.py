@@ -15,7 +15,7 @@ class Number(Measured):
     """Numbers as they are; true is 1, false 0, and a date (2020-05-17) its days since 1970.
 
     A time of the day is the part of it that has gone by: 12:00 is 0.5. A cell that is missing,
-    infinite or no number becomes the public median, 0 where no public row has a number.
+    infinite or no number becomes the public mean, 0 where no public row has a number.
     """
 
     as_written = False

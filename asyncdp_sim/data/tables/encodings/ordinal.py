@@ -28,7 +28,7 @@ class Ordinal(EncodingKind):
         Texts | None,
         about(
             "Texts as written, from the lowest to the highest: a cell with none of them becomes "
-            "the public median, the middle of the order where no public row has one. Absent, the "
+            "the public mean, the middle of the order where no public row has one. Absent, the "
             "texts of the public rows as a dictionary has them: a cell with none of them gets the "
             "place behind the last"
         ),
@@ -57,13 +57,13 @@ class Ordinal(EncodingKind):
             return _by_dictionary(name, read, len(order))
         [met] = read(public).values
         known = met[~np.isnan(met)]
-        middle = float(np.median(known)) if len(known) > 0 else (len(order) - 1) / 2
+        middle = float(np.mean(known)) if len(known) > 0 else (len(order) - 1) / 2
 
         def said(missing: int, _: int) -> str | None:
             if missing == 0:
                 return None
             told = "{column}: {missing} missing or unseen values became {middle:g}, "
-            whose = "the public median." if len(known) > 0 else "the middle of the order."
+            whose = "the public mean." if len(known) > 0 else "the middle of the order."
             return Counted(told + whose, column=name, missing=missing, middle=middle)
 
         return Codes((name,), read, (middle,), said)
