@@ -24,8 +24,7 @@ from asyncdp_sim.learning.objectives import (
     Model,
 )
 from asyncdp_sim.learning.objectives.largest import largest, largest_of_all
-from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
-from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
+from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.objectives.squared import SQUARED
 from asyncdp_sim.learning.replay import CellTask, fold
 from asyncdp_sim.learning.watch import Met, Watch

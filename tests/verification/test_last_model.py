@@ -322,7 +322,7 @@ def test_the_audit_catches_steps_taken_to_contract_more_than_they_do(
 @pytest.mark.long
 def test_models_are_attacked_where_no_best_one_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody judges models that are learned from made-up records."""
-    monkeypatch.setattr("asyncdp_sim.learning.objectives.perceptron.descent.PROMISED", 0.0)
+    monkeypatch.setattr("asyncdp_sim.learning.objectives.mlp.PROMISED", 0.0)
     scenario = scene(
         'model={kind="mlp",regularisation=0.1,theta_max=10.0,hidden=2}',
         "privacy.observer.sees=all",

@@ -15,8 +15,7 @@ from dp_accounting.privacy_accountant import NeighboringRelation
 
 from asyncdp_sim.audits import recomposed
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
-from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
+from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.objectives.squared import SQUARED
 from asyncdp_sim.learning.reply import PoissonSample

@@ -7,12 +7,10 @@ from asyncdp_sim.learning.objectives.huber import Huber, HuberLoss
 from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.learning.objectives.logistic import Logistic, LogisticLoss
 from asyncdp_sim.learning.objectives.losses import Loss
-from asyncdp_sim.learning.objectives.mlp import MLP
+from asyncdp_sim.learning.objectives.mlp import MLP, PerceptronObjective
 from asyncdp_sim.learning.objectives.models import LinearKind, ModelKind
 from asyncdp_sim.learning.objectives.objective import Constants, Objective, Records, constants
-from asyncdp_sim.learning.objectives.perceptron.fitness import PerceptronObjective
-from asyncdp_sim.learning.objectives.perceptron.network import Perceptron
-from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
+from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.objectives.quadratic import Quadratic
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.objectives.ridge import Ridge

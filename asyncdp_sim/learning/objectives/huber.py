@@ -7,7 +7,7 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.learning.objectives.losses import Array, Fit
-from asyncdp_sim.learning.objectives.minimisers.newton import newton
+from asyncdp_sim.learning.objectives.minimisers import newton
 from asyncdp_sim.learning.objectives.models import LinearKind
 from asyncdp_sim.spec import Positive, about
 
@@ -57,7 +57,7 @@ class HuberLoss:
         return np.asarray(change * (beyond + step - change / 2))
 
     def fit(self, x: Array, y: Array, sigma: float, theta_max: float | None) -> Fit:
-        """Return the minimum; see :func:`~.minimisers.newton.newton`.
+        """Return the minimum; see :func:`~.minimisers.newton`.
 
         From a quadratic loss on, δ falls by steps to its value (Madsen and Nielsen, "Finite
         algorithms for robust linear regression", BIT 30 (1990)).

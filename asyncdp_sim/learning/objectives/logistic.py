@@ -7,7 +7,7 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.learning.objectives.losses import Array, Fit
-from asyncdp_sim.learning.objectives.minimisers.newton import newton
+from asyncdp_sim.learning.objectives.minimisers import newton
 from asyncdp_sim.learning.objectives.models import LinearKind
 
 
@@ -62,7 +62,7 @@ class LogisticLoss:
         return np.asarray(np.maximum(found, 0))
 
     def fit(self, x: Array, y: Array, sigma: float, theta_max: float | None) -> Fit:
-        """Return the minimum; see :func:`~.minimisers.newton.newton`."""
+        """Return the minimum; see :func:`~.minimisers.newton`."""
         return newton([self], x, y, sigma, theta_max)
 
 

@@ -20,7 +20,7 @@ from typing_extensions import override
 from asyncdp_sim.learning.objectives.largest import Rows
 from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.learning.objectives.losses import Array, Fit
-from asyncdp_sim.learning.objectives.minimisers.newton import minimum
+from asyncdp_sim.learning.objectives.minimisers import minimum
 from asyncdp_sim.learning.objectives.models import ModelKind, log_odds
 from asyncdp_sim.learning.objectives.rows import (
     Norm,
@@ -106,7 +106,7 @@ class SoftmaxLoss:
         return np.asarray(np.abs(np.sign(y)) * np.maximum(found, 0))
 
     def fit(self, x: Array, y: Array, sigma: float, theta_max: float | None) -> Fit:
-        """Return the minimum; see :func:`~.minimisers.newton.minimum`."""
+        """Return the minimum; see :func:`~.minimisers.minimum`."""
         return minimum([_MeanLoss(self, x, y)], sigma, theta_max)
 
 

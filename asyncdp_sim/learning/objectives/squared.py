@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.learning.objectives.losses import Array, Fit
-from asyncdp_sim.learning.objectives.minimisers.newton import newton
+from asyncdp_sim.learning.objectives.minimisers import newton
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Squared:
         return step * step
 
     def fit(self, x: Array, y: Array, sigma: float, theta_max: float | None) -> Fit:
-        """Return the minimum; see :func:`~.minimisers.newton.newton`."""
+        """Return the minimum; see :func:`~.minimisers.newton`."""
         return newton([self], x, y, sigma, theta_max)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.learning.objectives.losses import Array, Fit
-from asyncdp_sim.learning.objectives.minimisers.interior import interior
+from asyncdp_sim.learning.objectives.minimisers import interior
 from asyncdp_sim.learning.objectives.models import LinearKind
 
 
@@ -44,7 +44,7 @@ class Hinge:
         return np.asarray((1 - alpha) * np.maximum(u, 0) + alpha * np.maximum(-u, 0))
 
     def fit(self, x: Array, y: Array, sigma: float, theta_max: float | None) -> Fit:
-        """Return the minimum; see :func:`~.minimisers.interior.interior`."""
+        """Return the minimum; see :func:`~.minimisers.interior`."""
         labelled = y != 0
         if labelled.all():
             return interior(x, y, sigma, theta_max)

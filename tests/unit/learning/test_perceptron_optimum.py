@@ -6,7 +6,7 @@ import pytest
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.learning.objectives import LinearObjective, LogisticLoss, Squared
 from asyncdp_sim.learning.objectives import constants as constants_of
-from asyncdp_sim.learning.objectives.perceptron.records import PerceptronRecords
+from asyncdp_sim.learning.objectives.perceptron import PerceptronRecords
 from tests.unit.learning.test_perceptron import LOSSES, NET, data, models, name, objective
 
 BOXES = [None, 100.0, 0.4]
@@ -78,8 +78,8 @@ def test_units_of_features_and_targets_do_no_harm(loss):
 
 
 def test_an_optimum_that_is_not_found_is_refused(monkeypatch):
-    monkeypatch.setattr("asyncdp_sim.learning.objectives.perceptron.descent._EVALUATIONS", 1)
-    monkeypatch.setattr("asyncdp_sim.learning.objectives.perceptron.descent._TRIAL", 3)
+    monkeypatch.setattr("asyncdp_sim.learning.objectives.mlp._EVALUATIONS", 1)
+    monkeypatch.setattr("asyncdp_sim.learning.objectives.mlp._TRIAL", 3)
     with pytest.raises(DataError) as caught:
         objective(LogisticLoss(), sigma=1e-3).least  # noqa: B018
     assert "model.regularisation: given σ = 0.001, with which θ* is found to" in str(caught.value)

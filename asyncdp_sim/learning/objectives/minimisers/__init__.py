@@ -1,1 +1,0 @@
-"""Minimisers of convex objectives over a box."""

@@ -1,1 +1,0 @@
-"""The multilayer perceptron: its function, its fitness and how that is descended."""
