@@ -11,7 +11,7 @@ import numpy as np
 
 from asyncdp_sim.learning.algorithms import Array, Indices
 from asyncdp_sim.learning.objectives import Records
-from asyncdp_sim.learning.objectives.largest import largest
+from asyncdp_sim.learning.objectives.rows import largest
 from asyncdp_sim.trace import RELEASED, ExchangeOutcome, Trace
 
 ANSWERED = (*RELEASED, ExchangeOutcome.withheld)

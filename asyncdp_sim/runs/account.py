@@ -16,7 +16,7 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.void import blank, outlying
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.learning.objectives import Model, Objective, Records
-from asyncdp_sim.learning.objectives.largest import largest_of_all
+from asyncdp_sim.learning.objectives.rows import largest_of_all
 from asyncdp_sim.learning.watch import ANSWERED, Met
 from asyncdp_sim.measures.energy import used
 from asyncdp_sim.measures.scores import Score

@@ -18,10 +18,9 @@ from asyncdp_sim.learning.algorithms import (
     Setting,
     Steps,
 )
-from asyncdp_sim.learning.live import Target
+from asyncdp_sim.learning.live import Target, TriggerKind
 from asyncdp_sim.learning.objectives import Objective, Records
 from asyncdp_sim.learning.reply import PoissonSample, Reply, Sample, Sampling
-from asyncdp_sim.learning.trigger import TriggerKind
 from asyncdp_sim.privacy import Accountant
 from asyncdp_sim.privacy.budgets import Allotment
 from asyncdp_sim.privacy.mechanisms import AnswerNoise, NoNoise

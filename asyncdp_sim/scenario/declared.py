@@ -8,8 +8,8 @@ from asyncdp_sim.data import DataSpec
 from asyncdp_sim.learning.acceptance import Acceptance
 from asyncdp_sim.learning.adversary import Adversary
 from asyncdp_sim.learning.algorithms import Algorithm
+from asyncdp_sim.learning.live import Trigger
 from asyncdp_sim.learning.objectives import Model
-from asyncdp_sim.learning.trigger import Trigger
 from asyncdp_sim.measures.energy import Energy
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal

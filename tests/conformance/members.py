@@ -17,8 +17,8 @@ from asyncdp_sim.data.tables.preprocessing import Preprocessing
 from asyncdp_sim.learning.acceptance import Acceptance
 from asyncdp_sim.learning.adversary import Adversary
 from asyncdp_sim.learning.algorithms import Algorithm
+from asyncdp_sim.learning.live import Trigger
 from asyncdp_sim.learning.objectives import Model
-from asyncdp_sim.learning.trigger import Trigger
 from asyncdp_sim.network.availability import Availability
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.packet_loss import PacketLosses

@@ -1936,7 +1936,7 @@ MUTANTS = (
         ("tests/verification/test_declared_bound.py",),
     ),
     Mutant(
-        "asyncdp_sim/learning/objectives/largest.py",
+        "asyncdp_sim/learning/objectives/rows.py",
         "tops = _bounds(records, owner, slice(None), *_ball(points))",
         "tops = _bounds(records, owner, slice(None), _ball(points)[0], 0.0)",
         "records are bounded at the middle of the queries alone",

@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asyncdp_sim.learning.algorithms import AsyncGossip, Collab2, FedBuff, Setting
-from asyncdp_sim.learning.live import LiveLearning, Target
+from asyncdp_sim.learning.live import LargeGradient, LiveLearning, Target
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import Reply
-from asyncdp_sim.learning.trigger import LargeGradient
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.delivery.aggregation import Aggregation

@@ -23,9 +23,9 @@ from asyncdp_sim.learning.objectives import (
     LogisticLoss,
     Model,
 )
-from asyncdp_sim.learning.objectives.largest import largest, largest_of_all
 from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
-from asyncdp_sim.learning.objectives.squared import SQUARED
+from asyncdp_sim.learning.objectives.records import SQUARED
+from asyncdp_sim.learning.objectives.rows import largest, largest_of_all
 from asyncdp_sim.learning.replay import CellTask, fold
 from asyncdp_sim.learning.watch import Met, Watch
 from asyncdp_sim.network import simulate
@@ -337,7 +337,7 @@ def test_the_largest_is_that_of_all_pairs(
 ) -> None:
     """To the bit, in blocks of any size, and with very few of all pairs looked at."""
     for seed, spread, together in product(range(2), (1e-3, 1.0), (8, 2**16)):
-        monkeypatch.setattr("asyncdp_sim.learning.objectives.largest.PAIRS", together)
+        monkeypatch.setattr("asyncdp_sim.learning.objectives.rows.PAIRS", together)
         records, points = of_many(seed, model, norm, 120, spread=spread)
         rows, places = (each.ravel() for each in np.indices((120, len(points))))
         every = records.lengths_at(0, rows, points[places])
@@ -358,7 +358,7 @@ def test_few_pairs_are_measured_to_the_bit_of_their_bounds(
     for some in (points[:7], far, points[:0], points[:1]):
         found = []
         for few in (0, 10**6):
-            monkeypatch.setattr("asyncdp_sim.learning.objectives.largest.FEW", few)
+            monkeypatch.setattr("asyncdp_sim.learning.objectives.rows.FEW", few)
             found += [largest(records, 0, some, least) for least in (0.0, 1.5)]
         assert found[:2] == found[2:]
 

@@ -11,9 +11,8 @@ from asyncdp_sim.learning.objectives.mlp import MLP, PerceptronObjective
 from asyncdp_sim.learning.objectives.models import LinearKind, ModelKind
 from asyncdp_sim.learning.objectives.objective import Constants, Objective, Records, constants
 from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
-from asyncdp_sim.learning.objectives.quadratic import Quadratic
-from asyncdp_sim.learning.objectives.records import LinearRecords
-from asyncdp_sim.learning.objectives.ridge import Ridge
+from asyncdp_sim.learning.objectives.quadratic import Quadratic, Ridge
+from asyncdp_sim.learning.objectives.records import LinearRecords, Squared
 from asyncdp_sim.learning.objectives.rows import Norm
 from asyncdp_sim.learning.objectives.softmax import (
     Softmax,
@@ -21,7 +20,6 @@ from asyncdp_sim.learning.objectives.softmax import (
     SoftmaxObjective,
     SoftmaxRecords,
 )
-from asyncdp_sim.learning.objectives.squared import Squared
 from asyncdp_sim.learning.objectives.svm import SVM, Hinge
 
 Model = Annotated[Ridge | Logistic | SVM | Huber | Softmax | MLP, FAMILY]

@@ -25,8 +25,8 @@ from asyncdp_sim.learning.objectives.losses import Array, Loss, positive, unsolv
 from asyncdp_sim.learning.objectives.models import ModelKind
 from asyncdp_sim.learning.objectives.objective import Objective, Records
 from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
+from asyncdp_sim.learning.objectives.records import SQUARED
 from asyncdp_sim.learning.objectives.rows import JudgedRows, Norm
-from asyncdp_sim.learning.objectives.squared import SQUARED
 from asyncdp_sim.spec import Count, about
 from asyncdp_sim.streams import Streams
 

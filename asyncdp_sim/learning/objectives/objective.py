@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.learning.objectives.largest import Bounded
+from asyncdp_sim.learning.objectives.rows import Bounded
 
 if TYPE_CHECKING:  # they import this module
     from asyncdp_sim.learning.objectives.quadratic import Quadratic

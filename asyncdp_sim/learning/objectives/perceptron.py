@@ -16,9 +16,13 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.learning.objectives.largest import Rows
 from asyncdp_sim.learning.objectives.losses import Array, Loss
-from asyncdp_sim.learning.objectives.rows import Norm, StackedRecords, unbounded_where_sums_overflow
+from asyncdp_sim.learning.objectives.rows import (
+    Norm,
+    Rows,
+    StackedRecords,
+    unbounded_where_sums_overflow,
+)
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,13 @@ import numpy.typing as npt
 from pydantic import Field
 from typing_extensions import override
 
-from asyncdp_sim.learning.objectives.largest import Rows
 from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.learning.objectives.losses import Array, Fit
 from asyncdp_sim.learning.objectives.minimisers import minimum
 from asyncdp_sim.learning.objectives.models import ModelKind, log_odds
 from asyncdp_sim.learning.objectives.rows import (
     Norm,
+    Rows,
     StackedRecords,
     unbounded_where_sums_overflow,
 )

@@ -11,8 +11,7 @@ import numpy as np
 from asyncdp_sim.learning.algorithms import Array, Asks, CellRows, Indices
 from asyncdp_sim.learning.answers import Answers, answers_of, put_in_besides
 from asyncdp_sim.learning.replay.cells import CellTask, alike, together
-from asyncdp_sim.learning.replay.reads import StaleReads, WatchedReads
-from asyncdp_sim.learning.replay.schedule import Iterations, TraceSchedule
+from asyncdp_sim.learning.replay.reads import Iterations, StaleReads, TraceSchedule, WatchedReads
 from asyncdp_sim.progress import Advance
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace

@@ -12,11 +12,10 @@ import pytest
 from asyncdp_sim.describe import describe
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.algorithms import AsyncGossip, FedBuff, NoisyStatistics, Setting
-from asyncdp_sim.learning.live import LiveLearning, Target
+from asyncdp_sim.learning.live import LargeGradient, LiveLearning, Target
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import Reply
-from asyncdp_sim.learning.trigger import LargeGradient
 from asyncdp_sim.network import Network, simulate, stall
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.privacy.mechanisms import NoNoise

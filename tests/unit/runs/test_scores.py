@@ -7,7 +7,7 @@ import pytest
 
 from asyncdp_sim.learning.objectives import Logistic, LogisticLoss, Ridge, Softmax, SoftmaxLoss
 from asyncdp_sim.learning.objectives.huber import HuberLoss
-from asyncdp_sim.learning.objectives.squared import SQUARED
+from asyncdp_sim.learning.objectives.records import SQUARED
 from asyncdp_sim.learning.objectives.svm import Hinge
 from asyncdp_sim.measures.scores import (
     ACCURACY,

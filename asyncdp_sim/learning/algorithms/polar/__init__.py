@@ -12,8 +12,7 @@ from asyncdp_sim.learning.algorithms.polar.consensus import (
 )
 from asyncdp_sim.learning.algorithms.polar.perturbation import draw_additive, draw_weights
 from asyncdp_sim.learning.algorithms.polar.spec import Polar
-from asyncdp_sim.learning.algorithms.polar.state import PolarState
-from asyncdp_sim.learning.algorithms.polar.steps import PolarSteps
+from asyncdp_sim.learning.algorithms.polar.steps import PolarState, PolarSteps
 
 __all__ = [
     "MODULUS",
