@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.data.stand_ins.release import OwnerMoments, Release
+from asyncdp_sim.data.stand_ins.moments import OwnerMoments, Release
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.privacy.mechanisms import Allowance, Influence

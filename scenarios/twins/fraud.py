@@ -14,7 +14,7 @@ import numpy as np
 
 from asyncdp_sim.data.dataset import Encoded, OnDemand
 from asyncdp_sim.data.fraud import twin
-from asyncdp_sim.data.fraud.columns import transactions
+from asyncdp_sim.data.fraud.recipe import transactions
 from asyncdp_sim.data.fraud.twin import COMPONENTS
 from asyncdp_sim.data.tables.read import read_table
 from scenarios.twins.moments import triangle_to_json, write_json

@@ -19,9 +19,8 @@ import numpy as np
 from asyncdp_sim.data.dataset import Array, Encoded, OnDemand
 from asyncdp_sim.data.declared.twin import Z_KNOTS, Variable
 from asyncdp_sim.data.lending import encode_as_published, encode_plain, twin
-from asyncdp_sim.data.lending.drift import BLOCK_ROWS
 from asyncdp_sim.data.lending.recipe import read_loans
-from asyncdp_sim.data.lending.twin import Twin
+from asyncdp_sim.data.lending.twin import BLOCK_ROWS, Twin
 from scenarios.twins.moments import (
     Moments,
     correlation,

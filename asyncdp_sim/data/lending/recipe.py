@@ -13,9 +13,15 @@ from asyncdp_sim.data.declared.recipe import NO_COLUMNS, DeclaredData, Encode
 from asyncdp_sim.data.declared.twin import Encoding
 from asyncdp_sim.data.lending import encode_as_published, encode_plain
 from asyncdp_sim.data.lending.columns import NEEDED, loan_rows, require_columns
-from asyncdp_sim.data.lending.drift import TABLE_ROWS, drifting
-from asyncdp_sim.data.lending.rows import RowsOfLaw, projected
-from asyncdp_sim.data.lending.twin import calibrated, public_table, twin_table
+from asyncdp_sim.data.lending.twin import (
+    TABLE_ROWS,
+    RowsOfLaw,
+    calibrated,
+    drifting,
+    projected,
+    public_table,
+    twin_table,
+)
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.neighbour import Swap

@@ -10,17 +10,24 @@ There are two laws, because the real table's rows run from 2011 down to 2007 and
 the public ones, differ from the others: ``body`` (rows 1…32,534) and ``public`` (the last 10,001).
 This is what slows learning in the directions where the public rows vary more than the owners'.
 
-What it does not reproduce: dependence beyond pairs, and drift within the body, which
-:mod:`asyncdp_sim.data.lending.drift` has where it is asked for.
+Where drift is asked for, who holds the first rows learns something else than who holds the last.
+The real table's rows run from 2011 down to 2007, and after row 39,786 once more, over loans that
+do not meet the credit policy. Row j of the drifting twin has the law of that block of
+:data:`BLOCK_ROWS` rows of the table, as long as a published bank, that holds row j, with the
+block's own marginals and correlations; the table's last block is shorter, and row 42,536 is of the
+first block again. Within a block rows are exchangeable. ``drift.json`` is made by the same script.
+
+What it does not reproduce: dependence beyond pairs, and, without drift, any within the body.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from asyncdp_sim.data.dataset import Array, Encoded
+from asyncdp_sim.data.dataset import PIECE_ROWS, Array, Encoded
 from asyncdp_sim.data.declared.twin import (
     Encoding,
     Marginals,
@@ -30,8 +37,95 @@ from asyncdp_sim.data.declared.twin import (
     marginals_of,
     stored_beside,
 )
-from asyncdp_sim.data.lending.rows import RowsOfLaw
+from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.streams import Scope, Streams
+
+CHUNK_ROWS = 8192
+"""Rows made at a time. Fixed: the last bits of a matrix product depend on its shape."""
+
+
+class Law(Protocol):
+    """The way from a chunk's normals to its rows."""
+
+    @property
+    def n_variables(self) -> int:
+        """Normals to a row."""
+
+    def fill(self, matrix: Array, target: Array, normals: Array, first: int, row: int) -> None:
+        """Make rows of a chunk's normals, from that numbered ``first`` on.
+
+        Parameters
+        ----------
+        matrix, target : NDArray
+            (rows, columns), zeroed, and (rows,), filled in place.
+        normals : NDArray
+            (:data:`CHUNK_ROWS`, variables).
+        first : int
+            0…CHUNK_ROWS − rows.
+        row : int
+            The number of the first row in the table, from 0.
+        """
+
+
+class RowsOfLaw:
+    """The rows of a law, from the first on; the same however many are asked for at a time."""
+
+    def __init__(self, law: Law, generator: np.random.Generator) -> None:
+        self._law = law
+        self._generator = generator
+        self._row = 0
+        self._normals = np.empty((0, 0))
+
+    def write(self, matrix: Array, target: Array) -> None:
+        """Draw the next rows into zeroed arrays, (rows, columns) and (rows,)."""
+        done = 0
+        while done < len(target):
+            first = self._row % CHUNK_ROWS
+            if first == 0:
+                shape = (CHUNK_ROWS, self._law.n_variables)
+                self._normals = self._generator.standard_normal(shape)
+            some = slice(done, min(len(target), done + CHUNK_ROWS - first))
+            self._law.fill(matrix[some], target[some], self._normals, first, self._row)
+            self._row += some.stop - done
+            done = some.stop
+
+
+def projected(
+    rows: RowsOfLaw, sizes: Sequence[int], n_columns: int, projection: Projection
+) -> tuple[list[Array], list[Array]]:
+    """Return features, Fortran order, and targets (before any shift) of owners in turn.
+
+    Encoded rows take the room of one piece: they are projected as they are drawn, with the bits of
+    an owner's rows projected at once.
+    """
+    room = np.empty(min(max(sizes, default=0), 2 * PIECE_ROWS - 1) * n_columns)
+    features, targets = [], []
+    for n in sizes:
+        target, made = np.empty(n), []
+        for some in _pieces(n):
+            count = some.stop - some.start
+            piece = room[: count * n_columns].reshape(n_columns, count).T
+            piece[:] = 0
+            rows.write(piece, target[some])
+            made.append(projection.features(piece))
+        features.append(made[0] if len(made) == 1 else _joined(made, n))
+        targets.append(target)
+    return features, targets
+
+
+def _pieces(n: int) -> Iterator[slice]:
+    """Give places 0…n−1 in pieces; the last is no small one, whose products are other bits."""
+    starts = [PIECE_ROWS * piece for piece in range(max(1, n // PIECE_ROWS))]
+    for start, stop in zip(starts, [*starts[1:], n], strict=True):
+        yield slice(start, stop)
+
+
+def _joined(pieces: list[Array], n: int) -> Array:
+    whole, done = np.empty((n, pieces[0].shape[1]), order="F"), 0
+    for piece in pieces:
+        whole[done : done + len(piece)] = piece
+        done += len(piece)
+    return whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +157,7 @@ class Twin(Marginals):
         first: int,
         row: int,  # noqa: ARG002
     ) -> None:
-        """Make rows, of the same law wherever they are; see :class:`~.rows.Law`."""
+        """Make rows, of the same law wherever they are; see :class:`Law`."""
         latent = self.factor @ normals.T
         self.decode(latent[:, first : first + len(target)], matrix, target)
 
@@ -120,3 +214,60 @@ def from_json(stored: dict[str, Any]) -> Twin:
     # Rounding in the file must not change the variance of z.
     factor /= np.sqrt(np.einsum("ij,ij->i", factor, factor))[:, None]
     return Twin(*marginals_of(stored), factor)
+
+
+TABLE_ROWS = 42_535
+"""Of the table that the twin is made from; after so many rows its blocks recur."""
+BLOCK_ROWS = 10_000
+"""Records of a bank, as published."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drift:
+    """The law of rows that depends on where in the table they are.
+
+    Attributes
+    ----------
+    blocks : tuple of Twin
+        Laws of the table's blocks, in its order.
+    """
+
+    blocks: tuple[Twin, ...]
+
+    def write(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
+        """Draw rows (:data:`~asyncdp_sim.data.declared.twin.Write`), of the normals of no drift."""
+        RowsOfLaw(self, generator).write(matrix, target)
+
+    @property
+    def n_variables(self) -> int:
+        """Normals to a row."""
+        return self.blocks[0].n_variables
+
+    def fill(self, matrix: Array, target: Array, normals: Array, first: int, row: int) -> None:
+        """Make rows, each of its block's law; see :class:`Law`."""
+        done = 0
+        while done < len(target):
+            block, left = located(row + done)
+            some = slice(done, min(done + left, len(target)))
+            self.blocks[block].fill(matrix[some], target[some], normals, first + done, row + done)
+            done = some.stop
+
+
+def located(row: int) -> tuple[int, int]:
+    """Return a row's block, and how many of the block's rows are left from it on."""
+    place = row % TABLE_ROWS
+    block = place // BLOCK_ROWS
+    return block, min((block + 1) * BLOCK_ROWS, TABLE_ROWS) - place
+
+
+@cache
+def drifting(encoding: Encoding) -> Drift:
+    """Return the drift that the package ships."""
+    return Drift(
+        tuple(
+            map(
+                from_json,
+                stored_beside("asyncdp_sim.data.lending", "drift.json")["encodings"][encoding],
+            )
+        )
+    )

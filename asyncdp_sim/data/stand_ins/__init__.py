@@ -2,10 +2,9 @@
 
 from typing import Annotated
 
-from asyncdp_sim.data.stand_ins.fitted import FittedTwin
 from asyncdp_sim.data.stand_ins.kind import PublicKnowledge, StandInKind, StandInRows
 from asyncdp_sim.data.stand_ins.moments import DeclaredMoments
-from asyncdp_sim.data.stand_ins.public_rows import PublicRows
+from asyncdp_sim.data.stand_ins.public_rows import FittedTwin, PublicRows
 from asyncdp_sim.families import FAMILY_BY_NAME
 
 StandIn = Annotated[PublicRows | FittedTwin | DeclaredMoments, FAMILY_BY_NAME]

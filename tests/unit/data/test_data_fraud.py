@@ -13,8 +13,7 @@ import pytest
 from asyncdp_sim.data import Swap, dataset
 from asyncdp_sim.data.dataset import Encoded
 from asyncdp_sim.data.fraud import recipe
-from asyncdp_sim.data.fraud.columns import FEATURES, transactions
-from asyncdp_sim.data.fraud.recipe import FraudData
+from asyncdp_sim.data.fraud.recipe import FEATURES, FraudData, transactions
 from asyncdp_sim.data.fraud.twin import (
     CHUNK_ROWS,
     COMPONENTS,

@@ -9,10 +9,18 @@ from loans import REAL, needs_real
 from psi import SIGMA
 
 from asyncdp_sim.data import LendingData
-from asyncdp_sim.data.lending import drift
-from asyncdp_sim.data.lending.drift import BLOCK_ROWS, TABLE_ROWS, Drift, drifting, located
-from asyncdp_sim.data.lending.rows import CHUNK_ROWS
-from asyncdp_sim.data.lending.twin import calibrated, from_json, twin_table
+from asyncdp_sim.data.lending import twin
+from asyncdp_sim.data.lending.twin import (
+    BLOCK_ROWS,
+    CHUNK_ROWS,
+    TABLE_ROWS,
+    Drift,
+    calibrated,
+    drifting,
+    from_json,
+    located,
+    twin_table,
+)
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.streams import Streams
 
@@ -43,8 +51,8 @@ def drawn(law, rows):
 
 def test_every_row_is_its_block_s_own(monkeypatch):
     """Exactly: row j of the drift is row j of the law of j's block, across chunks too."""
-    monkeypatch.setattr(drift, "BLOCK_ROWS", 3000)
-    monkeypatch.setattr(drift, "TABLE_ROWS", 7000)
+    monkeypatch.setattr(twin, "BLOCK_ROWS", 3000)
+    monkeypatch.setattr(twin, "TABLE_ROWS", 7000)
     laws, rows = drifting("plain").blocks[:3], CHUNK_ROWS + 1500
     table = drawn(Drift(laws), rows)
     of_block = np.array([located(row)[0] for row in range(rows)])

@@ -9,8 +9,7 @@ from psi import final_psi, moments
 from asyncdp_sim.data import LendingData
 from asyncdp_sim.data.dataset import Encoded
 from asyncdp_sim.data.lending import encode_as_published, encode_plain
-from asyncdp_sim.data.lending.rows import CHUNK_ROWS
-from asyncdp_sim.data.lending.twin import calibrated, from_json, twin_table
+from asyncdp_sim.data.lending.twin import CHUNK_ROWS, calibrated, from_json, twin_table
 from asyncdp_sim.streams import Streams
 from scenarios.twins import lending as calibrate
 

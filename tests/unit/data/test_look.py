@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.data.look.column import looked_at, percent
-from asyncdp_sim.data.look.scales import ordered
+from asyncdp_sim.data.look.column import looked_at, ordered, percent
 from asyncdp_sim.data.look.table import look
 from asyncdp_sim.data.tables.encodings import Date, Drop, Money, Number, OneHot, Ordinal
 from asyncdp_sim.data.tables.file_form import FileForm, form_of

@@ -8,9 +8,7 @@ import pytest
 
 from asyncdp_sim.data import LendingData
 from asyncdp_sim.data.dataset import PIECE_ROWS
-from asyncdp_sim.data.lending.drift import BLOCK_ROWS, drifting
-from asyncdp_sim.data.lending.rows import CHUNK_ROWS, RowsOfLaw
-from asyncdp_sim.data.lending.twin import calibrated
+from asyncdp_sim.data.lending.twin import BLOCK_ROWS, CHUNK_ROWS, RowsOfLaw, calibrated, drifting
 from asyncdp_sim.data.splits import InOrder
 from asyncdp_sim.streams import Streams
 

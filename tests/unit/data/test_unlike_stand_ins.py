@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.data.stand_ins import FittedTwin, PublicRows
-from asyncdp_sim.data.stand_ins.apart import apart
+from asyncdp_sim.data.stand_ins.unlike import apart
 from asyncdp_sim.data.tables.generic import TableData
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.streams import Streams

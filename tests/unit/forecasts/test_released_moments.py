@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.data.stand_ins.moments import gaussian_rows, mended, noise
-from asyncdp_sim.data.stand_ins.release import Release, read_release
+from asyncdp_sim.data.stand_ins.moments import Release, gaussian_rows, mended, noise, read_release
 from asyncdp_sim.errors import DataError, SpecError
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.may_be_off import _by_moments, may_be_off
