@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.data.tables.file_rows import FileRows
+from asyncdp_sim.data.tables.names import FileRows
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]

@@ -77,17 +77,3 @@ def blank(arrays: Sequence[Array], nothing: Sequence[Void]) -> list[Array]:
             array[places] = 0.0
         found.append(array)
     return found
-
-
-__all__ = [
-    "FAR",
-    "LARGEST",
-    "Void",
-    "beyond",
-    "blank",
-    "only_labels",
-    "outlying",
-    "said",
-    "set_aside",
-    "void",
-]

@@ -94,6 +94,3 @@ class _RankedRows:
         while len(drawn) <= number:
             drawn.extend(self._draw(self._sources[source], _BLOCK))
         return drawn[number]
-
-
-__all__ = ["ReleasedAnswers", "of_owner", "ranks"]

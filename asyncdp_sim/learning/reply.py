@@ -199,16 +199,3 @@ class Reply:
         """Return each replicate's stream of noise, ``noise`` or (``copy``, j, ``noise``)."""
         name = ("noise",) if self.copy == 0 else ("copy", self.copy, "noise")
         return [scope.generator(*name) for scope in replicates]
-
-
-__all__ = [
-    "AcceptanceRule",
-    "Batches",
-    "Change",
-    "Noise",
-    "Places",
-    "PoissonSample",
-    "Reply",
-    "Sample",
-    "Sampling",
-]

@@ -10,8 +10,7 @@ from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Dataset, Encoded, OnDemand
 from asyncdp_sim.data.splits import ValuesOf
-from asyncdp_sim.data.tables.file_rows import FileRows
-from asyncdp_sim.data.tables.named_columns import raw_values
+from asyncdp_sim.data.tables.names import FileRows, raw_values
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.data.tables.table_recipe import TableRecipe

@@ -16,7 +16,7 @@ from asyncdp_sim.data.tables.generic.with_public import (
     require_one_header,
     with_public_rows,
 )
-from asyncdp_sim.data.tables.named_columns import nearest
+from asyncdp_sim.data.tables.names import nearest
 from asyncdp_sim.data.tables.read import found_form, read_table
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.words import aligned, number

@@ -129,6 +129,3 @@ def _known() -> tuple[Callable[["pa.DataType"], bool], ...]:
     numbers = (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)
     texts = (types.is_string, types.is_large_string)
     return (*numbers, *texts, types.is_date, types.is_timestamp, types.is_null)
-
-
-__all__ = ["CELLS", "write_neighbour"]

@@ -1,20 +1,17 @@
 """The steps by which encoded rows of any kind of table become features of owners."""
 
-from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array, Dataset, Rows, Source, Table, take
 from asyncdp_sim.data.splits import Owned, TableToSplit, ValuesOf, require_records
-from asyncdp_sim.data.tables.file_rows import FileRows
-from asyncdp_sim.data.tables.gathering import Gathering
-from asyncdp_sim.data.tables.held_out import keep_apart, said
-from asyncdp_sim.data.tables.named_columns import require_column
+from asyncdp_sim.data.tables.held_out import keep_apart, public_rows_note, said, usage
+from asyncdp_sim.data.tables.names import FileRows, require_column
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.preprocessing import Projection
-from asyncdp_sim.data.tables.projected import records_of
-from asyncdp_sim.data.tables.row_notes import public_rows_note, usage
+from asyncdp_sim.data.tables.preprocessing import Projection, records_of
 from asyncdp_sim.data.tables.table_fields import TableFields
 from asyncdp_sim.data.void import LARGEST, beyond
 from asyncdp_sim.errors import DataError, Fault
@@ -23,6 +20,39 @@ from asyncdp_sim.streams import Scope, Streams
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class Gathering:
+    """Goes on past wrong input, as far as the next step does not need what the last one lacks.
+
+    Each step stands in a ``with`` block of its own; :meth:`end` raises what was found.
+    """
+
+    def __init__(self) -> None:
+        self._found: list[Fault] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        if isinstance(error, DataError):
+            self.add(error.faults)
+            return True
+        return False
+
+    def add(self, faults: Iterable[Fault]) -> None:
+        """Note faults."""
+        self._found += faults
+
+    def end(self) -> None:
+        """Raise a :class:`~asyncdp_sim.errors.DataError` if anything was wrong."""
+        if len(self._found) > 0:
+            raise DataError(dict.fromkeys(self._found))
 
 
 class TableRecipe(TableFields):

@@ -103,6 +103,3 @@ def _too_slow(scenario: Any) -> list[Fault]:
             )
             found.append(Fault("compute.kind", repr(law.kind), allowed))
     return found
-
-
-__all__ = ["LocalCount", "LocalSteps", "beyond_one_step"]

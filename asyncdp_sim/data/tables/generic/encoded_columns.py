@@ -8,7 +8,7 @@ import numpy as np
 from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.tables.encodings import Encoding, usual
 from asyncdp_sim.data.tables.encodings.kind import Codes
-from asyncdp_sim.data.tables.file_rows import FileRows
+from asyncdp_sim.data.tables.names import FileRows
 from asyncdp_sim.data.tables.text_columns import Truths, cells
 from asyncdp_sim.errors import DataError, Fault
 

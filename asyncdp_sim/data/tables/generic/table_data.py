@@ -15,8 +15,6 @@ from asyncdp_sim.data.dataset import Array, Dataset, Encoded
 from asyncdp_sim.data.splits import TableToSplit
 from asyncdp_sim.data.tables.csv_texts import MISSING
 from asyncdp_sim.data.tables.encodings.classes import SeenClasses
-from asyncdp_sim.data.tables.file_rows import FileRows
-from asyncdp_sim.data.tables.gathering import Gathering
 from asyncdp_sim.data.tables.generic.encoded_columns import encoded, target_of
 from asyncdp_sim.data.tables.generic.fields import GenericFields
 from asyncdp_sim.data.tables.generic.on_stand_in import Ground, private_rows, replaced
@@ -25,10 +23,11 @@ from asyncdp_sim.data.tables.generic.with_public import (
     require_one_header,
     with_public_rows,
 )
-from asyncdp_sim.data.tables.named_columns import nearest, raw_values, require_column
+from asyncdp_sim.data.tables.names import FileRows, nearest, raw_values, require_column
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, read_table, source_of
+from asyncdp_sim.data.tables.table_recipe import Gathering
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.streams import Scope, Streams
 

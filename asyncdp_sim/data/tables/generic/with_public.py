@@ -10,7 +10,7 @@ import numpy as np
 from asyncdp_sim.data.dataset import Rows
 from asyncdp_sim.data.tables.csv_texts import MISSING
 from asyncdp_sim.data.tables.file_form import FileForm
-from asyncdp_sim.data.tables.file_rows import FileRows
+from asyncdp_sim.data.tables.names import FileRows
 from asyncdp_sim.data.tables.read import column_names, found_form, read_table
 from asyncdp_sim.data.tables.text_columns import cells
 from asyncdp_sim.errors import DataError, Fault
