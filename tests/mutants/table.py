@@ -960,8 +960,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/data/lending/twin.py",
-        "normals, first + done, row + done)",
-        "normals, first, row + done)",
+        "chunk, first + done, row + done)",
+        "chunk, first, row + done)",
         "a block's rows are of the normals of its chunk's first",
         ("tests/unit/data/test_rows_in_turn.py", "tests/unit/data/test_data_lending_drift.py"),
     ),

@@ -1,11 +1,12 @@
 """Variables as functions of a latent normal, and the drawing of a twin's table in parts."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -110,10 +111,57 @@ def stored_beside(package: str, name: str = "twin.json") -> Any:
     return json.loads(resources.files(package).joinpath(name).read_text("utf-8"))
 
 
-def chunks(n_rows: int, size: int) -> Iterator[slice]:
-    """Give rows 0…n_rows−1 as slices of ``size``; the last may be shorter."""
-    for start in range(0, n_rows, size):
-        yield slice(start, min(start + size, n_rows))
+class Law(ABC):
+    """The law of a table's rows, which are made in chunks."""
+
+    chunk_rows: ClassVar[int] = 8192
+    """Rows made at a time. Fixed: the last bits of a matrix product depend on its shape."""
+
+    @abstractmethod
+    def chunk(self, generator: np.random.Generator) -> Any:
+        """Draw what the rows of one chunk are made of."""
+
+    @abstractmethod
+    def fill(self, matrix: Array, target: Array, chunk: Any, first: int, row: int) -> None:
+        """Make rows of a chunk, from that numbered ``first`` on.
+
+        Parameters
+        ----------
+        matrix, target : NDArray
+            (rows, columns), zeroed, and (rows,), filled in place.
+        chunk
+            As :meth:`chunk` returns it.
+        first : int
+            0…chunk_rows − rows.
+        row : int
+            The number of the first row in the table, from 0.
+        """
+
+    def write(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
+        """Draw rows (:data:`Write`)."""
+        RowsOfLaw(self, generator).write(matrix, target)
+
+
+class RowsOfLaw:
+    """The rows of a law, from the first on; the same however many are asked for at a time."""
+
+    def __init__(self, law: Law, generator: np.random.Generator) -> None:
+        self._law = law
+        self._generator = generator
+        self._row = 0
+        self._chunk: Any = None
+
+    def write(self, matrix: Array, target: Array) -> None:
+        """Draw the next rows into zeroed arrays, (rows, columns) and (rows,)."""
+        done = 0
+        while done < len(target):
+            first = self._row % self._law.chunk_rows
+            if first == 0:
+                self._chunk = self._law.chunk(self._generator)
+            some = slice(done, min(len(target), done + self._law.chunk_rows - first))
+            self._law.fill(matrix[some], target[some], self._chunk, first, self._row)
+            self._row += some.stop - done
+            done = some.stop
 
 
 Write = Callable[[Array, Array, np.random.Generator], None]

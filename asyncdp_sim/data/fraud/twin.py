@@ -27,17 +27,15 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Array, Encoded
-from asyncdp_sim.data.declared.twin import chunks, draw, lower_triangular, stored_beside
+from asyncdp_sim.data.declared.twin import Law, draw, lower_triangular, stored_beside
 from asyncdp_sim.streams import Scope, Streams
 
 COMPONENTS = tuple(f"V{j}" for j in range(1, 29))
 TABLE_ROWS, TABLE_FRAUDS = 284_807, 492
 FRAUD_SHARE = TABLE_FRAUDS / TABLE_ROWS
-
-CHUNK_ROWS = 8192
-"""Rows made at a time. Fixed: the last bits of a matrix product depend on its shape."""
 
 _SEVERITY_SD = np.sqrt(0.8)  # of 3U²
 
@@ -70,7 +68,7 @@ class Amounts:
 
 
 @dataclass(frozen=True, eq=False)
-class Twin:
+class Twin(Law):
     """The calibrated law of a row.
 
     Attributes
@@ -92,20 +90,23 @@ class Twin:
     genuine_amounts: Amounts
     fraud_amounts: Amounts
 
-    def write(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
-        """Draw rows (:data:`~asyncdp_sim.data.declared.twin.Write`): components, Amount; ±1."""
-        for rows in chunks(len(target), CHUNK_ROWS):
-            drawn, labels = self._chunk(generator)
-            matrix[rows] = drawn[: rows.stop - rows.start]
-            target[rows] = labels[: rows.stop - rows.start]
+    @override
+    def fill(
+        self, matrix: Array, target: Array, chunk: tuple[Array, Array], first: int, row: int
+    ) -> None:
+        rows, labels = chunk
+        matrix[:] = rows[first : first + len(target)]
+        target[:] = labels[first : first + len(target)]
 
-    def _chunk(self, generator: np.random.Generator) -> tuple[Array, Array]:
-        fraud = generator.random(CHUNK_ROWS) < FRAUD_SHARE
-        severity = 3 * generator.random(CHUNK_ROWS)[fraud] ** 2
-        size = 1 / np.sqrt(generator.standard_gamma(2, CHUNK_ROWS))
-        z = generator.standard_normal(CHUNK_ROWS)
-        scaled = size[:, None] * generator.standard_normal((CHUNK_ROWS, len(COMPONENTS)))
-        rows = np.empty((CHUNK_ROWS, len(COMPONENTS) + 1))
+    @override
+    def chunk(self, generator: np.random.Generator) -> tuple[Array, Array]:
+        """Return rows, components and Amount, and their labels ±1."""
+        fraud = generator.random(self.chunk_rows) < FRAUD_SHARE
+        severity = 3 * generator.random(self.chunk_rows)[fraud] ** 2
+        size = 1 / np.sqrt(generator.standard_gamma(2, self.chunk_rows))
+        z = generator.standard_normal(self.chunk_rows)
+        scaled = size[:, None] * generator.standard_normal((self.chunk_rows, len(COMPONENTS)))
+        rows = np.empty((self.chunk_rows, len(COMPONENTS) + 1))
         amount = self.genuine_amounts.of(z)
         pull = self.genuine_amounts.standardised(amount)
         rows[:, :-1] = self.genuine_mean + pull[:, None] * self.amount_slope

@@ -19,18 +19,19 @@ differ between hospitals. Of ``as-published`` columns the type of admission is a
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Array, Encoded
 from asyncdp_sim.data.declared.twin import (
     Encoding,
+    Law,
     Marginals,
     Write,
-    chunks,
     draw,
     lower_triangular,
     marginals_of,
@@ -40,44 +41,42 @@ from asyncdp_sim.streams import Scope, Streams
 
 PACKAGE = "asyncdp_sim.data.hospital"
 LEAST_RECORDS = 10_000
-CHUNK_ROWS = 1024
-"""Rows made at a time. Fixed: the last bits of a matrix product depend on its shape."""
 
 
 @dataclass(frozen=True, eq=False)
-class Twin(Marginals):
+class Twin(Marginals, Law):
     """The calibrated law of a row.
 
     Attributes
     ----------
     between, within : NDArray
         B and W, one row and column per variable.
+    shift : NDArray, optional
+        m_i, (variables, 1), where all rows are of one hospital; else each is of one of its own.
     """
 
     between: Array
     within: Array
+    shift: Array | None = None
 
-    def write(
-        self, matrix: Array, target: Array, generator: np.random.Generator, *, one_hospital: bool
-    ) -> None:
-        """Draw rows (:data:`~asyncdp_sim.data.declared.twin.Write`).
+    chunk_rows = 1024
 
-        Parameters
-        ----------
-        matrix, target, generator
-        one_hospital : bool
-            Whether all rows share one hospital's shift; else each has that of a hospital of its
-            own.
-        """
-        n = len(self.variables)
-        shift = self.between @ generator.standard_normal((n, 1)) if one_hospital else None
-        for rows in chunks(len(target), CHUNK_ROWS):
-            z = self.within @ generator.standard_normal((CHUNK_ROWS, n)).T
-            if shift is None:
-                z += self.between @ generator.standard_normal((CHUNK_ROWS, n)).T
-            else:
-                z += shift
-            self.decode(z[:, : rows.stop - rows.start], matrix[rows], target[rows])
+    @override
+    def chunk(self, generator: np.random.Generator) -> Array:
+        """Return latent values, (variables, chunk_rows)."""
+        shape = (self.chunk_rows, len(self.variables))
+        z = self.within @ generator.standard_normal(shape).T
+        z += self.between @ generator.standard_normal(shape).T if self.shift is None else self.shift
+        return z
+
+    @override
+    def fill(self, matrix: Array, target: Array, chunk: Array, first: int, row: int) -> None:
+        self.decode(chunk[:, first : first + len(target)], matrix, target)
+
+    def write_hospital(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
+        """Draw rows of one hospital (:data:`~asyncdp_sim.data.declared.twin.Write`)."""
+        shift = self.between @ generator.standard_normal((len(self.variables), 1))
+        replace(self, shift=shift).write(matrix, target, generator)
 
 
 NOTE = (
@@ -108,12 +107,11 @@ def twin_table(
         The run's random streams.
     """
     twin = calibrated(encoding)
-    one: Write = partial(twin.write, one_hospital=True)
-    many: Write = partial(twin.write, one_hospital=False)
-    parts = [
+    one = twin.write_hospital
+    parts: list[tuple[int, Write, tuple[str | int, ...]]] = [
         *((rows, one, ("hospital", i)) for i, rows in enumerate(hospitals, start=1)),
-        (other_rows, many, ()),
-        (public_rows, many, ("public",)),
+        (other_rows, twin.write, ()),
+        (public_rows, twin.write, ("public",)),
     ]
     return draw(twin.columns, parts, streams, NOTE)
 

@@ -23,14 +23,17 @@ What it does not reproduce: dependence beyond pairs, and, without drift, any wit
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
+from typing_extensions import override
 
 from asyncdp_sim.data.dataset import PIECE_ROWS, Array, Encoded
 from asyncdp_sim.data.declared.twin import (
     Encoding,
+    Law,
     Marginals,
+    RowsOfLaw,
     Write,
     draw,
     lower_triangular,
@@ -39,55 +42,6 @@ from asyncdp_sim.data.declared.twin import (
 )
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.streams import Scope, Streams
-
-CHUNK_ROWS = 8192
-"""Rows made at a time. Fixed: the last bits of a matrix product depend on its shape."""
-
-
-class Law(Protocol):
-    """The way from a chunk's normals to its rows."""
-
-    @property
-    def n_variables(self) -> int:
-        """Normals to a row."""
-
-    def fill(self, matrix: Array, target: Array, normals: Array, first: int, row: int) -> None:
-        """Make rows of a chunk's normals, from that numbered ``first`` on.
-
-        Parameters
-        ----------
-        matrix, target : NDArray
-            (rows, columns), zeroed, and (rows,), filled in place.
-        normals : NDArray
-            (:data:`CHUNK_ROWS`, variables).
-        first : int
-            0…CHUNK_ROWS − rows.
-        row : int
-            The number of the first row in the table, from 0.
-        """
-
-
-class RowsOfLaw:
-    """The rows of a law, from the first on; the same however many are asked for at a time."""
-
-    def __init__(self, law: Law, generator: np.random.Generator) -> None:
-        self._law = law
-        self._generator = generator
-        self._row = 0
-        self._normals = np.empty((0, 0))
-
-    def write(self, matrix: Array, target: Array) -> None:
-        """Draw the next rows into zeroed arrays, (rows, columns) and (rows,)."""
-        done = 0
-        while done < len(target):
-            first = self._row % CHUNK_ROWS
-            if first == 0:
-                shape = (CHUNK_ROWS, self._law.n_variables)
-                self._normals = self._generator.standard_normal(shape)
-            some = slice(done, min(len(target), done + CHUNK_ROWS - first))
-            self._law.fill(matrix[some], target[some], self._normals, first, self._row)
-            self._row += some.stop - done
-            done = some.stop
 
 
 def projected(
@@ -129,7 +83,7 @@ def _joined(pieces: list[Array], n: int) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Twin(Marginals):
+class Twin(Marginals, Law):
     """The calibrated law of a row of one part of the table.
 
     Attributes
@@ -140,25 +94,14 @@ class Twin(Marginals):
 
     factor: Array
 
-    def write(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
-        """Draw rows (:data:`~asyncdp_sim.data.declared.twin.Write`)."""
-        RowsOfLaw(self, generator).write(matrix, target)
+    @override
+    def chunk(self, generator: np.random.Generator) -> Array:
+        """Return normals, one row of them to a row."""
+        return generator.standard_normal((self.chunk_rows, len(self.variables)))
 
-    @property
-    def n_variables(self) -> int:
-        """Normals to a row."""
-        return len(self.variables)
-
-    def fill(
-        self,
-        matrix: Array,
-        target: Array,
-        normals: Array,
-        first: int,
-        row: int,  # noqa: ARG002
-    ) -> None:
-        """Make rows, of the same law wherever they are; see :class:`Law`."""
-        latent = self.factor @ normals.T
+    @override
+    def fill(self, matrix: Array, target: Array, chunk: Array, first: int, row: int) -> None:
+        latent = self.factor @ chunk.T
         self.decode(latent[:, first : first + len(target)], matrix, target)
 
 
@@ -223,7 +166,7 @@ BLOCK_ROWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class Drift:
+class Drift(Law):
     """The law of rows that depends on where in the table they are.
 
     Attributes
@@ -234,22 +177,18 @@ class Drift:
 
     blocks: tuple[Twin, ...]
 
-    def write(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
-        """Draw rows (:data:`~asyncdp_sim.data.declared.twin.Write`), of the normals of no drift."""
-        RowsOfLaw(self, generator).write(matrix, target)
+    @override
+    def chunk(self, generator: np.random.Generator) -> Array:
+        """Return normals, those of no drift."""
+        return self.blocks[0].chunk(generator)
 
-    @property
-    def n_variables(self) -> int:
-        """Normals to a row."""
-        return self.blocks[0].n_variables
-
-    def fill(self, matrix: Array, target: Array, normals: Array, first: int, row: int) -> None:
-        """Make rows, each of its block's law; see :class:`Law`."""
+    @override
+    def fill(self, matrix: Array, target: Array, chunk: Array, first: int, row: int) -> None:
         done = 0
         while done < len(target):
             block, left = located(row + done)
             some = slice(done, min(done + left, len(target)))
-            self.blocks[block].fill(matrix[some], target[some], normals, first + done, row + done)
+            self.blocks[block].fill(matrix[some], target[some], chunk, first + done, row + done)
             done = some.stop
 
 
@@ -263,11 +202,5 @@ def located(row: int) -> tuple[int, int]:
 @cache
 def drifting(encoding: Encoding) -> Drift:
     """Return the drift that the package ships."""
-    return Drift(
-        tuple(
-            map(
-                from_json,
-                stored_beside("asyncdp_sim.data.lending", "drift.json")["encodings"][encoding],
-            )
-        )
-    )
+    stored = stored_beside("asyncdp_sim.data.lending", "drift.json")["encodings"][encoding]
+    return Drift(tuple(map(from_json, stored)))

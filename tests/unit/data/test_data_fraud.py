@@ -15,9 +15,9 @@ from asyncdp_sim.data.dataset import Encoded
 from asyncdp_sim.data.fraud import recipe
 from asyncdp_sim.data.fraud.recipe import FEATURES, FraudData, transactions
 from asyncdp_sim.data.fraud.twin import (
-    CHUNK_ROWS,
     COMPONENTS,
     FRAUD_SHARE,
+    Twin,
     calibrated,
     from_json,
     twin_table,
@@ -27,6 +27,8 @@ from asyncdp_sim.errors import DataError
 from asyncdp_sim.learning.objectives import SVM
 from asyncdp_sim.streams import Streams
 from scenarios.twins import fraud as calibrate
+
+CHUNK_ROWS = Twin.chunk_rows
 
 ORACLE = pytest.mark.oracle(
     "moments of the synthetic transactions",

@@ -13,8 +13,8 @@ from asyncdp_sim.data.hospital.encode_as_published import COLUMNS, complete
 from asyncdp_sim.data.hospital.encode_as_published import encode as encode_published
 from asyncdp_sim.data.hospital.encode_plain import encode as encode_plain
 from asyncdp_sim.data.hospital.twin import (
-    CHUNK_ROWS,
     LEAST_RECORDS,
+    Twin,
     calibrated,
     from_json,
     twin_sizes,
@@ -35,6 +35,7 @@ ORACLE = pytest.mark.oracle(
 )
 
 ENCODINGS = ["plain", "as-published"]
+CHUNK_ROWS = Twin.chunk_rows
 SHIPPED = resources.files("asyncdp_sim.data.hospital").joinpath("twin.json")
 BY_HOSPITAL = {"split": {"column": "Facility Id"}}
 
@@ -177,7 +178,7 @@ def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
     generator = np.random.default_rng(1)
     for start in range(0, 30_000, 200):
         rows = slice(start, start + 200)
-        law.write(made[rows, :3], made[rows, 3], generator, one_hospital=True)
+        law.write_hospital(made[rows, :3], made[rows, 3], generator)
     given = np.c_[table.matrix, table.target]
     assert np.allclose(made.mean(axis=0), given.mean(axis=0), rtol=0.05)
     assert np.allclose(made.std(axis=0), given.std(axis=0), rtol=0.05)

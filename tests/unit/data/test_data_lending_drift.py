@@ -12,7 +12,6 @@ from asyncdp_sim.data import LendingData
 from asyncdp_sim.data.lending import twin
 from asyncdp_sim.data.lending.twin import (
     BLOCK_ROWS,
-    CHUNK_ROWS,
     TABLE_ROWS,
     Drift,
     calibrated,
@@ -53,7 +52,7 @@ def test_every_row_is_its_block_s_own(monkeypatch):
     """Exactly: row j of the drift is row j of the law of j's block, across chunks too."""
     monkeypatch.setattr(twin, "BLOCK_ROWS", 3000)
     monkeypatch.setattr(twin, "TABLE_ROWS", 7000)
-    laws, rows = drifting("plain").blocks[:3], CHUNK_ROWS + 1500
+    laws, rows = drifting("plain").blocks[:3], Drift.chunk_rows + 1500
     table = drawn(Drift(laws), rows)
     of_block = np.array([located(row)[0] for row in range(rows)])
     assert set(of_block) == {0, 1, 2}
