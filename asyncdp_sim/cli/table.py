@@ -20,7 +20,7 @@ from asyncdp_sim.errors import DataError, Fault, blaming
 from asyncdp_sim.progress import drawn
 
 if TYPE_CHECKING:
-    from asyncdp_sim.data.look.table import TableLook
+    from asyncdp_sim.data.table_look import TableLook
     from asyncdp_sim.proposals import Timing
 
 
@@ -89,7 +89,7 @@ def data_command(
 
     Of private rows only their number is told, and how many each owner has.
     """
-    from asyncdp_sim.data.look.table import look
+    from asyncdp_sim.data.table_look import look
 
     timing = None
     if epsilon is not None:

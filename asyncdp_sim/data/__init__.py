@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from asyncdp_sim.data.dataset import SYNTHETIC, Dataset, Source
-from asyncdp_sim.data.fraud.recipe import FraudData
+from asyncdp_sim.data.fraud_data import FraudData
 from asyncdp_sim.data.gaussian import GaussianData
 from asyncdp_sim.data.hospital.recipe import HospitalData
 from asyncdp_sim.data.lending.recipe import LendingData

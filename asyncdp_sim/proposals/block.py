@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.data.column_look import ColumnLook, percent
 from asyncdp_sim.data.dataset import Array
-from asyncdp_sim.data.look.column import ColumnLook, percent
-from asyncdp_sim.data.look.table import LEAST_RECORDS, TableLook
+from asyncdp_sim.data.table_look import LEAST_RECORDS, TableLook
 from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.generic.encoded_columns import encoded
 from asyncdp_sim.data.tables.preprocessing import independent

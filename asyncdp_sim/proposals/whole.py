@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from asyncdp_sim.data.look.table import LEAST_RECORDS, TableLook
+from asyncdp_sim.data.table_look import LEAST_RECORDS, TableLook
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.population import population

@@ -1,6 +1,6 @@
 """Make the fraud twin's summary statistics from the real table and what is published of it.
 
-``python -m scenarios.twins.fraud TABLE`` writes ``twin.json`` beside the twin.
+``python -m scenarios.twins.fraud TABLE`` writes ``fraud_twin.json`` beside the twin.
 It is run by hand. TABLE may hold more frauds than their share, or only some genuine rows: all that
 is taken from it are moments of its frauds. What concerns all 284,807 rows is below, as printed by
 the usual summaries of the public table (standard deviations, correlations with Amount, amounts).
@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.data import fraud_twin
 from asyncdp_sim.data.dataset import Encoded, OnDemand
-from asyncdp_sim.data.fraud import twin
-from asyncdp_sim.data.fraud.recipe import transactions
-from asyncdp_sim.data.fraud.twin import COMPONENTS
+from asyncdp_sim.data.fraud_data import transactions
+from asyncdp_sim.data.fraud_twin import COMPONENTS
 from asyncdp_sim.data.tables.read import read_table
 from scenarios.twins.moments import triangle_to_json, write_json
 
@@ -72,7 +72,7 @@ def calibrate(table: Encoded | OnDemand) -> dict[str, Any]:
 def main(path: str) -> Path:
     """Calibrate on the table at ``path`` and write the package's file."""
     stored = calibrate(transactions(read_table(path)))
-    return write_json(twin, "twin.json", stored)
+    return write_json(fraud_twin, "fraud_twin.json", stored)
 
 
 def _rounded(numbers: Any) -> list[float]:

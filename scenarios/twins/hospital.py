@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data.dataset import Array, Encoded, OnDemand
-from asyncdp_sim.data.declared.twin import Variable
 from asyncdp_sim.data.hospital import encode_as_published, encode_plain, twin
 from asyncdp_sim.data.hospital.columns import HOSPITAL, TARGET, read_discharges
 from asyncdp_sim.data.hospital.twin import Twin
+from asyncdp_sim.data.twin import Variable
 from scenarios.twins.moments import (
     Moments,
     correlation,

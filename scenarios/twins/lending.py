@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array, Encoded, OnDemand
-from asyncdp_sim.data.declared.twin import Z_KNOTS, Variable
 from asyncdp_sim.data.lending import encode_as_published, encode_plain, twin
 from asyncdp_sim.data.lending.recipe import read_loans
 from asyncdp_sim.data.lending.twin import BLOCK_ROWS, Twin
+from asyncdp_sim.data.twin import Z_KNOTS, Variable
 from scenarios.twins.moments import (
     Moments,
     correlation,

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.data.look.table import TableLook, look
+from asyncdp_sim.data.table_look import TableLook, look
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.scenario import load
 from tests.cli.command import Command

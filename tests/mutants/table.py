@@ -1196,7 +1196,7 @@ MUTANTS = (
         ("tests/cli/test_what_a_table_says.py",),
     ),
     Mutant(
-        "asyncdp_sim/data/look/column.py",
+        "asyncdp_sim/data/column_look.py",
         "if words.mean() <= FEW_WORDS and not code:",
         "if not words.any() and not code:",
         "one word makes texts of a column of numbers",

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.data.look.table import look
+from asyncdp_sim.data.table_look import look
 from asyncdp_sim.forecasts.benefit import errors, intervals
 from asyncdp_sim.forecasts.may_be_off import may_be_off
 from asyncdp_sim.forecasts.population import Population, population

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asyncdp_sim.data.declared.encode import if_any
+from asyncdp_sim.data.declared_columns import if_any
 from asyncdp_sim.data.tables.names import nearest, require_column
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.text_columns import map_text, number_in

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Encoded
-from asyncdp_sim.data.declared.recipe import DeclaredData, Encode
-from asyncdp_sim.data.declared.twin import Encoding
+from asyncdp_sim.data.declared_columns import DeclaredData, Encode
 from asyncdp_sim.data.hospital import encode_as_published, encode_plain
 from asyncdp_sim.data.hospital.columns import HOSPITAL, TARGET, name_of_2015, read_discharges
 from asyncdp_sim.data.hospital.twin import twin_sizes, twin_table
 from asyncdp_sim.data.splits import ValuesOf, require_records
+from asyncdp_sim.data.twin import Encoding
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.notices import Counted, Ends
 from asyncdp_sim.spec import about

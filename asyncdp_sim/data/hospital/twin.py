@@ -27,7 +27,7 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Array, Encoded
-from asyncdp_sim.data.declared.twin import (
+from asyncdp_sim.data.twin import (
     Encoding,
     Law,
     Marginals,
@@ -74,7 +74,7 @@ class Twin(Marginals, Law):
         self.decode(chunk[:, first : first + len(target)], matrix, target)
 
     def write_hospital(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
-        """Draw rows of one hospital (:data:`~asyncdp_sim.data.declared.twin.Write`)."""
+        """Draw rows of one hospital (:data:`~asyncdp_sim.data.twin.Write`)."""
         shift = self.between @ generator.standard_normal((len(self.variables), 1))
         replace(self, shift=shift).write(matrix, target, generator)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asyncdp_sim.data.declared.encode import if_any
+from asyncdp_sim.data.declared_columns import if_any
 from asyncdp_sim.data.tables.text_columns import numeric
 from asyncdp_sim.errors import DataError, Fault
 

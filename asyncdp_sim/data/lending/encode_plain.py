@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array, OnDemand
-from asyncdp_sim.data.declared.encode import (
+from asyncdp_sim.data.declared_columns import (
     EncodedColumn,
     available,
     encoded,

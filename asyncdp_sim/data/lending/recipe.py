@@ -9,13 +9,11 @@ from pydantic import model_validator
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Dataset, Encoded, OnDemand
-from asyncdp_sim.data.declared.recipe import NO_COLUMNS, DeclaredData, Encode
-from asyncdp_sim.data.declared.twin import Encoding
+from asyncdp_sim.data.declared_columns import NO_COLUMNS, DeclaredData, Encode
 from asyncdp_sim.data.lending import encode_as_published, encode_plain
 from asyncdp_sim.data.lending.columns import NEEDED, loan_rows, require_columns
 from asyncdp_sim.data.lending.twin import (
     TABLE_ROWS,
-    RowsOfLaw,
     calibrated,
     drifting,
     projected,
@@ -27,6 +25,7 @@ from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, first_line, read_table
+from asyncdp_sim.data.twin import Encoding, RowsOfLaw
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.spec import about

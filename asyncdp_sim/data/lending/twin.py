@@ -29,7 +29,8 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import PIECE_ROWS, Array, Encoded
-from asyncdp_sim.data.declared.twin import (
+from asyncdp_sim.data.tables.preprocessing import Projection
+from asyncdp_sim.data.twin import (
     Encoding,
     Law,
     Marginals,
@@ -40,7 +41,6 @@ from asyncdp_sim.data.declared.twin import (
     marginals_of,
     stored_beside,
 )
-from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.streams import Scope, Streams
 
 

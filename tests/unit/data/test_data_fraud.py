@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.data import Swap, dataset
+from asyncdp_sim.data import Swap, dataset, fraud_data
 from asyncdp_sim.data.dataset import Encoded
-from asyncdp_sim.data.fraud import recipe
-from asyncdp_sim.data.fraud.recipe import FEATURES, FraudData, transactions
-from asyncdp_sim.data.fraud.twin import (
+from asyncdp_sim.data.fraud_data import FEATURES, FraudData, transactions
+from asyncdp_sim.data.fraud_twin import (
     COMPONENTS,
     FRAUD_SHARE,
     Twin,
@@ -41,7 +40,7 @@ ORACLE = pytest.mark.oracle(
 
 REAL = Path(__file__).parents[4] / "shared" / "data" / "creditcard_subset_10k.parquet"
 needs_real = pytest.mark.skipif(not REAL.exists(), reason="the real table is not at hand")
-SHIPPED = resources.files("asyncdp_sim.data.fraud").joinpath("twin.json")
+SHIPPED = resources.files("asyncdp_sim.data").joinpath("fraud_twin.json")
 
 TINY = pd.DataFrame(
     {
@@ -112,7 +111,9 @@ def test_a_drained_table_gives_the_same_bits(tmp_path, monkeypatch, split, field
     spec = FraudData(path=save(tmp_path, frame), public_records=40, split=split, **fields)
     records = (1, 2, 60, 31)  # of so few as one or two none are held out
     drained = spec.build(4, records, Streams(1), swap)
-    monkeypatch.setattr(recipe, "transactions", lambda *a: replace(transactions(*a), drain=None))
+    monkeypatch.setattr(
+        fraud_data, "transactions", lambda *a: replace(transactions(*a), drain=None)
+    )
     kept = spec.build(4, records, Streams(1), swap)
     assert drained.records == ((1, 2, 48, 25) if "held_out" in fields else records)
     for name in ("features", "targets", "held_out_features", "held_out_targets", "rows"):

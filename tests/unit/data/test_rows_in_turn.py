@@ -8,9 +8,9 @@ import pytest
 
 from asyncdp_sim.data import LendingData
 from asyncdp_sim.data.dataset import PIECE_ROWS
-from asyncdp_sim.data.declared.twin import RowsOfLaw
 from asyncdp_sim.data.lending.twin import BLOCK_ROWS, Twin, calibrated, drifting
 from asyncdp_sim.data.splits import InOrder
+from asyncdp_sim.data.twin import RowsOfLaw
 from asyncdp_sim.streams import Streams
 
 CHUNK_ROWS = Twin.chunk_rows

@@ -1,4 +1,4 @@
-"""Variables as functions of a latent normal, and the drawing of a twin's table in parts."""
+"""The drawing of a synthetic twin's table: laws of rows, and variables as functions of a normal."""
 
 import json
 from abc import ABC, abstractmethod

@@ -30,7 +30,7 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Array, Encoded
-from asyncdp_sim.data.declared.twin import Law, draw, lower_triangular, stored_beside
+from asyncdp_sim.data.twin import Law, draw, lower_triangular, stored_beside
 from asyncdp_sim.streams import Scope, Streams
 
 COMPONENTS = tuple(f"V{j}" for j in range(1, 29))
@@ -143,7 +143,7 @@ def twin_table(body_rows: int, public_rows: int, streams: Streams | Scope) -> En
 @cache
 def calibrated() -> Twin:
     """Return the law that the package ships."""
-    return from_json(stored_beside("asyncdp_sim.data.fraud"))
+    return from_json(stored_beside("asyncdp_sim.data", "fraud_twin.json"))
 
 
 def from_json(stored: dict[str, Any]) -> Twin:

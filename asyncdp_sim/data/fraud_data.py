@@ -10,14 +10,21 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Array, Encoded, OnDemand, Rows, take
-from asyncdp_sim.data.declared.encode import EncodedColumn, encoded, if_any, lacking
-from asyncdp_sim.data.declared.recipe import NO_COLUMNS, DeclaredData, Encode
-from asyncdp_sim.data.declared.twin import Encoding
-from asyncdp_sim.data.fraud.twin import COMPONENTS, TABLE_ROWS, twin_table
+from asyncdp_sim.data.declared_columns import (
+    NO_COLUMNS,
+    DeclaredData,
+    Encode,
+    EncodedColumn,
+    encoded,
+    if_any,
+    lacking,
+)
+from asyncdp_sim.data.fraud_twin import COMPONENTS, TABLE_ROWS, twin_table
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.text_columns import cells
+from asyncdp_sim.data.twin import Encoding
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope, Streams

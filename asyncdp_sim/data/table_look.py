@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from asyncdp_sim.data.column_look import ColumnLook, looked_at, percent, target_looked_at
 from asyncdp_sim.data.dataset import Array
-from asyncdp_sim.data.look.column import ColumnLook, looked_at, percent, target_looked_at
 from asyncdp_sim.data.splits import name_of
 from asyncdp_sim.data.tables.file_form import FileForm
 from asyncdp_sim.data.tables.generic.with_public import (

@@ -1,1 +1,0 @@
-"""Tables whose columns are declared: how they are encoded, calibrated, and drawn as a twin."""

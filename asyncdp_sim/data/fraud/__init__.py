@@ -1,1 +1,0 @@
-"""ULB's table of card transactions: its columns, its synthetic twin, its kind of data."""
