@@ -16,9 +16,9 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.learning.algorithms import AlgorithmKind, Array, Asks, Indices, Steps, Turn
-from asyncdp_sim.learning.answers import Answers
+from asyncdp_sim.learning.answers import Answers, answers_of, put_in_besides
 from asyncdp_sim.learning.objectives import Objective
-from asyncdp_sim.learning.replay import Trajectory, answers_of, put_in_besides
+from asyncdp_sim.learning.replay import Trajectory
 from asyncdp_sim.learning.reply import Reply
 from asyncdp_sim.learning.watch import Reads, Watch
 from asyncdp_sim.spec import Kind, Positive, about

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from asyncdp_sim.errors import InvariantError
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.replay import CellTask, Trajectory, replay_together
+from asyncdp_sim.learning.replay import Trajectory, replay_together
+from asyncdp_sim.learning.replay_cells import CellTask
 from asyncdp_sim.learning.watch import Met, Watch
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.progress import Advance, Progress, counted

@@ -8,8 +8,8 @@ import pytest
 
 from asyncdp_sim.learning.algorithms import Algorithm, Setting
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
-from asyncdp_sim.learning.replay import CellTask, Trajectory, fold, replay_together
-from asyncdp_sim.learning.replay.cells import alike
+from asyncdp_sim.learning.replay import Trajectory, fold, replay_together
+from asyncdp_sim.learning.replay_cells import CellTask, alike
 from asyncdp_sim.learning.reply import Reply, Sample
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise

@@ -726,14 +726,14 @@ MUTANTS = (
         ("tests/verification/test_local_steps.py",),
     ),
     Mutant(
-        "asyncdp_sim/learning/replay/reads.py",
+        "asyncdp_sim/learning/replay_reads.py",
         'read_k = int(used["k"][j]) - 1 - int(used["staleness"][j])',
         'read_k = int(used["k"][j]) - int(used["staleness"][j])',
         "a stale read is one update too new",
         ("tests/unit/learning/test_stale_answers.py",),
     ),
     Mutant(
-        "asyncdp_sim/learning/replay/folding.py",
+        "asyncdp_sim/learning/replay.py",
         "central[last // every + 1 :, column] = final[column]",
         "central[last // every :, column] = final[column]",
         "the last recorded model of a run that ended early is overwritten by its end",
@@ -747,7 +747,7 @@ MUTANTS = (
         ("tests/conformance/test_cells_as_rows.py",),
     ),
     Mutant(
-        "asyncdp_sim/learning/replay/cells.py",
+        "asyncdp_sim/learning/replay_cells.py",
         "return np.asarray(found + self._firsts[places // self._n_owners])",
         "return np.asarray(found)",
         "a cell's answers have the noise of the first cell's",

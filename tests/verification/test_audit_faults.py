@@ -19,7 +19,7 @@ from asyncdp_sim.learning import answers as learning_answers
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives.records import LinearRecords
-from asyncdp_sim.learning.replay.folding import Trajectory
+from asyncdp_sim.learning.replay import Trajectory
 from asyncdp_sim.learning.reply import PoissonSample
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.learner.sums import Sums

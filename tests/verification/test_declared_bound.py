@@ -26,7 +26,8 @@ from asyncdp_sim.learning.objectives import (
 from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.objectives.records import SQUARED
 from asyncdp_sim.learning.objectives.rows import largest, largest_of_all
-from asyncdp_sim.learning.replay import CellTask, fold
+from asyncdp_sim.learning.replay import fold
+from asyncdp_sim.learning.replay_cells import CellTask
 from asyncdp_sim.learning.watch import Met, Watch
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Protocol

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from asyncdp_sim.learning.replay.folding import Trajectory
+from asyncdp_sim.learning.replay import Trajectory
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.streams import Streams

@@ -7,8 +7,9 @@ import pytest
 
 from asyncdp_sim.learning.algorithms import ParameterServer, Polar, Setting, Turn
 from asyncdp_sim.learning.algorithms.polar import draw_additive, draw_weights
+from asyncdp_sim.learning.answers import OwnAnswers
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.learning.replay import OwnAnswers, replay
+from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import Reply
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Exponential

@@ -10,8 +10,8 @@ import pytest
 from asyncdp_sim.learning.acceptance import Clipping
 from asyncdp_sim.learning.algorithms import AsyncGossip, FedAsync, Setting
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
-from asyncdp_sim.learning.replay import CellTask, Trajectory, fold, folding, replay_together
-from asyncdp_sim.learning.replay.cells import alike
+from asyncdp_sim.learning.replay import Trajectory, fold, replay_together
+from asyncdp_sim.learning.replay_cells import CellTask, alike
 from asyncdp_sim.learning.reply import Reply, Sample
 from asyncdp_sim.learning.watch import Watch
 from asyncdp_sim.privacy.budgets import Allotment
@@ -169,7 +169,7 @@ def test_noise_is_drawn_once_for_all_cells_that_memory_holds(
     once = sum(drawn)
     for held, times in ((1, 3), (2, 2)):
         drawn.clear()
-        monkeypatch.setattr(folding, "BYTES", held * cells[0].size(5, 40))
+        monkeypatch.setattr("asyncdp_sim.learning.replay.BYTES", held * cells[0].size(5, 40))
         found = dict(replay_together(hundred[:5], cells, lambda: scopes(5)))
         assert sum(drawn) == times * once
         for number, path in whole.items():

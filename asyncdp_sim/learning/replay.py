@@ -1,17 +1,16 @@
-"""Folding algorithms over recorded traces: all rows advance together, answer by answer.
-
-Cells of a sweep that share traces, and are alike, learn as further rows of one fold.
-"""
+"""Learning over recorded traces: a fold over the answers that updates are made of."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Array, Asks, CellRows, Indices
+from asyncdp_sim.learning.algorithms import Array, Asks, CellRows, Indices, Steps
 from asyncdp_sim.learning.answers import Answers, answers_of, put_in_besides
-from asyncdp_sim.learning.replay.cells import CellTask, alike, together
-from asyncdp_sim.learning.replay.reads import Iterations, StaleReads, TraceSchedule, WatchedReads
+from asyncdp_sim.learning.replay_cells import CellTask, alike, together
+from asyncdp_sim.learning.replay_reads import Iterations, StaleReads, TraceSchedule, WatchedReads
+from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.watch import Watch
 from asyncdp_sim.progress import Advance
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
@@ -204,3 +203,42 @@ def replay_together(
             rows = [scope for _ in some for scope in scopes()]
             tasks = [cells[number] for number in some]
             yield from zip(some, fold(traces, tasks, rows, asks, advance=advance), strict=True)
+
+
+def replay(
+    traces: Sequence[Trace],
+    steps: Steps,
+    reply: Reply,
+    replicates: Sequence[Scope],
+    record_every: int,
+    asks: Asks = "average",
+    watch: Watch | None = None,
+    *,
+    advance: Advance | None = None,
+) -> Trajectory:
+    """Learn over traces: :func:`fold` for one cell.
+
+    Parameters
+    ----------
+    traces : sequence of Trace
+        One per replicate.
+    steps, reply
+        The algorithm, and the owners' answers.
+    replicates : sequence of Scope
+        The replicates' random streams.
+    record_every : int
+        ≥ 1.
+    asks : str
+        Where gradients are taken.
+    watch : Watch, optional
+        Is shown the queries that were answered.
+    advance : callable, optional
+        Told how many more updates are done, of all replicates.
+
+    Raises
+    ------
+    ValueError
+        If a trace made its updates of another number of answers than the algorithm does.
+    """
+    cell = CellTask(steps, reply, record_every, watch)
+    return fold(traces, [cell], replicates, asks, advance=advance)[0]
