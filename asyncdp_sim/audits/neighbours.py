@@ -19,7 +19,7 @@ import numpy.typing as npt
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.overheard import overhear
 from asyncdp_sim.data import Dataset, Swap
-from asyncdp_sim.data.tables.neighbour_file import CELLS, write_neighbour
+from asyncdp_sim.data.tables.neighbour import CELLS, write_neighbour
 from asyncdp_sim.data.void import blank, void
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare

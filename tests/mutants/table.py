@@ -2034,7 +2034,7 @@ MUTANTS = (
         ("tests/unit/learning/test_softmax.py",),
     ),
     Mutant(
-        "asyncdp_sim/data/tables/encodings/one_hot.py",
+        "asyncdp_sim/data/tables/encodings/texts.py",
         "if count >= least)",
         "if count > least)",
         "a value that is just frequent enough has no column",

@@ -30,7 +30,7 @@ from asyncdp_sim.data.tables.encodings import (
     Ordinal,
 )
 from asyncdp_sim.data.tables.file_form import PLAIN
-from asyncdp_sim.data.tables.neighbour_file import write_neighbour
+from asyncdp_sim.data.tables.neighbour import write_neighbour
 from asyncdp_sim.data.tables.table_recipe import TableRecipe
 from asyncdp_sim.data.tables.text_columns import cell_or_nan, cells, map_text
 from asyncdp_sim.spec import members

@@ -8,8 +8,15 @@ from pydantic_core import PydanticCustomError
 
 from asyncdp_sim.data.splits.by_column import ByColumn, name_of, rows_by_value
 from asyncdp_sim.data.splits.dirichlet import Dirichlet
-from asyncdp_sim.data.splits.in_turn import InOrder, Shuffled
-from asyncdp_sim.data.splits.kind import Owned, SplitKind, TableToSplit, ValuesOf, require_records
+from asyncdp_sim.data.splits.kind import (
+    InOrder,
+    Owned,
+    Shuffled,
+    SplitKind,
+    TableToSplit,
+    ValuesOf,
+    require_records,
+)
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.families import FAMILY_BY_NAME
 from asyncdp_sim.faults import faults_of

@@ -15,7 +15,7 @@ from asyncdp_sim.data.tables.encodings import (
     Ordinal,
     usual,
 )
-from asyncdp_sim.data.tables.encodings.money import amount
+from asyncdp_sim.data.tables.encodings.quantities import amount
 from asyncdp_sim.data.tables.text_columns import cell_or_nan
 from asyncdp_sim.errors import DataError, SpecError
 from asyncdp_sim.spec import parse

@@ -3,12 +3,8 @@
 from typing import TYPE_CHECKING, Annotated
 
 from asyncdp_sim.data.tables.encodings.classes import ClassLabels
-from asyncdp_sim.data.tables.encodings.date import Date
-from asyncdp_sim.data.tables.encodings.drop import Drop
-from asyncdp_sim.data.tables.encodings.money import Money
-from asyncdp_sim.data.tables.encodings.number import Number
-from asyncdp_sim.data.tables.encodings.one_hot import OneHot
-from asyncdp_sim.data.tables.encodings.ordinal import Ordinal
+from asyncdp_sim.data.tables.encodings.quantities import Date, Money, Number
+from asyncdp_sim.data.tables.encodings.texts import Drop, OneHot, Ordinal
 from asyncdp_sim.data.tables.text_columns import cells
 from asyncdp_sim.families import FAMILY_BY_NAME
 

@@ -7,7 +7,7 @@ from pydantic import model_validator
 from typing_extensions import override
 
 from asyncdp_sim.data.tables.encodings.kind import Cells, Codes, EncodingKind
-from asyncdp_sim.data.tables.encodings.one_hot import Texts
+from asyncdp_sim.data.tables.encodings.texts import Texts
 from asyncdp_sim.data.tables.text_columns import map_text
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import faults_of
