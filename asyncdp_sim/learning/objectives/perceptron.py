@@ -19,9 +19,7 @@ from typing_extensions import override
 from asyncdp_sim.learning.objectives.losses import Array, Loss
 from asyncdp_sim.learning.objectives.rows import (
     Norm,
-    Rows,
     StackedRecords,
-    unbounded_where_sums_overflow,
 )
 
 
@@ -201,24 +199,17 @@ class PerceptronRecords(StackedRecords):
         return self.net.pulled(x, theta, active, slope)
 
     @override
-    def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
-        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`~.largest.Bounded`.
+    def ceiling(
+        self, x: Array, y: Array, spreads: Array, lengths: Array, centres: Array, radius: float
+    ) -> Array:
+        """Return the bound of |φ'| over the interval of z times that of ‖∂z/∂θ‖.
 
-        That of |φ'| over the interval of z times that of ‖∂z/∂θ‖, each over its own worst case.
+        Each is over its own worst case.
         """
-        x, y = self.features[owner][rows], self.targets[owner][rows]
-        long = self._spreads[owner][rows], self.lengths[owner][rows]
-        far = np.linalg.norm(centres, axis=1) + radius
-        radius += _ROUNDING * (centres.shape[1] + 8) * float(far.max())
-        found = np.empty((len(y), len(centres)))
-        for some in self.net.stacks(len(centres), len(y)):
-            z, reach, longest = self.net.around(x, centres[some], radius, *long, self.norm)
-            steepest = np.abs(self.loss.slope(z + reach, y))
-            np.maximum(steepest, np.abs(self.loss.slope(z - reach, y)), out=steepest)
-            found[:, some] = (steepest * longest).T
-        found *= 1 + 1e-9
-        unbounded_where_sums_overflow(found, long[0][:, None], far)
-        return found
+        z, reach, longest = self.net.around(x, centres, radius, spreads, lengths, self.norm)
+        steepest = np.abs(self.loss.slope(z + reach, y))
+        np.maximum(steepest, np.abs(self.loss.slope(z - reach, y)), out=steepest)
+        return np.asarray((steepest * longest).T)
 
     @override
     def lengths_at(self, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
@@ -244,7 +235,3 @@ class PerceptronRecords(StackedRecords):
             steepest = self.loss.steepest(reach, np.abs(y))
             bounds.append(np.max(steepest * self.net.longest(theta_max, length, self.norm)))
         return float(max(bounds))
-
-
-_ROUNDING = 4 * float(np.finfo(np.float64).eps)
-"""Relative, of a product; of a sum, times its terms."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from asyncdp_sim.learning.objectives.losses import Array, Fit, Loss
 from asyncdp_sim.learning.objectives.minimisers import newton
 from asyncdp_sim.learning.objectives.rows import (
+    ROUNDING,
     MeasuredRows,
     Norm,
     Rows,
@@ -212,19 +213,19 @@ class LinearRecords(MeasuredRows):
         return found
 
     def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
-        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`~.largest.Bounded`.
+        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`~.rows.Bounded`.
 
         |θᵀx − cᵀx| ≤ r‖x‖₂, and φ' rises with z, so that |φ'| is largest at an end of the interval
         of z (and never beyond its supremum).
         """
         x, y = self.features[owner][rows], self.targets[owner][rows, None]
         spreads, far = self._spreads[owner][rows, None], np.linalg.norm(centres, axis=1) + radius
-        rounding = _ROUNDING * (x.shape[1] + 8) * far
+        rounding = ROUNDING * (x.shape[1] + 8) * far
         reach = (radius + rounding) * spreads
         z = x @ centres.T
         steepest = np.abs(self.loss.slope(z + reach, y))
         np.maximum(steepest, np.abs(self.loss.slope(z - reach, y)), out=steepest)
-        steepest *= 1 + _ROUNDING
+        steepest *= 1 + ROUNDING
         np.minimum(steepest, self.loss.steepest(np.abs(z) + reach, np.abs(y)), out=steepest)
         steepest *= self.lengths[owner][rows, None]
         unbounded_where_sums_overflow(steepest, spreads, far)
@@ -261,5 +262,3 @@ _BLOCK = 2**16
 """Numbers of features looked at together, half a megabyte, so that they stay in the cache."""
 _SLOPES = 2**18
 """Slopes computed together: fewer wait for Python, more leave the cache."""
-_ROUNDING = 4 * float(np.finfo(np.float64).eps)
-"""Relative, of a product; of a sum, times its terms."""

@@ -126,6 +126,9 @@ FEW = 2**10
 PAIRS = 2**17
 """Records times points that are looked at together, and fewer records the more features."""
 
+ROUNDING = 4 * float(np.finfo(np.float64).eps)
+"""Relative, of a product; of a sum, times its terms."""
+
 
 Norm = Literal["l1", "l2"]
 
@@ -230,8 +233,23 @@ class StackedRecords(MeasuredRows):
         """
 
     @abstractmethod
+    def ceiling(
+        self, x: Array, y: Array, spreads: Array, lengths: Array, centres: Array, radius: float
+    ) -> Array:
+        """Return bounds (n, q) of ‖∇ℓ‖ over balls of models, for rows of these ‖x‖₂ and ‖x‖."""
+
     def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
-        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`~.largest.Bounded`."""
+        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`Bounded`."""
+        x, y = self.features[owner][rows], self.targets[owner][rows]
+        spreads, lengths = self._spreads[owner][rows], self.lengths[owner][rows]
+        far = np.linalg.norm(centres, axis=1) + radius
+        radius += ROUNDING * (centres.shape[1] + 8) * float(far.max())
+        found = np.empty((len(y), len(centres)))
+        for some in self.stacks(len(centres), len(y)):
+            found[:, some] = self.ceiling(x, y, spreads, lengths, centres[some], radius)
+        found *= 1 + 1e-9
+        unbounded_where_sums_overflow(found, spreads[:, None], far)
+        return found
 
     @abstractmethod
     def lengths_at(self, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:

@@ -23,9 +23,7 @@ from asyncdp_sim.learning.objectives.minimisers import minimum
 from asyncdp_sim.learning.objectives.models import ModelKind, log_odds
 from asyncdp_sim.learning.objectives.rows import (
     Norm,
-    Rows,
     StackedRecords,
-    unbounded_where_sums_overflow,
 )
 from asyncdp_sim.spec import about
 
@@ -241,19 +239,12 @@ class SoftmaxRecords(StackedRecords):
         return np.asarray(np.linalg.norm(slopes, ord=1 if self.norm == "l1" else 2, axis=-1))
 
     @override
-    def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
-        x, y = self.features[owner][rows], self.targets[owner][rows]
-        spreads, lengths = self._spreads[owner][rows], self.lengths[owner][rows]
-        far = np.linalg.norm(centres, axis=1) + radius
-        radius += _ROUNDING * (centres.shape[1] + 8) * float(far.max())
+    def ceiling(
+        self, x: Array, y: Array, spreads: Array, lengths: Array, centres: Array, radius: float
+    ) -> Array:
         moved = radius * spreads * (1 / sqrt(2) if self.norm == "l1" else 1 / 2)
-        found = np.empty((len(y), len(centres)))
-        for some in self.stacks(len(centres), len(y)):
-            size = self._size(self.loss.slope(scores(x, centres[some]), y))
-            found[:, some] = (np.minimum(size + moved, self.loss.longest(self.norm)) * lengths).T
-        found *= 1 + 1e-9
-        unbounded_where_sums_overflow(found, spreads[:, None], far)
-        return found
+        size = self._size(self.loss.slope(scores(x, centres), y))
+        return np.asarray((np.minimum(size + moved, self.loss.longest(self.norm)) * lengths).T)
 
     @override
     def lengths_at(self, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
@@ -331,5 +322,3 @@ _FEW = 0.02
 """Steps below which a series has more digits."""
 _CACHE = 2**15
 """Scores in a stack."""
-_ROUNDING = 4 * float(np.finfo(np.float64).eps)
-"""Relative, of a product; of a sum, times its terms."""
