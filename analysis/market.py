@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +9,7 @@ import numpy.typing as npt
 from asyncdp_sim.figures.kit.axes import key, legend_above, looks, scale
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import BAND, THEORY, colours, panels, style
+from asyncdp_sim.figures.kit.style import BAND, THEORY, panels, style
 from asyncdp_sim.results import Result
 from asyncdp_sim.words import number
 
@@ -101,79 +100,3 @@ def market(offers: Offers, results: Sequence[Result]) -> Picture:
         "Below: the budgets that are bought."
     )
     return Picture("market", figure, dict(table), said, label(results))
-
-
-@dataclass(frozen=True, eq=False)
-class Bargains:
-    """Agreements of learner and owners, for many worths of ψ; rows go together.
-
-    Attributes
-    ----------
-    costs : array (N,)
-        c_i of c_i ε_i^a.
-    growth : float
-        a.
-    worth : array (J,)
-        v.
-    psi, paid : array (J, 3)
-        E ψ and Σ r_i ε_i: a price for each owner, one for all, and c_i asked whatever ε_i is.
-    epsilon, asked : array (J, N)
-        Budgets with a price for each owner, and where c_i is asked.
-    surplus : array (J,)
-        Of the owners, with a price for each.
-    """
-
-    costs: Array
-    growth: float
-    worth: Array
-    psi: Array
-    paid: Array
-    epsilon: Array
-    asked: Array
-    surplus: Array
-
-
-WAYS = ("a price $r_i$ for each owner", "one price for all", "$c_i$ asked for each unit (market)")
-
-
-def bargains(found: Bargains, results: Sequence[Result]) -> Picture:
-    """Draw what the learner pays for ψ as the game has it, beside the market, and who gives what.
-
-    Parameters
-    ----------
-    found : Bargains
-    results : sequence of Result
-        Of the scenario that is bargained over.
-    """
-    owners = len(found.costs)
-    looks: tuple[dict[str, Any], ...] = ({}, {"linestyle": "-."}, {"linestyle": "--"})  # fmt: skip
-    with style():
-        figure, (above, below) = panels((1.0, 1.0), height=6.0)
-        keys = []
-        for way, look in enumerate(looks):
-            above.plot(found.psi[:, way], found.paid[:, way], linewidth=1.3, color=THEORY, **look)
-            keys.append(key(WAYS[way], color=THEORY, **look))
-        above.set_ylabel("paid in all $\\Sigma\\, r_i \\epsilon_i$")
-        whose = []
-        for i, shade in enumerate(colours(owners)):
-            below.plot(found.psi[:, 0], found.epsilon[:, i], color=shade)
-            below.plot(found.psi[:, 2], found.asked[:, i], color=shade, linestyle="--", linewidth=1)
-            whose.append(key(f"owner {i + 1}, $c$ = {number(found.costs[i])}", color=shade))
-        below.set_ylabel("budget given $\\epsilon_i$")
-        below.set_xlabel("expected $\\psi$ of the final model")
-        for axes in (above, below):
-            scale(axes, "xy")
-        legend_above(above, keys, 2)
-        legend_above(below, whose, 3)
-    table: dict[str, Array] = {"worth": found.worth, "surplus": found.surplus}
-    for way, name in enumerate(("each", "one", "asked")):
-        table |= {f"psi_final_{name}": found.psi[:, way], f"paid_{name}": found.paid[:, way]}
-    table |= {f"epsilon_{i + 1}": found.epsilon[:, i] for i in range(owners)}
-    said = (
-        f"What the learner pays where sharing costs owner i c_i ε_i^{number(found.growth)}: it "
-        "names a price for each owner, or one for all, and each owner gives the budget that leaves "
-        "it most (the game that Collab's section V sketches; utilities are ours). Dashed: the "
-        "market, where c_i is asked for each unit however many are bought. Below: budgets with a "
-        "price for each (solid), and of the market (dashed)."
-    )
-    return Picture("bargains", figure, table, said, label(results))

@@ -1,7 +1,7 @@
 """Study of a data market, where privacy has a price: ``python -m scenarios.data_market DIR``.
 
-DIR is the sweep directory of ``data-market`` of the catalogue, to which two figures are added: the
-market, and beside it the game that Collab sketches, where owners' costs grow with what they give.
+DIR is the sweep directory of ``data-market`` of the catalogue, to which the market's figure is
+added.
 """
 
 import sys
@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.market import Bargains, Offers, bargains, market
+from analysis.market import Offers, market
 from asyncdp_sim.figures.draw import add
-from asyncdp_sim.forecasts.advice.bargain import Game
-from asyncdp_sim.forecasts.advice.market import Demand, cheapest, demand, lagrange
+from asyncdp_sim.forecasts.advice.market import cheapest, demand
 from asyncdp_sim.results import Sweep, not_a_result, open_directory
 from asyncdp_sim.scenario import Scenario, load
 from scenarios.study_command import study_command
@@ -21,32 +20,6 @@ PRICES = (1.0, 1.0, 2.0, 0.5, 1.0, 0.25)
 """What each bank asks for a unit of its ε."""
 TARGETS = (0.004, 0.06)
 """Least and largest expected ψ that are priced."""
-
-GROWTH = 1.5
-"""a, where sharing costs c_i ε_i^a: between asked prices (1) and costs that grow by the square."""
-
-
-def bargained(wanted: Demand) -> Bargains:
-    """Play the game for worths of ψ at which the market would buy the targets."""
-    costs = np.array(PRICES)
-    targets = np.geomspace(*TARGETS, 33)
-    asked = np.array([lagrange(wanted, costs, target) for target in targets.tolist()])
-    worth = costs[0] * asked[:, 0] ** 3 / (2 * wanted.loss[0])
-    games = [Game(wanted, each, costs, GROWTH) for each in worth.tolist()]
-    pairs = [(game.equilibrium(), game.uniform()) for game in games]
-    psi = [[mine.psi, one.psi, target] for (mine, one), target in zip(pairs, targets, strict=True)]
-    paid = [[mine.paid, one.paid, float(costs @ budgets)]
-            for (mine, one), budgets in zip(pairs, asked, strict=True)]  # fmt: skip
-    return Bargains(
-        costs=costs,
-        growth=GROWTH,
-        worth=worth,
-        psi=np.array(psi),
-        paid=np.array(paid),
-        epsilon=np.array([mine.epsilon for mine, _ in pairs]),
-        asked=asked,
-        surplus=np.array([mine.surplus for mine, _ in pairs]),
-    )
 
 
 def offers(scenario: Scenario) -> Offers:
@@ -65,7 +38,7 @@ def offers(scenario: Scenario) -> Offers:
 
 
 def study(directory: Path) -> list[Path]:
-    """Draw the market of a sweep directory and the game beside it, and return where.
+    """Draw the market of a sweep directory, and return where.
 
     Raises
     ------
@@ -77,8 +50,7 @@ def study(directory: Path) -> list[Path]:
         raise not_a_result(directory, "a result without a sweep")
     results = [cell.result for cell in sweep.cells]
     scenario, _ = load(results[0].directory / "scenario.toml")
-    pictures = market(offers(scenario), results), bargains(bargained(demand(scenario)), results)
-    return add(directory, [(picture, results) for picture in pictures], "the-market")
+    return add(directory, [(market(offers(scenario), results), results)], "the-market")
 
 
 def main(arguments: list[str]) -> int:
