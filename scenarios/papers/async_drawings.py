@@ -24,8 +24,7 @@ from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.spans import LOCK, Span, spans
-from scenarios.papers import sentences as said
-from scenarios.papers.claims import Claim
+from scenarios.papers.claims import OURS, SENTENCES, Claim
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
 
 REQUEST, BROADCAST = "request", "broadcast"
@@ -173,7 +172,7 @@ SAME = tuple(
         0,
         0,
         0.0,
-        judges=said.OURS,
+        judges=OURS,
     )
     for name in (REQUEST, BROADCAST)
 )
@@ -188,24 +187,24 @@ CLAIMS_1: tuple[Claim, ...] = (
 CLAIMS_2: tuple[Claim, ...] = (
     *SAME,
     Claim("request: exchanges that overlap the one before", of(REQUEST, overlapping), 0, 0, 0.0,
-          judges=said.ONE_ON_ONE),
+          judges=SENTENCES["ONE_ON_ONE"]),
     Claim("request: updates that do not end an exchange with their owner",
-          of(REQUEST, strangers), 0, 0, 0.0, judges=said.ONE_ON_ONE),
+          of(REQUEST, strangers), 0, 0, 0.0, judges=SENTENCES["ONE_ON_ONE"]),
     Claim("request: share refused of those that find the learner talking",
-          of(REQUEST, turned_away), 1, 1, 1.0, judges=said.ONE_ON_ONE),
+          of(REQUEST, turned_away), 1, 1, 1.0, judges=SENTENCES["ONE_ON_ONE"]),
     Claim("request: updates over answers that reach the learner", of(REQUEST, answered), 1, 1, 1.0),
     Claim("request: N P(i_(k+1) = i_k), 1 if i_k is uniform and independent",
-          of(REQUEST, repeated), 0.75, 1.25, 1.0, judges=said.AT_RANDOM),
+          of(REQUEST, repeated), 0.75, 1.25, 1.0, judges=SENTENCES["AT_RANDOM"]),
     Claim("broadcast: largest difference between two intervals, in ticks",
-          of(BROADCAST, irregular), 0, 0, 0.0, judges=said.INTERVALS),
+          of(BROADCAST, irregular), 0, 0, 0.0, judges=SENTENCES["INTERVALS"]),
     Claim("broadcast: share of queries that their owner does not listen to: some are",
-          of(BROADCAST, unheard), 0.01, 0.99, judges=said.INTERVALS),
+          of(BROADCAST, unheard), 0.01, 0.99, judges=SENTENCES["INTERVALS"]),
     Claim("broadcast: updates over answers that reach the learner",
           of(BROADCAST, answered), 1, 1, 1.0),
     Claim("broadcast: share of answers that collide: some do", of(BROADCAST, collided), 0.01, 0.99,
-          judges=said.COLLISION),
+          judges=SENTENCES["COLLISION"]),
     Claim("broadcast: answers that overlapped another and were used",
-          of(BROADCAST, survivors), 0, 0, 0.0, judges=said.COLLISION),
+          of(BROADCAST, survivors), 0, 0, 0.0, judges=SENTENCES["COLLISION"]),
 )  # fmt: skip
 
 
@@ -234,8 +233,8 @@ def figure_2(sweep: Sweep) -> Sequence[Picture]:
 
 FIGURES: tuple[PaperFigure, ...] = (
     PaperFigure("async-01", "Async, figure 1", "async-02", CLAIMS_1, figure_1, {AS_PUBLISHED: ()},
-                printed=(said.STAR,)),
+                printed=(SENTENCES["STAR"],)),
     PaperFigure("async-02", "Async, figure 2", "async-02", CLAIMS_2, figure_2, {AS_PUBLISHED: ()},
-                printed=(said.SEQUENCE,)),
+                printed=(SENTENCES["SEQUENCE"],)),
 )  # fmt: skip
 """In the paper's order; there is no other text to them, and their answers are private."""

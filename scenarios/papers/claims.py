@@ -1,8 +1,10 @@
 """Claims of a paper's figure in numbers, held against a run of ours."""
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite, isnan
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -64,6 +66,16 @@ class Printed:
 
     def __str__(self) -> str:
         return f"“{self.says}” ({self.where})"
+
+
+SENTENCES: Mapping[str, Printed] = {
+    name: Printed(says, f"{file}, {place}")
+    for file, named in tomllib.loads(
+        Path(__file__).with_name("sentences.toml").read_text(encoding="utf-8")
+    ).items()
+    for name, (place, says) in named.items()
+}
+OURS = "no sentence: a check of the run itself"
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,7 @@ from asyncdp_sim.figures.sweeps.psi_surface import Reference, surface
 from asyncdp_sim.results import Cell, Sweep
 from asyncdp_sim.words import number
 from scenarios.papers import collab_claims as claims
-from scenarios.papers import sentences
-from scenarios.papers.claims import Claim, Reason
+from scenarios.papers.claims import OURS, SENTENCES, Claim, Reason
 from scenarios.papers.collab_claims import BOUNDED, EPSILON, RECORDS, TEXT
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND, PaperFigure, Settings
 from scenarios.papers.noise import scale_claims
@@ -103,7 +102,7 @@ def panels(sweep: Sweep) -> Sequence[Picture]:
 
 LOOPED = Claim(
     "ψ over that as published, geometric mean over cells: an update fewer", claims.over, 1.0, 1.02,
-    1.0, variants=(AS_WRITTEN,), beside=(AS_PUBLISHED,), judges=sentences.OURS,
+    1.0, variants=(AS_WRITTEN,), beside=(AS_PUBLISHED,), judges=OURS,
 )  # fmt: skip
 
 
@@ -118,7 +117,7 @@ def scaled(figure: PaperFigure) -> tuple[Claim, ...]:
     """Return that noise has Theorem 1's scale, in each variant of a figure."""
     own, bounded = (LARGEST, DOMAIN_BOUND) if figure.entry in FRAUDS else (DECLARED, CLIP_BOUND)
     xi = {each: own if each in TEXT else bounded for each in figure.variants}
-    return scale_claims(xi, sentences.COLLAB_SCALE)
+    return scale_claims(xi, SENTENCES["COLLAB_SCALE"])
 
 
 FASTER = Claim("largest ratio of ψ to ψ at less n_i or ε: improves with both",
@@ -136,22 +135,22 @@ AT_10 = "ψ at ε = 1 over ψ at ε = 10"
 AT_HOME = "ψ at ε = 1, taken to n_i = 30,000 (section I)"
 LENDING_CURVES = (
     Claim(AT_10, claims.gain(1, 10), 70, 130, 100.0, of_means=True,
-          judges=sentences.HUNDREDFOLD),
+          judges=SENTENCES["HUNDREDFOLD"]),
     Claim(AT_10, claims.gain(1, 10), 70, 130, 100.0, claims.CLIPPED_GAIN, (SOUND,),
-          judges=sentences.HUNDREDFOLD),
+          judges=SENTENCES["HUNDREDFOLD"]),
     Claim("ψ at ε = 0.1 over ψ at ε = 1: improves with ε", claims.gain(0.1, 1), 1, variants=EVERY),
     Claim("ψ at ε = 10, taken to n_i = 350,000 (section I; Ξ is chosen for it)",
           claims.at_size(10, 350_000), 0.05, 0.1, 0.1, of_means=True,
-          judges=sentences.AS_SIMILAR),
+          judges=SENTENCES["AS_SIMILAR"]),
     Claim("ψ at ε = 10, taken to n_i = 350,000 (section I)", claims.at_size(10, 350_000),
-          high=0.1, published=0.1, variants=(SOUND,), judges=sentences.AS_SIMILAR),
+          high=0.1, published=0.1, variants=(SOUND,), judges=SENTENCES["AS_SIMILAR"]),
     *claims.PROMISE,
 )  # fmt: skip
 FRAUD_CURVES = (
     Claim(AT_HOME, claims.at_size(1, 30_000), high=0.1, published=0.1, reason=THE_BOUND,
-          judges=sentences.WITHIN_90),
+          judges=SENTENCES["WITHIN_90"]),
     Claim(AT_HOME, claims.at_size(1, 30_000), high=0.1, published=0.1, variants=(SOUND, BOUNDED),
-          judges=sentences.WITHIN_90),
+          judges=SENTENCES["WITHIN_90"]),
     Claim("ψ at ε = 0.1 over ψ at ε = 1: improves with ε", claims.gain(0.1, 1), 1, variants=EVERY),
     Claim("ψ at ε = 1 over ψ at ε = 10: improves with ε", claims.gain(1, 10), 1, variants=EVERY),
     *claims.PROMISE,
@@ -167,31 +166,31 @@ OF_FRAUDS = tuple(
 
 _FIGURES = (
     PaperFigure("collab-02", "Collab, figure 2", "collab-02", LENDING_CURVES, boxes,
-                LENDING, SMALL_CURVES_LENDING, printed=(sentences.WILLING,)),
+                LENDING, SMALL_CURVES_LENDING, printed=(SENTENCES["WILLING"],)),
     PaperFigure("collab-03", "Collab, figure 3", "collab-03", (FASTER, *claims.PROMISE), surfaces,
-                LENDING, SMALL_GRID_LENDING, printed=(sentences.LOANS_IMPROVE,)),
+                LENDING, SMALL_GRID_LENDING, printed=(SENTENCES["LOANS_IMPROVE"],)),
     PaperFigure("collab-04", "Collab, figure 4", "collab-03", OF_LOANS[0],
                 against(EPSILON, RECORDS), LENDING, SMALL_GRID_LENDING,
-                printed=(sentences.SLOPE_4,)),
+                printed=(SENTENCES["SLOPE_4"],)),
     PaperFigure("collab-05", "Collab, figure 5", "collab-03", OF_LOANS[1],
                 against(RECORDS, EPSILON), LENDING, SMALL_GRID_LENDING,
-                printed=(sentences.SLOPE_5,)),
+                printed=(SENTENCES["SLOPE_5"],)),
     PaperFigure("collab-06", "Collab, figure 6", "collab-06",
                 (*claims.FOUR, claims.WITHOUT_CONSIDERATION), panels,
-                FOUR_LENDING, four_small(10_000, 25_000, 20), printed=(sentences.PHENOMENAL,)),
+                FOUR_LENDING, four_small(10_000, 25_000, 20), printed=(SENTENCES["PHENOMENAL"],)),
     PaperFigure("collab-07", "Collab, figure 7", "collab-07", FRAUD_CURVES, boxes,
-                FRAUD_CURVED, SMALL_CURVES_FRAUD, printed=(sentences.CLOSER,)),
+                FRAUD_CURVED, SMALL_CURVES_FRAUD, printed=(SENTENCES["CLOSER"],)),
     PaperFigure("collab-08", "Collab, figure 8", "collab-08", (FASTER, *claims.PROMISE), surfaces,
-                FRAUD, SMALL_GRID_FRAUD, printed=(sentences.FRAUDS_IMPROVE,)),
+                FRAUD, SMALL_GRID_FRAUD, printed=(SENTENCES["FRAUDS_IMPROVE"],)),
     PaperFigure("collab-09", "Collab, figure 9", "collab-08", OF_FRAUDS[0],
                 against(EPSILON, RECORDS), FRAUD, SMALL_GRID_FRAUD,
-                printed=(sentences.SLOPE_9,)),
+                printed=(SENTENCES["SLOPE_9"],)),
     PaperFigure("collab-10", "Collab, figure 10", "collab-08", OF_FRAUDS[1],
                 against(RECORDS, EPSILON), FRAUD, SMALL_GRID_FRAUD,
-                printed=(sentences.SLOPE_10,)),
+                printed=(SENTENCES["SLOPE_10"],)),
     PaperFigure("collab-11", "Collab, figure 11", "collab-11",
                 (*claims.FOUR, *claims.IDENTICAL), panels, FRAUD, four_small(4000, 4000, 6),
-                printed=(sentences.IDENTICAL,)),
+                printed=(SENTENCES["IDENTICAL"],)),
 )  # fmt: skip
 
 FIGURES: tuple[PaperFigure, ...] = tuple(

@@ -11,8 +11,7 @@ from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.sweeps.psi_lines import series_of
 from asyncdp_sim.figures.sweeps.psi_surface import grid
 from asyncdp_sim.results import Sweep
-from scenarios.papers import sentences as said
-from scenarios.papers.claims import Claim, Measure, Range, Reason, private
+from scenarios.papers.claims import SENTENCES, Claim, Measure, Range, Reason, private
 from scenarios.papers.exact import flattest, quiet
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND
 
@@ -69,8 +68,12 @@ DECLARED = Reason(
     "measured: the cells in which no record exceeded it, at most", SOUND,
 )  # fmt: skip
 _PROMISE = "share of cells that are private as claimed"
-PRIVATE = Claim(_PROMISE, private, 1, 1, 1.0, variants=(SOUND,), judges=said.ANSWERS_PRIVATE)
-PRIVATE_AS_DECLARED = Claim(_PROMISE, private, 1, 1, 1.0, DECLARED, judges=said.ANSWERS_PRIVATE)
+PRIVATE = Claim(
+    _PROMISE, private, 1, 1, 1.0, variants=(SOUND,), judges=SENTENCES["ANSWERS_PRIVATE"]
+)
+PRIVATE_AS_DECLARED = Claim(
+    _PROMISE, private, 1, 1, 1.0, DECLARED, judges=SENTENCES["ANSWERS_PRIVATE"]
+)
 PROMISE = (PRIVATE, PRIVATE_AS_DECLARED)
 
 
@@ -135,7 +138,7 @@ def slope_claims(
         Claim(steepest, least, -2.1, -1.9, -2.0, why, of_means=True),
         Claim(gentlest, largest, -2.1, -1.9, -2.0, why, of_means=True),
         Claim(f"slope of ψ in {sign} against Theorem 3's bound, at most", largest, high=-1,
-              published=-1.0, of_means=True, judges=said.LOANS_IMPROVE),
+              published=-1.0, of_means=True, judges=SENTENCES["LOANS_IMPROVE"]),
         Claim(steepest, least, -2.1, -1.9, -2.0, sound, (SOUND,)),
         Claim(gentlest, largest, -2.1, -1.9, -2.0, sound, (SOUND,)),
         *PROMISE,
@@ -238,26 +241,27 @@ PHENOMENAL = "(iv): ψ over that of (i), n_1 and ε_1 largest: phenomenal"
 FOUR: tuple[Claim, ...] = (
     Claim("(i): ψ over that of (ii), n_1 and ε_1 largest: no point in small reluctant owners",
           _of(lambda c: c[0].mean[-1, -1] / c[1].mean[-1, -1]), 100, variants=EVERY, of_means=True,
-          judges=said.NO_POINT),
+          judges=SENTENCES["NO_POINT"]),
     Claim("(i): ψ at the largest n_1 and ε_1 is still large",
-          _of(lambda c: c[0].mean[-1, -1]), 1, of_means=True, judges=said.STILL_LARGE),
+          _of(lambda c: c[0].mean[-1, -1]), 1, of_means=True, judges=SENTENCES["STILL_LARGE"]),
     Claim("(i): ε_1 smallest over largest, n_1 largest: not changed significantly (law: 1.5)",
-          _of(lambda c: over_epsilon(c[0])), 1, 2, of_means=True, judges=said.NOT_CHANGED),
+          _of(lambda c: over_epsilon(c[0])), 1, 2, of_means=True, judges=SENTENCES["NOT_CHANGED"]),
     Claim("(i): q of ψ ∝ (√(200 + 1/ε_1²)/(2000 + n_1))^q, at least 1 by Theorem 3's bound",
           _of(lambda c: exponent(c[0])), 1.0, published=1.0, of_means=True,
-          judges=said.PROPORTIONAL),
+          judges=SENTENCES["PROPORTIONAL"]),
     Claim("(i): q of ψ ∝ (√(200 + 1/ε_1²)/(2000 + n_1))^q, by Theorem 2",
-          _of(lambda c: exponent(c[0])), 1.9, 2.1, 2.0, of_means=True, judges=said.SQUARED),
+          _of(lambda c: exponent(c[0])), 1.9, 2.1, 2.0, of_means=True, judges=SENTENCES["SQUARED"]),
     Claim("(ii): effect of ε_1 over that in (i): more pronounced",
           _of(lambda c: over_epsilon(c[1]) / over_epsilon(c[0])), 10, of_means=True,
-          judges=said.PRONOUNCED),
+          judges=SENTENCES["PRONOUNCED"]),
     Claim("(ii): effect of n_1 over that in (i): more pronounced",
           _of(lambda c: over_records(c[1]) / over_records(c[0])), 1.1, reason=ALIKE, of_means=True,
-          judges=said.PRONOUNCED),
+          judges=SENTENCES["PRONOUNCED"]),
     Claim("(iii): ψ over that of (i), the most in any cell: better",
-          _of(lambda c: (c[2].mean / c[0].mean).max()), high=1, of_means=True, judges=said.THIRD),
+          _of(lambda c: (c[2].mean / c[0].mean).max()), high=1, of_means=True,
+          judges=SENTENCES["THIRD"]),
     Claim("(iii): ε_1 smallest over largest, n_1 largest: similar to (i)",
-          _of(lambda c: over_epsilon(c[2])), 1, 2, of_means=True, judges=said.THIRD),
+          _of(lambda c: over_epsilon(c[2])), 1, 2, of_means=True, judges=SENTENCES["THIRD"]),
     Claim(BEST, _of(_best), high=1, variants=TEXT, of_means=True),
     Claim(BEST, _of(_best), high=1, reason=BEST_LEFT, variants=(SOUND,)),
     Claim(PHENOMENAL, _of(_phenomenal), high=1e-3, variants=TEXT, of_means=True),
@@ -273,9 +277,10 @@ WITHOUT_CONSIDERATION = Claim(
 IDENTICAL = (
     Claim("(iv): ψ at the largest n_1, the smallest ε_1: identical without privacy",
           _of(lambda c: c[3].mean[-1, 0]), high=0.1, reason=SPOILT_END, variants=EVERY,
-          judges=said.IDENTICAL),
+          judges=SENTENCES["IDENTICAL"]),
     Claim("(iv): ψ at the smallest n_1, the largest ε_1: identical without privacy",
-          _of(lambda c: c[3].mean[0, -1]), high=0.1, reason=SMALLER, judges=said.IDENTICAL),
+          _of(lambda c: c[3].mean[0, -1]), high=0.1, reason=SMALLER, judges=SENTENCES["IDENTICAL"]),
     Claim("(iv): ψ at the smallest n_1, the largest ε_1: identical without privacy",
-          _of(lambda c: c[3].mean[0, -1]), high=0.1, variants=(SOUND,), judges=said.IDENTICAL),
+          _of(lambda c: c[3].mean[0, -1]), high=0.1, variants=(SOUND,),
+          judges=SENTENCES["IDENTICAL"]),
 )  # fmt: skip

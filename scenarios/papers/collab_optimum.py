@@ -25,8 +25,7 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.moments.synchronous import moments
-from scenarios.papers import sentences as said
-from scenarios.papers.claims import Claim, Range, Reason
+from scenarios.papers.claims import OURS, SENTENCES, Claim, Range, Reason
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
 
 Array = npt.NDArray[np.float64]
@@ -143,16 +142,16 @@ SLOW = Reason(
 CLAIMS: tuple[Claim, ...] = (
     *(
         Claim(f"{name}: largest |ψ over the exact recursion's − 1| at any k", of(name, off),
-              0, CLOSE, 0.0, judges=said.OURS)
+              0, CLOSE, 0.0, judges=OURS)
         for name in (SMOOTH, STRONG, CONSTANT)
     ),
     Claim(f"{SMOOTH}: ψ after T updates: θ* is found", of(SMOOTH, end), high=FOUND, reason=SLOW),
     Claim(f"{STRONG}: ψ after T updates: θ* is found", of(STRONG, end), high=FOUND),
     Claim(f"{STRONG}: exponent of ψ in k, −2ρL/T²", of(STRONG, exponent), -1.01, -0.99, -1.0),
     Claim(f"{CONSTANT}: ‖θ − θ*‖/‖θ*‖, θ* the solver's", of(CONSTANT, distance), 0, 1e-9, 0.0,
-          judges=said.WITHOUT_PRIVACY),
+          judges=SENTENCES["WITHOUT_PRIVACY"]),
     Claim(f"{CONSTANT}: ψ over ψ before, over (1 − L/λ)²", of(CONSTANT, rate), 0.999, 1.001, 1.0,
-          judges=said.WITHOUT_PRIVACY),
+          judges=SENTENCES["WITHOUT_PRIVACY"]),
 )  # fmt: skip
 
 
@@ -167,6 +166,6 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
 
 FIGURES: tuple[PaperFigure, ...] = (
     PaperFigure("collab-optimum", "Collab, section IV", "collab-optimum", CLAIMS, pictures,
-                {AS_PUBLISHED: ()}, printed=(said.OPTIMUM,)),
+                {AS_PUBLISHED: ()}, printed=(SENTENCES["OPTIMUM"],)),
 )  # fmt: skip
 """No figure of the paper, but what all of them are measured against."""

@@ -21,8 +21,7 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.runs.convergence import CurveLine, by_update, quartiles
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import VARIANT
-from scenarios.papers import sentences as said
-from scenarios.papers.claims import Claim, Range, Reason
+from scenarios.papers.claims import OURS, SENTENCES, Claim, Range, Reason
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND, PaperFigure, Settings
 from scenarios.papers.noise import scale_claims
 
@@ -130,29 +129,29 @@ def drowning(epsilon: float) -> Reason:
 CLAIMS: tuple[Claim, ...] = (
     *(
         Claim(f"{name}: suboptimality at the end over the start's: converges", left(name),
-              high=FALLEN, variants=TEXT, judges=said.CONVERGE)
+              high=FALLEN, variants=TEXT, judges=SENTENCES["CONVERGE"])
         for name in (OPEN, *WINDOWS)
     ),
     Claim("iterations of Δ = 10 over non-private: much slower", after(WINDOWS[0], OPEN), 2,
-          variants=TEXT, judges=said.MUCH_FASTER),
+          variants=TEXT, judges=SENTENCES["MUCH_FASTER"]),
     Claim("iterations of Δ = 20 over Δ = 10: slower", after(WINDOWS[1], WINDOWS[0]), 1.2,
-          variants=TEXT, judges=said.LONGER),
+          variants=TEXT, judges=SENTENCES["LONGER"]),
     Claim("iterations of Δ = 50 over Δ = 20: slower", after(WINDOWS[2], WINDOWS[1]), 1.2,
-          variants=TEXT, judges=said.LONGER),
+          variants=TEXT, judges=SENTENCES["LONGER"]),
     Claim("Δ = 10 and 20: largest suboptimality over the start's, 1 if it falls from the start "
           "on, as without privacy: follows the general trend",
-          farthest, high=1, variants=TEXT, judges=said.TREND),
+          farthest, high=1, variants=TEXT, judges=SENTENCES["TREND"]),
     Claim("Δ = 50, Y = 1.5: largest suboptimality over the start's: may increase",
-          peak(WINDOWS[2]), 1.01, variants=(WIDE,), judges=said.MAY_INCREASE),
+          peak(WINDOWS[2]), 1.01, variants=(WIDE,), judges=SENTENCES["MAY_INCREASE"]),
     Claim("share of the cells with noise that are private as claimed", kept, 1, 1, 1.0,
-          variants=(SOUND,), judges=said.OURS),
+          variants=(SOUND,), judges=OURS),
     *(
         Claim(f"{name}: suboptimality at the end over the start's: converges", left(name),
-              high=FALLEN, reason=why, variants=(SOUND,), judges=said.CONVERGE)
+              high=FALLEN, reason=why, variants=(SOUND,), judges=SENTENCES["CONVERGE"])
         for name, why in ((OPEN, None), (hidden(10), None),
                           (hidden(1), drowning(1)), (hidden(0.1), drowning(0.1)))
     ),
-    *scale_claims({SOUND: BOUND}, said.OURS),
+    *scale_claims({SOUND: BOUND}, OURS),
     Claim("iterations of ε = 10 over non-private", after(hidden(10), OPEN), 1, variants=(SOUND,)),
     Claim("suboptimality at the end of ε = 1 over ε = 10: noise, by the square of ε",
           lambda sweep: left(hidden(1))(sweep) / left(hidden(10))(sweep), 50, 150, 100.0,
@@ -169,5 +168,6 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
 
 FIGURES: tuple[PaperFigure, ...] = (
     PaperFigure("polar-03", "POLAR, figure 3", "polar-convergence", CLAIMS, pictures, VARIANTS,
-                ("run.updates=200", "run.replicates=1"), alike=SAME, printed=(said.FIGURE_POLAR,)),
+                ("run.updates=200", "run.replicates=1"), alike=SAME,
+                printed=(SENTENCES["FIGURE_POLAR"],)),
 )  # fmt: skip

@@ -19,7 +19,7 @@ from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.batch import grid
 from asyncdp_sim.sweeps.folder import Folder
 from asyncdp_sim.words import SCREEN
-from scenarios.papers.claims import Judged, judge
+from scenarios.papers.claims import OURS, Judged, judge
 from scenarios.papers.differences import (
     OVERVIEW,
     as_csv,
@@ -29,7 +29,6 @@ from scenarios.papers.differences import (
     spoken,
 )
 from scenarios.papers.figure import PaperFigure, Settings
-from scenarios.papers.sentences import OURS
 
 HEADER = (
     "figure", "variant", "quantity", "published", "ours", "error", "low", "high", "ratio",

@@ -11,11 +11,10 @@ from asyncdp_sim.privacy.mechanisms import laplace
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.runs import run, write
 from scenarios.papers import FIGURES
-from scenarios.papers.claims import Judged, judge
+from scenarios.papers.claims import SENTENCES, Judged, judge
 from scenarios.papers.figure import SOUND, PaperFigure
 from scenarios.papers.lending.reasons import CONSTANT, LAW_WITHIN
 from scenarios.papers.noise import DRAWS, scale_claims
-from scenarios.papers.sentences import SCALE
 
 WITHOUT = {"async-01", "async-02", "async-04", "async-09", "collab-optimum"}
 """Figures of who talks when, and of no noise at all."""
@@ -51,7 +50,7 @@ def test_windows_are_narrower_than_the_noise_squared() -> None:
     """Wherever ours is inside of the law's, it is outside with twice the noise: ψ is 4 times it."""
     low, high = LAW_WITHIN
     assert low < CONSTANT < high < 4 * low
-    [claim] = scale_claims({"any": 1.0}, SCALE)
+    [claim] = scale_claims({"any": 1.0}, SENTENCES["SCALE"])
     assert claim.high - 1 == pytest.approx(4 / sqrt(DRAWS))
     assert claim.high < 2 * claim.low
 

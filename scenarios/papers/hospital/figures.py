@@ -10,8 +10,7 @@ from asyncdp_sim.figures.sweeps.psi_lines import markers
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load
-from scenarios.papers import sentences as said
-from scenarios.papers.claims import MOVED, Claim, Printed, Range, Reason, moved
+from scenarios.papers.claims import MOVED, OURS, SENTENCES, Claim, Printed, Range, Reason, moved
 from scenarios.papers.exact import exactly, quiet
 from scenarios.papers.figure import (
     AS_PUBLISHED,
@@ -129,7 +128,7 @@ HEADLINE = Reason(
 )  # fmt: skip
 
 SOUND_CLAIMS = (
-    *scale_claims(dict.fromkeys(EVERY, XI), said.SCALE),
+    *scale_claims(dict.fromkeys(EVERY, XI), SENTENCES["SCALE"]),
     *PROMISE,
     Claim(
         "mean ψ at the end, ε = 0.1, over that at ε = 10: noise for 30 answers, not 1000",
@@ -137,7 +136,7 @@ SOUND_CLAIMS = (
         1,
         2,
         variants=(SOUND,),
-        judges=said.OURS,
+        judges=OURS,
     ),
     Claim(
         "mean ψ at the end, ε = 0.1: as published over sound",
@@ -145,7 +144,7 @@ SOUND_CLAIMS = (
         30,
         variants=(SOUND,),
         beside=(AS_PUBLISHED,),
-        judges=said.OURS,
+        judges=OURS,
     ),
 )
 
@@ -173,7 +172,7 @@ FIGURES: tuple[PaperFigure, ...] = (
                 "median ψ at the end over the start, ε = 10: falls",
                 lambda s: end(s, 10, "median") / start(s),
                 high=0.6,
-                judges=said.LARGE_BUDGETS,
+                judges=SENTENCES["LARGE_BUDGETS"],
             ),
             Claim(
                 "median ψ at the end over the start, ε = 0.1: grows",
@@ -185,7 +184,7 @@ FIGURES: tuple[PaperFigure, ...] = (
                 lambda s: end(s, 0.1, "median") / end(s, 0.1),
                 published=MEDIAN_OF_ONE,
                 window=lambda s: of_a_median(s, 1),
-                judges=said.OURS,
+                judges=OURS,
             ),
             Claim(
                 "median over mean of ψ at the end, ε = 0.1: a draw for each coordinate (χ²₉)",
@@ -193,14 +192,14 @@ FIGURES: tuple[PaperFigure, ...] = (
                 published=0.9270,
                 window=lambda s: of_a_median(s, 9),
                 variants=(AS_WRITTEN,),
-                judges=said.OURS,
+                judges=OURS,
             ),
             *SOUND_CLAIMS,
         ),
         pictures=lambda sweep: [convergence.by_update(_lines(sweep))],
         variants=VARIANTS,
         small=(*FEW, "run.record_every=10"),
-        printed=(said.FIGURE_8,),
+        printed=(SENTENCES["FIGURE_8"],),
     ),
     PaperFigure(
         name="async-09",
@@ -214,7 +213,7 @@ FIGURES: tuple[PaperFigure, ...] = (
                 4,
                 0,
                 variants=EVERY,
-                judges=said.AT_RANDOM,
+                judges=SENTENCES["AT_RANDOM"],
             ),
             Claim(
                 "how often an owner follows itself, standard errors off 1/86",
@@ -223,7 +222,7 @@ FIGURES: tuple[PaperFigure, ...] = (
                 4,
                 0,
                 variants=EVERY,
-                judges=said.AT_RANDOM,
+                judges=SENTENCES["AT_RANDOM"],
             ),
             Claim(
                 MOVED,
@@ -233,7 +232,7 @@ FIGURES: tuple[PaperFigure, ...] = (
                 0,
                 variants=(AS_WRITTEN, SOUND),
                 beside=(AS_PUBLISHED,),
-                judges=said.OURS,
+                judges=OURS,
             ),
             *PROMISE,
         ),
@@ -241,7 +240,7 @@ FIGURES: tuple[PaperFigure, ...] = (
         variants=VARIANTS,
         small=("run.replicates=1", f'sweep."{EPSILON}"=[10.0]'),
         full=("run.replicates=1", f'sweep."{EPSILON}"=[10.0]'),
-        printed=(said.FIGURE_9, said.ONE_OF_86),
+        printed=(SENTENCES["FIGURE_9"], SENTENCES["ONE_OF_86"]),
     ),
     PaperFigure(
         name="async-10",
@@ -280,7 +279,7 @@ FIGURES: tuple[PaperFigure, ...] = (
         pictures=lambda sweep: [markers(sweep, EPSILON, references=(LAW, exactly(sweep)))],
         variants=VARIANTS,
         small=(*FEW, f'sweep."{EPSILON}"=[0.1, 0.2154, 0.4642, 3.5938, 10.0]'),
-        printed=(said.FIGURE_10,),
+        printed=(SENTENCES["FIGURE_10"],),
     ),
     PaperFigure(
         name="async-11",
@@ -295,13 +294,13 @@ FIGURES: tuple[PaperFigure, ...] = (
                 8,
                 lambda s: gaining(s, end(s, 10)),
                 reason=HIGHER,
-                judges=said.EIGHT_GAIN,
+                judges=SENTENCES["EIGHT_GAIN"],
             ),
             near(
                 "hospitals above the line published for ε = 10",
                 8,
                 lambda s: gaining(s, PUBLISHED_LINE),
-                judges=said.EIGHT_GAIN,
+                judges=SENTENCES["EIGHT_GAIN"],
             ),
             Claim(
                 "share of the hospitals that gain, ε = 1: all of these 86 with 10,000 records and "
@@ -313,7 +312,7 @@ FIGURES: tuple[PaperFigure, ...] = (
                 HEADLINE,
                 TEXT,
                 of_means=True,
-                judges=said.SUPERIOR,
+                judges=SENTENCES["SUPERIOR"],
             ),
             Claim(
                 "hospitals that gain, ε = 10: some can",
@@ -321,7 +320,7 @@ FIGURES: tuple[PaperFigure, ...] = (
                 1,
                 variants=EVERY,
                 of_means=True,
-                judges=said.CAN_BEAT,
+                judges=SENTENCES["CAN_BEAT"],
             ),
             BY_CHANCE,
             Claim(
@@ -346,7 +345,7 @@ FIGURES: tuple[PaperFigure, ...] = (
         pictures=lambda sweep: [_against_size(sweep)],
         variants=VARIANTS,
         small=FEW,
-        printed=(said.FIGURE_11,),
+        printed=(SENTENCES["FIGURE_11"],),
     ),
 )
 """Figures 8 to 11, in their order."""

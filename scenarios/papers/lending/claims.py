@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from asyncdp_sim.results import Sweep
-from scenarios.papers import sentences as said
-from scenarios.papers.claims import MOVED, Claim, Range, Reason, moved, private
+from scenarios.papers.claims import MOVED, OURS, SENTENCES, Claim, Range, Reason, moved, private
 from scenarios.papers.exact import exactly, flattest, quiet
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND
 from scenarios.papers.lending import reasons
@@ -61,14 +60,16 @@ ALL = (*NOISY, SOUND)
 
 _PROMISE = "share of cells that are private as claimed"
 PROMISE = (
-    Claim(_PROMISE, private, 1, 1, 1.0, reasons.ONE_DRAW, judges=said.PRIVATE),
-    Claim(_PROMISE, private, 1, 1, 1.0, reasons.L2_IN_L1, (AS_WRITTEN,), judges=said.PRIVATE),
-    Claim(_PROMISE, private, 1, 1, 1.0, variants=(SOUND,), judges=said.PRIVATE),
+    Claim(_PROMISE, private, 1, 1, 1.0, reasons.ONE_DRAW, judges=SENTENCES["PRIVATE"]),
+    Claim(
+        _PROMISE, private, 1, 1, 1.0, reasons.L2_IN_L1, (AS_WRITTEN,), judges=SENTENCES["PRIVATE"]
+    ),
+    Claim(_PROMISE, private, 1, 1, 1.0, variants=(SOUND,), judges=SENTENCES["PRIVATE"]),
 )
-THE_SCALE = scale_claims(dict.fromkeys(ALL, XI), said.SCALE)
+THE_SCALE = scale_claims(dict.fromkeys(ALL, XI), SENTENCES["SCALE"])
 BY_CHANCE = Claim(
     "mean ψ of the runs over its exact expectation, geometric mean over cells", run_over_exact,
-    published=1.0, variants=NOISY, window=by_chance, judges=said.OURS,
+    published=1.0, variants=NOISY, window=by_chance, judges=OURS,
 )  # fmt: skip
 
 
@@ -86,7 +87,7 @@ def _ends(epsilon: float, published: float) -> tuple[Claim, ...]:
         Claim(of_3, relative_end(epsilon), *within, relative, square, NOISY),
         *(
             Claim(of_5, cost(epsilon), *by_law, CONSTANT / unit, why, (variant,),
-                  of_means=True, judges=said.LAW_5)
+                  of_means=True, judges=SENTENCES["LAW_5"])
             for variant, why in (
                 (AS_PUBLISHED, None), (AS_WRITTEN, reasons.other_step_at(epsilon))
             )
@@ -103,7 +104,7 @@ OVER_EXACT = "ψ over the exact forecast, were nothing clipped"
 SOUND_OVER_EXACT = Claim(
     f"{OVER_EXACT}, cells in which noise decides",
     lambda sweep: over(deciding(sweep), exactly(sweep)), 0.8, 1.25, 1.0, variants=(SOUND,),
-    judges=said.OURS,
+    judges=OURS,
 )  # fmt: skip
 A_DECADE = "mean ψ at ε = 0.1 over that at ε = 1"
 
@@ -119,15 +120,16 @@ CLAIMS_3: tuple[Claim, ...] = (
     Claim("median ψ before the first update", start, 0.8, 1.2, START, reasons.OTHER_START, ALL),
     *(claim for pair in ENDS.items() for claim in _ends(*pair)),
     Claim("largest ratio of the median of ψ to that of T/10 updates before, ε = 10, k ≤ T/2: "
-          "the median decreases", worst_step, high=1, variants=NOISY, judges=said.DECREASES),
+          "the median decreases", worst_step, high=1, variants=NOISY,
+          judges=SENTENCES["DECREASES"]),
     Claim("least ratio of the 25-75 % band's width to that at ten times the budget: smaller ε "
-          "widens the band", least_widening, 1, variants=ALL, judges=said.WIDENS),
+          "widens the band", least_widening, 1, variants=ALL, judges=SENTENCES["WIDENS"]),
     Claim(A_DECADE, drop, published=100.0, variants=NOISY, of_means=True, window=_a_decade,
-          judges=said.IMPROVES),
+          judges=SENTENCES["IMPROVES"]),
     Claim(A_DECADE, drop, published=100.0, reason=FAR_A_DECADE, variants=(SOUND,),
-          window=_a_decade, judges=said.IMPROVES),
+          window=_a_decade, judges=SENTENCES["IMPROVES"]),
     Claim(f"{OVER_EXACT}, ε = 10", end_over_exact, 0.8, 1.25, 1.0, variants=(SOUND,),
-          judges=said.OURS),
+          judges=OURS),
     BY_CHANCE,
     *THE_SCALE,
     *PROMISE,
@@ -137,17 +139,17 @@ CLAIMS_4: tuple[Claim, ...] = (
     Claim(
         "P(i_(k+1) = i_k), 1/N if i_k is uniform and independent",
         lambda sweep: float(sweep.cells[0].result.summary["p_repeat"]),
-        1 / 3 - 0.06, 1 / 3 + 0.06, 1 / 3, variants=ALL, judges=said.AT_RANDOM,
+        1 / 3 - 0.06, 1 / 3 + 0.06, 1 / 3, variants=ALL, judges=SENTENCES["AT_RANDOM"],
     ),
     Claim(
         "Jain's index of the owners' updates, 1 if all are alike",
         lambda sweep: float(sweep.cells[0].result.summary["fairness"]), 0.98, 1.0, 1.0,
-        variants=ALL, judges=said.AT_RANDOM,
+        variants=ALL, judges=SENTENCES["AT_RANDOM"],
     ),
     Claim(MOVED, moved, 0, 0, 0.0, variants=(AS_WRITTEN, SOUND), beside=(AS_PUBLISHED,),
-          judges=said.OURS),
+          judges=OURS),
     Claim("banks that have given all their answers", silent, 0, 0, 0.0, variants=(SOUND,),
-          judges=said.OURS),
+          judges=OURS),
     *PROMISE,
 )  # fmt: skip
 
@@ -179,7 +181,7 @@ CLAIMS_5: tuple[Claim, ...] = (
         )
     ),
     Claim("share of cells in which the projection never acts", free, 0.75, variants=(SOUND,),
-          judges=said.OURS),
+          judges=OURS),
     *THE_SCALE,
     *PROMISE,
 )  # fmt: skip
@@ -195,7 +197,7 @@ def _not_learned(x: str, by: str) -> Reason:
 
 
 CLAIMS_6: tuple[Claim, ...] = (
-    *(replace(each, judges=said.LAW_6) for each in THE_LAW),
+    *(replace(each, judges=SENTENCES["LAW_6"]) for each in THE_LAW),
     *(
         Claim(f"exponent of {sign}, {which} of the lines", line(*axes, one), *SLOPE, -2.0, why, of,
               of_means=of == NOISY)
@@ -221,13 +223,13 @@ CLAIMS_7: tuple[Claim, ...] = (
     ),
     Claim(
         f"share of cells with more than {MANY} banks and ε ≥ {LARGE:g} in which bank 1 gains: all",
-        gaining, 1, 1, 1.0, reasons.HEADLINE, ALL, of_means=True, judges=said.SUPERIOR,
+        gaining, 1, 1, 1.0, reasons.HEADLINE, ALL, of_means=True, judges=SENTENCES["SUPERIOR"],
     ),
     *(
         Claim(
             f"ψ over ψ(θ_1*), the least of cells with more than {MANY} banks and ε > {LARGE:g}: "
             "bank 1 can gain", least_over_alone, high=1, reason=why, variants=(variant,),
-            of_means=True, judges=said.CAN_BEAT,
+            of_means=True, judges=SENTENCES["CAN_BEAT"],
         )
         for variant, why in ((AS_PUBLISHED, None), (AS_WRITTEN, reasons.HALF_LEARNED),
                              (SOUND, None))

@@ -8,7 +8,7 @@ from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps.psi_lines import markers
 from asyncdp_sim.figures.sweeps.psi_surface import Reference, surface
 from asyncdp_sim.results import Sweep
-from scenarios.papers import sentences as said
+from scenarios.papers.claims import SENTENCES
 from scenarios.papers.exact import exactly
 from scenarios.papers.figure import (
     AS_PUBLISHED,
@@ -107,32 +107,33 @@ FIGURES: tuple[PaperFigure, ...] = (
     PaperFigure(
         "async-03", "Async, figure 3", "lending-convergence",
         CLAIMS_3,
-        figure_3, VARIANTS, small_of={SOUND: ("owners.records=10000",)}, printed=(said.FIGURE_3,),
+        figure_3, VARIANTS, small_of={SOUND: ("owners.records=10000",)},
+        printed=(SENTENCES["FIGURE_3"],),
     ),
     PaperFigure(
         "async-04", "Async, figure 4", "lending-timing",
         CLAIMS_4,
         figure_4, VARIANTS,
-        small=(*ONE_RUN, "owners.records=1000"), full=ONE_RUN, printed=(said.FIGURE_4,),
+        small=(*ONE_RUN, "owners.records=1000"), full=ONE_RUN, printed=(SENTENCES["FIGURE_4"],),
     ),
     PaperFigure(
         "async-05", "Async, figure 5", "async-05",
         CLAIMS_5,
         figure_5, VARIANTS,
-        small=FEW_CELLS, printed=(said.LAW_5,),
+        small=FEW_CELLS, printed=(SENTENCES["LAW_5"],),
     ),
     PaperFigure(
         "async-06", "Async, figure 6", "async-05",
         CLAIMS_6,
         figure_6, VARIANTS,
-        small=FEW_CELLS, printed=(said.LAW_6, said.TIGHT),
+        small=FEW_CELLS, printed=(SENTENCES["LAW_6"], SENTENCES["TIGHT"]),
     ),
     PaperFigure(
         "async-07", "Async, figure 7", "async-07",
         CLAIMS_7,
         figure_7, VARIANTS_OF_MANY,
         small=('sweep."owners.count"=[2, 4, 8, 16]', f'sweep."{BUDGET}"=[1.0, 2.5, 10.0]'),
-        printed=(said.FIGURE_7, said.BANKS_GAIN),
+        printed=(SENTENCES["FIGURE_7"], SENTENCES["BANKS_GAIN"]),
     ),
 )  # fmt: skip
 """In the paper's order."""
