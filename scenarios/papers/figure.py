@@ -1,13 +1,17 @@
 """A figure of a paper: what runs it, how it is drawn, and what it says."""
 
-from collections.abc import Callable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
+from pathlib import Path
+from typing import Any
 
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import Scenario
 from scenarios.catalogue import entry
-from scenarios.papers.claims import Claim, Printed
+from scenarios.papers.claims import OURS, SENTENCES, Claim, Printed, Reason
 
 Settings = tuple[str, ...]
 """``path=value``, as on the command line."""
@@ -19,6 +23,8 @@ SOUND = "sound"
 """The same question with answers that are private as claimed."""
 EVERY = (AS_PUBLISHED, AS_WRITTEN, SOUND)
 """What every figure has; some have more."""
+TEXT = (AS_PUBLISHED, AS_WRITTEN)
+_GROUPS = {"every": EVERY, "text": TEXT}
 
 
 def enforced(answers: int) -> Settings:
@@ -93,3 +99,81 @@ class PaperFigure:
     def repeats(self, variant: str) -> bool:
         """Return whether a variant asks for nothing else than what is run as published."""
         return variant != AS_PUBLISHED and len(self.variants[variant]) == 0
+
+
+def read_figures(file: Path, names: Mapping[str, Any]) -> tuple[PaperFigure, ...]:
+    """Return the figures of a TOML file, in its order.
+
+    A table is a figure; an array of claims has a name, by which later arrays include it.
+
+    Parameters
+    ----------
+    file : Path
+    names : mapping
+        Readings, reasons, numbers, drawings, variants and arrays of claims by the names that the
+        file has for them.
+    """
+    groups, figures = dict(names), list[PaperFigure]()
+    for name, table in tomllib.loads(file.read_text(encoding="utf-8")).items():
+        if isinstance(table, list):
+            groups[name] = _claims(table, groups)
+            continue
+        table["claims"] = _claims(table["claims"], groups)
+        table["pictures"], table["variants"] = groups[table["pictures"]], groups[table["variants"]]
+        table["printed"] = tuple(SENTENCES[each] for each in table["printed"])
+        sizes = {key: tuple(table[key]) for key in ("small", "full") if key in table}
+        figures.append(PaperFigure(name, **(table | sizes)))
+    return tuple(figures)
+
+
+def _claims(rows: Iterable[Any], names: Mapping[str, Any]) -> tuple[Claim, ...]:
+    found = list[Claim]()
+    for row in rows:
+        found += names[row] if isinstance(row, str) else [_claim(row, names)]
+    return tuple(found)
+
+
+def _claim(row: Mapping[str, Any], names: Mapping[str, Any]) -> Claim:
+    """Return a claim: ``over`` divides what is measured, ``near`` is what was read off a plot."""
+    measure, low, high = _reading(row["measure"], names), row.get("low", -inf), row.get("high", inf)
+    published = _value(row.get("published"), names)
+    if "over" in row:
+        measure = _ratio(measure, _reading(row["over"], names))
+    if "near" in row:
+        published = row["near"]
+        low, high = published / names["READ_OFF"], published * names["READ_OFF"]
+    if "within" in row:
+        low, high = _value(row["within"], names)
+    variants, judges = row.get("variants", (AS_PUBLISHED,)), row.get("judges", "")
+    return Claim(
+        row["quantity"], measure, low, high, published, _reason(row.get("reason"), names),
+        _GROUPS[variants] if isinstance(variants, str) else tuple(variants),
+        tuple(row.get("beside", ())), row.get("of_means", False),
+        _reading(row["window"], names) if "window" in row else None,
+        OURS if judges == "OURS" else SENTENCES.get(judges, judges),
+    )  # fmt: skip
+
+
+def _value(said: Any, names: Mapping[str, Any]) -> Any:
+    return names[said] if isinstance(said, str) else said
+
+
+def _reading(said: str | list[Any], names: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return a reading of sweeps by its name, or by that and its further arguments."""
+    name, *arguments = [said] if isinstance(said, str) else said
+    reading = names[name]
+    return lambda *swept: reading(*swept, *arguments)
+
+
+def _ratio(above: Callable[..., Any], below: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *swept: above(*swept) / below(*swept)
+
+
+def _reason(said: str | list[Any] | None, names: Mapping[str, Any]) -> Reason | None:
+    """Return a reason by its name, or by that of what makes it and its arguments."""
+    found: Reason | None = None
+    if isinstance(said, str):
+        found = names[said]
+    elif said is not None:
+        found = names[said[0]](*said[1:])
+    return found

@@ -6,7 +6,8 @@ import pytest
 
 from asyncdp_sim.scenario import Scenario
 from scenarios import entry
-from scenarios.papers.hospital.figures import FIGURES, law
+from scenarios.papers.hospital.figures import FIGURES
+from scenarios.papers.hospital.readings import law
 from tests.transcription import async_hospital_paper as paper
 
 PUBLISHED = ("async-08", "async-10", "async-11")

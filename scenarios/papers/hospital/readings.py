@@ -12,11 +12,18 @@ from asyncdp_sim.results import Cell, Sweep
 from scenarios.papers.claims import Range
 
 EPSILON = "privacy.epsilon"
+MEDIAN_OF_ONE = 0.4549
+"""Median over mean of χ² with one degree of freedom: ψ of one noise draw for all coordinates."""
 
 
 def law(epsilon: float) -> float:
     """Return 0.9/ε + 0.6/ε², as figure 10 draws it; n, N and f(θ*) are in the constants."""
     return 0.9 / epsilon + 0.6 / epsilon**2
+
+
+def over_law(sweep: Sweep, epsilon: float) -> float:
+    """Return mean ψ after the last update over the law."""
+    return end(sweep, epsilon) / law(epsilon)
 
 
 LAW = Reference("0.9/ε + 0.6/ε², as published", "law", lambda cell: law(epsilon_of(cell)))
@@ -62,8 +69,17 @@ def of_a_median(sweep: Sweep, degrees: int) -> Range:
     return middle / degrees / (1 + error), middle / degrees * (1 + error)
 
 
-def exponent(sweep: Sweep, below: float, floor: float = 0.0) -> float:
-    """Return a of E ψ − floor ∝ εᵃ, least squares of logarithms over the budgets below a number."""
+def median_of_one(sweep: Sweep, epsilon: float) -> float:
+    """Return what the median of ψ at the end is by its mean: of one noise draw, χ²₁."""
+    return MEDIAN_OF_ONE * end(sweep, epsilon)
+
+
+def exponent(sweep: Sweep, below: float, least: float | None = None) -> float:
+    """Return a of E ψ ∝ εᵃ, least squares of logarithms over the budgets below a number.
+
+    Of what ψ is above its value at the budget ``least``, if there is one.
+    """
+    floor = 0.0 if least is None else end(sweep, least)
     epsilons = [each for each in map(epsilon_of, sweep.cells) if each < below]
     means = [end(sweep, each) - floor for each in epsilons]
     if not min(means) > 0:
@@ -93,6 +109,16 @@ def repeats(sweep: Sweep) -> float:
 def gaining(sweep: Sweep, psi: float) -> float:
     """Return how many hospitals' own optima have a larger ψ than this."""
     return float(np.count_nonzero(alone_against_size.of_owners(line(sweep.cells[0]))[1] > psi))
+
+
+def gaining_at(sweep: Sweep, epsilon: float) -> float:
+    """Return how many hospitals' own optima have a larger ψ than the model of a budget."""
+    return gaining(sweep, end(sweep, epsilon))
+
+
+def owners(sweep: Sweep) -> float:
+    """Return how many hospitals there are."""
+    return float(sweep.cells[0].result.n_owners)
 
 
 def line(cell: Cell) -> CurveLine:
