@@ -11,7 +11,7 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import Scenario
 from scenarios.catalogue import entry
-from scenarios.papers.claims import OURS, SENTENCES, Claim, Printed, Reason
+from scenarios.papers.claims import OURS, SENTENCES, Claim, Printed
 
 Settings = tuple[str, ...]
 """``path=value``, as on the command line."""
@@ -122,7 +122,8 @@ def read_figures(file: Path, names: Mapping[str, Any]) -> tuple[PaperFigure, ...
         table["pictures"], table["variants"] = groups[table["pictures"]], groups[table["variants"]]
         table["printed"] = tuple(SENTENCES[each] for each in table["printed"])
         sizes = {key: tuple(table[key]) for key in ("small", "full") if key in table}
-        figures.append(PaperFigure(name, **(table | sizes)))
+        few = {variant: tuple(settings) for variant, settings in table.get("small_of", {}).items()}
+        figures.append(PaperFigure(name, **(table | sizes | {"small_of": few})))
     return tuple(figures)
 
 
@@ -146,7 +147,8 @@ def _claim(row: Mapping[str, Any], names: Mapping[str, Any]) -> Claim:
         low, high = _value(row["within"], names)
     variants, judges = row.get("variants", (AS_PUBLISHED,)), row.get("judges", "")
     return Claim(
-        row["quantity"], measure, low, high, published, _reason(row.get("reason"), names),
+        names.get(row["quantity"], row["quantity"]), measure, low, high, published,
+        _value(row.get("reason"), names),
         _GROUPS[variants] if isinstance(variants, str) else tuple(variants),
         tuple(row.get("beside", ())), row.get("of_means", False),
         _reading(row["window"], names) if "window" in row else None,
@@ -155,6 +157,9 @@ def _claim(row: Mapping[str, Any], names: Mapping[str, Any]) -> Claim:
 
 
 def _value(said: Any, names: Mapping[str, Any]) -> Any:
+    """Return what is named, what a named function makes of arguments, or else what stands there."""
+    if isinstance(said, list) and isinstance(said[0], str):
+        return names[said[0]](*said[1:])
     return names[said] if isinstance(said, str) else said
 
 
@@ -167,13 +172,3 @@ def _reading(said: str | list[Any], names: Mapping[str, Any]) -> Callable[..., A
 
 def _ratio(above: Callable[..., Any], below: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *swept: above(*swept) / below(*swept)
-
-
-def _reason(said: str | list[Any] | None, names: Mapping[str, Any]) -> Reason | None:
-    """Return a reason by its name, or by that of what makes it and its arguments."""
-    found: Reason | None = None
-    if isinstance(said, str):
-        found = names[said]
-    elif said is not None:
-        found = names[said[0]](*said[1:])
-    return found

@@ -15,7 +15,7 @@ from scenarios.papers.claims import MOVED, judge
 from scenarios.papers.figure import EVERY, SOUND, PaperFigure
 from scenarios.papers.hospital import figures as hospital
 from scenarios.papers.hospital.figures import FIGURES
-from scenarios.papers.lending.claims import BY_CHANCE
+from scenarios.papers.lending.figures import BY_CHANCE
 from scenarios.papers.verify import verify
 
 pytestmark = pytest.mark.long

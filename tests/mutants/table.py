@@ -1103,14 +1103,14 @@ MUTANTS = (
         ("tests/catalogue/test_claims.py",),
     ),
     Mutant(
-        "scenarios/papers/lending/claims.py",
-        'of_means=True, judges=SENTENCES["CAN_BEAT"],',
-        'of_means=True, judges=SENTENCES["SUPERIOR"],',
+        "scenarios/papers/lending/figures.toml",
+        'variants = ["as-written"], of_means = true, judges = "CAN_BEAT"',
+        'variants = ["as-written"], of_means = true, judges = "SUPERIOR"',
         "the abstract of one version is judged as the introduction of the other",
         ("tests/transcription/test_sentences.py",),
     ),
     Mutant(
-        "scenarios/papers/lending/claims.py",
+        "scenarios/papers/lending/figures.py",
         "c̄'₂ = 2.1·10⁹ is c = 0.7·10⁹, a third)",
         "c̄'₂ = 2.1·10⁹ is c = 2.1·10⁹)",
         "the printed constant is taken per owner",

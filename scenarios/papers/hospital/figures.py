@@ -23,7 +23,7 @@ from scenarios.papers.figure import (
 )
 from scenarios.papers.hospital import readings
 from scenarios.papers.hospital.readings import EPSILON, LAW, gaining, line
-from scenarios.papers.lending.claims import BY_CHANCE, PROMISE
+from scenarios.papers.lending.figures import BY_CHANCE, PROMISE
 from scenarios.papers.noise import scale_claims
 
 OTHERS = (

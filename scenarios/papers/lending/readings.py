@@ -1,9 +1,9 @@
 """Readings of sweeps by which figures 3 to 7 of Async are judged."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import isfinite
+from typing import Literal
 
 import numpy as np
 
@@ -53,13 +53,9 @@ def published_end(cell: Cell) -> float:
 ALONE = Reference("bank 1 alone, ψ(θ_1*)", "psi_alone", alone, solid=True)
 
 
-def relative_end(epsilon: float) -> Callable[[Sweep], float]:
-    """Return how the median of ψ at the end is read over 1 + ψ_0, which is free of f(θ*)."""
-
-    def measure(sweep: Sweep) -> float:
-        return _part(sweep, epsilon, "median") / (1 + start(sweep))
-
-    return measure
+def relative_end(sweep: Sweep, epsilon: float) -> float:
+    """Return the median of ψ at the end over 1 + ψ_0, which is free of f(θ*)."""
+    return _part(sweep, epsilon, "median") / (1 + start(sweep))
 
 
 def _part(sweep: Sweep, epsilon: float, part: str) -> float:
@@ -67,9 +63,9 @@ def _part(sweep: Sweep, epsilon: float, part: str) -> float:
     return np.nan if psi is None else psi
 
 
-def cost(epsilon: float) -> Callable[[Sweep], float]:
-    """Return how mean ψ at the end is read, less what is not learned without noise."""
-    return lambda sweep: _part(sweep, epsilon, "mean") - quiet(sweep).at(at(sweep, epsilon))
+def cost(sweep: Sweep, epsilon: float) -> float:
+    """Return mean ψ at the end, less what is not learned without noise."""
+    return _part(sweep, epsilon, "mean") - quiet(sweep).at(at(sweep, epsilon))
 
 
 def start(sweep: Sweep) -> float:
@@ -132,9 +128,9 @@ def constant(sweep: Sweep) -> float:
     return CONSTANT * over(grid(sweep, RECORDS, BUDGET), LAW)
 
 
-def slope(axis: int) -> Callable[[Sweep], float]:
-    """Return how the exponent of n_i (0) or of ε (1) is read, of cells inside the box."""
-    return lambda sweep: slopes(grid(sweep, RECORDS, BUDGET))[axis]
+def slope(sweep: Sweep, axis: int) -> float:
+    """Return the exponent of n_i (0) or of ε (1), of cells inside the box."""
+    return slopes(grid(sweep, RECORDS, BUDGET))[axis]
 
 
 def deciding(sweep: Sweep) -> Grid:
@@ -145,9 +141,9 @@ def deciding(sweep: Sweep) -> Grid:
     return replace(found, inside=found.inside & (low <= mean) & (mean <= high))
 
 
-def deciding_slope(axis: int) -> Callable[[Sweep], float]:
-    """Return how the same is read of cells in which noise decides."""
-    return lambda sweep: slopes(deciding(sweep))[axis]
+def deciding_slope(sweep: Sweep, axis: int) -> float:
+    """Return the same of cells in which noise decides."""
+    return slopes(deciding(sweep))[axis]
 
 
 def deciding_constant(sweep: Sweep) -> float:
@@ -166,38 +162,40 @@ def silent(sweep: Sweep) -> float:
     return float(np.count_nonzero(given >= ANSWERS))
 
 
-def line(x: str, by: str, choose: Callable[[Sequence[float]], float]) -> Callable[[Sweep], float]:
-    """Return how an exponent is read, one of those of the lines that are drawn."""
-
-    def measure(sweep: Sweep) -> float:
-        found = [each.slope for each in series_of(sweep, x, by)]
-        return choose([slope for slope in found if isfinite(slope)] or [np.nan])
-
-    return measure
+def line(sweep: Sweep, x: str, by: str, which: Literal["median", "flattest"]) -> float:
+    """Return the exponent of one of the lines that are drawn."""
+    found = [each.slope for each in series_of(sweep, x, by) if isfinite(each.slope)] or [np.nan]
+    return float(np.median(found)) if which == "median" else max(found)
 
 
-def crossing(epsilon: float) -> Callable[[Sweep], float]:
-    """Return how the number of banks is read from which bank 1 gains; infinite if it never does.
+def crossing(sweep: Sweep, epsilon: float) -> float:
+    """Return the number of banks from which bank 1 gains; infinite if it never does.
 
     Between two counts ln(ψ/ψ(θ_1*)) is taken as linear in ln N.
     """
+    cells = [cell for cell in sweep.cells if cell.values[BUDGET] == epsilon]
+    cells.sort(key=lambda cell: int(cell.values[BANKS]))
+    counts = np.log([float(cell.values[BANKS]) for cell in cells])
+    psi = [as_float(cell.result.summary["psi_final"]["mean"]) for cell in cells]
+    over = np.log([np.inf if each is None else each for each in psi]) - np.log(
+        [alone(cell) for cell in cells]
+    )
+    if over[0] < 0:
+        return float(np.exp(counts[0]))
+    for (n, a), (m, b) in pairwise(zip(counts, over, strict=True)):
+        if a >= 0 > b:
+            return float(np.exp(n + (m - n) * a / (a - b)))
+    return float("inf")
 
-    def measure(sweep: Sweep) -> float:
-        cells = [cell for cell in sweep.cells if cell.values[BUDGET] == epsilon]
-        cells.sort(key=lambda cell: int(cell.values[BANKS]))
-        counts = np.log([float(cell.values[BANKS]) for cell in cells])
-        psi = [as_float(cell.result.summary["psi_final"]["mean"]) for cell in cells]
-        over = np.log([np.inf if each is None else each for each in psi]) - np.log(
-            [alone(cell) for cell in cells]
-        )
-        if over[0] < 0:
-            return float(np.exp(counts[0]))
-        for (n, a), (m, b) in pairwise(zip(counts, over, strict=True)):
-            if a >= 0 > b:
-                return float(np.exp(n + (m - n) * a / (a - b)))
-        return float("inf")
 
-    return measure
+def sound_over_exact(sweep: Sweep) -> float:
+    """Return ψ over the forecast as if nothing were clipped, of cells in which noise decides."""
+    return over(deciding(sweep), exactly(sweep))
+
+
+def summary(sweep: Sweep, name: str) -> float:
+    """Return a number of the first cell's summary."""
+    return float(sweep.cells[0].result.summary[name])
 
 
 def end_over_exact(sweep: Sweep) -> float:
@@ -205,14 +203,16 @@ def end_over_exact(sweep: Sweep) -> float:
     return _part(sweep, max(ENDS), "mean") / exactly(sweep).at(at(sweep, max(ENDS)))
 
 
-def median(values: Sequence[float]) -> float:
-    """Return the median."""
-    return float(np.median(values))
-
-
 def drop(sweep: Sweep) -> float:
     """Return mean ψ at ε = 0.1 over that at ε = 1."""
     return _part(sweep, 0.1, "mean") / _part(sweep, 1.0, "mean")
+
+
+def a_decade(sweep: Sweep) -> Range:
+    """Return 100, and less by what is not learned without noise; a tenth for what is read off."""
+    left = quiet(sweep).at(at(sweep, 1.0))
+    share = left / exactly(sweep).at(at(sweep, 1.0))
+    return 0.9 * (100 * (1 - share) + share), 110.0
 
 
 def gaining(sweep: Sweep) -> float:

@@ -11,7 +11,7 @@ from asyncdp_sim.results import Cell, Sweep, read_manifest
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load
 from scenarios.papers.claims import Range, Reason
-from scenarios.papers.exact import exactly, quiet
+from scenarios.papers.exact import exactly, flattest, quiet
 from scenarios.papers.figure import AS_PUBLISHED, SOUND
 from scenarios.published import FINAL_PSI
 
@@ -30,6 +30,7 @@ RUNS = 100
 ANSWERS, UPDATES = 400, 1000
 """Of a bank that is private, and in all; the published noise is for as many as in all."""
 FEWER = (ANSWERS / UPDATES) ** 2
+FEWER_CONSTANT = FEWER * CONSTANT
 READ_OFF = 2.0
 """Ours agrees with what is read off figure 3 within this factor."""
 ENOUGH_ROWS = 20_000
@@ -105,6 +106,7 @@ LAW_WITHIN = (CONSTANT / (1 + ERROR), CONSTANT * (1 + ERROR) ** 2)
 
 Means of χ² are skewed: as far as one is below its expectation in so many runs, it may be above.
 """
+FEWER_WITHIN = (FEWER * LAW_WITHIN[0], FEWER * LAW_WITHIN[1])
 HALF_A_STEP = (LAW_WITHIN[0] / 4, LAW_WITHIN[1] / 2)
 """Where c may be with half the step."""
 
@@ -115,6 +117,17 @@ STEP = (
 )
 SETTLES = "calculated: noise that has settled costs as the step, noise that has not as its square"
 OTHER_STEP = Reason(STEP, HALF_A_STEP, SETTLES)
+
+
+def by_law(epsilon: float) -> float:
+    """Return ψ by the law, at figure 3's size."""
+    return CONSTANT / (epsilon * AT_SIZE) ** 2
+
+
+def within_law(epsilon: float) -> Range:
+    """Return where ψ may be if the law that is drawn was fitted."""
+    unit = (epsilon * AT_SIZE) ** 2
+    return LAW_WITHIN[0] / unit, LAW_WITHIN[1] / unit
 
 
 def other_step_at(epsilon: float) -> Reason:
@@ -181,6 +194,16 @@ def too_noisy(epsilon: float) -> Reason:
         "at full size, so is what T = 1000 updates leave to learn without noise",
         range_of,
         "calculated: exact E ψ less that without noise, against ψ(θ_1*), at every N",
+    )
+
+
+def not_learned(x: str, by: str) -> Reason:
+    """Return why lines in x are flatter than the square."""
+    return Reason(
+        "where noise is small, ψ is what T = 1000 updates have not learned yet, which no budget "
+        "and no further record makes smaller",
+        lambda sweep: (-2.1, flattest(sweep, x, by) + 0.1),
+        "calculated: the flattest line of the exact moments, which is within 0.1",
     )
 
 
