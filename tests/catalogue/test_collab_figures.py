@@ -10,6 +10,7 @@ from scenarios import entry
 from scenarios.command import main
 from scenarios.papers import collab, polar
 from scenarios.papers.claims import Judged, judge
+from scenarios.papers.collab_readings import psi
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND, PaperFigure
 from scenarios.papers.verify import ALIKE, verify
 
@@ -80,7 +81,9 @@ def test_nothing_that_must_hold_fails(name: str, tmp_path: Path) -> None:
 
 def test_noise_for_another_budget_is_seen(tmp_path: Path) -> None:
     wrong = (*QUICK["collab-07"], 'sweep."privacy.epsilon"=[1.0, 2.0]')
-    claim = replace(collab.LENDING_CURVES[0], measure=collab.claims.gain(1, 2))
+    claim = replace(
+        FIGURES["collab-02"].claims[0], measure=lambda swept: psi(swept, 1) / psi(swept, 2)
+    )
     alone = replace(FIGURES["collab-07"], claims=(claim,), variants={AS_PUBLISHED: ()})
     [judged] = verified(alone, tmp_path, wrong)
     assert judged.verdict == "fails"
@@ -90,11 +93,12 @@ def test_noise_for_another_budget_is_seen(tmp_path: Path) -> None:
 def test_noise_for_fewer_answers_than_are_paid_for_is_seen(tmp_path: Path) -> None:
     """Algorithm 2 loops over k = 1 … T − 1; its noise is for T answers."""
     more = ("run.replicates=4", 'sweep."owners.records"=[500]', 'sweep."privacy.epsilon"=[1.0]')
+    [looped] = [each for each in FIGURES["collab-03"].claims if each.beside == (AS_PUBLISHED,)]
     for answers, verdict in ((100, "agrees"), (99, "fails"), (102, "fails")):
         text = (*collab.LOOP, f"privacy.budget.answers={answers}")
         figure = replace(
             FIGURES["collab-03"],
-            claims=(collab.LOOPED,),
+            claims=(looped,),
             pictures=lambda _: (),
             variants={AS_PUBLISHED: (), AS_WRITTEN: text},
         )

@@ -1138,9 +1138,9 @@ MUTANTS = (
         ("tests/catalogue/test_noise_of_figures.py",),
     ),
     Mutant(
-        "scenarios/papers/collab_claims.py",
-        "_of(lambda c: exponent(c[0])), 1.0, published=1.0, of_means=True,",
-        "_of(lambda c: exponent(c[0])), 0.9, 1.1, 1.0, of_means=True,",
+        "scenarios/papers/collab.toml",
+        'measure = ["power", 0], low = 1.0, published = 1.0,',
+        'measure = ["power", 0], within = [0.9, 1.1], published = 1.0,',
         "an upper bound's exponent is asked for beside its square",
         ("tests/catalogue/test_claims.py",),
     ),

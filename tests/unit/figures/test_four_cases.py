@@ -11,7 +11,7 @@ from made import curve, finished, made, scenario
 from analysis.papers.four_cases import cases, four_cases, scale
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.results import Sweep
-from scenarios.papers.collab_claims import exponent, over_epsilon, over_records
+from scenarios.papers.collab_readings import exponent, over_epsilon, over_records
 
 FIRST, OTHERS = (1000, 10_000, 100_000), (1000, 50_000)
 BUDGETS, OTHER_BUDGETS = (0.1, 10.0), (0.1, 10.0)
