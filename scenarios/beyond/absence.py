@@ -25,8 +25,8 @@ from scenarios.beyond.moves import (
     rounds,
     shares,
 )
-from scenarios.beyond.problem import ends, late_psi, objective, result, scenario, uncertain
-from scenarios.papers.claims import Claim, Measure, Printed, Range, Reason
+from scenarios.beyond.problem import ends, late_psi, objective, scenario, uncertain
+from scenarios.papers.claims import Claim, Measure, Printed, Range, Reason, result
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
 
 PRESENT, SINGLE = "over those present", "one at a time"

@@ -16,8 +16,8 @@ from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.moves import Array, LongRun, copies, long_run, while_it_lasts
-from scenarios.beyond.problem import ends, late_psi, objective, result, scenario, uncertain
-from scenarios.papers.claims import Claim, Measure, Printed, Range
+from scenarios.beyond.problem import ends, late_psi, objective, scenario, uncertain
+from scenarios.papers.claims import Claim, Measure, Printed, Range, result
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
 
 ANEW, WITHOUT = "drawn anew", "left out"

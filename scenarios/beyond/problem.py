@@ -10,15 +10,8 @@ from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.scenario.paths import VARIANT
 
 Array = npt.NDArray[np.float64]
-
-
-def result(sweep: Sweep, name: str) -> Result:
-    """Return the result of one variant of a sweep."""
-    [cell] = [cell for cell in sweep.cells if cell.values[VARIANT] == name]
-    return cell.result
 
 
 @lru_cache(maxsize=32)
@@ -70,4 +63,4 @@ def uncertain(values: Array) -> float:
     return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
-__all__ = ["ends", "late_psi", "objective", "objective_of", "result", "scenario", "uncertain"]
+__all__ = ["ends", "late_psi", "objective", "objective_of", "scenario", "uncertain"]

@@ -16,8 +16,8 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.crowds import in_rounds
-from scenarios.beyond.problem import late_psi, objective, result, scenario, uncertain
-from scenarios.papers.claims import Claim, Measure, Printed, Range, Reason
+from scenarios.beyond.problem import late_psi, objective, scenario, uncertain
+from scenarios.papers.claims import Claim, Measure, Printed, Range, Reason, result
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
 
 DEGREES = (0.1, 0.3, 0.5)

@@ -6,7 +6,7 @@ simulated again to be drawn, with the same random streams, and the claims count 
 otherwise. Nothing was published in numbers: 0 and 1 are what the text says.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -19,24 +19,17 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.network import simulate
 from asyncdp_sim.results import Result, Sweep
-from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.spans import LOCK, Span, spans
-from scenarios.papers.claims import OURS, SENTENCES, Claim
-from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
+from scenarios.papers.claims import result
+from scenarios.papers.figure import AS_PUBLISHED, read_figures
 
 REQUEST, BROADCAST = "request", "broadcast"
 WINDOW = (0.0, 6.0)
 """Of the space–time drawings, in time units: three broadcasts."""
 K = EventKind
-
-
-def result(sweep: Sweep, name: str) -> Result:
-    """Return the result of one way to speak."""
-    [cell] = [cell for cell in sweep.cells if cell.values[VARIANT] == name]
-    return cell.result
 
 
 def trace(found: Result) -> Trace:
@@ -145,11 +138,6 @@ def collided(found: Result) -> float:
     return float(table.ended(ExchangeOutcome.collided).sum() / table.released.sum())
 
 
-def of(name: str, measure: Callable[[Result], float]) -> Callable[[Sweep], float]:
-    """Return a measure of one way to speak."""
-    return lambda sweep: measure(result(sweep, name))
-
-
 def answered(found: Result) -> float:
     """Return how many updates are made per answer that reaches the learner."""
     return trace(found).n_updates / count(found, K.answer_delivered)
@@ -163,49 +151,6 @@ def repeated(found: Result) -> float:
 def elsewhere(found: Result) -> float:
     """Return how many exchanges are with another owner, or a server, and not with the learner."""
     return float(np.count_nonzero(trace(found).exchanges["peer"]))
-
-
-SAME = tuple(
-    Claim(
-        f"{name}: updates drawn that are not the run's",
-        of(name, otherwise),
-        0,
-        0,
-        0.0,
-        judges=OURS,
-    )
-    for name in (REQUEST, BROADCAST)
-)
-CLAIMS_1: tuple[Claim, ...] = (
-    *SAME,
-    *(
-        Claim(f"{name}: exchanges that are not between the learner and an owner",
-              of(name, elsewhere), 0, 0, 0.0)
-        for name in (REQUEST, BROADCAST)
-    ),
-)  # fmt: skip
-CLAIMS_2: tuple[Claim, ...] = (
-    *SAME,
-    Claim("request: exchanges that overlap the one before", of(REQUEST, overlapping), 0, 0, 0.0,
-          judges=SENTENCES["ONE_ON_ONE"]),
-    Claim("request: updates that do not end an exchange with their owner",
-          of(REQUEST, strangers), 0, 0, 0.0, judges=SENTENCES["ONE_ON_ONE"]),
-    Claim("request: share refused of those that find the learner talking",
-          of(REQUEST, turned_away), 1, 1, 1.0, judges=SENTENCES["ONE_ON_ONE"]),
-    Claim("request: updates over answers that reach the learner", of(REQUEST, answered), 1, 1, 1.0),
-    Claim("request: N P(i_(k+1) = i_k), 1 if i_k is uniform and independent",
-          of(REQUEST, repeated), 0.75, 1.25, 1.0, judges=SENTENCES["AT_RANDOM"]),
-    Claim("broadcast: largest difference between two intervals, in ticks",
-          of(BROADCAST, irregular), 0, 0, 0.0, judges=SENTENCES["INTERVALS"]),
-    Claim("broadcast: share of queries that their owner does not listen to: some are",
-          of(BROADCAST, unheard), 0.01, 0.99, judges=SENTENCES["INTERVALS"]),
-    Claim("broadcast: updates over answers that reach the learner",
-          of(BROADCAST, answered), 1, 1, 1.0),
-    Claim("broadcast: share of answers that collide: some do", of(BROADCAST, collided), 0.01, 0.99,
-          judges=SENTENCES["COLLISION"]),
-    Claim("broadcast: answers that overlapped another and were used",
-          of(BROADCAST, survivors), 0, 0, 0.0, judges=SENTENCES["COLLISION"]),
-)  # fmt: skip
 
 
 def figure_1(sweep: Sweep) -> Sequence[Picture]:
@@ -231,10 +176,7 @@ def figure_2(sweep: Sweep) -> Sequence[Picture]:
     return drawn
 
 
-FIGURES: tuple[PaperFigure, ...] = (
-    PaperFigure("async-01", "Async, figure 1", "async-02", CLAIMS_1, figure_1, {AS_PUBLISHED: ()},
-                printed=(SENTENCES["STAR"],)),
-    PaperFigure("async-02", "Async, figure 2", "async-02", CLAIMS_2, figure_2, {AS_PUBLISHED: ()},
-                printed=(SENTENCES["SEQUENCE"],)),
-)  # fmt: skip
-"""In the paper's order; there is no other text to them, and their answers are private."""
+VARIANTS = {AS_PUBLISHED: ()}
+"""There is no other text to them, and their answers are private."""
+FIGURES = read_figures(Path(__file__).with_suffix(".toml"), globals())
+"""In the paper's order."""

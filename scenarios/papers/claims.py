@@ -9,7 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from asyncdp_sim.results import Sweep
+from asyncdp_sim.results import Result, Sweep
+from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.papers.exact import expected
 from scenarios.papers.resampled import Redraws, held, standard_error
 
@@ -217,6 +218,12 @@ def _verdict(
     if least <= ours <= most:
         return "differs", told
     return "fails", f"{must}, and no reason reaches so far ({told})"
+
+
+def result(sweep: Sweep, name: str) -> Result:
+    """Return the result of one variant of a sweep."""
+    [cell] = [cell for cell in sweep.cells if cell.values[VARIANT] == name]
+    return cell.result
 
 
 def moved(mine: Sweep, theirs: Sweep) -> float:

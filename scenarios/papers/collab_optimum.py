@@ -7,7 +7,7 @@ the others have gone, and geometrically, by (1 − L/λ)² a step, where steps a
 (section II allows constant ones where ε = ∞). Nothing was published of it in numbers.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,22 +25,16 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.moments.synchronous import moments
-from scenarios.papers.claims import OURS, SENTENCES, Claim, Range, Reason
-from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
+from scenarios.papers.claims import Range, Reason, result
+from scenarios.papers.figure import AS_PUBLISHED, read_figures
 
 Array = npt.NDArray[np.float64]
-SMOOTH, STRONG, CONSTANT = "ρ/T² = 1/λ", "ρ/T² = 1/(2L)", "constant 1/λ"
+SMOOTH = "ρ/T² = 1/λ"
 CLOSE = 1e-6
 LOST = 1e-16
 """Below it, ψ is rounding."""
 FOUND = 0.01
 """A tenth of the 0.1 within which section I finds private models: what would pass for θ* there."""
-
-
-def result(sweep: Sweep, name: str) -> Result:
-    """Return the result of one choice of steps."""
-    [cell] = [cell for cell in sweep.cells if cell.values[VARIANT] == name]
-    return cell.result
 
 
 @lru_cache(maxsize=2)
@@ -124,11 +118,6 @@ def distance(found: Result) -> float:
     return float(np.linalg.norm(model - solved) / np.linalg.norm(solved))
 
 
-def of(name: str, measure: Callable[[Result], float]) -> Callable[[Sweep], float]:
-    """Return a measure of one choice of steps."""
-    return lambda sweep: measure(result(sweep, name))
-
-
 def as_slow(sweep: Sweep) -> Range:
     """Return up to ψ after T updates by the recursion."""
     return FOUND, (1 + CLOSE) * float(exact(result(sweep, SMOOTH))[-1])
@@ -138,20 +127,6 @@ SLOW = Reason(
     "steps ρ/(T²k) add up to (ρ/T²) log T alone: with ρ_k ≤ 1/λ, as Theorem 2's proof asks, ψ ends "
     "up falling as k^(−2L/λ), and L/λ is 1/49 here",
     as_slow, "calculated: ψ after T updates by the exact recursion, at most",
-)  # fmt: skip
-CLAIMS: tuple[Claim, ...] = (
-    *(
-        Claim(f"{name}: largest |ψ over the exact recursion's − 1| at any k", of(name, off),
-              0, CLOSE, 0.0, judges=OURS)
-        for name in (SMOOTH, STRONG, CONSTANT)
-    ),
-    Claim(f"{SMOOTH}: ψ after T updates: θ* is found", of(SMOOTH, end), high=FOUND, reason=SLOW),
-    Claim(f"{STRONG}: ψ after T updates: θ* is found", of(STRONG, end), high=FOUND),
-    Claim(f"{STRONG}: exponent of ψ in k, −2ρL/T²", of(STRONG, exponent), -1.01, -0.99, -1.0),
-    Claim(f"{CONSTANT}: ‖θ − θ*‖/‖θ*‖, θ* the solver's", of(CONSTANT, distance), 0, 1e-9, 0.0,
-          judges=SENTENCES["WITHOUT_PRIVACY"]),
-    Claim(f"{CONSTANT}: ψ over ψ before, over (1 − L/λ)²", of(CONSTANT, rate), 0.999, 1.001, 1.0,
-          judges=SENTENCES["WITHOUT_PRIVACY"]),
 )  # fmt: skip
 
 
@@ -164,8 +139,6 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     ]
 
 
-FIGURES: tuple[PaperFigure, ...] = (
-    PaperFigure("collab-optimum", "Collab, section IV", "collab-optimum", CLAIMS, pictures,
-                {AS_PUBLISHED: ()}, printed=(SENTENCES["OPTIMUM"],)),
-)  # fmt: skip
+VARIANTS = {AS_PUBLISHED: ()}
+FIGURES = read_figures(Path(__file__).with_suffix(".toml"), globals())
 """No figure of the paper, but what all of them are measured against."""

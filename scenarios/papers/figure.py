@@ -11,7 +11,7 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import Scenario
 from scenarios.catalogue import entry
-from scenarios.papers.claims import OURS, SENTENCES, Claim, Printed
+from scenarios.papers.claims import OURS, SENTENCES, Claim, Printed, result
 
 Settings = tuple[str, ...]
 """``path=value``, as on the command line."""
@@ -135,9 +135,15 @@ def _claims(rows: Iterable[Any], names: Mapping[str, Any]) -> tuple[Claim, ...]:
 
 
 def _claim(row: Mapping[str, Any], names: Mapping[str, Any]) -> Claim:
-    """Return a claim: ``over`` divides what is measured, ``near`` is what was read off a plot."""
+    """Return a claim.
+
+    ``cell`` is the one whose result is measured, ``over`` divides what is measured, and ``near`` is
+    what was read off a plot.
+    """
     measure, low, high = _reading(row["measure"], names), row.get("low", -inf), row.get("high", inf)
     published = _value(row.get("published"), names)
+    if "cell" in row:
+        measure = _of_cell(measure, row["cell"])
     if "over" in row:
         measure = _ratio(measure, _reading(row["over"], names))
     if "near" in row:
@@ -168,6 +174,10 @@ def _reading(said: str | list[Any], names: Mapping[str, Any]) -> Callable[..., A
     name, *arguments = [said] if isinstance(said, str) else said
     reading = names[name]
     return lambda *swept: reading(*swept, *arguments)
+
+
+def _of_cell(measure: Callable[..., Any], name: str) -> Callable[..., Any]:
+    return lambda sweep: measure(result(sweep, name))
 
 
 def _ratio(above: Callable[..., Any], below: Callable[..., Any]) -> Callable[..., Any]:

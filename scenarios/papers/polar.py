@@ -12,7 +12,8 @@ iterations, has vector Laplace noise.
 iterations: the same paragraph has the non-private algorithm "much faster".
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +22,8 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.runs.convergence import CurveLine, by_update, quartiles
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import VARIANT
-from scenarios.papers.claims import OURS, SENTENCES, Claim, Range, Reason
-from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND, PaperFigure, Settings
+from scenarios.papers.claims import OURS, Range, Reason, result
+from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND, Settings, read_figures
 from scenarios.papers.noise import scale_claims
 
 Array = npt.NDArray[np.float64]
@@ -54,19 +55,13 @@ VARIANTS: dict[str, Settings] = {
     SOUND: PRIVATE,
     WIDE: ("algorithm.additive_bound=1.5",),
 }
-SAME = (
-    "there is no code to differ from, and the text names neither steps nor Y; what differs from it "
-    "is the modulus of the secure consensus alone: the printed 2|X| wraps, and gives a wrong mean "
-    "at S = 5 nearly always (PAPERS.md), so that no figure can have come of it"
-)
 FALLEN = 0.01
 """Of the suboptimality at the start, as soon as which an iterate counts as converged."""
 
 
 def median(sweep: Sweep, name: str) -> tuple[Array, Array]:
     """Return iterations and the median suboptimality there, over that at the start."""
-    [cell] = [cell for cell in sweep.cells if cell.values[VARIANT] == name]
-    k, (_, middle, _) = quartiles(cell.result, "k")
+    k, (_, middle, _) = quartiles(result(sweep, name), "k")
     return k, middle / middle[0]
 
 
@@ -81,19 +76,14 @@ def arrival(sweep: Sweep, name: str) -> float:
     return float(k[last]) if last < len(k) else float("inf")
 
 
-def after(name: str, other: str) -> Callable[[Sweep], float]:
-    """Return what measures how many times as many iterations one takes as another."""
-    return lambda sweep: arrival(sweep, name) / arrival(sweep, other)
+def left(sweep: Sweep, name: str) -> float:
+    """Return the suboptimality at the end over that at the start."""
+    return float(median(sweep, name)[1][-1])
 
 
-def left(name: str) -> Callable[[Sweep], float]:
-    """Return what measures the suboptimality at the end over that at the start."""
-    return lambda sweep: float(median(sweep, name)[1][-1])
-
-
-def peak(name: str) -> Callable[[Sweep], float]:
-    """Return what measures the largest suboptimality over that at the start."""
-    return lambda sweep: float(median(sweep, name)[1].max())
+def peak(sweep: Sweep, name: str) -> float:
+    """Return the largest suboptimality over that at the start."""
+    return float(median(sweep, name)[1].max())
 
 
 def kept(sweep: Sweep) -> float:
@@ -104,10 +94,7 @@ def kept(sweep: Sweep) -> float:
 
 def farthest(sweep: Sweep) -> float:
     """Return the largest suboptimality over that at the start, of the smaller windows."""
-    return max(peak(name)(sweep) for name in WINDOWS[:2])
-
-
-TEXT = (AS_PUBLISHED, AS_WRITTEN)
+    return max(peak(sweep, name) for name in WINDOWS[:2])
 
 
 def drowning(epsilon: float) -> Reason:
@@ -115,7 +102,7 @@ def drowning(epsilon: float) -> Reason:
 
     def range_of(sweep: Sweep) -> Range:
         largest = max(BUDGETS)
-        return FALLEN, left(hidden(largest))(sweep) * (largest / epsilon) ** 4
+        return FALLEN, left(sweep, hidden(largest)) * (largest / epsilon) ** 4
 
     return Reason(
         "models end where noise for as many answers as there are iterations leaves them; at this ε "
@@ -126,48 +113,10 @@ def drowning(epsilon: float) -> Reason:
     )
 
 
-CLAIMS: tuple[Claim, ...] = (
-    *(
-        Claim(f"{name}: suboptimality at the end over the start's: converges", left(name),
-              high=FALLEN, variants=TEXT, judges=SENTENCES["CONVERGE"])
-        for name in (OPEN, *WINDOWS)
-    ),
-    Claim("iterations of Δ = 10 over non-private: much slower", after(WINDOWS[0], OPEN), 2,
-          variants=TEXT, judges=SENTENCES["MUCH_FASTER"]),
-    Claim("iterations of Δ = 20 over Δ = 10: slower", after(WINDOWS[1], WINDOWS[0]), 1.2,
-          variants=TEXT, judges=SENTENCES["LONGER"]),
-    Claim("iterations of Δ = 50 over Δ = 20: slower", after(WINDOWS[2], WINDOWS[1]), 1.2,
-          variants=TEXT, judges=SENTENCES["LONGER"]),
-    Claim("Δ = 10 and 20: largest suboptimality over the start's, 1 if it falls from the start "
-          "on, as without privacy: follows the general trend",
-          farthest, high=1, variants=TEXT, judges=SENTENCES["TREND"]),
-    Claim("Δ = 50, Y = 1.5: largest suboptimality over the start's: may increase",
-          peak(WINDOWS[2]), 1.01, variants=(WIDE,), judges=SENTENCES["MAY_INCREASE"]),
-    Claim("share of the cells with noise that are private as claimed", kept, 1, 1, 1.0,
-          variants=(SOUND,), judges=OURS),
-    *(
-        Claim(f"{name}: suboptimality at the end over the start's: converges", left(name),
-              high=FALLEN, reason=why, variants=(SOUND,), judges=SENTENCES["CONVERGE"])
-        for name, why in ((OPEN, None), (hidden(10), None),
-                          (hidden(1), drowning(1)), (hidden(0.1), drowning(0.1)))
-    ),
-    *scale_claims({SOUND: BOUND}, OURS),
-    Claim("iterations of ε = 10 over non-private", after(hidden(10), OPEN), 1, variants=(SOUND,)),
-    Claim("suboptimality at the end of ε = 1 over ε = 10: noise, by the square of ε",
-          lambda sweep: left(hidden(1))(sweep) / left(hidden(10))(sweep), 50, 150, 100.0,
-          variants=(SOUND,)),
-    Claim("suboptimality at the end of ε = 10 over non-private: what privacy costs",
-          lambda sweep: left(hidden(10))(sweep) / left(OPEN)(sweep), 1, variants=(SOUND,)),
-)  # fmt: skip
-
-
 def pictures(sweep: Sweep) -> Sequence[Picture]:
     """Draw the figure: ψ, which is the suboptimality f − f* over f*, against iterations."""
     return [by_update([CurveLine(cell.result, cell.label([VARIANT])) for cell in sweep.cells])]
 
 
-FIGURES: tuple[PaperFigure, ...] = (
-    PaperFigure("polar-03", "POLAR, figure 3", "polar-convergence", CLAIMS, pictures, VARIANTS,
-                ("run.updates=200", "run.replicates=1"), alike=SAME,
-                printed=(SENTENCES["FIGURE_POLAR"],)),
-)  # fmt: skip
+SCALE = scale_claims({SOUND: BOUND}, OURS)
+FIGURES = read_figures(Path(__file__).with_suffix(".toml"), globals())

@@ -122,7 +122,7 @@ def test_polar_s_variants(tmp_path: Path) -> None:
     ours = {v: [each.ours for each in found if each.variant == v] for v in EVERY}
     np.testing.assert_array_equal(ours[AS_WRITTEN], [*ours[AS_PUBLISHED], 0])
     [said] = [each for each in found if each.quantity == ALIKE]
-    assert (said.variant, said.verdict, said.because) == (AS_WRITTEN, "agrees", polar.SAME)
+    assert (said.variant, said.verdict, said.because) == (AS_WRITTEN, "agrees", figure.alike)
     assert all(each.judges for each in found)
     [kept] = [each for each in found if each.variant == SOUND and "as claimed" in each.quantity]
     assert kept.ours == 1
@@ -156,8 +156,8 @@ def test_arrival_waits_until_the_median_stays_low(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(polar, "median", lambda _, name: (10 * np.arange(5), curves[name]))
     sweep = object()
     assert [polar.arrival(sweep, name) for name in curves] == [30, np.inf, 20]  # type: ignore[arg-type]
-    assert polar.after("a", "c")(sweep) == 1.5  # type: ignore[arg-type]
-    assert [polar.peak(name)(sweep) for name in curves] == [1, 1, 3]  # type: ignore[arg-type]
+    assert polar.arrival(sweep, "a") / polar.arrival(sweep, "c") == 1.5  # type: ignore[arg-type]
+    assert [polar.peak(sweep, name) for name in curves] == [1, 1, 3]  # type: ignore[arg-type]
 
 
 def test_claims_of_a_variant_are_its_own() -> None:

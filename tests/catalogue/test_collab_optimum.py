@@ -9,10 +9,11 @@ from scipy.special import gammaln
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario import Scenario
 from scenarios.papers import FIGURES, collab_optimum
-from scenarios.papers.collab_optimum import CONSTANT, SMOOTH, STRONG
+from scenarios.papers.collab_optimum import SMOOTH
 from scenarios.papers.figure import AS_PUBLISHED
 from scenarios.papers.verify import verify
 
+STRONG, CONSTANT = "ρ/T² = 1/(2L)", "constant 1/λ"
 pytestmark = pytest.mark.long
 
 [FIGURE] = collab_optimum.FIGURES

@@ -1096,9 +1096,10 @@ MUTANTS = (
         ("tests/catalogue/test_claims.py",),
     ),
     Mutant(
-        "scenarios/papers/polar.py",
-        '          farthest, high=1, variants=TEXT, judges=SENTENCES["TREND"]),',
-        '          after(WINDOWS[1], OPEN), high=2, variants=TEXT, judges=SENTENCES["TREND"]),',
+        "scenarios/papers/polar.toml",
+        'measure = "farthest", high = 1, variants = "text"',
+        'measure = ["arrival", "Δ = 20"], over = ["arrival", "non-private"], high = 2, '
+        'variants = "text"',
         "a row that no course can meet beside the others",
         ("tests/catalogue/test_claims.py",),
     ),
