@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from analysis.privacy.over_distance import LEVELS, draw_quartiles
 from asyncdp_sim.figures.kit.axes import key, legend, log_axis, looks
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, canvas, style
 from asyncdp_sim.results import Result
 
 Array = npt.NDArray[np.float64]
-LEVELS = (0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,26 +47,13 @@ def message_sums(
 ) -> Picture:
     """Draw exact loss over sum against hops, a line for each graph, and where they are equal."""
     drawn = looks(len(graphs), markersize=4.5)
-    rows: dict[str, list[float]] = {each: [] for each in ("graph", "hops", "low", "median", "high")}
     with style():
         figure, axes = canvas(height=3.4)
         axes.axhline(1.0, color=THEORY, linestyle="--", linewidth=0.9)
-        for graph, look in zip(graphs, drawn, strict=True):
-            hops, (low, middle, high) = graph.quartiles()
-            axes.plot(hops, middle, **look)
-            axes.fill_between(hops, low, high, color=look["color"], alpha=0.18, linewidth=0)
-            if len(hops) == 1:  # a band without a width
-                axes.plot([hops[0]] * 2, [low[0], high[0]], color=look["color"], linewidth=1.2)
-            rows["graph"] += [graph.name] * len(hops)  # type: ignore[list-item]
-            for column, values in zip(
-                ("hops", "low", "median", "high"), (hops, low, middle, high), strict=True
-            ):
-                rows[column] += np.asarray(values, dtype=float).tolist()
+        table = draw_quartiles(axes, [(each.name, *each.quartiles()) for each in graphs], drawn)
         log_axis(axes, "y")
         axes.set_xticks(range(1, 1 + max(int(graph.hops.max()) for graph in graphs)))
-        axes.set_xlabel("hops between an owner and the other that listens")
         axes.set_ylabel("exact loss / published sum")
-        axes.grid(axis="y")
         keys = [key(each.name, **look) for each, look in zip(graphs, drawn, strict=True)]
         keys.append(key("equal: above it the sum is no bound", color=THEORY, linestyle="--"))
         legend(figure, keys, 3)
@@ -76,7 +63,6 @@ def message_sums(
         "replicates (line) and quartiles (band), by the distance between the two. Pairs of whom "
         "nothing was heard are left out."
     )
-    table = {column: np.array(values) for column, values in rows.items()}
     return Picture(name, figure, table, caption, label(list(results)))
 
 

@@ -1,10 +1,12 @@
 """Privacy over distance: an owner's ε against another, by the hops between them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.axes import Axes
 
 from asyncdp_sim.figures.kit.axes import key, legend, looks
 from asyncdp_sim.figures.kit.picture import Picture, label
@@ -54,32 +56,50 @@ def epsilon_of(squared: float, delta: float) -> float:
     return 0.0 if squared == 0 else gaussian_epsilon(float(squared**-0.5), delta)
 
 
+def draw_quartiles(
+    axes: Axes,
+    graphs: Sequence[tuple[str, Numbers, Array]],
+    drawn: Sequence[Mapping[str, Any]],
+) -> dict[str, npt.NDArray[Any]]:
+    """Draw medians over hops with bands from quartile to quartile, and return the table of them.
+
+    Parameters
+    ----------
+    axes : Axes
+    graphs : sequence of tuple
+        Name, distances (J,), and quartiles (3, J) of each graph.
+    drawn : sequence of mapping
+        The look of each.
+    """
+    rows: dict[str, list[Any]] = {each: [] for each in ("graph", "hops", "low", "median", "high")}
+    for (name, hops, (low, middle, high)), look in zip(graphs, drawn, strict=True):
+        axes.plot(hops, middle, **look)
+        axes.fill_between(hops, low, high, color=look["color"], alpha=0.18, linewidth=0)
+        if len(hops) == 1:  # a band without a width
+            axes.plot([hops[0]] * 2, [low[0], high[0]], color=look["color"], linewidth=1.2)
+        rows["graph"] += [name] * len(hops)
+        for column, values in zip(
+            ("hops", "low", "median", "high"), (hops, low, middle, high), strict=True
+        ):
+            rows[column] += np.asarray(values, dtype=float).tolist()
+    axes.set_xlabel("hops between an owner and the other that listens")
+    axes.grid(axis="y")
+    return {column: np.array(values) for column, values in rows.items()}
+
+
 def over_distance(
     graphs: Sequence[Pairs], results: Sequence[Result], *, name: str = "over-distance"
 ) -> Picture:
     """Draw ε against hops, a line for each graph: the median over pairs, and its quartiles."""
     drawn = looks(len(graphs), markersize=4.5)
-    rows: dict[str, list[float]] = {each: [] for each in ("graph", "hops", "low", "median", "high")}
     with style():
         figure, axes = canvas(height=3.4)
-        for pairs, look in zip(graphs, drawn, strict=True):
-            hops, (low, middle, high) = pairs.quartiles()
-            axes.plot(hops, middle, **look)
-            axes.fill_between(hops, low, high, color=look["color"], alpha=0.18, linewidth=0)
-            if len(hops) == 1:  # a band without a width
-                axes.plot([hops[0]] * 2, [low[0], high[0]], color=look["color"], linewidth=1.2)
-            rows["graph"] += [pairs.name] * len(hops)  # type: ignore[list-item]
-            for column, values in zip(
-                ("hops", "low", "median", "high"), (hops, low, middle, high), strict=True
-            ):
-                rows[column] += np.asarray(values, dtype=float).tolist()
+        table = draw_quartiles(axes, [(each.name, *each.quartiles()) for each in graphs], drawn)
         all_heard = max(pairs.epsilon for pairs in graphs)
         axes.axhline(all_heard, color=THEORY, linestyle="--", linewidth=0.9)
         axes.set_ylim(-0.03 * all_heard, 1.12 * all_heard)
         axes.set_xticks(range(1, 1 + max(int(pairs.hops.max()) for pairs in graphs)))
-        axes.set_xlabel("hops between an owner and the other that listens")
         axes.set_ylabel(f"$\\varepsilon$ of a record at $\\delta$ = {graphs[0].delta:g}")
-        axes.grid(axis="y")
         keys = [key(each.name, **look) for each, look in zip(graphs, drawn, strict=True)]
         keys.append(key("whoever hears every answer", color=THEORY, linestyle="--"))
         legend(figure, keys, 3)
@@ -91,8 +111,7 @@ def over_distance(
         "(line) and quartiles (band), by the distance between the two. Exact for the meetings that "
         "were simulated. Dashed: against whoever hears every answer, which nobody exceeds."
     )
-    table = {column: np.array(values) for column, values in rows.items()}
     return Picture(name, figure, table, caption, label(list(results)))
 
 
-__all__ = ["Pairs", "epsilon_of", "over_distance"]
+__all__ = ["Pairs", "draw_quartiles", "epsilon_of", "over_distance"]
