@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from math import inf, nan, sqrt
+from operator import add
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from scenarios.beyond import RESULTS
 from scenarios.papers import FIGURES, polar
 from scenarios.papers import claims as judging
 from scenarios.papers.claims import Claim, Judged, Printed, Reason, judge
-from scenarios.papers.figure import SOUND
+from scenarios.papers.figure import EVERY, SOUND, read_figures
 from scenarios.papers.resampled import DRAWS, held, redrawn, standard_error
 from scenarios.papers.verify import HEADER, as_text, table
 
@@ -222,3 +223,20 @@ def test_verdicts_keep_to_the_screen() -> None:
     assert max(map(len, lines)) <= 80
     assert " ".join("\n".join(said).split()).endswith(f"because {why.strip()}")
     assert all(word in " ".join(lines) for word in long.split())
+
+
+def test_a_table_of_claims_is_read_as_it_stands(tmp_path: Path) -> None:
+    rows = (
+        '{ quantity = "a", measure = ["add", 4.0], over = "two", near = 3.0, variants = "every" }',
+        '"MORE"',
+        '{ quantity = "b", measure = "two", within = "BOUNDS", published = ["add", 1, 1] }',
+    )
+    head = 'source = "s"\nentry = "async-02"\npictures = "draw"\nvariants = "V"\nprinted = []\n'
+    (tmp_path / "f.toml").write_text(f"[one]\n{head}claims = [{', '.join(rows)}]\n")
+    more = Claim("more", lambda _: 0.0)
+    names = {"add": add, "two": lambda _: 2.0, "READ_OFF": 1.5, "BOUNDS": (0, 5), "V": {}}
+    [figure] = read_figures(tmp_path / "f.toml", names | {"MORE": (more,), "draw": list})
+    first, second, third = figure.claims
+    assert (first.measure(2.0), first.low, first.high, first.published) == (3.0, 2.0, 4.5, 3.0)
+    assert (first.variants, second) == (EVERY, more)
+    assert (third.low, third.high, third.published, third.variants) == (0, 5, 2, ("as-published",))

@@ -1089,6 +1089,13 @@ MUTANTS = (
         ("tests/catalogue/test_claims.py",),
     ),
     Mutant(
+        "scenarios/papers/figure.py",
+        '_GROUPS = {"every": EVERY,',
+        '_GROUPS = {"every": TEXT,',
+        "a claim of every variant is not judged of the sound one",
+        ("tests/catalogue/test_claims.py",),
+    ),
+    Mutant(
         "scenarios/papers/claims.py",
         "            within = claim.agrees_within(sweeps)\n",
         "            within = claim.low, claim.high\n",
