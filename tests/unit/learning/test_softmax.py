@@ -216,6 +216,8 @@ def test_excess_is_the_difference_of_fitness_and_keeps_its_digits_near_the_optim
     near = [float(here.excess(here.optimum + 10.0**-k * away)) * 10.0 ** (2 * k) for k in (3, 5, 7)]
     assert np.allclose(near, near[-1], rtol=1e-2)
     assert float(here.excess(here.optimum + 1e3 * away)) > 0
+    several = np.stack([here.optimum + size * away for size in (1e-5, 1.0, 1e3)])
+    assert here.excess(several).tolist() == [float(here.excess(each)) for each in several]
 
 
 @GRADIENTS
@@ -243,6 +245,17 @@ def test_bits_do_not_depend_on_how_many_points_are_asked_for(norm):
     for row in range(40):
         alone = here.gradient(owners[[row]], points[[row]])
         assert alone.tobytes() == together[[row]].tobytes()
+
+
+def test_the_optimum_of_records_of_one_class_is_found():
+    """Scores are far apart there and losses small: a difference of scores has lost their digits."""
+    x = np.random.default_rng(1).normal(size=(40, 6, D))
+    for rows in x:
+        here = Softmax(regularisation=1e-3, classes=3).objective([rows], [np.ones(6)])
+        assert here.loss.value(np.array([[40.0, 1.0]]), np.ones(1))[0] == pytest.approx(
+            np.log1p(np.exp(-39.0) + np.exp(-40.0)), rel=1e-12, abs=0
+        )
+        assert np.isfinite(here.optimum).all()
 
 
 def test_a_record_without_a_label_contributes_nothing():
