@@ -144,7 +144,7 @@ class Forecast:
         """Whether each owner gains by joining; None where that is undecided."""
         if self.worth is None:
             return [owner.profits for owner in self.owners]
-        return [self.worth.verdict(owner) for owner in range(len(self.worth.names))]
+        return self.worth.verdicts
 
     @property
     def break_even(self) -> list[float | None]:
@@ -255,8 +255,8 @@ def forecast(
         rows = None if off is None else np.array(off.gain_half_width)
         told["worth"] = worth = replace(worth, rows=rows)
         told["owners"] = tuple(
-            replace(each, profits=worth.verdict(at), epsilon_needed=worth.needed(at))
-            for at, each in enumerate(said.owners)
+            replace(each, profits=verdict, epsilon_needed=worth.needed(at))
+            for at, (each, verdict) in enumerate(zip(said.owners, worth.verdicts, strict=False))
         )
     return replace(said, **told, may_be_off=off, energy=energy)
 

@@ -7,6 +7,7 @@ streams of noise being the same for all, so that differences are known better th
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -98,10 +99,11 @@ class Errors:
         """Return which owners do worse by joining, beyond the ±."""
         return np.asarray(-self.gain(at) > self.half_width(at))
 
-    def verdict(self, owner: int) -> bool | None:
-        """Return whether an owner (from 0) gains by joining; None where that is undecided."""
-        decided = self.profits(self.given) | self.loses(self.given)
-        return bool(self.profits(self.given)[owner]) if decided[owner] else None
+    @cached_property
+    def verdicts(self) -> list[bool | None]:
+        """Whether each owner gains by joining; None where that is undecided."""
+        both = zip(self.profits(self.given), self.loses(self.given), strict=True)
+        return [bool(gains) if gains or loses else None for gains, loses in both]
 
     def needed(self, owner: int) -> float | None:
         """Return the budget from which on an owner (from 0) gains, between those that were tried.

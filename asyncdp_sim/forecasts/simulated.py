@@ -1,7 +1,7 @@
 """A forecast by training on the population's records, where moments do not apply at all."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +47,7 @@ def simulated(
     """Run the scenario, and once more without noise, on the population's records.
 
     The runs without noise are over the same networks (unless timing looks at models), and clip
-    what those with noise clip.
+    what those with noise clip. Of them the end alone is judged.
 
     Parameters
     ----------
@@ -60,8 +60,9 @@ def simulated(
         Told how far it has come.
     """
     loud = population.problem.task
+    quiet = replace(loud.without_noise(), record_every=population.scenario.run.updates)
     traces, (noisy, silent) = population.quick_runs.learned(
-        [loud, loud.without_noise()], range(1, REPLICATES + 1),
+        [loud, quiet], range(1, REPLICATES + 1),
         whole=True, workers=workers, progress=progress,
     )  # fmt: skip
     final, ends = final_psi(noisy.curve), last(noisy.curve, "time")

@@ -1389,8 +1389,15 @@ MUTANTS = (
         ("tests/unit/forecasts/test_coalition.py",),
     ),
     Mutant(
+        "asyncdp_sim/learning/objectives/linear.py",
+        "together = max(1, _AT_ONCE // max(1, z.size))",
+        "together = 1",
+        "a curve over many owners is judged point by point, which takes minutes",
+        ("tests/unit/learning/test_objectives_optimum.py",),
+    ),
+    Mutant(
         "asyncdp_sim/forecasts/__init__.py",
-        "replace(each, profits=worth.verdict(at), epsilon_needed=worth.needed(at))",
+        "replace(each, profits=verdict, epsilon_needed=worth.needed(at))",
         "replace(each, epsilon_needed=worth.needed(at))",
         "the table says by ψ who gains, the sentences by held-out errors",
         ("tests/unit/forecasts/test_one_verdict.py",),

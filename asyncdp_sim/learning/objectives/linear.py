@@ -99,8 +99,8 @@ class LinearObjective(JudgedRows):
         return positive(float(self.sigma / 2 * theta @ theta + sum(losses) / self.records.sum()))
 
     def products(self, x: Array, theta: Array) -> Array:
-        """Return predictions (n, …) of rows (n, ·) by one model (p,)."""
-        return np.asarray(x @ theta)
+        """Return predictions (…, n) of rows (n, p) by models (…, p), each model's by itself."""
+        return np.asarray(np.matmul(x, theta[..., None])[..., 0])
 
     def pulled(self, x: Array, slopes: Array) -> Array:
         """Return the sum (p,) of records' gradients with these slopes (n, …)."""
@@ -112,15 +112,18 @@ class LinearObjective(JudgedRows):
         Each point is a matrix product of its own, so that a point's bits do not depend on how
         many are asked for.
         """
-        found = [self._excess(point) for point in theta.reshape(-1, self.n_features)]
-        return np.array(found).reshape(theta.shape[:-1])
-
-    def _excess(self, point: Array) -> float:
-        step, total = point - self.optimum, 0.0
+        steps = theta.reshape(-1, self.n_features) - self.optimum
+        total = np.zeros(len(steps))
         for x, y, (z, slope) in zip(self.features, self.targets, self._met, strict=True):
-            total += float(self.loss.above_tangent(self.products(x, step), z, y, slope).sum())
-        first = float(self._pull @ step)
-        return self.sigma / 2 * float(step @ step) + total / float(self.records.sum()) + first
+            together = max(1, _AT_ONCE // max(1, z.size))
+            for first in range(0, len(steps), together):
+                some = slice(first, first + together)
+                moved = self.products(x, steps[some])
+                total[some] += self.loss.above_tangent(moved, z, y, slope).sum(axis=-1)
+        square = np.array([float(step @ step) for step in steps])
+        pull = np.array([float(self._pull @ step) for step in steps])
+        found = self.sigma / 2 * square + total / float(self.records.sum()) + pull
+        return np.asarray(found.reshape(theta.shape[:-1]))
 
     def fitness(self, theta: Array) -> Array:
         """Return f(θ) for points of shape (…, p)."""
@@ -137,3 +140,7 @@ class LinearObjective(JudgedRows):
     def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
         """Return owner i's mean record gradient, one owner (from 0) and point (R, p) per row."""
         return self._unclipped.gradient(owners, points)
+
+
+_AT_ONCE = 2**15
+"""Predictions that are judged together: fewer wait for Python, more leave the cache."""

@@ -49,7 +49,8 @@ class LogisticLoss:
         That is Σ_{k≥2} κ_k t^k/k!, κ_k the cumulants of a coin of probability q; the sum is
         used where t is small.
         """
-        t, q = -y * step, -y * slope
+        t = -y * step
+        q = np.broadcast_to(-y * slope, t.shape)
         found = np.logaddexp(0, t - y * z) - np.logaddexp(0, -y * z) - q * t  # t is large
         some = np.abs(t) < 30
         found[some] = np.log1p(q[some] * np.expm1(t[some])) - q[some] * t[some]

@@ -99,7 +99,8 @@ class SoftmaxLoss:
         away = t - mean[..., None]
         found = np.log1p((p * _beyond_linear(np.minimum(away, _FAR))).sum(axis=-1))
         far = away.max(axis=-1) > _FAR
-        ends = [np.logaddexp.reduce(_whole(each[far]), axis=-1) for each in (z + step, z)]
+        both = (z + step, np.broadcast_to(z, step.shape))
+        ends = [np.logaddexp.reduce(_whole(each[far]), axis=-1) for each in both]
         found[far] = ends[0] - ends[1] - mean[far]
         return np.asarray(np.abs(np.sign(y)) * np.maximum(found, 0))
 

@@ -199,10 +199,10 @@ def test_each_owners_errors_have_a_half_width_of_their_own():
     found = replace(made([3.0, 2.0, 1.5], 2.4), rows=np.array([0.25]))
     known = intervals(found, off_by(0.61, 0.4, 0.25))
     assert [*known.joined, *known.alone, *known.gain] == [0.61, 0.4, 0.25]
-    assert found.verdict(0) is True
-    assert replace(found, rows=np.array([0.41])).verdict(0) is None
+    assert found.verdicts == [True]
+    assert replace(found, rows=np.array([0.41])).verdicts == [None]
     right = replace(made([0.6, 0.75, 0.85], 0.79, score=ACCURACY), rows=np.array([0.03]))
-    assert right.verdict(0) is False
+    assert right.verdicts == [False]
     joined = np.array([2.1, 1.9, 2.2, 2.0])[None, :, None]
     one = replace(made([2.0], 2.4, factors=(1.0,)), joined=joined, names=("Northside",))
     half = float(one.half_width(0)[0])

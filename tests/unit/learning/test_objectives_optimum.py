@@ -217,6 +217,21 @@ def test_bits_do_not_depend_on_how_many_points_are_asked_for(loss):
         assert np.array_equal(last, everything[32:])
 
 
+def test_points_of_a_curve_are_judged_together():
+    """Many owners of few records: a call for each point and owner would take minutes."""
+    calls = []
+
+    class Counting(LogisticLoss):
+        def above_tangent(self, step, z, y, slope):
+            calls.append(step.shape)
+            return super().above_tangent(step, z, y, slope)
+
+    objective = problem(Counting())
+    points = np.random.default_rng(3).normal(size=(200, 4))
+    assert np.all(objective.excess(points) > 0)
+    assert calls == [(200, size) for size in SIZES]
+
+
 @pytest.mark.parametrize("loss", LOSSES, ids=name)
 def test_scales_of_features_do_no_harm(loss):
     """Columns from 1 to 10⁶, as tables have them, with the papers' σ."""

@@ -216,6 +216,8 @@ def test_excess_is_the_difference_of_fitness_and_keeps_its_digits_near_the_optim
     near = [float(here.excess(here.optimum + 10.0**-k * away)) * 10.0 ** (2 * k) for k in (3, 5, 7)]
     assert np.allclose(near, near[-1], rtol=1e-2)
     assert float(here.excess(here.optimum + 1e3 * away)) > 0
+    several = np.stack([here.optimum + size * away for size in (1e-5, 1.0, 1e3)])
+    assert here.excess(several).tolist() == [float(here.excess(each)) for each in several]
 
 
 @GRADIENTS
