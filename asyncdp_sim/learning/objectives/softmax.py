@@ -61,9 +61,9 @@ class SoftmaxLoss:
     per_residual: float | None = None
 
     def value(self, z: Array, y: Array) -> Array:
-        """Return −ln p_y, shape (…, n)."""
-        own = np.take_along_axis(_whole(z), _places(z, y), axis=-1)[..., 0]
-        return np.asarray(np.abs(np.sign(y)) * (np.logaddexp.reduce(_whole(z), axis=-1) - own))
+        """Return −ln p_y = ln Σ e^{z_c − z_y}, shape (…, n); small ones keep their digits."""
+        away = _whole(z) - np.take_along_axis(_whole(z), _places(z, y), axis=-1)
+        return np.asarray(np.abs(np.sign(y)) * np.logaddexp.reduce(away, axis=-1))
 
     def slope(self, z: Array, y: Array, out: Array | None = None) -> Array:  # noqa: ARG002
         """Return s, shape (…, n, K − 1)."""

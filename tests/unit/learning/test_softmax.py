@@ -247,6 +247,17 @@ def test_bits_do_not_depend_on_how_many_points_are_asked_for(norm):
         assert alone.tobytes() == together[[row]].tobytes()
 
 
+def test_the_optimum_of_records_of_one_class_is_found():
+    """Scores are far apart there and losses small: a difference of scores has lost their digits."""
+    x = np.random.default_rng(1).normal(size=(40, 6, D))
+    for rows in x:
+        here = Softmax(regularisation=1e-3, classes=3).objective([rows], [np.ones(6)])
+        assert here.loss.value(np.array([[40.0, 1.0]]), np.ones(1))[0] == pytest.approx(
+            np.log1p(np.exp(-39.0) + np.exp(-40.0)), rel=1e-12
+        )
+        assert np.isfinite(here.optimum).all()
+
+
 def test_a_record_without_a_label_contributes_nothing():
     loss = SoftmaxLoss(3)
     z, y = np.random.default_rng(1).normal(size=(4, 2)), np.array([0.0, 1.0, 2.0, 3.0])
