@@ -144,9 +144,9 @@ _NEEDED: tuple[tuple[str, Callable[["TableLook"], bool]], ...] = (
         lambda seen: seen.target is None or seen.public == 0 or seen.target_varies,
     ),
     (
-        "more than one owner: with a single one there is nobody to collaborate with (--owner names "
-        "another column)",
-        lambda seen: seen.owner is None or len(seen.owners) > 1,
+        "more than one owner with 5 private records or more: with a single one there is nobody to "
+        "collaborate with (--owner names another column)",
+        lambda seen: seen.owner is None or seen.with_records(seen.least) > 1,
     ),
 )
 

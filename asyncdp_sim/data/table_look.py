@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NOT_FOR_RELEASE = "not for release: all rows were looked at, private ones too"
-LEAST_RECORDS = 20
-"""Owners with fewer records are left out, for their noise is that of one record in so few."""
+LEAST_RECORDS = (20, 10, 5)
+"""Owners with fewer records are left out, for their noise is that of one record in so few.
+
+The first that leaves two owners or more.
+"""
 _WIDEST = 34
 
 
@@ -87,6 +90,16 @@ class TableLook:
         """Whether the rows that were looked at have more than one target."""
         return any(each.name == self.target and each.distinct > 1 for each in self.columns)
 
+    @property
+    def least(self) -> int:
+        """Records that an owner needs; the fewest of all where no number leaves two owners."""
+        enough = (n for n in LEAST_RECORDS if self.with_records(n) > 1)
+        return next(enough, LEAST_RECORDS[-1])
+
+    def with_records(self, least: int) -> int:
+        """Return how many owners have so many records or more."""
+        return sum(n >= least for n in self.owners.values())
+
     def lines(self) -> list[str]:
         """Return the table in words."""
         parquet = self.path.endswith(".parquet")
@@ -125,8 +138,8 @@ class TableLook:
 
     def _small(self) -> list[str]:
         """Return which owners have so few records that a proposal leaves them out."""
-        few = [f"{name} ({n})" for name, n in self.owners.items() if n < LEAST_RECORDS]
-        told = f"fewer than {LEAST_RECORDS} records, which a proposal leaves out"
+        few = [f"{name} ({n})" for name, n in self.owners.items() if n < self.least]
+        told = f"fewer than {self.least} records, which a proposal leaves out"
         return [f"owners with {told}: {_listed(few)}"] if len(few) > 0 else []
 
     def _swallowed(self) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from asyncdp_sim.data.column_look import ColumnLook, percent
 from asyncdp_sim.data.dataset import Array
-from asyncdp_sim.data.table_look import LEAST_RECORDS, TableLook
+from asyncdp_sim.data.table_look import TableLook
 from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.generic.encoded_columns import encoded
 from asyncdp_sim.data.tables.preprocessing import independent
@@ -81,8 +81,8 @@ def _fields(look: TableLook, folder: Path | None) -> Iterator[tuple[str, str]]:
         yield f"decimal = {text(look.form.decimal)}", "before fractions"
         yield f"charset = {text(look.form.charset)}", "by which bytes are text"
     if look.owner is not None:
-        left = sum(n < LEAST_RECORDS for n in look.owners.values())
-        least = f", least = {LEAST_RECORDS}" if left > 0 else ""
+        left = len(look.owners) - look.with_records(look.least)
+        least = f", least = {look.least}" if left > 0 else ""
         out = f"; {left} with fewer records are left out" if left > 0 else ""
         yield f"split = {{ column = {text(look.owner)}{least} }}", f"whose rows they are{out}"
     where = "the last of the file" if public is None else "those of public_path"

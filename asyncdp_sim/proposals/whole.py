@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from asyncdp_sim.data.table_look import LEAST_RECORDS, TableLook
+from asyncdp_sim.data.table_look import TableLook
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.population import population
@@ -25,7 +25,6 @@ from asyncdp_sim.proposals.block import (
 )
 from asyncdp_sim.proposals.timing import Timing
 from asyncdp_sim.scenario import SCHEMA_LINE, Scenario, load
-from asyncdp_sim.words import number
 
 OWNERS = 10
 """Owners where no column says whose the rows are."""
@@ -59,7 +58,7 @@ def whole(
     Parameters
     ----------
     look : TableLook
-        With a target and public rows.
+        With a target, public rows, and two owners or more where a column names them.
     epsilon : float
         ε of every owner.
     folder : Path
@@ -75,16 +74,12 @@ def whole(
     SpecError
         If no step is found.
     """
-    sizes = sorted(n for n in look.owners.values() if n >= LEAST_RECORDS)
+    sizes = sorted(n for n in look.owners.values() if n >= look.least)
     if look.owner is None:
         sizes = [(look.rows - (look.public if look.public_path is None else 0)) // OWNERS] * OWNERS
-    if len(sizes) == 0 or min(sizes) == 0:
-        given, allowed = f"{look.rows} rows", f"allowed are owners of {LEAST_RECORDS} records"
-        if look.owner is not None:
-            most = max(look.owners.values(), default=0)
-            given = f"{look.owner!r}, whose values have {number(most)} rows at most"
-            allowed = f"allowed is a column that names an owner in {LEAST_RECORDS} rows or more"
-        raise SpecError([Fault("--owner", given, allowed)], look.path)
+        if sizes[0] == 0:
+            allowed = f"allowed are {OWNERS} private rows or more: one for each of {OWNERS} owners"
+            raise SpecError([Fault("--owner", f"{look.rows} rows", allowed)], look.path)
     choice = _chosen(look, epsilon, sizes, timing, progress)
     return _lines(look, epsilon, sizes, choice, timing, data_lines(look, folder))
 

@@ -132,11 +132,15 @@ def _summary(_: object, to_schema: GetCoreSchemaHandler) -> CoreSchema:
     """Return the shape of a summary: a table of figures, of which some are tables of their own."""
     flat: dict[str, Any] = {"intervals": dict[str, Span | None]}
     inner: dict[str, dict[str, Any]] = {}
+    absent = set[str]()
     for name, column in summary().items():
         group, _, part = name.rpartition(".")
         (inner.setdefault(group, {}) if group else flat)[part] = _of_figure(column)
+        if column.null != NEVER:
+            absent.add(group)
     for group, parts in inner.items():
-        flat[group] = _table({each: (of, each in SPREAD) for each, of in parts.items()})
+        table = _table({each: (of, each in SPREAD) for each, of in parts.items()})
+        flat[group] = table | None if group in absent else table
     return to_schema(_table({each: (of, each in AT_FIRST) for each, of in flat.items()}))
 
 

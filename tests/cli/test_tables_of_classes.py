@@ -1,6 +1,7 @@
 """From a table whose target is a class to a result beside guessing."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -124,3 +125,70 @@ def test_a_model_that_is_no_better_than_guessing_is_called_so(
     done = command.done("run", file, "--out", tmp_path / "r")
     [line] = [each for each in done.out.splitlines() if each.startswith("no better than guessing")]
     assert "accuracy" in line or "by every score" in line
+
+
+def _few_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(site=[f"site {row % 25}" for row in range(len(frame))])
+
+
+def _by_site(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(species=frame["site"].isin(["Garden", "Park"]).map({True: "a", False: "b"}))
+
+
+def _one_class(frame: pd.DataFrame) -> pd.DataFrame:
+    private = np.arange(len(frame)) < len(frame) - 100
+    return frame.assign(species=frame["species"].where(~private, "setosa"))
+
+
+SPARSE: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "every owner has one class": _by_site,
+    "all private rows have one class": _one_class,
+    "two classes, one of them public alone": lambda frame: _one_class(
+        frame[frame["species"] != "virginica"]
+    ),
+    "owners of eight rows": _few_rows,
+    "owners of eight rows and one class": lambda frame: _one_class(_few_rows(frame)),
+    "a third of the owner's cells are empty": lambda frame: frame.assign(
+        site=frame["site"].where(np.arange(len(frame)) % 3 > 0)
+    ),
+    "a third of the target's cells are empty": lambda frame: frame.assign(
+        species=frame["species"].where(np.arange(len(frame)) % 3 > 0)
+    ),
+    "a number, the same in all private rows": lambda frame: _one_class(frame).assign(
+        species=lambda one: 5.0 * (one["species"] == "setosa") + one["sepal"] * (
+            np.arange(len(one)) >= len(one) - 100
+        )
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_what_is_proposed_runs_and_is_reported(command: Command, tmp_path: Path, name: str) -> None:
+    """Some scores have no meaning then, such as AUC where held-out rows have one label alone."""
+    SPARSE[name](flowers(300)).to_csv(tmp_path / "t.csv", index=False)
+    found = summary(command, proposed(command, tmp_path / "t.csv", "species", 100, 50.0))
+    command.done("report", tmp_path / "t")
+    absent = {score for score, value in found.items() if value is None}
+    if name == "two classes, one of them public alone":
+        assert "held_out_auc" in absent
+    if name == "a number, the same in all private rows":
+        assert "held_out_r_squared" in absent
+
+
+def test_owners_of_fewer_records_are_kept_where_others_are_lacking(
+    command: Command, tmp_path: Path
+) -> None:
+    sizes = {20: 2, 12: 3, 9: 1, 3: 1}
+    names = [f"{n} rows, {k}" for n, count in sizes.items() for k in range(count) for _ in range(n)]
+    frame = flowers(len(names) + 100)
+    frame["site"] = [*names, *["public"] * 100]
+
+    def split(rows: pd.DataFrame) -> tuple[int, object]:
+        rows.to_csv(tmp_path / "t.csv", index=False)
+        (tmp_path / "t.toml").unlink(missing_ok=True)
+        scenario = load(proposed(command, tmp_path / "t.csv", "species", 100, 50.0))
+        return scenario.owners.count, scenario.model_dump()["data"]["split"]["least"]
+
+    assert split(frame) == (2, 20)
+    assert split(frame.iloc[20:]) == (4, 10)
+    assert split(frame[~frame["site"].str.startswith(("20", "12 rows, 0", "12 rows, 1"))]) == (2, 5)

@@ -141,7 +141,7 @@ def test_public_rows_of_one_target_are_no_ground_for_a_scenario(
          "stays.csv: --public: given stays.csv; allowed is a file of other rows, which are no …"),
         (("--target", "Days", "--owner", "Case id", "--public", 400, "--write", "s.toml",
           "--epsilon", 1),
-         "stays.csv: --owner: given 'Case id', whose values have 1 rows at most; allowed is a …"),
+         "--write: given s.toml; it needs more than one owner with 5 private records or more: …"),
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("here")

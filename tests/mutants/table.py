@@ -1389,6 +1389,27 @@ MUTANTS = (
         ("tests/unit/forecasts/test_coalition.py",),
     ),
     Mutant(
+        "asyncdp_sim/results/manifest.py",
+        "flat[group] = table | None if group in absent else table",
+        "flat[group] = table",
+        "a result whose held-out rows have one label alone is refused as damaged",
+        ("tests/cli/test_tables_of_classes.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/data/table_look.py",
+        "return next(enough, LEAST_RECORDS[-1])",
+        "return LEAST_RECORDS[0]",
+        "a table of small owners becomes a scenario of one owner",
+        ("tests/cli/test_tables_of_classes.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/learning/objectives/softmax.py",
+        "np.logaddexp.reduce(away, axis=-1))",
+        "(np.logaddexp.reduce(_whole(z), axis=-1) + away[..., -1]))",
+        "a small loss is the difference of two large scores, and an owner's optimum is not found",
+        ("tests/unit/learning/test_softmax.py",),
+    ),
+    Mutant(
         "asyncdp_sim/learning/objectives/linear.py",
         "together = max(1, _AT_ONCE // max(1, z.size))",
         "together = 1",
