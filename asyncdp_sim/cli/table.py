@@ -115,11 +115,11 @@ def data_command(
             charset=charset,
         )
     show(seen.lines())
-    lacking = [said for said, there in _NEEDED if not there(seen)]
+    lacking = [fault for fault, there in _NEEDED if not there(seen)]
     if len(lacking) > 0:
         if write is not None:
-            raise DataError([Fault("--write", str(write), f"it needs {' and '.join(lacking)}")])
-        show([f"proposed: nothing, for it needs {' and '.join(lacking)}"])
+            raise DataError(lacking, str(file))
+        show([f"no scenario yet: {fault}" for fault in lacking])
         return
     with blaming(file):
         _propose(seen, write, epsilon, timing)
@@ -134,18 +134,29 @@ def _timing(every: str | None, exchange: str | None, online: float | None) -> "T
         raise typer.BadParameter(str(error)) from None
 
 
-_NEEDED: tuple[tuple[str, Callable[["TableLook"], bool]], ...] = (
-    ("--target, the column to predict", lambda seen: seen.target is not None),
-    ("--public, which rows are public", lambda seen: seen.public > 0),
+_NEEDED: tuple[tuple[Fault, Callable[["TableLook"], bool]], ...] = (
     (
-        "public rows with more than one target, to see what leads to which: where a table stands "
-        "in an order (of time, of classes) its last rows are alike, and rows chosen at random "
-        "(--public-seed 1) are of all",
+        Fault("--target", "none", "add --target COLUMN, the column to predict"),
+        lambda seen: seen.target is not None,
+    ),
+    (
+        Fault("--public", "none", "add --public M: the last M rows are public"),
+        lambda seen: seen.public > 0,
+    ),
+    (
+        Fault(
+            "--public",
+            "rows with one value of the target alone",
+            "add --public-seed 1, which chooses the public rows at random",
+        ),
         lambda seen: seen.target is None or seen.public == 0 or seen.target_varies,
     ),
     (
-        "more than one owner with 5 private records or more: with a single one there is nobody to "
-        "collaborate with (--owner names another column)",
+        Fault(
+            "--owner",
+            "fewer than two owners of 5 private records or more",
+            "add --owner COLUMN, another column: a single owner has nobody to collaborate with",
+        ),
         lambda seen: seen.owner is None or seen.with_records(seen.least) > 1,
     ),
 )

@@ -95,8 +95,8 @@ def test_without_public_rows_names_and_sizes_are_all(command: Command) -> None:
         "owners: 8 by Clinic, 200 (Clinic A) to 200 (Clinic A) records, median 200",
         "types: not known, for no row is public: name the public rows by --public M or --public "
         "FILE",
-        "proposed: nothing, for it needs --target, the column to predict and --public, which rows "
-        "are public",
+        "no scenario yet: --target: given none; add --target COLUMN, the column to predict",
+        "no scenario yet: --public: given none; add --public M: the last M rows are public",
     ]
 
 
@@ -108,15 +108,14 @@ def test_public_rows_of_one_target_are_no_ground_for_a_scenario(
     (here / "classes.csv").write_text("\n".join(["a,b,Class", *rows, ""]), "utf-8")
     asked = ("data", "classes.csv", "--target", "Class", "--public", 60)
     why = (
-        "it needs public rows with more than one target, to see what leads to which: where a table "
-        "stands in an order (of time, of classes) its last rows are alike, and rows chosen at "
-        "random (--public-seed 1) are of all"
+        "--public: given rows with one value of the target alone; add --public-seed 1, which "
+        "chooses the public rows at random"
     )
     said = command.done(*asked).out.splitlines()
-    assert said[-1] == f"proposed: nothing, for {why}"
+    assert said[-1] == f"no scenario yet: {why}"
     assert "Class: one value alone, '0'" in said
     refused = command(*asked, "--write", "s.toml", "--epsilon", 1)
-    assert (refused.code, refused.lines) == (2, [f"--write: given s.toml; {why}"])
+    assert (refused.code, refused.lines) == (2, [f"classes.csv: {why}"])
     shuffled = [*rows[3::7], *rows]
     (here / "classes.csv").write_text("\n".join(["a,b,Class", *shuffled[::-1], ""]), "utf-8")
     assert 'target = "Class"' in command.done(*asked).out
@@ -130,7 +129,7 @@ def test_public_rows_of_one_target_are_no_ground_for_a_scenario(
         (("--public", "no.csv"), "stays.csv: data.public_path: given 'no.csv'; there is no such …"),
         (("--charset", "ebcdic"), "…"),
         (("--epsilon", 1), "asyncdp: Invalid value: --epsilon goes with --write, the scenario …"),
-        (("--public", 400, "--write", "s.toml"), "--write: given s.toml; it needs --target, the …"),
+        (("--public", 400, "--write", "s.toml"), "stays.csv: --target: given none; add --target …"),
         (("--target", "Days", "--public", 400, "--write", "stays.csv"),
          "stays.csv: --write: given an existing path, stays.csv; allowed is a file that does …"),
         (("--target", "Days", "--public", 400, "--write", "no/s.toml"),
@@ -141,7 +140,7 @@ def test_public_rows_of_one_target_are_no_ground_for_a_scenario(
          "stays.csv: --public: given stays.csv; allowed is a file of other rows, which are no …"),
         (("--target", "Days", "--owner", "Case id", "--public", 400, "--write", "s.toml",
           "--epsilon", 1),
-         "--write: given s.toml; it needs more than one owner with 5 private records or more: …"),
+         "stays.csv: --owner: given fewer than two owners of 5 private records or more; add …"),
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("here")

@@ -115,7 +115,7 @@ def test_a_single_owner_has_nobody_to_collaborate_with(tmp_path: Path, command: 
     asked = ["--target", "days", "--owner", "site", "--public", str(PUBLIC)]
     said = command("data", tmp_path / "t.csv", *asked, "--write", tmp_path / "s.toml")
     assert said.code == 2
-    assert "it needs more than one owner" in said.err
+    assert "given fewer than two owners of 5 private records" in said.err
 
 
 def test_rows_chosen_at_random_are_those_of_the_scenario(tmp_path: Path, command: Command) -> None:

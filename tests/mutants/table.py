@@ -1410,6 +1410,13 @@ MUTANTS = (
         ("tests/unit/learning/test_softmax.py",),
     ),
     Mutant(
+        "asyncdp_sim/cli/table.py",
+        "seen.owner is None or seen.with_records(seen.least) > 1",
+        "seen.owner is None or len(seen.owners) > 1",
+        "a scenario of one owner is proposed where all others are too small",
+        ("tests/cli/test_tutorial.py",),
+    ),
+    Mutant(
         "asyncdp_sim/learning/objectives/linear.py",
         "together = max(1, _AT_ONCE // max(1, z.size))",
         "together = 1",
