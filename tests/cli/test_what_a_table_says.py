@@ -162,3 +162,21 @@ def test_durations_and_times_of_a_parquet_are_in_days(tmp_path: Path) -> None:
     found = look(str(tmp_path / "t.parquet"), target="days", owner="site", public=PUBLIC)
     kinds = {each.name: each.encoding.kind for each in found.columns}
     assert (kinds["stay"], kinds["at"]) == ("number", "number")
+
+
+@pytest.mark.parametrize("target", ["days", "classes"])
+def test_private_targets_that_cannot_be_read_are_counted_apart(
+    tmp_path: Path, command: Command, target: str
+) -> None:
+    """Beside the empty cells, which are none; of public rows nothing is said there."""
+    frame = table()
+    if target == "classes":
+        frame["days"] = ["yes", "no"] * (ROWS // 2)
+    cells = frame["days"].astype(object).tolist()
+    cells[3], cells[5], cells[8] = "<0.5", "unknown", ""
+    frame.assign(days=cells).to_csv(tmp_path / "t.csv", index=False)
+    asked = ["--target", "days", "--owner", "site", "--public", str(PUBLIC)]
+    command.done("data", tmp_path / "t.csv", *asked, "--write", tmp_path / "s.toml", "--epsilon", 5)
+    said = " ".join(command.done("check", tmp_path / "s.toml").out.split())
+    assert "From private rows: 2 cells of the target 'days' hold something else" in said
+    assert "Records without a target: 3." in said

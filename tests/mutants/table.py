@@ -1417,6 +1417,13 @@ MUTANTS = (
         ("tests/cli/test_tutorial.py",),
     ),
     Mutant(
+        "asyncdp_sim/data/tables/generic/encoded_columns.py",
+        "(Counted(told, misfits=misfits, column=name),) if misfits > 0 else ()",
+        "()",
+        "private targets such as <0.5 become missing without a word",
+        ("tests/cli/test_what_a_table_says.py",),
+    ),
+    Mutant(
         "asyncdp_sim/learning/objectives/linear.py",
         "together = max(1, _AT_ONCE // max(1, z.size))",
         "together = 1",

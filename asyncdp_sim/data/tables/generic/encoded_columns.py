@@ -11,6 +11,7 @@ from asyncdp_sim.data.tables.encodings.kind import Codes
 from asyncdp_sim.data.tables.names import FileRows
 from asyncdp_sim.data.tables.text_columns import Truths, cells
 from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.notices import Counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,8 +79,10 @@ def target_of(
     declared: Mapping[str, Encoding],
     first_public: int,
     decimal: str,
-) -> Array:
-    """Return the targets, NaN where a cell is none; what is no number is for public rows to say.
+) -> tuple[Array, tuple[str, ...]]:
+    """Return the targets, NaN where a cell is none, and how many private ones cannot be read.
+
+    What is no number is for public rows to say.
 
     Raises
     ------
@@ -88,7 +91,8 @@ def target_of(
     """
     if name in declared:
         codes = _learned(frame[name], name, declared, first_public, decimal)
-        [values] = codes.read(frame[name]).values
+        found = codes.read(frame[name])
+        [values], none = found.values, found.misfits
     else:
         values, none = cells(frame[name], decimal)
         if none[first_public:].any():
@@ -96,7 +100,10 @@ def target_of(
     if np.isnan(values).all():
         allowed = "allowed is a column of numbers, this one has none"
         raise DataError([Fault("data.target", f"the column {name!r}", allowed)])
-    return values
+    misfits = int(np.count_nonzero(none[:first_public]))
+    told = "From private rows: {misfits} cells of the target {column!r} hold something else, such "
+    told += "as a word or <0.5. They count as missing."
+    return values, (Counted(told, misfits=misfits, column=name),) if misfits > 0 else ()
 
 
 def _of_texts(

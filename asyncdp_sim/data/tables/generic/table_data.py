@@ -207,15 +207,15 @@ class TableData(GenericFields):
         how = (self.columns, first_public, self.form.decimal)
         excluded = {self.target, *self._dropped, self.split.of_column}
         names = [name for name in frame.columns if name not in excluded]
-        target = np.zeros(len(frame))
+        target, unread = np.zeros(len(frame)), tuple[str, ...]()
         with gathering:
-            target = target_of(frame, self.target, places, *how)
+            target, unread = target_of(frame, self.target, places, *how)
         matrix, made, notes = encoded(frame, names, *how)
         if len(made) == 0:
             allowed = "at least one must be a feature"
             gathering.add([Fault("data.drop", "all columns", allowed)])
             gathering.end()
-        return Encoded(matrix, target, made, notes)
+        return Encoded(matrix, target, made, (*unread, *notes))
 
     def _require_columns(self, frame: "pd.DataFrame", split_key: str) -> None:
         """Refuse columns that are not there."""
