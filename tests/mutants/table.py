@@ -1424,6 +1424,13 @@ MUTANTS = (
         ("tests/cli/test_what_a_table_says.py",),
     ),
     Mutant(
+        "asyncdp_sim/data/splits/by_column.py",
+        "values = asked.values_of(self.column)[: asked.available]",
+        "values = [v for v in asked.values_of(self.column)[: asked.available] if v is not None]",
+        "a row without an owner moves all rows after it to other owners",
+        ("tests/properties/test_one_private_cell.py",),
+    ),
+    Mutant(
         "asyncdp_sim/learning/objectives/linear.py",
         "together = max(1, _AT_ONCE // max(1, z.size))",
         "together = 1",

@@ -260,6 +260,57 @@ def test_under_any_encoding_and_in_any_form(
     record_property("tried", examples)
 
 
+IDS = (
+    "1", "01", "1.0", "-0", "1e3", "9007199254740992", "9007199254740993", "0" * 18 + "1", "NA",
+    "None", "null", "n/a", "North", "north ", "St. Maria Köln ", "12%", "2020-05-17",
+)  # fmt: skip
+
+
+@EXAMPLES
+def test_of_the_owners_column(examples: int, tmp_path: Path, record_property: Record) -> None:
+    """The record changes owner, or has none; no other record does, and no owner's name."""
+    private = 12
+
+    @often(examples)
+    @given(
+        st.lists(st.sampled_from(IDS), min_size=2, max_size=3, unique=True),
+        st.sampled_from(["csv", "parquet"]),
+        st.booleans(),
+        st.integers(0, private - 1),
+        st.sampled_from([None, "somebody else", "0x1A", *IDS]),
+    )
+    @example(["9007199254740992", "9007199254740993"], "csv", True, 3, None)
+    @example(["1", "01", "1.0"], "csv", False, 0, "North")
+    def holds(ids: list[str], form: str, public: bool, row: int, cell: str | None) -> None:
+        rows = private + (PUBLIC if public else 0)
+        frame = pd.DataFrame({"x": np.arange(rows) / 8, "y": np.cos(np.arange(rows))})
+        frame["site"] = [ids[place % len(ids)] for place in range(rows)]
+        spec = TableData(
+            path=save(frame, tmp_path, form), target="y", features=1, preprocessing="none",
+            split={"column": "site", "least": 2}, public_records=PUBLIC if public else 0,
+        )  # fmt: skip
+        path = str(spec.model_dump()["path"])
+        copy = write_neighbour(path, tmp_path / "copy", row, cell, "site".__ne__, spec.form)
+        other = spec.model_copy(update={"path": str(copy)})
+        one, two = (each.build(len(ids), None, Streams(1)) for each in (spec, other))
+        assert one.owner_names == two.owner_names
+        assert sorted(one.owner_names or ()) == sorted(ids)
+        for before, after in zip(_by_row(one, row), _by_row(two, row), strict=True):
+            assert before == after
+
+    holds()
+    record_property("tried", examples)
+
+
+def _by_row(found: Dataset, but: int) -> list[dict[int, tuple[float, ...]]]:
+    """Return every owner's records by row of the table, without one row."""
+    owned = zip(found.rows, found.features, found.targets, strict=True)
+    return [
+        {int(r): (*x.tolist(), float(t)) for r, x, t in zip(*each, strict=True) if r != but}
+        for each in owned
+    ]
+
+
 @EXAMPLES
 def test_in_lending_hospital_and_fraud(
     examples: int, tmp_path: Path, record_property: Record
