@@ -248,6 +248,8 @@ def _without_rare(
         seen = values[~np.isnan(values)]  # what is missing is no value of its own
         varied.append(len(seen) - int(np.unique(seen, return_counts=True)[1].max(initial=0)))
     if max(varied) < few:
+        if len(varied) > 1 and int(column.value_counts().max()) <= max(varied):
+            return Drop(), [f"rare values: each in at most {max(varied)} rows"]
         return Drop(), [f"nearly one value: others in {max(varied)} rows"]
     return encoding.without_rare(column, few), []
 

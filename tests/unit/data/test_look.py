@@ -62,6 +62,8 @@ def cycle(*values):
         ("place", ["a"] * 100 + ["b"] * 90 + ["c"] * 10, "text", OneHot(), ()),
         ("flag", ["n"] * 191 + ["y"] * 9, "text", Drop(),
          ("nearly one value: others in 9 rows",)),
+        ("land", [f"c{n % 25}" for n in range(200)], "text", Drop(),
+         ("rare values: each in at most 8 rows",)),
         ("flag", ["n"] * 190 + ["y"] * 10, "text", OneHot(), ()),
         ("sum", [None] * 191 + [2.5, *range(8)], "number", Drop(),
          ("nearly one value: others in 8 rows",)),
