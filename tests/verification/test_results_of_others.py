@@ -21,8 +21,9 @@ from asyncdp_sim.results import Sweep
 from asyncdp_sim.sweeps import sweep
 from scenarios.beyond import absence, lasting, routing, waves
 from scenarios.beyond.expected_course import expected_course
-from scenarios.beyond.problem import ends, late_psi, objective, result, scenario
+from scenarios.beyond.problem import ends, late_psi, objective, scenario
 from scenarios.catalogue import entry
+from scenarios.papers.claims import result
 
 from .shared import shared
 from .zscores import Score, require, score, seen, two_stages
