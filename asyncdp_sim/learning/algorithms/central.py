@@ -22,6 +22,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     of_owners,
     of_rows,
     project,
+    shared,
 )
 from asyncdp_sim.spec import NonNegative, Positive, about
 from asyncdp_sim.streams import Scope
@@ -36,10 +37,10 @@ def weight_of(
     if weighting == "constant":
         return np.ones(late.shape)
     if weighting == "polynomial":  # scalar powers: vectorised ones differ between CPUs
-        several = isinstance(exponent, np.ndarray)
-        falls = np.ravel(exponent).tolist() if several else [exponent] * late.size
-        each = [(1.0 + s) ** -a for s, a in zip(late.ravel().tolist(), falls, strict=True)]
-        return np.array(each).reshape(late.shape)
+        if isinstance(exponent, np.ndarray):
+            rows = zip(late.ravel().tolist(), exponent.ravel().tolist(), strict=True)
+            return np.array([(1.0 + s) ** -a for s, a in rows]).reshape(late.shape)
+        return np.array([(1.0 + s) ** -exponent for s in late.ravel().tolist()]).reshape(late.shape)
     return np.asarray(1 / (exponent * np.maximum(late - patience, 0.0) + 1))
 
 
@@ -195,7 +196,7 @@ class CentralKind(AlgorithmKind):
         return {
             "n_owners": setting.n_owners,
             "n_features": setting.n_features,
-            "step": step,
+            "step": shared(step),
             "often": setting.overcounted(self.selection, self.weight),
             "weighting": self.weighting,
             "exponent": self.exponent,
