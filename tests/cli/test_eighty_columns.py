@@ -14,7 +14,7 @@ from tests.cli.scenes import SMALL
 
 pytestmark = pytest.mark.long
 
-OWNERS, PUBLIC, EACH = 169, 60, 4
+OWNERS, PUBLIC, EACH = 169, 60, 5
 COLUMNS = [f"a_column_with_a_long_name_{letter}" for letter in "abcdefghijkl"]
 NAMES = [f"Savings and Loan Association of Place {i:03}" for i in range(OWNERS)]
 SCENARIO = f"""schema = 1
