@@ -2315,4 +2315,18 @@ MUTANTS = (
         "libraries that are loaded later compute with as many threads as they like",
         ("tests/unit/test_threads.py",),
     ),
+    Mutant(
+        "asyncdp_sim/data/tables/encodings/kind.py",
+        "float(np.mean(known))",
+        "float(np.median(known))",
+        "a cell without a quantity becomes the public median",
+        ("tests/unit/data/test_encodings.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/data/tables/encodings/texts.py",
+        "float(np.mean(known))",
+        "float(np.median(known))",
+        "a text without a place becomes the public median",
+        ("tests/unit/data/test_encodings.py",),
+    ),
 )

@@ -47,6 +47,7 @@ def codes(encoding, cells, public, decimal="."):
     ("encoding", "cells", "public", "names", "columns"),
     [
         (Number(), ["1.5", "maybe", None, "2", "4"], 2, ("c",), [[1.5, 3, 3, 2, 4]]),
+        (Number(), ["maybe", "1", "2", "9"], 3, ("c",), [[4, 1, 2, 9]]),
         (Number(), ["1.5", "maybe"], 0, ("c",), [[1.5, 0]]),
         (Money(), ["$44,778.08", "?", "120 +", "-€5"], 2, ("c",), [[44778.08, 57.5, 120, -5]]),
         (OneHot(), ["z", None, "b", "a", "b"], 2, ("c = a", "c = b"),
@@ -56,6 +57,10 @@ def codes(encoding, cells, public, decimal="."):
         (OneHot(least=2), ["z", "c", "b", "b", "c", "a", "c"], 5, ("c = b", "c = c"),
          [[0, 0, 1, 1, 0, 0, 0], [0, 1, 0, 0, 1, 0, 1]]),
         (Ordinal(), ["z", "b", None, "a", "b"], 2, ("c",), [[2, 1, 2, 0, 1]]),
+        (Ordinal(order=("low", "mid", "high")), ["?", "low", "low", "high", "high"], 4, ("c",),
+         [[1, 0, 0, 2, 2]]),
+        (Ordinal(order=("low", "mid", "high")), ["?", "low", "low", "low", "high"], 4, ("c",),
+         [[0.5, 0, 0, 0, 2]]),
         (Ordinal(order=("low", "mid", "high")), ["high", "?", "low", "mid", "high"], 2, ("c",),
          [[2, 1.5, 0, 1, 2]]),
         (Ordinal(order=("low", "mid", "high")), ["high", "?"], 0, ("c",), [[2, 1]]),
