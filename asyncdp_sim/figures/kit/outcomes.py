@@ -99,7 +99,9 @@ def _mean(values: Array) -> Estimate:
     count, middle = len(values), float(values.mean())
     if count < 2:
         return Estimate(middle)
-    half = t_quantile(count - 1, (1 + LEVEL) / 2) * float(values.std(ddof=1)) / np.sqrt(count)
+    with np.errstate(over="ignore"):  # of models that diverge the interval is all numbers
+        spread = float(values.std(ddof=1))
+    half = t_quantile(count - 1, (1 + LEVEL) / 2) * spread / np.sqrt(count)
     return Estimate(middle, middle - half, middle + half)
 
 

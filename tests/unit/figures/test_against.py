@@ -9,6 +9,7 @@ from made import finished, made, scenario
 
 from asyncdp_sim.errors import ResultError
 from asyncdp_sim.figures import Result, Sweep
+from asyncdp_sim.figures.kit import outcomes
 from asyncdp_sim.figures.kit.outcomes import psi_at_end, time_to_end
 from asyncdp_sim.figures.sweeps.overview import FIGURE, SECOND, Varied, varied
 from asyncdp_sim.results import Cell
@@ -132,3 +133,8 @@ def test_the_time_to_the_end_is_known_where_all_runs_reach_it(tmp_path: Path) ->
     np.testing.assert_allclose(found, (15, 15 - 12.7062 * 5, 15 + 12.7062 * 5), rtol=1e-5)
     curve(directory, [1.0, 1.0], reached=900)
     assert np.isnan(time_to_end(Result.read(directory))).all()
+
+
+def test_the_interval_of_models_that_diverge_is_all_numbers() -> None:
+    found = outcomes._mean(np.array([1e200, 3e200]))
+    assert (found.value, found.low, found.high) == (2e200, -np.inf, np.inf)
