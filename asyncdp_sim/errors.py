@@ -68,7 +68,7 @@ class AsyncDPWarning(UserWarning):
 
 
 def warn(notes: Iterable[str]) -> None:
-    """Warn whoever has called the function that calls this, once of each note."""
+    """Warn the caller of the function that calls this, once of each note."""
     for note in dict.fromkeys(notes):
         warnings.warn(note, AsyncDPWarning, stacklevel=3)
 
@@ -191,7 +191,7 @@ class MachineError(AsyncDPError):
 
     def __init__(self, what: str) -> None:
         self.what = what
-        kept = "what was finished is kept, and the same again goes on"
+        kept = "finished work is kept; run the same command again to continue"
         super().__init__(f"the machine gave way: {what}; {kept}")
 
     def __reduce__(self) -> tuple[type["MachineError"], tuple[str]]:

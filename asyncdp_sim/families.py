@@ -1,4 +1,4 @@
-"""The mark of a family's union, by which members are told apart, those from outside among them."""
+"""The mark of a family's union: it finds the member that a table names, also one from outside."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -194,7 +194,7 @@ def _require_member(listed: tuple[type[Spec], ...], member: Any, given: str) -> 
 
 @contextmanager
 def _in_words(key: str) -> Iterator[None]:
-    """Hand faults found inside a validator to whoever reports all of them."""
+    """Hand faults found inside a validator to the caller, which reports all of them."""
     try:
         yield
     except SpecError as error:

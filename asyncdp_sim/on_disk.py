@@ -14,7 +14,7 @@ from typing import Any
 DEEPEST = 100
 """So many tables and lists may stand inside each other in the outermost; a scenario has six."""
 _NESTED = (dict, list)
-"""What stands inside each other: as a tuple it is told in a third of a union's time."""
+"""Types of containers; ``isinstance`` takes a third of the time with a tuple than with a union."""
 AT_ONCE = 16
 """Files waited for at a time: a disk that writes its journal for one of them writes it for all, so
 that 112 take as long as 8 do one by one."""

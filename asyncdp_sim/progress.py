@@ -1,4 +1,4 @@
-"""Progress: what functions that take their time report, to whoever asked for it.
+"""Progress: what long functions report to a caller that asks for it.
 
 They take a :class:`Progress` as an argument, ``None`` where nobody asks, and change no result by
 it. A line shows it on a terminal, or in a notebook.
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Progress(Protocol):
-    """Is told what is being done, and how much of it is done."""
+    """Receives what is being done, and how much of it is done."""
 
     def __call__(self, doing: str, done: float, total: float | None, /) -> object:
         """Hear of progress.
@@ -25,7 +25,7 @@ class Progress(Protocol):
         Parameters
         ----------
         doing : str
-            What is being done, such as "simulating runs"; another text begins anew.
+            What is being done, such as "simulating runs"; another text restarts the count.
         done : float
             How much of it is done; a part of a thing may be.
         total : float or None
@@ -34,7 +34,7 @@ class Progress(Protocol):
 
 
 Advance = Callable[[int], None]
-"""Is told how many more are done."""
+"""Receives how many more are done."""
 
 
 def counted(progress: Progress | None, doing: str, total: int) -> Advance:
@@ -83,7 +83,7 @@ def drawn() -> Iterator[Progress | None]:
 
 @contextmanager
 def told(asked: Progress | bool) -> Iterator[Progress | None]:
-    """Give who hears of progress: whoever asks, a line that is drawn (True), or nobody (False)."""
+    """Give the receiver of progress: the given one, a line on screen (True), or none (False)."""
     if not isinstance(asked, bool):
         yield asked
     elif asked:

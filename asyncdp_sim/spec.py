@@ -255,7 +255,7 @@ def kind_of(member: type[Spec]) -> str:
 def parse(spec: Any, raw: object, context: object = None) -> Any:
     """Build ``spec`` (a Spec or a discriminated union of them) from plain TOML values.
 
-    Validators are told the ``context``, if any.
+    Validators receive the ``context``, if any.
 
     Raises
     ------

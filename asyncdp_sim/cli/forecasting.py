@@ -91,7 +91,7 @@ def forecast_command(
         typer.Option(
             "--heterogeneity",
             parser=not_negative,
-            help="τ², ψ of owners' own truths, with common moments; else as found.",
+            help="Set τ², the spread of the owners' true models in ψ (default: estimated).",
             show_default=False,
         ),
     ] = None,

@@ -78,7 +78,7 @@ def _kept(place: Path) -> str:
 
 def draw(place: Path, file_format: FileFormat = "png", width: float | None = None) -> None:
     """Draw a result, a sweep or a forecast; print the paths of its figures, and what lacks."""
-    studied = _studied(place)  # a manifest that is damaged is told before anything is drawn
+    studied = _studied(place)  # reports a damaged manifest before anything is drawn
     from asyncdp_sim.figures.draw import draw_named
 
     tell(place, draw_named(place, file_format, width), studied)

@@ -87,7 +87,7 @@ def data_command(
 ) -> None:
     """Look at a table, and propose a scenario's [data] and [model] for it.
 
-    Of private rows only their number is told, and how many each owner has.
+    Of private rows only their number is printed, and how many each owner has.
     """
     from asyncdp_sim.data.table_look import look
 
@@ -224,8 +224,8 @@ def play_release_command(
 
     if private:
         raise typer.BadParameter(
-            "--private: a release is never played on private rows, since whoever has the seed "
-            "subtracts the noise; owners release their moments by a vetted library"
+            "--private: a release is never played on private rows, since anybody who has the "
+            "seed can subtract the noise; owners release their moments by a vetted library"
         )
     scenario, _ = load_scenario(file, settings, allow_code)
     with blaming(file):

@@ -22,7 +22,7 @@ MOMENTS = "exact moments of E ψ"
 ORDERED = "moments exact given who updates when: {}"
 CLIPPED_MOMENTS = "moments with clipping, within 6 % where they were tried"
 _NO_SPEC = frozenset((str, int, float, bool, type(None)))
-"""Most values are of these types, which is told sooner than that they are no specification."""
+"""Types of most values: checked first, since that is faster than asking for a specification."""
 REPLAYED = "learning inside the network equals replay over its trace; no closed form: {}"
 
 

@@ -202,7 +202,7 @@ def shape_of(*, swept: bool) -> TypeAdapter[Any]:
 
 
 _LONGEST = 40
-"""Characters of a wrong value that are told."""
+"""Characters of a wrong value that a message shows."""
 _MENDED = "allowed is a result directory, whose scenario.toml makes it again"
 
 

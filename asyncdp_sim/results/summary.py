@@ -218,7 +218,7 @@ def _honest(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _energy(
     figures: Mapping[str, Any], measured: Callable[[str, str], str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield rows on joules and bytes, where they are told."""
+    """Yield rows on joules and bytes, where the summary has them."""
     if "joules" in figures:
         each = measured("joules_per_update", " J per update")
         yield "energy", f"{figure(figures['joules'])} J per replicate, {each}"

@@ -129,7 +129,7 @@ class Writer:
             self.discard()
 
     def files(self) -> list[Path]:
-        """Return the files that are built; whoever fills a room has those of the room on disk."""
+        """Return the files that are built; a caller that fills a room has its files on disk."""
         return self._files
 
     def appear(self) -> None:

@@ -89,7 +89,7 @@ def _look(problem: Problem, traces: Sequence[Trace], learned: Learned) -> Look |
 
 
 def _distinct(models: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return each model once; most often all are one, which is told without sorting them."""
+    """Return each model once; most often all are one, which needs no sorting."""
     return models[:1] if (models == models[:1]).all() else np.unique(models, axis=0)
 
 
@@ -176,7 +176,7 @@ def energy_columns(scenario: Scenario, traces: Sequence[Trace]) -> Columns:
 
 
 def attacked(accountant: Accountant, judged: Guarantee, owners: int) -> dict[str, float | None]:
-    """Return what an attacker may do with all that the observer hears of one record, at most.
+    """Return the most that an attacker can do with all that the observer receives of one record.
 
     κ = ``owners`` hold the record. Of one owner's, by the answers' own trade-off curve; else, or
     where they are not as private as claimed, by the true ε at δ. Of Gaussian answers that ε tells

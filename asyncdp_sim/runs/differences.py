@@ -53,9 +53,9 @@ def changed(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[OtherSe
 
 
 _MOST = 6
-"""Differences that are told one by one."""
+"""Differences that are listed one by one."""
 _LONGEST = 40
-"""Characters of a value that are told."""
+"""Characters of a value that are printed."""
 _ABSENT = object()
 TABLES = {
     "events": (("replicate", "seq"), "event"),
@@ -248,7 +248,7 @@ def _short(value: Any) -> str:
 
 
 BEFORE = 3
-"""Rows that are told of what came before, which both results share."""
+"""Rows before the difference, equal in both results, that are printed."""
 _DRAWN = {
     "clock_tick": "the gap of its owner's clock before it",
     "clock_dropped": "the gap of its owner's clock before it",

@@ -121,7 +121,7 @@ def _largest_psi(folder: Path) -> float:
 
 
 _MOST = 6
-"""Parts of a sweep that are told one by one."""
+"""Parts of a sweep that are listed one by one."""
 _SHA = "sha256:"
 
 
@@ -182,9 +182,9 @@ def require_same(directory: Path, again: Path) -> list[str]:
     """Compare a result or a sweep with what was made again; return notes on what it was made with.
 
     Other versions, another commit and another processor are no difference by themselves, nor is
-    what is known of the numbers: they are told, beside the differences or alone. Where another BLAS
-    kernel has made it, or one that is not known, models and curves may differ in last digits; a
-    note that begins with ``OTHER_ALGEBRA`` says how far they do.
+    what is known of the numbers: they are reported, with the differences or alone. Where another
+    BLAS kernel has made it, or an unknown one, models and curves may differ in last digits; a note
+    that begins with ``OTHER_ALGEBRA`` says how far they do.
 
     Raises
     ------
@@ -308,7 +308,7 @@ def _found(
     nowhere: list[Fault] = []
     for number, (field, path) in enumerate(_fields(raw).items()):
         name, wanted = _as_it_was(theirs, field)
-        if path in places or wanted is None:  # without a digest: not the manifest's, as is told
+        if path in places or wanted is None:  # without a digest it is not the manifest's
             continue
         given = Path(os.path.normpath(stated.get(path, path)))
         others = () if path in stated else (at / given.name for at in beside)

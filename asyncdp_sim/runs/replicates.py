@@ -40,9 +40,9 @@ the :mod:`~asyncdp_sim.measures.scores` that the model has.
 
 Numbers = Sequence[int]
 LEARNING = "learning: updates"
-"""What is told while models learn; it is updates that are counted."""
+"""Text of the progress while models learn; it counts updates."""
 _PIECES = 25
-"""Pieces of a worker's replicates, each of which is told when it is done."""
+"""Pieces of a worker's replicates; progress is reported after each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ def _pieces(numbers: Numbers, workers: int, progress: Progress | None) -> list[N
 
 
 def _told(progress: Progress | None, doing: str, sizes: Sequence[int]) -> dict[str, Any]:
-    """Return the argument of a map by which progress hears of each piece that is done."""
+    """Return the argument of a map that reports each finished piece to the progress."""
     if progress is None:
         return {}
     advance = counted(progress, doing, sum(sizes))

@@ -26,7 +26,7 @@ Map = Callable[..., list[Any]]
 
 
 class InProcess(Executor):
-    """Does all work at once, in this process; what is raised is raised to whoever submits it."""
+    """Does all work at once, in this process; exceptions are raised to the caller of ``submit``."""
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Do the work and return its result as a future that is done."""
@@ -87,13 +87,13 @@ def executor(workers: int) -> Iterator[Executor]:
 def server_of(*modules: str) -> BaseContext:
     """Start a process that reads modules, and of which others are copies; say how to have them.
 
-    It reads the main program's own modules besides, which each copy would have to. It hears no
+    It reads the main program's own modules besides, which each copy would have to. It ignores
     Ctrl-C, which a terminal sends to all: while it reads, that would be a traceback.
     """
     context = get_context("forkserver")
     main = getattr(sys.modules["__main__"], "__spec__", None)
     context.set_forkserver_preload([*modules, "__main__", *([] if main is None else [main.name])])
-    resource_tracker.ensure_running()  # which hears Ctrl-C again once it has started
+    resource_tracker.ensure_running()  # which receives Ctrl-C again once it has started
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # what the other starts with
     try:
         forkserver.ensure_running()

@@ -205,7 +205,7 @@ def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
 
 
 def _predictions(scenario: Scenario) -> list[Prediction]:
-    """Return what theory says of a scenario's network, and of its energy where that is told."""
+    """Return what theory says of a scenario's network, and of its energy where it has one."""
     of_energy = energy_predictions(scenario.energy, scenario.network)
     return [*predict(scenario.network), *of_energy]
 

@@ -53,8 +53,8 @@ class DeclaredFields(Remembering):
     chosen_from: Annotated[
         Literal["public rows", "private rows"] | None,
         about(
-            "What the settings were chosen from. From private rows no ε holds: whoever sees the "
-            "settings learns of records, and nothing is charged for it. Absent: from neither",
+            "What the settings were chosen from. From private rows no ε holds: the settings "
+            "themselves reveal records, and nothing is charged for it. Absent: from neither",
             example="public rows",
         ),
     ] = None
@@ -116,7 +116,7 @@ class DeclaredFields(Remembering):
     energy: Annotated[
         Energy | None,
         about(
-            "Watts of owners by what they are at, and joules per byte; absent: no energy is told",
+            "Watts of owners by state, and joules per byte; absent: no energy is reported",
             example={
                 "idle": 0.1,
                 "listening": 0.4,

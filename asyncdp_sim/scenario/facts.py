@@ -203,7 +203,7 @@ class ScenarioFacts(DeclaredFields):
 
     @property
     def _sizes_matter(self) -> bool:
-        """Whether messages take time by their size, or it is told, so that p matters."""
+        """Whether the size of messages takes time, or is reported, so that p matters."""
         shared, timed = self.channel.contended, self.latency.rate_bytes is not None
         by_airtime = shared is not None and shared.rate_bytes is not None
         told = self.energy is not None or self.privacy.listener.sees_sums

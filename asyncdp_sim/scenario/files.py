@@ -259,7 +259,7 @@ def _set(raw: Raw, setting: str, *, allow_code: bool) -> list[str]:
 
 
 def _check_grid(scenario: Scenario) -> None:
-    """Check every cell of a sweep, so that none fails half-way; each fault is told once."""
+    """Check every cell of a sweep, so that none fails half-way; each fault is reported once."""
     found: dict[Fault, None] = {}
     grid = scenario.grid()
     for chosen in grid:

@@ -43,7 +43,7 @@ from asyncdp_sim.sweeps.summary_table import close
 from asyncdp_sim.theory.predict.size import require_room
 
 CELLS = "running cells"
-"""What is told of a sweep; it is cells that are counted, and parts of them."""
+"""Text of the progress of a sweep; it counts cells, and parts of them."""
 
 
 def sweep(
@@ -144,7 +144,7 @@ class _Cells:
         self._tell(self._finished)
 
     def parts(self, count: int) -> Progress | None:
-        """Return who is told how far cells are that learn together, so many."""
+        """Return the receiver of the progress of this many cells that learn together."""
         if self._progress is None:
             return None
 

@@ -77,7 +77,7 @@ def _require_certificates(address: str) -> None:
 
 @contextmanager
 def _scheduler_there(address: str) -> Iterator[None]:
-    """Say in one line that the scheduler went away, and that the same again goes on."""
+    """Say in one line that the scheduler went away, and that the same command continues."""
     from distributed import KilledWorker
     from distributed.comm import CommClosedError
 

@@ -21,7 +21,7 @@ from asyncdp_sim.words import duration, ranges
 _ALLOWED = "allowed is a new directory, or a sweep of this very scenario"
 _SHA = re.compile(r"[0-9a-f]{64}$")
 _MOST = 4
-"""Parts of other versions that are told one by one."""
+"""Parts of other versions that are listed one by one."""
 
 
 def own_scenario(place: Path) -> Scenario:

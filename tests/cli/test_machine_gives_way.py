@@ -29,7 +29,7 @@ NAMES = [
     for name in COMMANDS
 ]
 LATE = 600.0
-KEPT = "what was finished is kept, and the same again goes on\n"
+KEPT = "finished work is kept; run the same command again to continue\n"
 
 
 @pytest.fixture

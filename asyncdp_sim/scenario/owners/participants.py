@@ -78,7 +78,7 @@ LONGEST = 20
 _WHOLE = 60
 """Characters of a name that somebody may have meant."""
 _NEAR = 3
-"""Names that are told beside one that is not there."""
+"""Names that a message lists beside an unknown one."""
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def test_the_command_says_so_in_one_line(
 
     monkeypatch.setattr("asyncdp_sim.runs.simulate_all", fails)
     found = Command(monkeypatch, capsys)("run", "small.toml", "--out", "r")
-    kept = "what was finished is kept, and the same again goes on"
+    kept = "finished work is kept; run the same command again to continue"
     assert found.code == 4
     assert found.lines == [f"asyncdp: the machine gave way: {said}; {kept}"]
     assert not (tmp_path / "r").exists()

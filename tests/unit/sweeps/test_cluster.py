@@ -140,6 +140,6 @@ def test_a_scheduler_that_is_killed_is_a_line_and_the_same_again_goes_on(
             cluster.scheduler.kill()
         ended.append(1)
 
-    with pytest.raises(MachineError, match="is gone; what was finished is kept"):
+    with pytest.raises(MachineError, match="is gone; finished work is kept"):
         sweep(scenario, tmp_path / "out", address=cluster.address, progress=whole_cells(kill))
     assert sweep(scenario, tmp_path / "out").left == 0
