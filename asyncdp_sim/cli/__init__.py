@@ -3,6 +3,7 @@
 A command is imported when it is called: ``asyncdp --help`` needs names and lines alone.
 """
 
+import re
 import sys
 from collections.abc import Sequence
 from functools import cache
@@ -10,7 +11,7 @@ from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 import asyncdp_sim
 from asyncdp_sim.cli.options import positive_count
@@ -38,39 +39,120 @@ GONE = {
 
 
 class Command(NamedTuple):
-    """A command's module, and the words that its docstring begins with."""
+    """A command's module, the words that its docstring begins with, and two ways to call it."""
 
     module: str
     does: str
+    examples: tuple[str, str]
 
 
 COMMANDS = {
-    "list": Command("catalogue", "List the scenarios that come with the package, by name."),
-    "new": Command("catalogue", "Write a commented scenario to start from."),
-    "check": Command("checking", "Validate scenarios, and say in words what they mean."),
+    "list": Command(
+        "catalogue",
+        "List the scenarios that come with the package, by name.",
+        ("asyncdp list", "asyncdp list | grep hospital"),
+    ),
+    "new": Command(
+        "catalogue",
+        "Write a commented scenario to start from.",
+        ("asyncdp new", "asyncdp new lending-sound -o mine.toml"),
+    ),
+    "check": Command(
+        "checking",
+        "Check scenarios, and print what they mean.",
+        ("asyncdp check lending-sound", "asyncdp check mine.toml --set privacy.epsilon=3"),
+    ),
     "forecast": Command(
         "forecasting",
         "Print who should join, how good, how soon and how sure that is, without training.",
+        ("asyncdp forecast lending-sound", "asyncdp forecast mine.toml --tune --save tuned.toml"),
     ),
-    "run": Command("running", "Simulate one scenario and learn; write a result directory."),
+    "run": Command(
+        "running",
+        "Simulate a scenario, train the model, and write a result directory.",
+        ("asyncdp run lending-sound --plot", "asyncdp run mine.toml --set run.updates=100"),
+    ),
     "rehearse": Command(
-        "running", "Execute one scenario by real processes over TCP, beside its simulation."
+        "running",
+        "Run a scenario with real processes over TCP, and compare with its simulation.",
+        ("asyncdp rehearse mine.toml", "asyncdp rehearse mine.toml --unit 0.05"),
     ),
-    "sweep": Command("sweeping", "Run every cell of a sweep, or those that are left."),
-    "plot": Command("plotting", "Draw the figures of results into DIR/figures."),
-    "report": Command("plotting", "Write one page of a result or a sweep."),
-    "compare": Command("plotting", "Compare results with each other, and their scenarios."),
-    "replay": Command("replaying", "Make a result or a sweep again, and compare all of it."),
-    "audit": Command("auditing", "Attack a scenario's privacy, for lower bounds on its ε."),
-    "describe": Command("catalogue", "Say what a field, kind or column means."),
-    "schema": Command("catalogue", "Print the JSON schema of scenario files, for editors."),
+    "sweep": Command(
+        "sweeping",
+        "Run all cells of a sweep, or those that remain.",
+        ("asyncdp sweep lending-three-budgets --plot", "asyncdp sweep DIR --workers 8"),
+    ),
+    "plot": Command(
+        "plotting",
+        "Draw the figures of results into DIR/figures.",
+        ("asyncdp plot DIR", "asyncdp plot DIR --format pdf --width 3.4"),
+    ),
+    "report": Command(
+        "plotting",
+        "Write a page about a result or a sweep.",
+        ("asyncdp report DIR", "asyncdp report DIR -o page.html"),
+    ),
+    "compare": Command(
+        "plotting",
+        "Compare results and their scenarios.",
+        ("asyncdp compare DIR OTHER", "asyncdp compare DIR OTHER --out pictures"),
+    ),
+    "replay": Command(
+        "replaying",
+        "Compute a result or a sweep again, and compare all of it.",
+        ("asyncdp replay DIR", "asyncdp replay DIR OTHER --diff"),
+    ),
+    "audit": Command(
+        "auditing",
+        "Attack the privacy of a scenario, and print lower bounds on its ε.",
+        ("asyncdp audit lending-sound", "asyncdp audit mine.toml --one-run"),
+    ),
+    "describe": Command(
+        "catalogue",
+        "Print what a field, kind or column means.",
+        ("asyncdp describe privacy.epsilon", "asyncdp describe csma"),
+    ),
+    "schema": Command(
+        "catalogue",
+        "Print the JSON schema of scenario files, for editors.",
+        ("asyncdp schema", "asyncdp schema -o scenario.schema.json"),
+    ),
     "data": Command(
-        "table", "Look at a table, and propose a scenario's [data] and [model] for it."
+        "table",
+        "Describe a table, and propose a scenario for it.",
+        (
+            "asyncdp data stays.csv",
+            "asyncdp data stays.csv --target days --owner site --public 300",
+        ),
     ),
-    "import": Command("importing", "Turn networks that others measured into scenarios."),
-    "play-release": Command("table", "Play a release of second moments on synthetic records."),
+    "import": Command(
+        "importing",
+        "Convert measured networks into scenarios.",
+        (
+            "asyncdp import flash states.json -o phones.csv --needs charging,wifi",
+            "asyncdp import topology clouds.graphml --unit ms -o net.graphml",
+        ),
+    ),
+    "play-release": Command(
+        "table",
+        "Simulate a release of second moments on synthetic records.",
+        (
+            "asyncdp play-release mine.toml --epsilon 1 -o moments.toml",
+            "asyncdp play-release mine.toml --epsilon 1 --bound 2 -o moments.toml",
+        ),
+    ),
 }
 """In the order of ``asyncdp --help``; a test holds each line equal to its command's docstring."""
+_HELP = {"help_option_names": ["-h", "--help"]}
+
+
+class PlainCommand(TyperCommand):
+    """A command whose help names arguments as people do, without the types of Python."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help, with ``FILE`` where typer writes ``FILE <path>``."""
+        python_type = re.compile(r"(?<=\w|…) <(path|str|list\[\w+\])>")
+        return python_type.sub(lambda match: " " * len(match[0]), super().get_help(ctx))
 
 
 class LateGroup(TyperGroup):
@@ -85,7 +167,9 @@ class LateGroup(TyperGroup):
         if name in COMMANDS and self.commands[name] is None:
             alone = typer.Typer(add_completion=False, rich_markup_mode=None)
             module = import_module(f"{__name__}.{COMMANDS[name].module}")
-            alone.command(name)(getattr(module, f"{name.replace('-', '_')}_command"))
+            function = getattr(module, f"{name.replace('-', '_')}_command")
+            examples = "\n".join(["\b", "Examples:", *(f"  {e}" for e in COMMANDS[name].examples)])
+            alone.command(name, cls=PlainCommand, epilog=examples, context_settings=_HELP)(function)
             self.commands[name] = typer.main.get_command(alone)
         return self.commands.get(name)
 
@@ -99,6 +183,7 @@ app = typer.Typer(
     cls=LateGroup,
     invoke_without_command=True,
     add_completion=False,
+    context_settings=_HELP,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help, in half the time
 )
@@ -115,7 +200,7 @@ def _options(
     context: typer.Context,
     version: Annotated[  # noqa: ARG001
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Say which it is."),
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
     most_rows: Annotated[
         int | None,
@@ -123,7 +208,7 @@ def _options(
             "--most-rows",
             parser=positive_count,
             metavar="N",
-            help="Rows read of a table, at most (20,000,000 without it).",
+            help="Read at most N rows of a table (default: 20,000,000).",
             show_default=False,
         ),
     ] = None,
@@ -133,7 +218,7 @@ def _options(
             "--most-bytes",
             parser=positive_count,
             metavar="N",
-            help="Bytes read of a table as they are unpacked, at most (4 GiB without it).",
+            help="Read at most N unpacked bytes of a table (default: 4 GiB).",
             show_default=False,
         ),
     ] = None,

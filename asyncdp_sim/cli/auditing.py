@@ -25,25 +25,44 @@ def audit_command(
     file: File,
     answers: Annotated[
         int,
-        typer.Option("--answers", parser=attack_count, help="Single answers drawn, on each side."),
+        typer.Option(
+            "--answers",
+            parser=attack_count,
+            metavar="N",
+            help="Draw N single answers for each of two neighbouring tables.",
+        ),
     ] = 1_000_000,
     runs: Annotated[
-        int, typer.Option("--runs", parser=attack_count, help="Whole runs, on each side.")
+        int,
+        typer.Option(
+            "--runs",
+            parser=attack_count,
+            metavar="N",
+            help="Simulate N whole runs for each of two neighbouring tables.",
+        ),
     ] = 1000,
     confidence: Annotated[
         float,
-        typer.Option("--confidence", parser=open_share, help="Of all bounds together, in (0, 1)."),
+        typer.Option(
+            "--confidence",
+            parser=open_share,
+            metavar="SHARE",
+            help="Set the confidence that all bounds hold, in (0, 1).",
+        ),
     ] = 0.999,
     one_run: Annotated[
         bool,
-        typer.Option("--one-run", help="Train once, with records that coins decide, and guess."),
+        typer.Option(
+            "--one-run", help="Train once with random canary records, and guess which were used."
+        ),
     ] = False,
     canaries: Annotated[
         int | None,
         typer.Option(
             "--canaries",
             parser=positive_count,
-            help="With --one-run, how many such records. Default: as many as fit, up to 1000.",
+            metavar="N",
+            help="Use N canary records with --one-run (default: as many as fit, up to 1000).",
             show_default=False,
         ),
     ] = None,
@@ -51,7 +70,7 @@ def audit_command(
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
 ) -> None:
-    """Attack a scenario's privacy, for lower bounds on its ε."""
+    """Attack the privacy of a scenario, and print lower bounds on its ε."""
     require_address_space(TO_RUN)  # before SciPy is there
     from asyncdp_sim.audits import audit, audit_one_run
 

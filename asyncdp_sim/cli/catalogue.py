@@ -94,7 +94,9 @@ def new_command(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="Of the catalogue (asyncdp list); none: a small one.", show_default=False
+            metavar="NAME",
+            help="Copy this scenario of the catalogue (default: a small one).",
+            show_default=False,
         ),
     ] = None,
     out: Annotated[
@@ -103,15 +105,14 @@ def new_command(
             "-o",
             "--out",
             metavar="FILE",
-            help="A file that does not exist yet; else NAME.toml.",
+            help="Write to FILE, which must not exist yet (default: NAME.toml).",
             show_default=False,
         ),
     ] = None,
 ) -> None:
     """Write a commented scenario to start from.
 
-    With a NAME it is a copy of that one, else a small one. Beside it lies the
-    JSON schema by which editors complete it.
+    A JSON schema is written into the same directory; editors complete fields by it.
     """
     from asyncdp_sim.scenario.commented import commented, starter
     from asyncdp_sim.scenario.files import write_new
@@ -133,15 +134,15 @@ def describe_command(
     name: Annotated[
         str,
         typer.Argument(
-            help="A field, kind, table or column: privacy.epsilon, csma, updates.staleness.",
+            help="Look up this field, kind, table or column, such as privacy.epsilon or csma.",
             metavar="PATH",
             show_default=False,
         ),
     ],
 ) -> None:
-    """Say what a field, kind or column means.
+    """Print what a field, kind or column means.
 
-    With its unit, domain, default and an example.
+    The text has the unit, the domain, the default and an example.
     """
     from asyncdp_sim.reference import look_up
 
@@ -151,12 +152,18 @@ def describe_command(
 def schema_command(
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="A file to write it to.", show_default=False),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Write to FILE (default: print).",
+            show_default=False,
+        ),
     ] = None,
 ) -> None:
     """Print the JSON schema of scenario files, for editors.
 
-    Those that know TOML complete fields by it, where it lies beside the scenario.
+    Editors that know TOML complete fields by it, if it is in the directory of the scenario.
     """
     from asyncdp_sim.errors import Fault, ResultError
     from asyncdp_sim.reference import schema_text

@@ -18,16 +18,16 @@ def check_command(
         list[Path],
         typer.Argument(
             metavar="NAME|FILE…",
-            help="Scenarios of the catalogue (asyncdp list), or files (TOML).",
+            help="Check these scenarios: names of the catalogue (asyncdp list) or TOML files.",
             show_default=False,
         ),
     ],
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
 ) -> None:
-    """Validate scenarios, and say in words what they mean.
+    """Check scenarios, and print what they mean.
 
-    Tables are opened and looked at too, and theory says what it predicts.
+    Tables are read too, and the predictions of theory are printed.
     """
     from asyncdp_sim.describe import describe
     from asyncdp_sim.forecasts.step import step_lines

@@ -37,25 +37,34 @@ def forecast_command(
         bool, typer.Option("--details", help="Print all figures below the decision.")
     ] = False,
     every: Annotated[
-        bool, typer.Option("--sweep", help="Every cell of the sweep, by exact moments.")
+        bool, typer.Option("--sweep", help="Forecast every cell of the sweep by exact moments.")
     ] = False,
     target: Annotated[
         float | None,
-        typer.Option("--target", parser=positive, help="A ψ to be reached.", show_default=False),
+        typer.Option(
+            "--target",
+            parser=positive,
+            metavar="PSI",
+            help="Print when ψ reaches PSI (default: no target).",
+            show_default=False,
+        ),
     ] = None,
     own: Annotated[
-        bool, typer.Option("--own", help="Take each owner's own second moments.")
+        bool, typer.Option("--own", help="Use the second moments of each owner.")
     ] = False,
     common: Annotated[
         bool,
         typer.Option(
             "--common",
-            help="Take the same second moments for all owners: the default with --private alone.",
+            help="Use the same second moments for all owners (default only with --private).",
         ),
     ] = False,
     private: Annotated[
         bool,
-        typer.Option("--private", help="Read a real table's private records: not for release."),
+        typer.Option(
+            "--private",
+            help="Read the private rows of a real table; the output is not for release.",
+        ),
     ] = False,
     inviting: Annotated[
         bool,
@@ -73,7 +82,8 @@ def forecast_command(
         typer.Option(
             "--market",
             metavar="C1,C2,…",
-            help="Prices per ε: the cheapest budgets that reach --target.",
+            help="Find the cheapest budgets that reach --target; Ci is the price of one ε of "
+            "owner i (default: no prices).",
             show_default=False,
         ),
     ] = None,
@@ -82,7 +92,7 @@ def forecast_command(
         typer.Option(
             "--save",
             metavar="FILE",
-            help="A new file for the scenario that such advice ends with.",
+            help="Write the recommended scenario to FILE, a new file (default: none).",
             show_default=False,
         ),
     ] = None,
@@ -91,6 +101,7 @@ def forecast_command(
         typer.Option(
             "--heterogeneity",
             parser=not_negative,
+            metavar="TAU2",
             help="Set τ², the spread of the owners' true models in ψ (default: estimated).",
             show_default=False,
         ),
@@ -103,7 +114,7 @@ def forecast_command(
 ) -> None:
     """Print who should join, how good, how soon and how sure that is, without training.
 
-    No private records are read, unless --private says so.
+    No private records are read without --private.
     """
     require_address_space(TO_RUN)  # before SciPy is there
     from asyncdp_sim.forecasts import forecast, grid, words

@@ -21,41 +21,62 @@ class Format(StrEnum):
 
 
 def import_command(
-    format: Annotated[Format, typer.Argument(help="What the file is.", show_default=False)],
-    file: Annotated[Path, typer.Argument(help="The file.", show_default=False)],
+    format: Annotated[
+        Format, typer.Argument(help="Read a file of this format.", show_default=False)
+    ],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Read this file.", show_default=False)
+    ],
     out: Annotated[
         Path,
         typer.Option(
             "-o",
             "--out",
-            help="A table (.csv, .parquet) of when devices are online, a scenario (.toml) or a "
-            "graph (.graphml).",
+            metavar="FILE",
+            help="Write to FILE: a table of when devices are online (.csv, .parquet), a scenario "
+            "(.toml) or a graph (.graphml).",
             show_default=False,
         ),
     ],
     first: Annotated[
         int | None,
         typer.Option(
-            "--first", parser=positive_count, help="Take so many devices.", show_default=False
+            "--first",
+            parser=positive_count,
+            metavar="N",
+            help="Read the first N devices (default: all).",
+            show_default=False,
         ),
     ] = None,
     records: Annotated[
         int,
         typer.Option(
-            "--records", parser=positive_count, help="Of a device, for its time (fedscale)."
+            "--records",
+            parser=positive_count,
+            metavar="N",
+            help="Assume N records per device, which set its computing time (fedscale).",
         ),
     ] = 100,
     needs: Annotated[
-        str, typer.Option("--needs", help="What a device is while online (flash).")
+        str,
+        typer.Option(
+            "--needs", metavar="STATES", help="Count a device as online in these states (flash)."
+        ),
     ] = "charging,wifi,locked",
-    fit: Annotated[bool, typer.Option("--fit", help="Find laws and a scenario (trace).")] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Of simulations of the fit (trace).")] = 1,
+    fit: Annotated[
+        bool, typer.Option("--fit", help="Fit laws, and write a scenario (trace).")
+    ] = False,
+    seed: Annotated[
+        int,
+        typer.Option("--seed", metavar="N", help="Set the seed of the fit's simulations (trace)."),
+    ] = 1,
     latency: Annotated[
         str | None,
         typer.Option(
             "--latency",
             metavar="ATTRIBUTE",
-            help="Attribute of edges that holds latencies (topology). Default: latency, or weight.",
+            help="Read latencies from this attribute of edges (topology; default: latency or "
+            "weight).",
         ),
     ] = None,
     unit: Annotated[
@@ -63,8 +84,8 @@ def import_command(
         typer.Option(
             "--unit",
             metavar="UNIT",
-            help="Unit of latencies in the file (topology): s, ms or us, and a time unit is a "
-            "second; or a number of time units. Default: 1.",
+            help="Read latencies in this unit (topology): s, ms or us, with a second as time unit, "
+            "or a number of time units (default: 1).",
         ),
     ] = None,
     missing: Annotated[
@@ -73,7 +94,8 @@ def import_command(
             "--missing",
             parser=not_negative,
             metavar="VALUE",
-            help="Latency of edges that state none, in that unit (topology). Default: refused.",
+            help="Use this latency, in that unit, for edges without one (topology; default: refuse "
+            "them).",
         ),
     ] = None,
     learner: Annotated[
@@ -81,17 +103,12 @@ def import_command(
         typer.Option(
             "--learner",
             metavar="NODE",
-            help="Node of the learner, by id or label (topology). Default: learner, or the first.",
+            help="Put the learner at this node, by id or label (topology; default: learner, or the "
+            "first).",
         ),
     ] = None,
 ) -> None:
-    """Turn networks that others measured into scenarios.
-
-    \b
-    Examples:
-      asyncdp import flash states.json -o phones.csv --needs charging,wifi
-      asyncdp import topology clouds.graphml --unit ms -o net.graphml
-    """  # noqa: D301
+    """Convert measured networks into scenarios."""
     own = {"--latency": latency, "--unit": unit, "--missing": missing, "--learner": learner}
     given = [name for name, value in own.items() if value is not None]
     if format is not Format.topology and len(given) > 0:

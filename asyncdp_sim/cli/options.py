@@ -17,7 +17,7 @@ File = Annotated[
     Path,
     typer.Argument(
         metavar="NAME|FILE",
-        help="A scenario of the catalogue (asyncdp list), or a file (TOML).",
+        help="Use this scenario: a name of the catalogue (asyncdp list) or a TOML file.",
         show_default=False,
     ),
 ]
@@ -37,7 +37,8 @@ Out = Annotated[
         "--out",
         parser=directory,
         metavar="DIR",
-        help="Result directory: a new one, or one that this very command has finished.",
+        help="Write the result to DIR, a new directory (default: results/ID-DIGEST). "
+        "A result of the same command is not computed again.",
         show_default=False,
     ),
 ]
@@ -49,7 +50,8 @@ Place = Annotated[
         "--out",
         parser=directory,
         metavar="DIR",
-        help="Result directory: a new one, or one of this very sweep.",
+        help="Write the sweep to DIR, a new directory (default: results/ID-DIGEST), or "
+        "continue the same sweep there.",
         show_default=False,
     ),
 ]
@@ -136,23 +138,33 @@ def price_list(given: str) -> tuple[float, ...]:
 
 Workers = Annotated[
     int,
-    typer.Option("--workers", parser=positive_count, help="Processes; never change a result."),
+    typer.Option(
+        "--workers",
+        parser=positive_count,
+        metavar="N",
+        help="Set the number of processes; it changes no result.",
+    ),
 ]
 AllowCode = Annotated[
     bool,
-    typer.Option("--allow-code", help="Execute code that the scenario names (python:FILE:CLASS)."),
+    typer.Option("--allow-code", help="Execute code that the scenario names as python:FILE:CLASS."),
 ]
-Plot = Annotated[bool, typer.Option("--plot", help="Draw its figures into DIR/figures.")]
+Plot = Annotated[bool, typer.Option("--plot", help="Draw the figures into DIR/figures.")]
 Settings = Annotated[
     list[str],
-    typer.Option("--set", help="path=value, TOML; may be repeated.", metavar="PATH=VALUE"),
+    typer.Option(
+        "--set",
+        help="Set a field of the scenario to a TOML value; may be repeated.",
+        metavar="PATH=VALUE",
+    ),
 ]
 Only = Annotated[
     list[str],
     typer.Option(
         "--only",
         metavar="NAME",
-        help="An owner that takes part, by name or number; may be repeated. Replaces owners.only.",
+        help="Keep this owner, by name or number, and leave out all that are not named; may be "
+        "repeated. Sets owners.only.",
     ),
 ]
 Without = Annotated[
@@ -160,7 +172,7 @@ Without = Annotated[
     typer.Option(
         "--without",
         metavar="NAME",
-        help="An owner that does not; may be repeated. Replaces owners.without.",
+        help="Leave out this owner, by name or number; may be repeated. Sets owners.without.",
     ),
 ]
 

@@ -41,7 +41,7 @@ def plot_command(
         list[Path],
         typer.Argument(
             metavar="DIR…",
-            help="Of results or sweeps; or files that asyncdp forecast --json has printed.",
+            help="Draw these results or sweeps, or files printed by asyncdp forecast --json.",
             show_default=False,
         ),
     ],
@@ -65,7 +65,7 @@ def plot_command(
 ) -> None:
     """Draw the figures of results into DIR/figures.
 
-    Each lies beside the table of its numbers; the paths are printed.
+    Each figure has a table of its numbers next to it. The paths are printed.
     """
     for place in places:
         with keeping(partial(_kept, place)):
@@ -106,21 +106,23 @@ def _studied(place: Path) -> list[str]:
 
 
 def report_command(
-    directory: Annotated[Path, typer.Argument(help="Of a result or a sweep.", metavar="DIR")],
+    directory: Annotated[
+        Path, typer.Argument(help="Describe this result or sweep.", metavar="DIR")
+    ],
     out: Annotated[
         Path | None,
         typer.Option(
             "-o",
             "--out",
             metavar="FILE",
-            help="The page; report.html in DIR otherwise.",
+            help="Write the page to FILE (default: DIR/report.html).",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Write one page of a result or a sweep.
+    """Write a page about a result or a sweep.
 
-    It is one file of HTML, and needs no other file and no network.
+    The page is a single HTML file, and needs no network.
     """
     from asyncdp_sim.reports import write_report
 
@@ -131,7 +133,7 @@ def compare_command(
     directories: Annotated[
         list[Path],
         typer.Argument(
-            help="Results, two or more, compared with the first; of a sweep its cells, DIR/cell-….",
+            help="Compare the first result with the others; cells of a sweep are DIR/cell-….",
             metavar="DIR…",
             show_default=False,
         ),
@@ -143,14 +145,14 @@ def compare_command(
             "--out",
             parser=directory,
             metavar="DIR",
-            help="A new directory for pictures of the curves over each other.",
+            help="Draw the curves over each other into DIR, a new directory (default: none).",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Compare results with each other, and their scenarios.
+    """Compare results and their scenarios.
 
-    Differences of figures have intervals; replicates of one seed are compared in pairs.
+    Differences have intervals. Replicates of the same seed are compared in pairs.
     """
     from asyncdp_sim.comparisons import compare
     from asyncdp_sim.results.write import require_free

@@ -17,21 +17,27 @@ def replay_command(
     directories: Annotated[
         list[Path],
         typer.Argument(
-            help="A result or a sweep; two with --diff.", metavar="DIR…", show_default=False
+            help="Compute this result or sweep again; with --diff, compare two as they are.",
+            metavar="DIR…",
+            show_default=False,
         ),
     ],
     workers: Workers = 1,
     settings: Annotated[
         list[str],
-        typer.Option("--set", help="Where a file lies now: data.path=…", metavar="PATH=VALUE"),
+        typer.Option(
+            "--set",
+            help="Name the place of a data file that has moved, as data.path=FILE.",
+            metavar="PATH=VALUE",
+        ),
     ] = [],  # noqa: B006
     allow_code: AllowCode = False,
     diff: Annotated[
         bool,
-        typer.Option("--diff", help="Compare two as they are: the first event or number apart."),
+        typer.Option("--diff", help="Print the first event or number in which two results differ."),
     ] = False,
 ) -> None:
-    """Make a result or a sweep again, and compare all of it."""
+    """Compute a result or a sweep again, and compare all of it."""
     wanted = 2 if diff else 1
     if len(directories) != wanted:
         allowed = "two directories with --diff" if diff else "one directory (two with --diff)"

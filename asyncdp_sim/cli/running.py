@@ -39,24 +39,34 @@ def run_command(
     file: File,
     out: Out = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", parser=whole_number, help="Replaces run.seed.")
+        int | None,
+        typer.Option(
+            "--seed",
+            parser=whole_number,
+            metavar="N",
+            help="Set run.seed (default: as in the scenario).",
+        ),
     ] = None,
     replicates: Annotated[
         int | None,
-        typer.Option("--replicates", parser=whole_number, help="Replaces run.replicates."),
+        typer.Option(
+            "--replicates",
+            parser=whole_number,
+            metavar="N",
+            help="Set run.replicates (default: as in the scenario).",
+        ),
     ] = None,
     workers: Workers = 1,
     only: Only = [],  # noqa: B006
     without: Without = [],  # noqa: B006
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
-    events: Annotated[bool, typer.Option("--events", help="Keep every event.")] = False,
+    events: Annotated[
+        bool, typer.Option("--events", help="Write all events to events.parquet.")
+    ] = False,
     plotting: Plot = False,
 ) -> None:
-    """Simulate one scenario and learn; write a result directory.
-
-    Given again for a result that is finished, the same command has nothing to do.
-    """
+    """Simulate a scenario, train the model, and write a result directory."""
     from asyncdp_sim.results.provenance import default_directory
     from asyncdp_sim.runs import finished, run, write
     from asyncdp_sim.theory.predict.size import size_notes
@@ -95,7 +105,7 @@ def rehearse_command(
             "--unit",
             parser=positive,
             metavar="SECONDS",
-            help="How long a unit of time takes; chosen by measurement where absent.",
+            help="Let a time unit take this many seconds (default: chosen by measurement).",
             show_default=False,
         ),
     ] = None,
@@ -104,9 +114,10 @@ def rehearse_command(
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
 ) -> None:
-    """Execute one scenario by real processes over TCP, beside its simulation.
+    """Run a scenario with real processes over TCP, and compare with its simulation.
 
-    The learner and each owner are processes of this machine; times are slept, losses are made.
+    The learner and each owner are processes on this machine. They wait for simulated times, and
+    drop messages where the scenario loses them.
     """
     from asyncdp_sim.rehearsals import rehearse
     from asyncdp_sim.rehearsals.beside import beside, cost

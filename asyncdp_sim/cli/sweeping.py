@@ -28,7 +28,7 @@ def sweep_command(
         Path,
         typer.Argument(
             metavar="NAME|FILE|DIR",
-            help="A scenario by name or file, or the directory of a sweep, to go on with.",
+            help="Use this scenario, by name or file, or continue the sweep in this directory.",
             show_default=False,
         ),
     ],
@@ -39,16 +39,17 @@ def sweep_command(
         typer.Option(
             "--cluster",
             metavar="ADDRESS",
-            help="Of a Dask scheduler, whose workers all reach DIR.",
+            help="Run on the Dask scheduler at ADDRESS, whose workers must all see DIR (default: "
+            "on this machine).",
             show_default=False,
         ),
     ] = None,
     only_status: Annotated[
-        bool, typer.Option("--status", help="Say how far it has come, and run nothing.")
+        bool, typer.Option("--status", help="Print the progress, and run nothing.")
     ] = False,
     mixed_versions: Annotated[
         bool,
-        typer.Option("--mixed-versions", help="Go on with what other versions have made."),
+        typer.Option("--mixed-versions", help="Continue a sweep that other versions have begun."),
     ] = False,
     only: Only = [],  # noqa: B006
     without: Without = [],  # noqa: B006
@@ -56,9 +57,9 @@ def sweep_command(
     allow_code: AllowCode = False,
     plotting: Plot = False,
 ) -> None:
-    """Run every cell of a sweep, or those that are left.
+    """Run all cells of a sweep, or those that remain.
 
-    Each cell has a directory of its own in the sweep's, as a run has.
+    Each cell has a directory of its own within that of the sweep.
     """
     from asyncdp_sim.results.provenance import default_directory
     from asyncdp_sim.sweeps import require_sweep, status, sweep

@@ -25,16 +25,29 @@ if TYPE_CHECKING:
 
 
 def data_command(
-    file: Annotated[Path, typer.Argument(help="CSV, gzipped CSV or Parquet.", show_default=False)],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Read this CSV, gzipped CSV or Parquet file.", show_default=False
+        ),
+    ],
     target: Annotated[
-        str | None, typer.Option("--target", metavar="C", help="The column to predict.")
+        str | None,
+        typer.Option("--target", metavar="COLUMN", help="Predict COLUMN (default: none)."),
     ] = None,
     owner: Annotated[
-        str | None, typer.Option("--owner", metavar="C", help="The column that says whose rows.")
+        str | None,
+        typer.Option(
+            "--owner", metavar="COLUMN", help="Take COLUMN as the owner of a row (default: none)."
+        ),
     ] = None,
     public: Annotated[
         str | None,
-        typer.Option("--public", metavar="FILE|M", help="Public rows: a file, or the last M."),
+        typer.Option(
+            "--public",
+            metavar="FILE|N",
+            help="Take the last N rows, or those of FILE, as public (default: none).",
+        ),
     ] = None,
     public_seed: Annotated[
         int | None,
@@ -42,29 +55,43 @@ def data_command(
             "--public-seed",
             metavar="N",
             min=0,
-            help="Choose the M public rows at random by this seed, not the last ones.",
+            help="Draw the public rows at random with this seed (default: the last rows).",
         ),
     ] = None,
     private: Annotated[
-        bool, typer.Option("--private", help="Look at private rows too: not for release.")
+        bool,
+        typer.Option("--private", help="Read private rows too; the output is not for release."),
     ] = False,
     charset: Annotated[
         str | None,
-        typer.Option("--charset", parser=charset_name, help="Of a CSV, where rows do not show it."),
+        typer.Option(
+            "--charset",
+            parser=charset_name,
+            metavar="NAME",
+            help="Read a CSV in this charset (default: detected).",
+        ),
     ] = None,
     write: Annotated[
-        Path | None, typer.Option("--write", metavar="TOML", help="Write what is proposed.")
+        Path | None,
+        typer.Option(
+            "--write", metavar="FILE", help="Write the proposal to FILE (default: print it)."
+        ),
     ] = None,
     epsilon: Annotated[
         float | None,
-        typer.Option("--epsilon", parser=positive, help="Write a whole scenario, with this ε."),
+        typer.Option(
+            "--epsilon",
+            parser=positive,
+            metavar="EPSILON",
+            help="Write a complete scenario with this ε (default: [data] and [model] alone).",
+        ),
     ] = None,
     every: Annotated[
         str | None,
         typer.Option(
             "--every",
             metavar="DURATION",
-            help='How often an owner can answer, such as "1 day"; with --epsilon.',
+            help='Let an owner answer once per DURATION, such as "1 day" (needs --epsilon).',
         ),
     ] = None,
     exchange: Annotated[
@@ -72,7 +99,7 @@ def data_command(
         typer.Option(
             "--exchange",
             metavar="DURATION",
-            help='How long an exchange with an owner takes, such as "2 h"; with --every.',
+            help='Let an exchange with an owner take DURATION, such as "2 h" (needs --every).',
         ),
     ] = None,
     online: Annotated[
@@ -81,13 +108,13 @@ def data_command(
             "--online",
             parser=share,
             metavar="SHARE",
-            help="Share of the time that an owner is online; with --epsilon.",
+            help="Let an owner be online for this share of the time (needs --epsilon; default: 1).",
         ),
     ] = None,
 ) -> None:
-    """Look at a table, and propose a scenario's [data] and [model] for it.
+    """Describe a table, and propose a scenario for it.
 
-    Of private rows only their number is printed, and how many each owner has.
+    Of private rows, only their number for each owner is printed.
     """
     from asyncdp_sim.data.table_look import look
 
@@ -191,33 +218,40 @@ def _propose(
 def play_release_command(
     file: File,
     out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="TOML", help="The file of moments to write.")
+        Path, typer.Option("-o", "--out", metavar="FILE", help="Write the moments to FILE.")
     ],
     epsilon: Annotated[
-        float, typer.Option("--epsilon", parser=positive, help="ε of the release, of each record.")
+        float,
+        typer.Option(
+            "--epsilon", parser=positive, metavar="EPSILON", help="Protect each record with this ε."
+        ),
     ],
     bound: Annotated[
         float | None,
         typer.Option(
             "--bound",
             parser=positive,
-            help="Norm that records are scaled down to; absent, their median norm.",
+            metavar="NORM",
+            help="Scale records down to NORM (default: their median norm).",
             show_default=False,
         ),
     ] = None,
     together: Annotated[
-        bool, typer.Option("--together", help="One release of all owners together.")
+        bool,
+        typer.Option(
+            "--together", help="Release the moments of all owners jointly (default: of each owner)."
+        ),
     ] = False,
     private: Annotated[
-        bool, typer.Option("--private", help="Refused: never of private rows.")
+        bool, typer.Option("--private", help="Refuse: private rows are never used.")
     ] = False,
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
 ) -> None:
-    """Play a release of second moments on synthetic records.
+    """Simulate a release of second moments on synthetic records.
 
-    Rows like the public ones serve as well, and no private ones ever do.
-    A forecast may be tried on the file; real moments come from a vetted library.
+    Synthetic records or rows like the public ones are used, never private rows.
+    A forecast can be tried on the file; real moments need a vetted library.
     """
     from asyncdp_sim.forecasts.played_release import play, write_played
     from asyncdp_sim.scenario import require_new

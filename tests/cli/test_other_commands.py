@@ -3,6 +3,7 @@
 import inspect
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -217,7 +218,7 @@ def test_each_line_of_help_is_what_the_command_says_of_itself() -> None:
             if name.endswith("_command") and each.__module__ == module.__name__:
                 called = name.removesuffix("_command").replace("_", "-")
                 told[called] = (found.name, str(inspect.getdoc(each)).partition("\n")[0])
-    assert {name: tuple(each) for name, each in COMMANDS.items()} == told
+    assert {name: (each.module, each.does) for name, each in COMMANDS.items()} == told
 
 
 def test_a_wrong_command_names_the_nearest(command: Command) -> None:
@@ -234,10 +235,34 @@ def test_an_argument_that_is_missing_is_told_in_one_line(command: Command) -> No
     ]
 
 
-def test_help_of_a_command(command: Command) -> None:
-    said = command.done("run", "--help")
-    for option in ("--out", "--seed", "--replicates", "--workers", "--set", "--events"):
-        assert option in said.out
+VERBS = (
+    "Assume|Check|Compare|Compute|Continue|Count|Describe|Draw|Execute|Find|Fit|Forecast|Keep|Lay|"
+    "Leave|Let|Look|Name|Predict|Print|Protect|Put|Read|Recommend|Refuse|Release|Run|Scale|Set|"
+    "Show|Simulate|Take|Train|Use|Write|Copy"
+)
+"""Words that the help of an option or an argument may begin with: each is a sentence."""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command(name: str, command: Command) -> None:
+    """Sentences with a verb, a default for each value, and examples of options that exist."""
+    said = command.done(name, "-h").out
+    assert said == command.done(name, "--help").out
+    assert "Path]" not in said
+    assert "<path>" not in said
+    made = cli.LateGroup(name="asyncdp").get_command(None, name)
+    options = {option for each in made.params for option in each.opts}
+    for each in made.params:
+        assert re.match(rf"({VERBS})\b.*\.", each.help), each.name
+        flag = getattr(each, "is_flag", False)
+        stated = each.required or flag or each.default not in (None, []) or each.multiple
+        stated = stated or isinstance(each.show_default, str)
+        assert stated or re.search(r"default: |needs --", each.help), each.name
+    for example in COMMANDS[name].examples:
+        words = example.partition(" | ")[0].split()
+        assert words[:2] == ["asyncdp", name]
+        assert {word for word in words[2:] if word.startswith("-")} <= options
+        assert f"  {example}\n" in said
 
 
 @pytest.mark.parametrize(
