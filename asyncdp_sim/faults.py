@@ -152,14 +152,25 @@ def _allowed(item: Mapping[str, Any], spec: object, raw: object, key: list[str |
 
 
 def _known_keys(spec: object, raw: object, key: list[str | int]) -> str:
-    known = [
-        field.alias or name
-        for member in _members_at(spec, raw, key[:-1])
-        for name, field in member.model_fields.items()
+    """List the keys that a table knows; suggest a field of another table, or one spelled alike."""
+    known = _names_at(spec, raw, key[:-1])
+    elsewhere = [
+        f"{table}.{key[-1]}"
+        for table in _names_at(spec, raw, [])
+        if key[-1] in _names_at(spec, raw, [table])
+        and key[-1] not in _names_at(spec, None, key[:-1])  # a field of another kind of this table
     ]
     near = difflib.get_close_matches(str(key[-1]), known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    meant = " or ".join(map(repr, elsewhere or near))
+    hint = f"did you mean {meant}? " if meant != "" else ""
     return f"{hint}known keys: {', '.join(known)}"
+
+
+def _names_at(spec: object, raw: object, path: Sequence[str | int]) -> list[str]:
+    """Return the names of all fields of the table at ``path``."""
+    members = _members_at(spec, raw, path)
+    names = [field.alias or name for each in members for name, field in each.model_fields.items()]
+    return list(dict.fromkeys(names))
 
 
 def _kinds(spec: object, raw: object, path: Sequence[str | int]) -> Iterator[str]:

@@ -261,7 +261,8 @@ def _ended() -> int | None:
     except InputError as error:
         return _said(error.lines(), 2)
     except USAGE_ERROR as error:
-        said = GONE.get(getattr(error, "option_name", ""), error.format_message())
+        option = getattr(error, "option_name", "")
+        said = GONE.get(option, f"{error.format_message()}{_as_setting(option)}")
         return _said([" ".join(f"asyncdp: {said}".split())], 2)
     except ReplayError as error:
         return _said([str(error)], 3)
@@ -274,6 +275,17 @@ def _ended() -> int | None:
             raise
         return _said([f"asyncdp: {machine}"], 4)
     return _said(Interrupted(NOTHING_KEPT).lines(), code) if code == INTERRUPTED else code
+
+
+def _as_setting(option: str) -> str:
+    """Return how a field is set that somebody takes for an option; nothing for other options."""
+    if option == "":
+        return ""
+    from asyncdp_sim.scenario.fields import tables
+
+    name = option.lstrip("-").replace("-", "_")
+    fields = [f"{each.path}.{name}" for each in tables() for f in each.fields if f.name == name]
+    return f"; a field is set by --set {fields[0]}=VALUE" if len(fields) > 0 else ""
 
 
 @cache

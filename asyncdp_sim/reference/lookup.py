@@ -3,6 +3,7 @@
 import difflib
 import textwrap
 import tomllib
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -76,7 +77,7 @@ def look_up(name: str) -> list[ReferenceEntry]:
     ----------
     name : str
         A path such as ``privacy.epsilon`` or ``channel.csma``, an end of one: ``csma``, or a
-        letter of the papers: ``ψ``.
+        letter of the papers: ``ψ``, or ``psi``.
 
     Raises
     ------
@@ -84,7 +85,8 @@ def look_up(name: str) -> list[ReferenceEntry]:
         If it stands for nothing, naming the nearest names.
     """
     asked = _home(name.strip().removesuffix(".parquet"))
-    meant = labels()["symbols"].get(asked, ())
+    symbols = labels()["symbols"]
+    meant = symbols.get(asked, symbols.get(_greek(asked), ()))
     found = [each for each in entries() if asked in each.names or each.path in meant]
     exact = [each for each in found if each.path == asked]
     if len(found) == 0:
@@ -93,6 +95,14 @@ def look_up(name: str) -> list[ReferenceEntry]:
         allowed = f"nearest are {', '.join(near)}" if near else "allowed is a field, kind or column"
         raise SpecError([Fault("describe", repr(name), allowed)])
     return exact if len(exact) > 0 else found
+
+
+def _greek(name: str) -> str:
+    """Return the Greek letter of this name, as ψ of ``psi``; a name of none as it is."""
+    try:
+        return unicodedata.lookup(f"GREEK SMALL LETTER {name}")
+    except KeyError:
+        return name
 
 
 def _home(name: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.columns.arrow import from_arrow
-from asyncdp_sim.errors import InputError
+from asyncdp_sim.errors import InputError, ResultError
 from asyncdp_sim.network import Network
 from asyncdp_sim.on_disk import file_bytes, is_file
 from asyncdp_sim.results.manifest import not_a_result, read_manifest
@@ -31,7 +31,7 @@ def read_table(directory: Path, name: str) -> Any:
     try:
         return read_parquet(directory / f"{name}.parquet").to_pandas()
     except ValueError:
-        raise not_a_result(directory, f"no readable {name}.parquet") from None
+        raise _unreadable(directory, name) from None
 
 
 def read_columns(directory: Path, name: str, wanted: Sequence[str]) -> tuple[npt.NDArray[Any], ...]:
@@ -45,8 +45,17 @@ def read_columns(directory: Path, name: str, wanted: Sequence[str]) -> tuple[npt
     try:
         table = read_parquet(directory / f"{name}.parquet", wanted)
     except ValueError:
-        raise not_a_result(directory, f"no readable {name}.parquet") from None
+        raise _unreadable(directory, name) from None
     return tuple(from_arrow(table[column]) for column in wanted)
+
+
+def _unreadable(directory: Path, name: str) -> ResultError:
+    """Return the error for a table that is not there or damaged; events are kept on request."""
+    file = directory / f"{name}.parquet"
+    if name == "events" and not file.exists():
+        allowed = "run the scenario again with --events (Python: events=True) to have them"
+        return not_a_result(directory, "a result without events", allowed)
+    return not_a_result(directory, f"no readable {file.name}")
 
 
 def read_parquet(path: Path, wanted: Sequence[str] | None = None) -> Any:
@@ -80,12 +89,11 @@ def column_names(directory: Path, name: str) -> list[str]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    file = f"{name}.parquet"
     try:
-        schema = pq.read_schema(pa.BufferReader(file_bytes(directory / file)))
+        schema = pq.read_schema(pa.BufferReader(file_bytes(directory / f"{name}.parquet")))
         return [str(each) for each in schema.names]
     except (OSError, ValueError, pa.ArrowException):
-        raise not_a_result(directory, f"no readable {file}") from None
+        raise _unreadable(directory, name) from None
 
 
 _Law = TypeVar("_Law")

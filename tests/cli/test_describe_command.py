@@ -34,6 +34,7 @@ def test_every_meaning_of_a_name_is_told(command: Command) -> None:
     said = command.done("describe", "slot").out
     assert said.count("channel.slot (field of ") == 3
     assert "updates.staleness" in command.done("describe", "staleness").out
+    assert command.done("describe", "psi").out == command.done("describe", "ψ").out
 
 
 def test_an_unknown_name_is_one_line_with_the_nearest(command: Command) -> None:

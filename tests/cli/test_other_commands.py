@@ -227,6 +227,25 @@ def test_a_wrong_command_names_the_nearest(command: Command) -> None:
     assert said.lines == ["asyncdp: No such command 'replya'. Did you mean 'replay'?"]
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--set", "epsilon=3"), "did you mean 'privacy.epsilon'? known keys: schema"),
+        (("--set", "privacy.updates=3"), "did you mean 'run.updates'? known keys: epsilon"),
+        (("--set", "protocol.features=3"), "did you mean 'data.features'? known keys: kind"),
+        (("--epsilon", "3"), "; a field is set by --set privacy.epsilon=VALUE"),
+        (("--updates", "3"), "; a field is set by --set run.updates=VALUE"),
+    ],
+)
+def test_a_field_that_is_named_without_its_table(
+    words: tuple[str, ...], said: str, command: Command
+) -> None:
+    ended = command("run", "lending-sound", *words)
+    assert ended.code == 2
+    [line] = ended.lines
+    assert said in line
+
+
 def test_an_argument_that_is_missing_is_told_in_one_line(command: Command) -> None:
     said = command("import")
     assert (said.code, said.out) == (2, "")

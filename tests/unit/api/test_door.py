@@ -259,6 +259,8 @@ def test_a_network_alone_has_owners_and_figures_of_the_run() -> None:
         assert said == "Order and times alone: nothing is learned, and no record is read."
     with pytest.raises(ad.ResultError, match=r"ad\.simulate\(…, events=True\)"):
         ad.simulate(scenario, events=False).plot.spacetime()
+    with pytest.raises(ad.ResultError, match=r"a result without events; .*\(Python: events=True\)"):
+        ad.run(scenario).plot.spacetime()
 
 
 @pytest.mark.long
