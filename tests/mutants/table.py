@@ -988,7 +988,7 @@ MUTANTS = (
     ),
     # theory
     Mutant(
-        "asyncdp_sim/theory/formulas/lock.py",
+        "asyncdp_sim/theory/formulas/queueing.py",
         "rate / total * mean * (total - rate)",
         "rate / total * mean * total",
         "the owner that is served refuses itself",
@@ -1002,7 +1002,7 @@ MUTANTS = (
         ("tests/unit/theory/test_queueing.py",),
     ),
     Mutant(
-        "asyncdp_sim/theory/formulas/coupon_collector.py",
+        "asyncdp_sim/theory/formulas/rounds.py",
         "return fsum(number / missing for missing in range(1, number + 1))",
         "return fsum(number / missing for missing in range(1, number))",
         "the last coupon is for nothing",

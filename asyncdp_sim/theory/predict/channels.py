@@ -10,9 +10,9 @@ from typing_extensions import override
 
 from asyncdp_sim.network.channels import Aloha, Csma, Parallel, SlottedAloha, Tdma
 from asyncdp_sim.network.channels.dcf import Dcf
-from asyncdp_sim.theory.formulas.channels import aloha, csma, dcf
-from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
-from asyncdp_sim.theory.formulas.channels.tdma import tdma
+from asyncdp_sim.theory.formulas import channels as formulas
+from asyncdp_sim.theory.formulas import dcf
+from asyncdp_sim.theory.formulas.channels import RandomAccess
 from asyncdp_sim.theory.formulas.staleness import always_busy_mean
 from asyncdp_sim.theory.predict.load import Load
 from asyncdp_sim.theory.prediction import Unknown
@@ -116,13 +116,13 @@ class AlohaTheory(ChannelTheory):
         ratio = self.channel.capture_ratio
         if load.overlap:
             offered = load.offered
-            survived = aloha.aloha_infinite(offered)
+            survived = formulas.aloha_infinite(offered)
             if ratio is not None:
-                survived = aloha.aloha_infinite_capture(offered, ratio)
+                survived = formulas.aloha_infinite_capture(offered, ratio)
             return RandomAccess.of(survived / offered, load.total)
         if ratio is None:
-            return aloha.aloha(load.n_owners, load.rate, load.airtime)
-        return aloha.aloha_capture(load.n_owners, load.rate, load.airtime, ratio)
+            return formulas.aloha(load.n_owners, load.rate, load.airtime)
+        return formulas.aloha_capture(load.n_owners, load.rate, load.airtime, ratio)
 
 
 class SlottedAlohaTheory(ChannelTheory):
@@ -135,9 +135,9 @@ class SlottedAlohaTheory(ChannelTheory):
     def through(self, load: Load) -> RandomAccess:
         slot = self.channel.slot
         if not load.overlap:
-            return aloha.slotted_aloha(load.n_owners, load.rate, slot, load.airtime)
+            return formulas.slotted_aloha(load.n_owners, load.rate, slot, load.airtime)
         per_slot = load.total * slot
-        return RandomAccess.of(aloha.slotted_aloha_infinite(per_slot) / per_slot, load.total)
+        return RandomAccess.of(formulas.slotted_aloha_infinite(per_slot) / per_slot, load.total)
 
 
 class CsmaTheory(ChannelTheory):
@@ -163,7 +163,7 @@ class CsmaTheory(ChannelTheory):
             return self._endless(load)
         if not self.channel.gives_up:
             return UNKNOWN
-        formula = csma.csma_detecting if self.channel.collision_detection else csma.csma
+        formula = formulas.csma_detecting if self.channel.collision_detection else formulas.csma
         return formula(load.n_owners, load.rate, load.airtime, self.channel.propagation_delay)
 
     def _endless(self, load: Load) -> RandomAccess | Unknown:
@@ -171,10 +171,10 @@ class CsmaTheory(ChannelTheory):
         channel, offered, airtime = self.channel, load.offered, load.airtime
         delay = channel.propagation_delay / airtime
         if channel.gives_up:
-            found = csma.csma_giving_up(offered, delay, detecting=channel.collision_detection)
+            found = formulas.csma_giving_up(offered, delay, detecting=channel.collision_detection)
             return RandomAccess.of(found.success_probability, found.attempt_rate / airtime)
         if channel.persistence == 1.0 and not channel.collision_detection:
-            survived = csma.csma_one_persistent_infinite(offered, delay)
+            survived = formulas.csma_one_persistent_infinite(offered, delay)
             return RandomAccess.of(survived / offered, load.total)
         return UNKNOWN
 
@@ -256,7 +256,7 @@ class TdmaTheory(ChannelTheory):
         frame, slot = self.channel.frame or load.n_owners, self.channel.slot
         if load.saturated:
             return RandomAccess.of(1.0, load.n_owners / (frame * slot))
-        each = (tdma(frame, slot, load.airtime, rate).success_rate for rate in load.rates)
+        each = (formulas.tdma(frame, slot, load.airtime, rate) for rate in load.rates)
         return RandomAccess.of(1.0, fsum(each) / frame)
 
     @override

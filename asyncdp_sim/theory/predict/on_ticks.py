@@ -7,7 +7,7 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.network.protocols import Push, Request
-from asyncdp_sim.theory.formulas import lock, queueing
+from asyncdp_sim.theory.formulas import queueing
 from asyncdp_sim.theory.predict.facts import Array, Facts
 from asyncdp_sim.theory.prediction import Prediction, Unknown, each_of
 
@@ -64,7 +64,7 @@ class RequestFacts(Facts):
         names = ("throughput", "utilisation", "refusal_rate")
         if reason or self.rates is None:
             return each_of(names, Unknown(reason), said)
-        found = lock.refusing_unequal(self.rates, self.services)
+        found = queueing.refusing_unequal(self.rates, self.services)
         values = (found.update_rate, found.busy_fraction, found.refusal_probability)
         return each_of(names, values, said)
 

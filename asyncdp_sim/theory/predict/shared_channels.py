@@ -12,7 +12,7 @@ import numpy as np
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.theory.formulas.arguments import Array
-from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
+from asyncdp_sim.theory.formulas.channels import RandomAccess
 from asyncdp_sim.theory.predict.channels import NOT_SHARED
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.load import Load, load_of

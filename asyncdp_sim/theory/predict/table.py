@@ -22,7 +22,7 @@ from asyncdp_sim.network.protocols import (
     Rounds,
     Servers,
 )
-from asyncdp_sim.theory.formulas.packet_loss import BurstChain, delivered, mean_attempts
+from asyncdp_sim.theory.formulas.packet_loss import delivered, lost_in_bursts, mean_attempts
 from asyncdp_sim.theory.predict.broadcast import BroadcastFacts
 from asyncdp_sim.theory.predict.channels import (
     AlohaTheory,
@@ -96,8 +96,13 @@ def _lost_alone(loss: IndependentLosses, attempts: int) -> tuple[float, float]:
 
 
 def _lost_in_bursts(loss: GilbertElliott, attempts: int) -> tuple[float, float]:
-    chain = BurstChain(loss.to_bad, loss.to_good, loss.loss_good, loss.loss_bad)
-    lost = chain.undelivered(attempts)
+    lost = lost_in_bursts(
+        attempts,
+        to_bad=loss.to_bad,
+        to_good=loss.to_good,
+        loss_good=loss.loss_good,
+        loss_bad=loss.loss_bad,
+    )
     return lost, (1 - lost) / (1 - loss.mean)  # one arrival per answer delivered
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.latency import STAGES
-from asyncdp_sim.theory.formulas.coupon_collector import mean_until_all
 from asyncdp_sim.theory.formulas.packet_loss import mean_attempts
+from asyncdp_sim.theory.formulas.rounds import mean_until_all
 from asyncdp_sim.theory.moments.releases import Releases
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.shared_channels import contention
