@@ -19,7 +19,7 @@ from asyncdp_sim.network.clocks import (
 )
 from asyncdp_sim.network.laws import Constant, Exponential, NoTime
 from asyncdp_sim.theory.formulas import channels
-from asyncdp_sim.theory.predict.shared_channels import AccessCurve, access_curve, endless_curve
+from asyncdp_sim.theory.predict.channels import AccessCurve, access_curve, endless_curve
 from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law
 from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law, selection, shares
 from asyncdp_sim.theory.prediction import Unknown

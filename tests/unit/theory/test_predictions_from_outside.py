@@ -22,12 +22,17 @@ from asyncdp_sim.spec import members
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.formulas import channels
 from asyncdp_sim.theory.predict.all import predict, predicted
-from asyncdp_sim.theory.predict.channels import ChannelTheory
+from asyncdp_sim.theory.predict.channels import (
+    CHANNELS,
+    ChannelTheory,
+    access_curve,
+    endless_curve,
+    theory_of,
+)
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.occupation import occupation
-from asyncdp_sim.theory.predict.shared_channels import access_curve, endless_curve
+from asyncdp_sim.theory.predict.protocols import PROTOCOLS, facts_of
 from asyncdp_sim.theory.predict.staleness import lateness, never_stale, staleness_law
-from asyncdp_sim.theory.predict.table import CHANNELS, PROTOCOLS, facts_of, theory_of
 from asyncdp_sim.theory.predict.update_order import gap_law, releases, selection, shares
 from asyncdp_sim.theory.prediction import Unknown
 
