@@ -19,7 +19,7 @@ from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.runs.replicates import Learned, learn_all, live_all, simulate_all
 from asyncdp_sim.runs.workers import Map, processes
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.formulas.student_t import t_quantile
+from asyncdp_sim.theory.formulas.quantiles import t_quantile
 from asyncdp_sim.threads import one_thread
 from asyncdp_sim.trace import Trace
 

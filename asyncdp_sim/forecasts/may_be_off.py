@@ -16,7 +16,7 @@ from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.runs.account import learn_alone
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory.formulas.student_t import t_quantile
+from asyncdp_sim.theory.formulas.quantiles import t_quantile
 
 Array = npt.NDArray[np.float64]
 REDRAWS = 8

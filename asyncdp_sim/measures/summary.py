@@ -7,7 +7,7 @@ from math import exp, inf, isinf
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.theory.formulas.student_t import t_quantile
+from asyncdp_sim.theory.formulas.quantiles import t_quantile
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 from asyncdp_sim.units import to_units, total_units
 

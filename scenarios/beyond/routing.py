@@ -19,7 +19,7 @@ from asyncdp_sim.results import Cell, Sweep
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.formulas.closed_network import closed_network
-from asyncdp_sim.theory.predict.table import facts_of
+from asyncdp_sim.theory.predict.protocols import facts_of
 from scenarios.beyond.prices import BOARD, EVEN, TIME, WORK, Price
 from scenarios.papers.claims import Claim, Measure, Printed, Range, Reason
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure

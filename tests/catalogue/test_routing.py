@@ -7,7 +7,7 @@ import pytest
 
 from analysis.whom_to_ask import joules_to, time_to
 from asyncdp_sim.results import Sweep
-from asyncdp_sim.theory.predict.table import facts_of
+from asyncdp_sim.theory.predict.protocols import facts_of
 from scenarios.beyond import expected_course, prices, routing
 from scenarios.beyond.prices import BOARD, EVEN, TIME, WORK
 from scenarios.papers.claims import Judged

@@ -5,7 +5,7 @@ import pytest
 
 from analysis.beyond.accuracy_over_time import best_step, mean_accuracy
 from asyncdp_sim.results import Sweep
-from asyncdp_sim.theory.predict.table import facts_of
+from asyncdp_sim.theory.predict.protocols import facts_of
 from scenarios.beyond import routing_accuracy as routing
 from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED

@@ -10,7 +10,7 @@ from asyncdp_sim.errors import ResultError
 from asyncdp_sim.network.channels.dcf import Dcf
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.sweeps import sweep
-from asyncdp_sim.theory.formulas.channels import dcf
+from asyncdp_sim.theory.formulas import dcf
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.channels import approximation
 from scenarios import entry

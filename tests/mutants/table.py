@@ -427,7 +427,7 @@ MUTANTS = (
         ("tests/unit/network/test_policies.py",),
     ),
     Mutant(
-        "asyncdp_sim/theory/predict/dispatch.py",
+        "asyncdp_sim/theory/predict/protocols.py",
         '"shared": ("compute",),',
         '"shared": ("compute", "answer"),',
         "answers on their way are taken for shared work",
@@ -988,7 +988,7 @@ MUTANTS = (
     ),
     # theory
     Mutant(
-        "asyncdp_sim/theory/formulas/lock.py",
+        "asyncdp_sim/theory/formulas/queueing.py",
         "rate / total * mean * (total - rate)",
         "rate / total * mean * total",
         "the owner that is served refuses itself",
@@ -1002,7 +1002,7 @@ MUTANTS = (
         ("tests/unit/theory/test_queueing.py",),
     ),
     Mutant(
-        "asyncdp_sim/theory/formulas/coupon_collector.py",
+        "asyncdp_sim/theory/formulas/rounds.py",
         "return fsum(number / missing for missing in range(1, number + 1))",
         "return fsum(number / missing for missing in range(1, number))",
         "the last coupon is for nothing",
@@ -1046,14 +1046,14 @@ MUTANTS = (
         ("tests/unit/theory/test_predictions_from_outside.py",),
     ),
     Mutant(
-        "asyncdp_sim/theory/predict/table.py",
+        "asyncdp_sim/theory/predict/protocols.py",
         "PROTOCOLS.get(type(network.protocol), Facts)",
         "next(PROTOCOLS[kind] for kind in PROTOCOLS if isinstance(network.protocol, kind))",
         "a protocol of one's own has the row of the one that it derives from",
         ("tests/unit/theory/test_predictions_from_outside.py",),
     ),
     Mutant(
-        "asyncdp_sim/theory/predict/table.py",
+        "asyncdp_sim/theory/predict/protocols.py",
         "return Unknown(facts.unknown) if facts.unknown else of(facts)",
         "return of(facts)",
         "laws hold for clocks, availabilities and times that nobody knows",
@@ -2295,14 +2295,14 @@ MUTANTS = (
         ("tests/unit/theory/test_occupation.py",),
     ),
     Mutant(
-        "asyncdp_sim/theory/predict/on_ticks.py",
+        "asyncdp_sim/theory/predict/protocols.py",
         "np.exp(-rates * np.cumsum(stages, axis=0))",
         "np.exp(-rates * stages)",
         "stages of jobs that overlap exclude each other",
         ("tests/verification/test_energy.py",),
     ),
     Mutant(
-        "asyncdp_sim/theory/predict/gossip.py",
+        "asyncdp_sim/theory/predict/protocols.py",
         "updating[edge] = 1 - prod(own)",
         "updating[edge] = prod(1 - each for each in own)",
         "a meeting of which one answer is lost makes no update",

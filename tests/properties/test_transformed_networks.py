@@ -24,7 +24,7 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.spec import Spec, picked
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory.predict.table import theory_of
+from asyncdp_sim.theory.predict.channels import theory_of
 from asyncdp_sim.trace import Trace
 from tests.drawn import NothingFitsError
 from tests.fresh import Record, fresh_seed, none_escapes

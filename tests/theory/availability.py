@@ -14,7 +14,7 @@ from asyncdp_sim.theory.formulas.arguments import (
     probability,
     refused,
 )
-from asyncdp_sim.theory.formulas.clocks import MergedClocks
+from tests.theory.clocks import MergedClocks
 
 
 def thinned(rates: Sequence[float], probabilities: Sequence[float]) -> MergedClocks:

@@ -4,42 +4,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from asyncdp_sim.theory.formulas.arguments import count
-from asyncdp_sim.theory.formulas.coupon_collector import Array
-
-
-def someone_missing(n_owners: int, updates: int) -> Array:
-    """Return P(M > m) for m = 0 … ``updates``: some owner has not contributed after m updates.
-
-    Assumes i_k independent and uniform. The number of owners that have contributed is a Markov
-    chain; summing its steps never subtracts, so that each value is good to about
-    ``updates`` roundings, also where the inclusion–exclusion sum
-    P(M ≤ m) = Σ_j (−1)^j C(N,j) (1−j/N)^m cancels to nothing. Takes N·``updates`` operations.
-
-    Parameters
-    ----------
-    n_owners : int
-        N ≥ 1.
-    updates : int
-        ≥ 0.
-
-    Returns
-    -------
-    array (updates + 1,)
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-    """
-    return np.array([seen[:-1].sum() for seen in _seen(n_owners, updates)])
+from asyncdp_sim.theory.formulas.arguments import Array, count
 
 
 def all_contributed(n_owners: int, updates: int) -> Array:
     """Return P(M ≤ m) for m = 0 … ``updates``: every owner has contributed.
 
-    The same chain as :func:`someone_missing`, summed from its end, so that small values are as
-    accurate as large ones.
+    Assumes i_k independent and uniform. The number of owners that have contributed is a Markov
+    chain; summing its steps never subtracts, so that small values are as accurate as large ones.
 
     Raises
     ------
@@ -62,3 +34,34 @@ def _seen(n_owners: int, updates: int) -> Iterator[Array]:
         seen *= old
         seen[1:] += entered
         yield seen
+
+
+def answers(n_owners: int, updates: int) -> Array:
+    """Return P(owner i has c of the T updates) for c = 0 … T: Binomial(T, 1/N).
+
+    Assumes i_k independent and uniform. The counts of all owners are jointly multinomial.
+
+    Parameters
+    ----------
+    n_owners, updates : int
+        N ≥ 1, T ≥ 0.
+
+    Returns
+    -------
+    array (T + 1,)
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    number, total = count("n_owners", n_owners), count("updates", updates, 0)
+    if number == 1:
+        certain = np.zeros(total + 1)
+        certain[total] = 1.0
+        return certain
+    from scipy.special import gammaln  # only here: a slow import
+
+    hits = np.arange(total + 1)
+    ways = gammaln(total + 1) - gammaln(hits + 1) - gammaln(total - hits + 1)
+    return np.asarray(np.exp(ways - hits * np.log(number) + (total - hits) * np.log1p(-1 / number)))

@@ -1,7 +1,7 @@
 """A locked learner with owners of one rate, and of infinitely many."""
 
 from asyncdp_sim.theory.formulas.arguments import count, nonnegative, positive
-from asyncdp_sim.theory.formulas.lock import LockedLearner
+from asyncdp_sim.theory.formulas.queueing import LockedLearner
 
 
 def refusing(n_owners: int, rate: float, mean_service: float) -> LockedLearner:

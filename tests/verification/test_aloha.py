@@ -13,13 +13,13 @@ from asyncdp_sim.network.channels import Aloha
 from asyncdp_sim.network.channels.aloha import AlohaMedium
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.theory.formulas.channels.aloha import (
+from asyncdp_sim.theory.formulas.channels import (
+    RandomAccess,
     aloha,
     aloha_capture,
     aloha_infinite,
     aloha_infinite_capture,
 )
-from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
 
 from .networks import LastOnly, SparingAir, begun, network, runs
 from .shared import shared
@@ -28,7 +28,7 @@ from .zscores import require, score, seen, two_stages
 pytestmark = pytest.mark.oracle(
     "answers begun and answers that survive",
     "G e^(−2G); with N owners [e^(−λτ)/(1+λτ)]^(N−1); capture by power",
-    source="asyncdp_sim.theory.formulas.channels.aloha (Abramson 1970)",
+    source="asyncdp_sim.theory.formulas.channels (Abramson 1970)",
     setting="push, equal airtimes",
     kinds="Aloha, Push, PoissonClock",
 )

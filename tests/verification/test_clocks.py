@@ -5,7 +5,7 @@ import pytest
 
 from asyncdp_sim.measures import gaps
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.theory.formulas.clocks import merged
+from tests.theory.clocks import merged
 
 from .networks import FavouringClock, LosingClock, RegularClock, in_windows, network, runs
 from .shared import shared

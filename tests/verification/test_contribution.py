@@ -5,8 +5,8 @@ import pytest
 
 from asyncdp_sim.measures import updates_until_all
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.theory.formulas.coupon_collector import answers, mean_until_all
-from tests.theory.coupon_collector import all_contributed
+from asyncdp_sim.theory.formulas.rounds import mean_until_all
+from tests.theory.coupon_collector import all_contributed, answers
 
 from .networks import FavouringClock, RegularClock, network, runs
 from .shared import shared
@@ -15,7 +15,7 @@ from .zscores import counts, require, score, seen, two_stages
 pytestmark = pytest.mark.oracle(
     "updates until all owners have contributed, updates of each",
     "N H_N updates; of T updates Binomial(T, 1/N) are of one owner",
-    source="asyncdp_sim.theory.formulas.coupon_collector",
+    source="asyncdp_sim.theory.formulas.rounds",
     setting="uniform owners",
     kinds="PoissonClock",
 )

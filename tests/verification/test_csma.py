@@ -14,7 +14,7 @@ from asyncdp_sim.network.channels.air import Air
 from asyncdp_sim.network.channels.csma import CsmaMedium
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.theory.formulas.channels.csma import (
+from asyncdp_sim.theory.formulas.channels import (
     csma,
     csma_detecting,
     csma_detecting_infinite,
@@ -31,7 +31,7 @@ pytestmark = [
     pytest.mark.oracle(
         "answers begun and answers that survive",
         "G e^(−aG)/(G(1+2a) + e^(−aG)), and its forms for N owners, detection, persistence 1",
-        source="asyncdp_sim.theory.formulas.channels.csma (Kleinrock and Tobagi 1975)",
+        source="asyncdp_sim.theory.formulas.channels (Kleinrock and Tobagi 1975)",
         setting="push, non-persistent or 1-persistent, no backoff, a < airtime",
         kinds="Csma, Push, PoissonClock",
     ),

@@ -13,7 +13,7 @@ from asyncdp_sim.network.channels.dcf import Dcf, DcfMedium, DcfPort
 from asyncdp_sim.network.clocks import SaturatedClock
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.theory.formulas.channels.dcf import fixed_point
+from asyncdp_sim.theory.formulas.dcf import fixed_point
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.units import to_ticks
 
@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.oracle(
         "answers that survive, answers sent, staleness",
         "the chain of all owners' windows and counts; Bianchi's fixed point within 1 % for N ≥ 5",
-        source="asyncdp_sim.theory.formulas.channels.dcf (Bianchi 2000)",
+        source="asyncdp_sim.theory.formulas.dcf (Bianchi 2000)",
         setting="push, 2 and 3 owners that always have an answer; 5 to 30",
         kinds="Dcf, Push, SaturatedClock",
     ),

@@ -21,8 +21,8 @@ from asyncdp_sim.network.delivery.spells import OccupationNotes
 from asyncdp_sim.network.graphs.kinds import Edges
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal, Uniform
 from asyncdp_sim.network.protocols import Dispatch, Gossip, Push, Request, Rounds
-from asyncdp_sim.theory.predict.dispatch import DispatchFacts
 from asyncdp_sim.theory.predict.occupation import occupation
+from asyncdp_sim.theory.predict.protocols import DispatchFacts
 from asyncdp_sim.trace.occupation import Spells, State
 
 from .networks import network, runs

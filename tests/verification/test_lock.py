@@ -9,7 +9,7 @@ from asyncdp_sim.network import Latency
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
 from asyncdp_sim.network.protocols import Request
-from asyncdp_sim.theory.formulas.lock import refusing_unequal
+from asyncdp_sim.theory.formulas.queueing import refusing_unequal
 from asyncdp_sim.units import to_units
 from tests.theory.lock import poisson_source, refusing
 
@@ -28,7 +28,7 @@ from .zscores import CELL, counts, require, score, seen, two_stages
 pytestmark = pytest.mark.oracle(
     "rate of updates, share of time that the learner is locked, refusals, who updates next",
     "rate N/(1+Nρ), busy Nρ/(1+Nρ), refused (N−1)ρ/(1+(N−1)ρ), owners iid",
-    source="asyncdp_sim.theory.formulas.lock; Erlang's loss formula",
+    source="asyncdp_sim.theory.formulas.queueing; Erlang's loss formula",
     setting='busy = "refuse", no losses, Poisson clocks, any law of the service',
     kinds="Request, PoissonClock, Constant, Exponential, Lognormal",
 )

@@ -82,9 +82,8 @@ def measure(name, *, seed=None, count=RUNS, factor=1):
         sent.append([tries[m][skipped:].sum() for m in mine])
     begun, delivered, sent = np.array(begun), np.array(delivered), np.array(sent)
     if bursts:
-        chain = theory.BurstChain(**loss)
-        share = np.full(N_OWNERS, 1 - chain.undelivered(attempts))
-        tries = share / (1 - chain.stationary_loss)  # sent × share that arrives = delivered
+        share = np.full(N_OWNERS, 1 - theory.lost_in_bursts(attempts, **loss))
+        tries = share / (1 - theory.lost_in_bursts(1, **loss))  # sent × share that arrives
     else:
         each = np.broadcast_to(loss, N_OWNERS)
         share = np.array([theory.delivered(x, attempts) for x in each])
@@ -115,9 +114,16 @@ def test_shares_delivered_and_attempts(name):
 
 def test_answers_in_succession_are_not_as_the_first():
     """The chain runs on from answer to answer: the oracle tells the two formulas apart."""
-    bursts = theory.BurstChain(**BURSTS)
     delivered, _ = sound("bursts, twice")
-    first, mean = 1 - bursts.all_lost(2), 1 - bursts.undelivered(2)
+    out, back, losses = (
+        BURSTS["to_bad"],
+        BURSTS["to_good"],
+        [BURSTS["loss_good"], BURSTS["loss_bad"]],
+    )
+    bad = out / (out + back)
+    steps = np.array([[1 - out, out], [back, 1 - back]]) * losses
+    first = 1 - np.array([1 - bad, bad]) * losses @ steps @ np.ones(2)
+    mean = 1 - theory.lost_in_bursts(2, **BURSTS)
     assert abs(first - mean) / mean > 5 * delivered.error
 
 

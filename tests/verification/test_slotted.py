@@ -12,7 +12,7 @@ from asyncdp_sim.network.channels import SlottedAloha
 from asyncdp_sim.network.channels.slots import SlottedMedium, SlottedPort
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.theory.formulas.channels.aloha import slotted_aloha
+from asyncdp_sim.theory.formulas.channels import slotted_aloha
 from asyncdp_sim.units import to_ticks
 
 from .networks import SparingAir, begun, network, runs
@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.oracle(
         "what a slot holds, and who cannot send in the next",
         "N q (1−q)^(N−1), q = p/(1+p), p = 1 − e^(−λτ)",
-        source="asyncdp_sim.theory.formulas.channels.aloha",
+        source="asyncdp_sim.theory.formulas.channels",
         setting="push, an airtime of at most a slot",
         kinds="SlottedAloha, Push, PoissonClock",
     ),

@@ -8,7 +8,7 @@ from asyncdp_sim.network.availability import Bernoulli, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.superposed import Crowd
-from asyncdp_sim.theory.formulas.lock import refusing_unequal
+from asyncdp_sim.theory.formulas.queueing import refusing_unequal
 from asyncdp_sim.units import to_units
 from tests.theory.availability import on_fraction, on_off_dispersion
 
@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.oracle(
         "one clock for all owners",
         "the oracles of owners with clocks of their own: lock, thinning, on and off",
-        source="asyncdp_sim.theory.formulas.lock, tests/theory/availability.py",
+        source="asyncdp_sim.theory.formulas.queueing, tests/theory/availability.py",
         setting='clock.population = "superposed"',
         kinds="PoissonClock, Bernoulli, OnOff",
     ),

@@ -10,7 +10,7 @@ from asyncdp_sim.network.channels.slots import SlottedMedium
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Uniform
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.theory.formulas.channels.tdma import tdma
+from asyncdp_sim.theory.formulas.channels import tdma
 from asyncdp_sim.trace import ExchangeOutcome
 from asyncdp_sim.units import to_ticks, to_units
 
@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.oracle(
         "collisions, rate of answers, delay until one's slot",
         "none in 200,000 slots that touch; rate and uniform access delay",
-        source="asyncdp_sim.theory.formulas.channels.tdma",
+        source="asyncdp_sim.theory.formulas.channels",
         setting="push; owners always at work, or Poisson",
         kinds="Tdma, Push, SaturatedClock, PoissonClock",
     ),
@@ -85,14 +85,14 @@ def measure(name, *, seed=None, count=RUNS, factor=1, wrong=1.0):
             kept = within & (to_units(answers["read_tick"]) >= warm)
             spent = start[kept] - to_units(answers["read_tick"][kept])
             number = len(spent)
-            rows.append([number, (spent - compute.mean - theory.mean_access_delay).sum()])
+            rows.append([number, (spent - compute.mean - frame / 2).sum()])
         else:
             rows.append([within.sum(), 0.0])
     number, delay = np.array(rows).T
     if rate is None:
-        scale = theory.mean_access_delay * number.mean()
+        scale = frame / 2 * number.mean()
         return [score("access delay", delay, 0, scale)]
-    return [score("answers", number, theory.success_rate * length)]
+    return [score("answers", number, theory * length)]
 
 
 @shared

@@ -8,8 +8,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import Participants
-from asyncdp_sim.theory.formulas.binomial import binomial_quantile
-from asyncdp_sim.theory.formulas.student_t import t_quantile
+from asyncdp_sim.theory.formulas.quantiles import binomial_quantile, t_quantile
 from asyncdp_sim.words import as_float, known
 
 Array = npt.NDArray[np.float64]

@@ -9,7 +9,7 @@ from asyncdp_sim.figures.kit.picture import Table
 from asyncdp_sim.figures.kit.small_multiples import NetworkFigure, untimed
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, plain_numbers, time_axis
 from asyncdp_sim.results import Result, not_a_result
-from asyncdp_sim.theory.formulas.binomial import binomial_quantile
+from asyncdp_sim.theory.formulas.quantiles import binomial_quantile
 from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law
 from asyncdp_sim.units import to_units, unit_of
 from asyncdp_sim.words import number

@@ -11,7 +11,7 @@ from asyncdp_sim.figures.kit.picture import Table
 from asyncdp_sim.figures.kit.small_multiples import NetworkFigure
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, owner_ticks
 from asyncdp_sim.results import Result, not_a_result
-from asyncdp_sim.theory.formulas.binomial import binomial_quantile
+from asyncdp_sim.theory.formulas.quantiles import binomial_quantile
 from asyncdp_sim.theory.predict.update_order import selection
 from asyncdp_sim.theory.prediction import Unknown
 

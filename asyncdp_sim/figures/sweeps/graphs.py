@@ -14,7 +14,7 @@ from asyncdp_sim.figures.kit.outcomes import psi_at_end
 from asyncdp_sim.figures.kit.style import FEW_OWNERS, sheet
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
 from asyncdp_sim.results import Sweep
-from asyncdp_sim.theory.predict.table import facts_of
+from asyncdp_sim.theory.predict.protocols import facts_of
 from asyncdp_sim.theory.prediction import Unknown
 
 Array = npt.NDArray[np.float64]

@@ -15,7 +15,7 @@ from asyncdp_sim.figures.kit.style import MARKERS, THEORY, canvas, colours, styl
 from asyncdp_sim.figures.sweeps.sweep_figure import Table, ends, estimates
 from asyncdp_sim.network.channels import label_of
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
-from asyncdp_sim.theory.predict.shared_channels import AccessCurve, access_curve, endless_curve
+from asyncdp_sim.theory.predict.channels import AccessCurve, access_curve, endless_curve
 from asyncdp_sim.words import as_float
 
 Array = npt.NDArray[np.float64]

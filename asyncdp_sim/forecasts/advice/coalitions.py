@@ -16,7 +16,6 @@ from asyncdp_sim.learning.algorithms import Schedule
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.privacy.budgets import Horizon, enough
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.moments.clipped import ROWS, ClippedCourse
 from asyncdp_sim.theory.predict.update_order import releases, selection
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -28,8 +27,6 @@ STRIDES = np.geomspace(0.02, 20.0, 20)
 """First step of a round times the largest curvature, of those that are tried."""
 FOLDS = np.geomspace(0.1, 60.0, 20)
 """How often over a run a deviation of average curvature shrinks by e, of the ρ that are tried."""
-CLIPPED_ROWS = 500
-"""Records that clipping is worked out on, for many coalitions at once."""
 ORDERS = 2000
 """Orders of joining that are tried at most."""
 
@@ -200,61 +197,6 @@ def _prices(n: Array, w: Array) -> list[float]:
         change = change[np.linspace(0, len(change) - 1, ORDERS).astype(np.int64)]
     between = (change[1:] + change[:-1]) / 2
     return [0.0, *between.tolist(), np.inf]
-
-
-def with_clipping(
-    known: Population, alike: EqualSizeCost, spread: Array, coalitions: Sequence[Coalition]
-) -> list[Coalition]:
-    """Return coalitions with the ρ and T of the grid that suit them best with clipped gradients.
-
-    By moments of members alike and of one size, their noise the mean of all members'. As they are
-    where clipping has no such moments: in rounds, and of answers over samples.
-    """
-    clipped = clipped_course(known, CLIPPED_ROWS)
-    if clipped is None:
-        return list(coalitions)
-    best = list(coalitions)
-    members = np.array([len(each.members) for each in coalitions])
-    held = np.array([float(each.records) for each in coalitions])
-    loud = np.array([spread[np.array(each.members) - 1].sum() for each in coalitions])
-    least = np.full(len(best), np.inf)
-    for length in sorted({course.updates for course in alike.courses}):
-        places = [at for at, course in enumerate(alike.courses) if course.updates == length]
-        k, at = (each.ravel() for each in np.meshgrid(members, places, indexing="ij"))
-        rho, answers = alike.rho[k - 1, at], alike.answers[k - 1, at]
-        noise = np.repeat(loud / held**2, len(places)) * k * answers.astype(float) ** 2
-        psi = clipped.expected_psi(rho, k, length, noise).reshape(len(best), -1)
-        for row, place in enumerate(np.argmin(psi, axis=1).tolist()):
-            if psi[row, place] < least[row]:
-                least[row], which = psi[row, place], row * len(places) + place
-                best[row] = replace(
-                    best[row], rho=float(rho[which]), updates=length, answers=int(answers[which])
-                )
-    return best
-
-
-def clipped_course(known: Population, rows: int = ROWS) -> ClippedCourse | None:
-    """Return what moments of clipped one-on-one learning need; None where there are none.
-
-    Parameters
-    ----------
-    known : Population
-    rows : int
-        Records that clipping is worked out on.
-    """
-    scenario, objective = known.scenario, known.objective
-    algorithm, records = scenario.algorithm.one_on_one, known.problem.records.linear
-    clips = scenario.privacy.clip_bound is not None
-    if scenario.sampled or not clips or objective is None or algorithm is None or records is None:
-        return None
-    return ClippedCourse.of(
-        objective,
-        records,
-        central_step=algorithm.central_step,
-        noise=scenario.privacy.noise,
-        initial=algorithm.initial,
-        rows=rows,
-    )
 
 
 def enough_answers(members: int, updates: int) -> int:

@@ -14,7 +14,6 @@ from asyncdp_sim.forecasts.advice.coalitions import (
     by_themselves,
     costs,
     invited,
-    with_clipping,
 )
 from asyncdp_sim.forecasts.advice.contest import (
     REPLICATES,
@@ -36,9 +35,9 @@ from asyncdp_sim.progress import Progress, beginning
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Participants, Scenario
 
-AROUND, CLIPPED = (1.0, 0.5), (1.0, 0.3, 3.0)
-"""Steps that are simulated, over the best by moments; and in rounds with clipping, of which moments
-know nothing."""
+AROUND, CLIPPED = (1.0, 0.5), (1.0, 0.5, 1.7, 3.0, 6.0)
+"""Steps that are simulated, over the best by moments; and with clipping, of which moments know
+nothing."""
 BEST, SIZES, NEXT = 6, 8, 2
 """Best coalitions by moments, and sizes in equal ratios, of which the best is simulated; and how
 many of the next best are simulated afresh, too."""
@@ -196,8 +195,7 @@ def invite(
     ------
     SpecError
         If the moments are not those of the scenario. Clipped gradients are let pass: coalitions
-        are ranked as if no record's gradient were clipped; one-on-one their ρ and T are then
-        chosen by moments with clipping.
+        are ranked as if no record's gradient were clipped.
     DataError
         As :func:`~asyncdp_sim.forecasts.forecast`.
     """
@@ -214,9 +212,7 @@ def invite(
     around: tuple[float, ...] = (1.0,)
     candidates = _candidates(sizes)
     if tuned:
-        candidates = with_clipping(known, alike, spread, candidates)
-        in_rounds = own.algorithm.in_rounds is not None
-        around = CLIPPED if in_rounds and own.privacy.clip_bound is not None else AROUND
+        around = AROUND if own.privacy.clip_bound is None else CLIPPED
     tried = [given, *(replace(it, rho=by * it.rho) for by in around for it in candidates)]
     light = partial(affordable, own, known.dataset, most=replicates)
     with processes(workers) as mapped:

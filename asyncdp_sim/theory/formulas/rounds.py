@@ -1,7 +1,7 @@
-"""Synchronous rounds wait for the slowest of N owners; asynchronous learning for none.
+"""Waiting for all of N owners: for the slowest in a round, and until every one has contributed.
 
-Every owner is asked at the start of a round and answers after a time of its own, independent of
-the others'; the round ends with the last answer, and the next begins at once.
+In a synchronous round every owner is asked at the start and answers after a time of its own,
+independent of the others'; the round ends with the last answer, and the next begins at once.
 """
 
 from math import fsum
@@ -35,15 +35,21 @@ def mean_round(n_owners: int, rate: float) -> float:
     return fsum(1 / missing for missing in range(1, number + 1)) / each
 
 
-def mean_gap(n_owners: int, rate: float) -> float:
-    """Return 1/(Nμ), the mean time between updates if the same owners never wait for each other.
+def mean_until_all(n_owners: int) -> float:
+    """Return E M = N H_N, the mean number of updates until every owner has contributed.
 
-    N of these take 1/μ: a round takes H_N times as long for as many answers. Arguments as for
-    :func:`mean_round`.
+    The coupon collector: with j owners still missing, the next update is a new one's with
+    probability j/N. Assumes i_k independent and uniform.
+
+    Parameters
+    ----------
+    n_owners : int
+        N ≥ 1.
 
     Raises
     ------
     SpecError
-        If an argument is outside its domain.
+        If N < 1.
     """
-    return 1 / (count("n_owners", n_owners) * positive("rate", rate))
+    number = count("n_owners", n_owners)
+    return fsum(number / missing for missing in range(1, number + 1))

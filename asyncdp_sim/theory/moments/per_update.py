@@ -12,7 +12,6 @@ import numpy.typing as npt
 from asyncdp_sim.theory.formulas.arguments import finite, refused
 from asyncdp_sim.theory.moments.gossip_map import GossipMap
 from asyncdp_sim.theory.moments.sample_spread import SampleSpread
-from asyncdp_sim.theory.moments.update import Deviations, Update
 from asyncdp_sim.threads import one_thread
 
 Array = npt.NDArray[np.float64]
@@ -105,7 +104,21 @@ def moments(
     initial: Initial = "zeros",
     spread: SampleSpread | None = None,
 ) -> Moments:
-    """Run the recursion for T updates; see :class:`~asyncdp_sim.theory.moments.update.Update`.
+    """Run the recursion for T updates, in blocks: O(N²p³) each.
+
+    Let v = E u and U = E uuᵀ be the moments of all models' deviations u from θ*, with blocks
+    v_L, v_i, U_LL, U_Lj, U_ij, and for owner i (notation of :class:`GossipMap`)
+    q_i = (v_L + v_i)/2, P_i = (U_LL + U_Li + U_iL + U_ii)/4, Q_ij = (U_Lj + U_ij)/2.
+    Given i_k = i,
+
+        v_L⁺ = m q_i + a,   v_i⁺ = M_i q_i + e_i,
+        U_LL⁺ = m² P_i + m (q_i aᵀ + a q_iᵀ) + aaᵀ,
+        U_Li⁺ = m P_i M_iᵀ + m q_i e_iᵀ + a (M_i q_i + e_i)ᵀ,    U_Lj⁺ = m Q_ij + a v_jᵀ,
+        U_ii⁺ = M_i P_i M_iᵀ + M_i q_i e_iᵀ + e_i (M_i q_i)ᵀ + e_i e_iᵀ + s_i² (Cov w_i + Cov g_i),
+        U_ij⁺ = M_i Q_ij + e_i v_jᵀ  (j ≠ i),
+
+    Cov g_i being that of gradients over samples at (P_i, q_i), if they are; the rest stays; the
+    next moments are the averages over i with weights π_i.
 
     It is affine in the noise variances: :mod:`~asyncdp_sim.theory.moments.noise_gain` serves many
     budgets. Where the algorithm diverges, so do its moments (to infinity or NaN).
@@ -130,24 +143,70 @@ def moments(
     SpecError
         If an argument is outside its domain.
     """
-    update = Update.of(process, injected(process, noise_variance, noise), spread)
-    now = Deviations.of(*started(process, initial))
-    mean, second = [now.central], [now.central_second]
+    n, p, chance = process.n_owners, process.n_features, process.probability
+    m, a, big, e = process.central_factor, process.central_drift, process.factor, process.drift
+    pushed, part, stack, each = (
+        injected(process, noise_variance, noise),
+        chance[:, None, None],
+        n * p,
+        np.arange(n),
+    )
+    # E U_ij⁺ = U_ij + B_ij + B_jiᵀ with B_ij = inner U_ij + outer (U_Lj, v_jᵀ)
+    inner = part * (big / 2 - np.eye(p))
+    outer = np.concatenate([part * big / 2, (chance[:, None] * e)[:, :, None]], 2)
+    outer = outer.reshape(stack, p + 1)
+    v, u = started(process, initial)
+    v_central, v_copies, central, cross = v[0], v[1:], u[0, :, 0], u[0][:, 1:]
+    copies = u[1:, :, 1:].copy()
+    change, more = np.empty((2, stack, stack))  # asked for once: that takes longer than an update
+    mean, second = [v_central], [central]
     diverging = np.errstate(over="ignore", invalid="ignore")  # then there is nothing to warn of
     with one_thread(), diverging:  # several threads wait for each other longer than they work
         for _ in range(process.updates):
-            update.advance(now)
-            mean.append(now.central)
-            second.append(now.central_second)
+            link, own = cross.transpose(1, 0, 2), copies[each, :, each, :]  # U_Li and U_ii
+            q = (v_central + v_copies) / 2
+            middle = (central + link + link.transpose(0, 2, 1) + own) / 4  # P_i
+            moved = (big @ q[:, :, None])[:, :, 0]
+            central_copy = (
+                m * middle @ big.transpose(0, 2, 1)
+                + m * q[:, :, None] * e[:, None, :]
+                + a[:, None] * (moved + e)[:, None, :]
+            )
+            mixed = moved[:, :, None] * e[:, None, :]
+            copy = big @ middle @ big.transpose(0, 2, 1) + mixed + mixed.transpose(0, 2, 1)
+            copy += e[:, :, None] * e[:, None, :] + pushed
+            if spread is not None:
+                copy += np.square(process.step)[:, None, None] * spread.at(middle, q)
+
+            # U_Lj as if the update were another's for every i; then i = j is taken out
+            met = (chance @ copies.reshape(n, -1)).reshape(p, n, p)
+            rest = m / 2 * (cross + met) + a[:, None, None] * v_copies
+            alone = m / 2 * (link + own) + a[:, None] * v_copies[:, None, :]
+            crossed = rest + (part * (central_copy - alone)).transpose(1, 0, 2)
+
+            np.matmul(inner, copies.reshape(n, p, stack), out=change.reshape(n, p, stack))
+            models = np.concatenate([cross.reshape(p, stack), v_copies.reshape(1, stack)])
+            change += np.matmul(outer, models, out=more)
+            flat = copies.reshape(stack, stack)
+            flat += change
+            flat += change.T
+            copies[each, :, each, :] = own + part * (copy - own)
+
+            tilt = m * np.outer(chance @ q, a)
+            central = m * m * np.tensordot(chance, middle, 1) + tilt + tilt.T + np.outer(a, a)
+            cross, v_central = crossed, m * chance @ q + a
+            v_copies = v_copies + chance[:, None] * (moved + e - v_copies)
+            mean.append(v_central)
+            second.append(central)
     optimum = process.optimum
     return Moments(
         hessian=process.hessian,
         optimum=optimum,
         mean=np.array(mean) + optimum,
         second=np.array(second),
-        copies_mean=now.copies + optimum,
-        copies_second=now.copies_second,
-        cross_second=now.cross_second,
+        copies_mean=v_copies + optimum,
+        copies_second=copies,
+        cross_second=cross,
     )
 
 

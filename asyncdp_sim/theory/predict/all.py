@@ -3,23 +3,138 @@
 ``asyncdp check`` prints it, a run's report shows it beside what was measured, and figures draw it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
-from math import isfinite
+from math import fsum, isfinite
 from numbers import Real
 from typing import Any, cast
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.network import Network
+from asyncdp_sim.network.availability.diurnal import Diurnal
+from asyncdp_sim.network.availability.outages import Outages
+from asyncdp_sim.network.channels.packet_loss import GilbertElliott, IndependentLosses
+from asyncdp_sim.theory.formulas.packet_loss import delivered, lost_in_bursts, mean_attempts
+from asyncdp_sim.theory.predict.channels import access
 from asyncdp_sim.theory.predict.facts import Facts
-from asyncdp_sim.theory.predict.packet_loss import losses, presence
-from asyncdp_sim.theory.predict.shared_channels import access
+from asyncdp_sim.theory.predict.protocols import facts_of
 from asyncdp_sim.theory.predict.staleness import staleness
-from asyncdp_sim.theory.predict.table import facts_of
 from asyncdp_sim.theory.predict.update_order import choice
-from asyncdp_sim.theory.prediction import Prediction, Unknown
+from asyncdp_sim.theory.prediction import Prediction, Unknown, each_of
+
+
+def _day_in_step(available: Diurnal, network: Network) -> str:
+    """Return why what is regular may keep step with the time of day, or nothing."""
+    if available.low == available.high:
+        return ""
+    if not network.protocol.clocked:
+        return "queries are regular, and may keep step with the time of day"
+    if not network.clock.memoryless:
+        return f"clocks are {network.clock.kind}, and may keep step with the time of day"
+    return ""
+
+
+def _outages_in_step(available: Outages, network: Network) -> str:
+    """Return why outages of several groups may keep step with each other, or nothing."""
+    regular = available.gap.listed and available.length.listed
+    if regular and max(available.groups_of(network.n_owners)) > 1:
+        return "regular outages of an owner's groups keep step"
+    return ""
+
+
+IN_STEP: Mapping[type, Callable[[Any, Network], str]] = {
+    Diurnal: _day_in_step,
+    Outages: _outages_in_step,
+}
+"""Why the share of ticks that find owners online may not be that of the time, by availability."""
+
+
+def _lost_alone(loss: IndependentLosses, attempts: int) -> tuple[float, float]:
+    share = loss.shares(1)[0]
+    return 1 - delivered(share, attempts), mean_attempts(share, attempts)
+
+
+def _lost_in_bursts(loss: GilbertElliott, attempts: int) -> tuple[float, float]:
+    lost = lost_in_bursts(
+        attempts,
+        to_bad=loss.to_bad,
+        to_good=loss.to_good,
+        loss_good=loss.loss_good,
+        loss_bad=loss.loss_bad,
+    )
+    return lost, (1 - lost) / (1 - loss.mean)  # one arrival per answer delivered
+
+
+LOSSES: Mapping[type, Callable[[Any, int], tuple[float, float]]] = {
+    IndependentLosses: _lost_alone,
+    GilbertElliott: _lost_in_bursts,
+}
+"""Share of answers that are lost in all of R attempts, and the mean number sent.
+
+Of owners that lose alike.
+"""
+
+
+def losses(facts: Facts) -> Iterator[Prediction]:
+    """Yield the share of answers lost and the mean number of transmissions, if any can be lost.
+
+    Whatever the clocks and the availability: losses do not look at them.
+    """
+    if not facts.loses(""):
+        return iter(())
+    names = ("loss_rate", "transmissions_per_answer")
+    said = "each transmission is lost on its own or in bursts: 1 − P(delivered), (1−l^R)/(1−l)"
+    reason = _entangled(facts)
+    return each_of(names, Unknown(reason) if reason else _lost(facts), said)
+
+
+def _entangled(facts: Facts) -> str:
+    """Why an answer's losses depend on more than its transmissions, if they do."""
+    network = facts.network
+    again = network.channel.retransmissions > 0
+    loss = network.channel.packet_loss()
+    shares = loss.shares(facts.n_owners)
+    if network.channel.contended is not None:
+        return "owners share a channel"
+    if network.protocol.newest_only:
+        return "answers to older queries are discarded"
+    if facts.vanishing:
+        return "owners vanish"
+    if network.protocol.gives_up_after is not None:
+        return "the learner gives up after a timeout"
+    if again and facts.loses("_acknowledgement"):
+        return "answers that arrived are sent again where acknowledgements are lost"
+    if max(shares) > min(shares):
+        return "owners' answers are lost differently often"
+    if again and loss.bursty and facts.overlap and not facts.instant:
+        return "bursts strike several answers of one owner at a time"
+    return ""
+
+
+def _lost(facts: Facts) -> tuple[float, float]:
+    """Return the share of answers lost and the mean number of transmissions of one."""
+    channel = facts.network.channel
+    loss = channel.packet_loss()
+    if channel.resend == "fresh":  # every transmission is an answer of its own
+        return loss.shares(facts.n_owners)[0], 1.0
+    return LOSSES[type(loss)](loss, 1 + channel.retransmissions)
+
+
+def presence(facts: Facts) -> Iterator[Prediction]:
+    """Yield the mean share of the time, or of ticks (queries), that an owner is online."""
+    network = facts.network
+    available, kind = network.availability, network.availability.kind
+    shares = available.online_share(facts.n_owners)
+    in_step = IN_STEP.get(type(available))
+    reason = "" if in_step is None else in_step(available, network)
+    if facts.wires_fail and not available.drawn_per_tick:
+        reason = "links fail"
+    if shares is None:
+        reason = f"availability is {kind}, which has no long run"
+    value = None if reason or shares is None else fsum(shares) / facts.n_owners
+    yield Prediction("mean_online", value, f"long-run share of availability {kind}", reason)
 
 
 def predict(network: Network) -> tuple[Prediction, ...]:

@@ -1,21 +1,132 @@
-"""Channels that owners share: what gets through, by the formula of each kind."""
+"""Channels that owners share: throughput, collisions and load, and its curve over the load.
+
+The formulas are of the channel; a load gathers what they ask of the rest of the network.
+"""
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import replace
-from math import fsum
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import fsum, inf
 from typing import Any
 
+import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.network.channels import Aloha, Csma, Parallel, SlottedAloha, Tdma
+from asyncdp_sim.network import Network
+from asyncdp_sim.network.channels import Aloha, Channel, Csma, Parallel, SlottedAloha, Tdma
 from asyncdp_sim.network.channels.dcf import Dcf
-from asyncdp_sim.theory.formulas.channels import aloha, csma, dcf
-from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
-from asyncdp_sim.theory.formulas.channels.tdma import tdma
+from asyncdp_sim.theory.formulas import channels as formulas
+from asyncdp_sim.theory.formulas import dcf
+from asyncdp_sim.theory.formulas.arguments import Array
+from asyncdp_sim.theory.formulas.channels import RandomAccess
 from asyncdp_sim.theory.formulas.staleness import always_busy_mean
-from asyncdp_sim.theory.predict.load import Load
-from asyncdp_sim.theory.prediction import Unknown
+from asyncdp_sim.theory.predict.facts import Facts
+from asyncdp_sim.theory.predict.protocols import law
+from asyncdp_sim.theory.prediction import Prediction, Unknown, either
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """Owners' attempts to transmit, and why they may not be as formulas assume.
+
+    Attributes
+    ----------
+    n_owners : int
+        N.
+    rates : tuple of float
+        Of owners' Poisson clocks, each > 0; empty where something else makes them begin.
+    airtime : float
+        Of every answer, > 0.
+    overlap : bool
+        Whether every tick starts a job of its own: then attempts are Poisson, as those of an
+        infinite population. Otherwise an idle owner's tick starts an answer.
+    choices : int
+        Channels side by side among which each transmission chooses at random.
+    attempts : int
+        How often an answer is sent at most.
+    fresh : bool
+        Whether an answer that is sent again is computed anew.
+    saturated : bool
+        Whether an owner begins its next job the moment the last one ends.
+    job : float or None
+        How long every job of a saturated owner takes without its airtime; None where not all take
+        the same.
+    can_lose_messages, not_poisson, slow : str
+        Why a message may not arrive, or its owner wait, for other reasons than the channel's; why
+        ticks are no Poisson process; why answers do not begin at ticks of owners idle until then.
+        Empty where they do.
+    """
+
+    n_owners: int
+    rates: tuple[float, ...]
+    airtime: float
+    overlap: bool
+    choices: int = 1
+    attempts: int = 1
+    fresh: bool = False
+    saturated: bool = False
+    job: float | None = None
+    can_lose_messages: str = ""
+    not_poisson: str = ""
+    slow: str = ""
+
+    @property
+    def total(self) -> float:
+        """Ticks per time unit on one channel, of all owners together."""
+        return fsum(self.rates) / self.choices
+
+    @property
+    def rate(self) -> float:
+        """Ticks per time unit of one of many equal owners."""
+        return self.total / self.n_owners
+
+    @property
+    def offered(self) -> float:
+        """G: ticks per airtime on one channel."""
+        return self.total * self.airtime
+
+    @property
+    def broken(self) -> str:
+        """Why an answer that begins is not sent once and then at the learner, if it is not."""
+        return "answers are sent again" if self.attempts > 1 else self.can_lose_messages
+
+    @property
+    def unequal(self) -> str:
+        """Why owners that are idle until they tick are not all equal, if they are not."""
+        spread = max(self.rates) - min(self.rates)
+        differ = not self.overlap and spread > 1e-12 * max(self.rates)
+        return "owners' rates differ" if differ else ""
+
+
+def load_of(facts: Facts) -> Load:
+    """Return what owners that push ask of the channel."""
+    network = facts.network
+    saturated = network.clock.saturated
+    return Load(
+        n_owners=facts.n_owners,
+        rates=facts.rates or (),
+        airtime=network.airtime or 0.0,
+        overlap=facts.overlap,
+        attempts=1 + network.channel.retransmissions,
+        fresh=network.channel.resend == "fresh",
+        saturated=saturated,
+        job=facts.constant if saturated else None,
+        can_lose_messages=facts.can_lose_messages,
+        not_poisson=facts.not_poisson,
+        slow=_slow(facts),
+    )
+
+
+def _slow(facts: Facts) -> str:
+    """Why answers do not begin at ticks of owners idle until then, where that matters."""
+    if facts.overlap:  # a Poisson process displaced by independent times is one
+        return ""
+    network = facts.network
+    if max(*network.mean_times("query"), *network.mean_times("compute")) > 0:
+        return "queries or computing take time"
+    far = max(network.mean_times("answer")) > 0
+    return "answers travel on after their airtime, while their owner stays busy" if far else ""
+
 
 LARGEST = 600
 """States of the chain that is solved at most."""
@@ -27,21 +138,18 @@ UNKNOWN = Unknown("no formula is known for this variant of the channel")
 class ChannelTheory:
     """Formulas of a channel: none, where no class below it says more.
 
-    :mod:`~asyncdp_sim.theory.predict.table` says which class knows which channel.
+    :data:`CHANNELS` says which class knows which channel.
 
     Parameters
     ----------
     channel : ChannelKind
-    theory_of : callable
-        Returns what is known of a channel, as of each of several.
     """
 
     assumed = "nothing is sent again"
     """What its prediction takes for granted of answers that collide."""
 
-    def __init__(self, channel: Any, theory_of: "Callable[[Any], ChannelTheory]") -> None:
+    def __init__(self, channel: Any) -> None:
         self.channel = channel
-        self._theory_of = theory_of
 
     @property
     def formula(self) -> str:
@@ -116,13 +224,13 @@ class AlohaTheory(ChannelTheory):
         ratio = self.channel.capture_ratio
         if load.overlap:
             offered = load.offered
-            survived = aloha.aloha_infinite(offered)
+            survived = formulas.aloha_infinite(offered)
             if ratio is not None:
-                survived = aloha.aloha_infinite_capture(offered, ratio)
+                survived = formulas.aloha_infinite_capture(offered, ratio)
             return RandomAccess.of(survived / offered, load.total)
         if ratio is None:
-            return aloha.aloha(load.n_owners, load.rate, load.airtime)
-        return aloha.aloha_capture(load.n_owners, load.rate, load.airtime, ratio)
+            return formulas.aloha(load.n_owners, load.rate, load.airtime)
+        return formulas.aloha_capture(load.n_owners, load.rate, load.airtime, ratio)
 
 
 class SlottedAlohaTheory(ChannelTheory):
@@ -135,9 +243,9 @@ class SlottedAlohaTheory(ChannelTheory):
     def through(self, load: Load) -> RandomAccess:
         slot = self.channel.slot
         if not load.overlap:
-            return aloha.slotted_aloha(load.n_owners, load.rate, slot, load.airtime)
+            return formulas.slotted_aloha(load.n_owners, load.rate, slot, load.airtime)
         per_slot = load.total * slot
-        return RandomAccess.of(aloha.slotted_aloha_infinite(per_slot) / per_slot, load.total)
+        return RandomAccess.of(formulas.slotted_aloha_infinite(per_slot) / per_slot, load.total)
 
 
 class CsmaTheory(ChannelTheory):
@@ -163,7 +271,7 @@ class CsmaTheory(ChannelTheory):
             return self._endless(load)
         if not self.channel.gives_up:
             return UNKNOWN
-        formula = csma.csma_detecting if self.channel.collision_detection else csma.csma
+        formula = formulas.csma_detecting if self.channel.collision_detection else formulas.csma
         return formula(load.n_owners, load.rate, load.airtime, self.channel.propagation_delay)
 
     def _endless(self, load: Load) -> RandomAccess | Unknown:
@@ -171,10 +279,10 @@ class CsmaTheory(ChannelTheory):
         channel, offered, airtime = self.channel, load.offered, load.airtime
         delay = channel.propagation_delay / airtime
         if channel.gives_up:
-            found = csma.csma_giving_up(offered, delay, detecting=channel.collision_detection)
+            found = formulas.csma_giving_up(offered, delay, detecting=channel.collision_detection)
             return RandomAccess.of(found.success_probability, found.attempt_rate / airtime)
         if channel.persistence == 1.0 and not channel.collision_detection:
-            survived = csma.csma_one_persistent_infinite(offered, delay)
+            survived = formulas.csma_one_persistent_infinite(offered, delay)
             return RandomAccess.of(survived / offered, load.total)
         return UNKNOWN
 
@@ -256,7 +364,7 @@ class TdmaTheory(ChannelTheory):
         frame, slot = self.channel.frame or load.n_owners, self.channel.slot
         if load.saturated:
             return RandomAccess.of(1.0, load.n_owners / (frame * slot))
-        each = (tdma(frame, slot, load.airtime, rate).success_rate for rate in load.rates)
+        each = (formulas.tdma(frame, slot, load.airtime, rate) for rate in load.rates)
         return RandomAccess.of(1.0, fsum(each) / frame)
 
     @override
@@ -271,7 +379,7 @@ class ParallelTheory(ChannelTheory):
 
     @property
     def _each(self) -> ChannelTheory:
-        return self._theory_of(self.channel.each)
+        return theory_of(self.channel.each)
 
     @property
     @override
@@ -326,3 +434,155 @@ class ParallelTheory(ChannelTheory):
     @override
     def mean_staleness(self, load: Load) -> float | Unknown | None:
         return self._each.mean_staleness(load) if self.channel.each.in_turn else None
+
+
+CHANNELS: Mapping[type, type[ChannelTheory]] = {
+    Aloha: AlohaTheory,
+    SlottedAloha: SlottedAlohaTheory,
+    Csma: CsmaTheory,
+    Dcf: DcfTheory,
+    Tdma: TdmaTheory,
+    Parallel: ParallelTheory,
+}
+"""What is known of channels that owners share."""
+
+
+def theory_of(channel: Channel) -> ChannelTheory:
+    """Return what is known of a channel."""
+    return CHANNELS.get(type(channel), ChannelTheory)(channel)
+
+
+BROKEN_OFF = Unknown("answers that are broken off are not of one length")
+
+
+def access(facts: Facts) -> Iterator[Prediction]:
+    """Yield throughput, collisions and load of a channel that owners contend for."""
+    found, channel = contention(facts), facts.network.channel
+    shared, airtime = channel.contended, facts.network.airtime
+    if shared is None or airtime is None:
+        return
+    who = "infinite population" if facts.overlap else f"{facts.n_owners} owners"
+    said = f"{channel.label}, {who}, answers of one length, {theory_of(channel).assumed}"
+    rate: float | Unknown
+    lost: float | Unknown
+    load: float | Unknown
+    if isinstance(found, Unknown):
+        rate = lost = load = found
+    else:
+        rate, load = found.success_rate, found.attempt_rate * airtime
+        lost = 0.0 if channel.retransmissions > 0 else 1 - found.success_probability
+        if shared.breaks_off:
+            load = BROKEN_OFF
+    yield either("throughput", rate, said)
+    if facts.in_turn:
+        yield Prediction("collision_rate", 0.0, "an owner has slots of its own")
+    else:
+        yield either("collision_rate", lost, said)
+    yield either("offered_load", load, said)
+
+
+def contention(facts: Facts) -> RandomAccess | Unknown:
+    """Return what gets through a shared channel under ``push``, or why it is not known."""
+    found, channel = unspent(facts), facts.network.channel
+    if isinstance(found, Unknown):
+        return found
+    per_answer = 1.0
+    if channel.retransmissions == 0 or channel.resend == "fresh":
+        per_answer = 1 / found.success_probability if found.success_probability > 0 else inf
+    spent = facts.spent(per_answer)
+    return Unknown(spent) if spent else found
+
+
+def unspent(facts: Facts) -> RandomAccess | Unknown:
+    """Return the same for a network whose budgets last for ever."""
+    channel, protocol = facts.network.channel, facts.network.protocol
+    if channel.contended is not None and not protocol.always_served:
+        return Unknown(f"the formula is for protocol push, not {protocol.kind}")
+    return theory_of(channel).access(load_of(facts))
+
+
+@dataclass(frozen=True)
+class AccessCurve:
+    """The throughput of a channel, traced by the rate of owners' clocks.
+
+    Attributes
+    ----------
+    channel : Channel
+    airtime : float
+        Of every answer, > 0.
+    n_owners : int or None
+        Equal owners with one job at a time; None is an infinite population.
+    """
+
+    channel: Channel
+    airtime: float
+    n_owners: int | None
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """The formula of an infinite population in TeX, and the setting; empty where none."""
+        known = theory_of(self.channel)
+        return known.formula, known.setting(self.airtime)
+
+    def points(self, loads: Iterable[float]) -> tuple[Array, Array]:
+        """Return the mean number of transmissions on air, and the part of it that survives.
+
+        Parameters
+        ----------
+        loads : iterable of float
+            Ticks of idle owners per airtime, of all owners together, > 0.
+        """
+        found = []
+        for load in loads:
+            access = theory_of(self.channel).access(_load(load, self.airtime, self.n_owners))
+            if not isinstance(access, Unknown):
+                found.append((access.attempt_rate, access.success_rate))
+        begun, survived = np.array(found).reshape(-1, 2).T * self.airtime
+        return begun, survived
+
+
+@law
+def access_curve(facts: Facts) -> AccessCurve | Unknown:
+    """Return the law that a network obeys exactly, or why none is claimed.
+
+    It holds while no budget is spent.
+
+    Networks that differ in the rate of their clocks alone have equal curves.
+    """
+    network = facts.network
+    found, known = unspent(facts), theory_of(network.channel)
+    if isinstance(found, Unknown):
+        return found
+    if facts.overlap and known.dependence(overlap=True):
+        return Unknown(known.dependence(overlap=True))
+    return _curve(network, None if facts.overlap else facts.n_owners)
+
+
+@law
+def endless_curve(facts: Facts) -> AccessCurve | Unknown:
+    """Return the law for an infinite population that shares the network's channel.
+
+    That is a yardstick for the channel, whether or not the network's attempts are Poisson; they
+    are spread alike over channels side by side.
+    """
+    return _curve(facts.network, None)
+
+
+def _curve(network: Network, n_owners: int | None) -> AccessCurve | Unknown:
+    shared, airtime = network.channel.contended, network.airtime
+    if shared is None or airtime is None:
+        return NOT_SHARED
+    if shared.in_turn:
+        return Unknown("in turn, whatever is sent survives")
+    if shared.breaks_off:
+        return BROKEN_OFF
+    channel = network.channel if n_owners is not None else theory_of(network.channel).spread_alike()
+    found = theory_of(channel).access(_load(n_owners or 1, airtime, n_owners))
+    return found if isinstance(found, Unknown) else AccessCurve(channel, airtime, n_owners)
+
+
+def _load(ticks: float, airtime: float, n_owners: int | None) -> Load:
+    """Return the load of so many ticks of idle owners per airtime, of all owners together."""
+    rates = (ticks / airtime / (n_owners or 1),) * (n_owners or 1)
+    overlap = n_owners is None
+    return Load(n_owners=len(rates), rates=rates, airtime=airtime, overlap=overlap)

@@ -24,7 +24,7 @@ Array = npt.NDArray[np.float64]
 class Facts:
     """A network seen by theory, of whose protocol nothing is known.
 
-    Classes below it know a protocol each; :mod:`~asyncdp_sim.theory.predict.table` says which.
+    Classes below it know a protocol each; :mod:`~asyncdp_sim.theory.predict.protocols` says which.
 
     Parameters
     ----------

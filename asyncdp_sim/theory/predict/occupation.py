@@ -15,7 +15,7 @@ import numpy as np
 
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.facts import Array, Facts
-from asyncdp_sim.theory.predict.table import law
+from asyncdp_sim.theory.predict.protocols import law
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace.occupation import State

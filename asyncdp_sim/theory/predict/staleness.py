@@ -16,10 +16,9 @@ from asyncdp_sim.theory.formulas.staleness import (
     one_at_a_time,
     overlapping,
 )
+from asyncdp_sim.theory.predict.channels import contention, load_of, theory_of
 from asyncdp_sim.theory.predict.facts import Facts
-from asyncdp_sim.theory.predict.load import load_of
-from asyncdp_sim.theory.predict.shared_channels import contention
-from asyncdp_sim.theory.predict.table import facts_of, law, theory_of
+from asyncdp_sim.theory.predict.protocols import facts_of, law
 from asyncdp_sim.theory.prediction import Prediction, Unknown, either
 
 SAID = "other updates between read and apply"

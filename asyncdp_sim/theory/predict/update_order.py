@@ -8,13 +8,13 @@ import numpy as np
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.latency import STAGES
-from asyncdp_sim.theory.formulas.coupon_collector import mean_until_all
 from asyncdp_sim.theory.formulas.packet_loss import mean_attempts
+from asyncdp_sim.theory.formulas.rounds import mean_until_all
 from asyncdp_sim.theory.moments.releases import Releases
+from asyncdp_sim.theory.predict.channels import contention, theory_of
 from asyncdp_sim.theory.predict.facts import Facts
-from asyncdp_sim.theory.predict.shared_channels import contention
+from asyncdp_sim.theory.predict.protocols import law
 from asyncdp_sim.theory.predict.staleness import never_stale
-from asyncdp_sim.theory.predict.table import law, theory_of
 from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown, either
 
 SURE = 1e-9

@@ -13,7 +13,7 @@ from asyncdp_sim.figures import Result, Sweep, draw_all
 from asyncdp_sim.figures.kit import outcomes
 from asyncdp_sim.figures.runs import staleness, utilisation
 from asyncdp_sim.figures.sweeps import throughput
-from asyncdp_sim.theory.formulas.channels.aloha import aloha
+from asyncdp_sim.theory.formulas.channels import aloha
 from asyncdp_sim.theory.prediction import Unknown
 
 HALF = {"kind": "constant", "value": 0.5}

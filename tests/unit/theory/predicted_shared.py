@@ -11,7 +11,7 @@ from asyncdp_sim.network.channels.dcf import Dcf
 from asyncdp_sim.network.clocks import SaturatedClock
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Broadcast
-from asyncdp_sim.theory.formulas.channels.dcf import exact
+from asyncdp_sim.theory.formulas.dcf import exact
 from tests.unit.theory.spoken import (
     ALOHA,
     ANSWERS,

@@ -26,7 +26,6 @@ from tests.theory.async_as_printed import (
     privacy_term,
     shape,
 )
-from tests.theory.fits import fit
 
 UNEQUAL = np.array([0.5, 0.3, 0.2])
 
@@ -287,56 +286,3 @@ class TestCollab:
         given = {"convexity": 1.0, "smoothness": 2.0, "rho": 1.0, "updates": 3, "start": 1.0}
         with pytest.raises(SpecError, match=next(iter(changes))):
             collab_theorem2.with_transient(0.0, **(given | changes))
-
-
-class TestFit:
-    TERM = np.array([1e-8, 1e-6, 1e-4, 1e-2])
-
-    def made(self, measured, error=None, seed=1, **changes):
-        error = 0.01 * measured if error is None else error
-        return fit(self.TERM, measured, error, np.random.default_rng(seed), **changes)
-
-    @pytest.mark.parametrize("truth", [(2.0, 300.0), (2.0, 0.0), (0.0, 300.0)])
-    def test_exact_cells_give_exact_constants(self, truth):
-        found = self.made(shape(*truth, self.TERM))
-        assert (found.first, found.second) == pytest.approx(truth, rel=1e-9, abs=1e-9)
-        assert found.misfit < 1e-12
-        for value, (low, high) in zip(
-            (found.first, found.second), (found.first_interval, found.second_interval), strict=True
-        ):
-            assert 0 <= low <= value <= high
-
-    def test_constants_are_never_negative(self):
-        found = self.made(3 * self.TERM - np.sqrt(self.TERM), np.full(4, 0.1))
-        assert found.first == 0
-        assert found.first_interval[0] == 0
-
-    def test_another_form_is_seen(self):
-        assert self.made(self.TERM**0.25).misfit > 100
-
-    def test_intervals_widen_with_the_errors_and_the_level(self):
-        measured = shape(2.0, 300.0, self.TERM)
-        narrow = np.ptp(self.made(measured).second_interval)
-        assert near(np.ptp(self.made(measured, 0.02 * measured).second_interval), 2 * narrow, 0.1)
-        assert np.ptp(self.made(measured, level=0.99).second_interval) > narrow
-
-    def test_the_same_generator_gives_the_same_fit(self):
-        measured = shape(2.0, 300.0, self.TERM)
-        assert self.made(measured) == self.made(measured)
-        assert self.made(measured) != self.made(measured, seed=2)
-
-    @pytest.mark.parametrize(
-        ("key", "changes"),
-        [
-            ("term", {"term": np.array([1.0, 1.0, 1.0])}),
-            ("term", {"term": np.array([1.0, 2.0, -1.0])}),
-            ("measured", {"measured": np.array([1.0, np.nan, 1.0])}),
-            ("error", {"error": np.array([1.0, 0.0, 1.0])}),
-            ("level", {"level": 1.0}),
-            ("draws", {"draws": 10}),
-        ],
-    )
-    def test_outside_the_domain(self, key, changes):
-        given = {"term": np.arange(1.0, 4.0), "measured": np.ones(3), "error": np.ones(3)}
-        with pytest.raises(SpecError, match=key):
-            fit(generator=np.random.default_rng(1), **(given | changes))

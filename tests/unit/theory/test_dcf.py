@@ -3,7 +3,7 @@
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.theory.formulas.channels.dcf import Contention, exact, fixed_point, states
+from asyncdp_sim.theory.formulas.dcf import Contention, exact, fixed_point, states
 
 
 def test_alone_an_owner_sends_once_in_half_a_window_and_a_slot() -> None:

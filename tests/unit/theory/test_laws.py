@@ -18,8 +18,8 @@ from asyncdp_sim.network.clocks import (
     SaturatedClock,
 )
 from asyncdp_sim.network.laws import Constant, Exponential, NoTime
-from asyncdp_sim.theory.formulas.channels import aloha, csma
-from asyncdp_sim.theory.predict.shared_channels import AccessCurve, access_curve, endless_curve
+from asyncdp_sim.theory.formulas import channels
+from asyncdp_sim.theory.predict.channels import AccessCurve, access_curve, endless_curve
 from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law
 from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law, selection, shares
 from asyncdp_sim.theory.prediction import Unknown
@@ -170,18 +170,18 @@ def test_curves_pass_through_the_predictions():
 
 @pytest.mark.parametrize("load", [0.01, 0.7, 20.0])
 def test_giving_up_is_what_the_closed_forms_say(load):
-    plain = csma.csma_giving_up(load, 0.2)
-    assert plain.success_rate == pytest.approx(csma.csma_infinite(load, 0.2))
-    cut = csma.csma_giving_up(load, 0.2, detecting=True)
-    assert cut.success_rate == pytest.approx(csma.csma_detecting_infinite(load, 0.2))
+    plain = channels.csma_giving_up(load, 0.2)
+    assert plain.success_rate == pytest.approx(channels.csma_infinite(load, 0.2))
+    cut = channels.csma_giving_up(load, 0.2, detecting=True)
+    assert cut.success_rate == pytest.approx(channels.csma_detecting_infinite(load, 0.2))
     assert cut.success_probability == plain.success_probability
 
 
 def test_slots_longer_than_answers():
-    assert aloha.slotted_aloha(5, 2.0, 0.3, 0.3) == aloha.slotted_aloha(5, 2.0, 0.3)
-    short = aloha.slotted_aloha(5, 2.0, 0.3, 0.0)  # then slots are independent attempts
+    assert channels.slotted_aloha(5, 2.0, 0.3, 0.3) == channels.slotted_aloha(5, 2.0, 0.3)
+    short = channels.slotted_aloha(5, 2.0, 0.3, 0.0)  # then slots are independent attempts
     ticks = 1 - np.exp(-0.6)
     assert short.attempt_rate == pytest.approx(5 * ticks / 0.3)
     assert short.success_probability == pytest.approx(np.exp(-0.6 * 4))
     with pytest.raises(SpecError, match="airtime"):
-        aloha.slotted_aloha(5, 2.0, 0.3, 0.4)
+        channels.slotted_aloha(5, 2.0, 0.3, 0.4)

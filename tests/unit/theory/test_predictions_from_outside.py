@@ -20,14 +20,19 @@ from asyncdp_sim.network.protocols import Protocol, Push, Request
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.spec import members
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.theory.formulas.channels import aloha
+from asyncdp_sim.theory.formulas import channels
 from asyncdp_sim.theory.predict.all import predict, predicted
-from asyncdp_sim.theory.predict.channels import ChannelTheory
+from asyncdp_sim.theory.predict.channels import (
+    CHANNELS,
+    ChannelTheory,
+    access_curve,
+    endless_curve,
+    theory_of,
+)
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.occupation import occupation
-from asyncdp_sim.theory.predict.shared_channels import access_curve, endless_curve
+from asyncdp_sim.theory.predict.protocols import PROTOCOLS, facts_of
 from asyncdp_sim.theory.predict.staleness import lateness, never_stale, staleness_law
-from asyncdp_sim.theory.predict.table import CHANNELS, PROTOCOLS, facts_of, theory_of
 from asyncdp_sim.theory.predict.update_order import gap_law, releases, selection, shares
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -49,7 +54,7 @@ class Stating(Capturing):
     kind: Literal["stating"] = "stating"  # type: ignore[assignment]
 
     def predicts(self, network: Network) -> dict[str, float]:
-        found = aloha.aloha_capture(network.n_owners, RATE, self.airtime or 0.0, RATIO)
+        found = channels.aloha_capture(network.n_owners, RATE, self.airtime or 0.0, RATIO)
         return {"throughput": found.success_rate, "p_repeat": 0.2}
 
 
@@ -121,13 +126,13 @@ def test_of_the_packages_own_kinds_nothing_changes() -> None:
     assert facts_of(network()).unknown == ""
     assert facts_of(network()).strangers == ()
     found = predicted(network(), "throughput")
-    assert found == aloha.aloha(N, RATE, AIRTIME).success_rate
+    assert found == channels.aloha(N, RATE, AIRTIME).success_rate
 
 
 def test_what_a_class_states_itself_counts() -> None:
     stated = network(channel=Stating(airtime=AIRTIME))
     throughput = predicted(stated, "throughput")
-    assert throughput == aloha.aloha_capture(N, RATE, AIRTIME, RATIO).success_rate
+    assert throughput == channels.aloha_capture(N, RATE, AIRTIME, RATIO).success_rate
     assert predicted(stated, "p_repeat") == 0.2
     assert isinstance(predicted(stated, "collision_rate"), Unknown)
     [one] = [each for each in predict(stated) if each.quantity == "throughput"]

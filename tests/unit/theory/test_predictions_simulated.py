@@ -19,7 +19,7 @@ from asyncdp_sim.network.protocols import Broadcast, Push, Request
 from asyncdp_sim.network.topology.star import Star
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.predict.all import predict
-from asyncdp_sim.theory.predict.shared_channels import access_curve, endless_curve
+from asyncdp_sim.theory.predict.channels import access_curve, endless_curve
 from asyncdp_sim.theory.predict.staleness import staleness_law
 from asyncdp_sim.theory.predict.update_order import gap_law, selection, shares
 from asyncdp_sim.theory.prediction import Unknown

@@ -1,13 +1,10 @@
 """The spectrum of averaging, and the long run of meetings, against slow and exact twins."""
 
 from itertools import chain, combinations, product
-from math import inf, pi, sin
 
-import networkx as nx
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.clocks import GammaClock, PoissonClock
@@ -21,7 +18,7 @@ from asyncdp_sim.network.graphs.kinds import (
 )
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Law, NoTime
 from asyncdp_sim.network.protocols import Gossip
-from asyncdp_sim.theory.formulas import gossip_spectrum, lock
+from asyncdp_sim.theory.formulas import gossip_spectrum, queueing
 from asyncdp_sim.theory.formulas.loss_network import loss_network
 from asyncdp_sim.theory.predict.all import predict
 from tests.theory.gossip_spectrum import disagreement
@@ -65,15 +62,6 @@ class TestSpectrum:
         assert np.allclose(mean, slow, rtol=0, atol=1e-15)
         assert np.allclose(mean.sum(axis=0), 1, rtol=0, atol=1e-15)
 
-    def test_the_star_is_the_papers_matrix(self) -> None:
-        n, known = 4, np.eye(5)
-        known[0, 0] -= 1 / 2
-        for i in range(1, n + 1):
-            known[i, i] -= 1 / (2 * n)
-            known[0, i] = known[i, 0] = 1 / (2 * n)
-        n_nodes, edges = placed(StarGraph(), n)
-        assert np.allclose(gossip_spectrum.mean_update(n_nodes, edges, uniform(edges)), known)
-
     @together
     @pytest.mark.parametrize("n_owners", [2, 3, 10, 86])
     @pytest.mark.parametrize("graph", list(KNOWN), ids=lambda graph: graph.kind)
@@ -84,33 +72,11 @@ class TestSpectrum:
         assert gossip_spectrum.second_eigenvalue(mean) == pytest.approx(exact, rel=0, abs=1e-12)
         assert Gossip(graph=graph).contraction(n_owners) == exact
 
-    @pytest.mark.parametrize(
-        ("n_owners", "star", "ring", "complete"),
-        [
-            (2, 0.75, 0.0, 0.0),
-            (3, 1 - 1 / 6, 0.5, 0.5),
-            (10, 0.95, 1 - (1 - 0.8090169943749475) / 10, 1 - 1 / 9),
-            (86, 1 - 1 / 172, 1 - 2 * sin(pi / 86) ** 2 / 86, 1 - 1 / 85),
-        ],
-    )
-    def test_closed_forms_by_hand(
-        self, n_owners: int, star: float, ring: float, complete: float
-    ) -> None:
-        found = [formula(n_owners) for formula in KNOWN.values()]
-        assert found == pytest.approx([star, ring, complete], rel=0, abs=1e-12)
-        assert gossip_spectrum.star(1) == 0
-
     @pytest.mark.parametrize("n_owners", [2, 3, 10])
     def test_lambda_as_printed_is_one(self, n_owners: int) -> None:
         one = averaging(n_owners + 1, (0, 1))
         apart = one - np.ones((n_owners + 1,) * 2) @ one / (n_owners + 1)
         assert np.linalg.norm(apart, 2) ** 2 == pytest.approx(1)
-
-    def test_it_is_one_less_half_the_algebraic_connectivity_per_edge(self) -> None:
-        graph = GeometricGraph(radius=0.6, graph=3)
-        known = nx.algebraic_connectivity(graph.build(12), method="lanczos")
-        left = Gossip(graph=graph).contraction(12)
-        assert left == pytest.approx(1 - known / (2 * len(graph.edges(12))), rel=0, abs=1e-9)
 
     def test_edges_that_wake_unequally_have_no_closed_form(self) -> None:
         clock = PoissonClock(rate=[3.0, 1.0, 1.0, 1.0])
@@ -119,31 +85,6 @@ class TestSpectrum:
         mean = sum(p * averaging(4, e) for p, e in zip([3, 1, 1, 1], edges, strict=True)) / 6
         assert left == pytest.approx(np.linalg.eigvalsh(mean)[-2])
         assert left != pytest.approx(gossip_spectrum.ring(4))
-
-    @together
-    @pytest.mark.parametrize(
-        ("ask", "key"),
-        [
-            (lambda: gossip_spectrum.star(0), "n_owners"),
-            (lambda: gossip_spectrum.ring(1), "n_owners"),
-            (lambda: gossip_spectrum.complete(1), "n_owners"),
-            (lambda: gossip_spectrum.mean_update(1, [(0, 0)], [1.0]), "n_nodes"),
-            (lambda: gossip_spectrum.mean_update(3, [(0, 3)], [1.0]), "edges"),
-            (lambda: gossip_spectrum.mean_update(3, [(1, 1)], [1.0]), "edges"),
-            (lambda: gossip_spectrum.mean_update(3, [(0, 1)], [0.5]), "shares"),
-            (lambda: gossip_spectrum.mean_update(3, [(0, 1)], [0.5, 0.5]), "edges"),
-            (lambda: gossip_spectrum.second_eigenvalue(np.array([[1.0, 1.0], [0.0, 1.0]])), "mean"),
-            (
-                lambda: disagreement(np.full((2, 2), inf), [(0, 1)], [1.0], 1),
-                "moment",
-            ),
-            (lambda: disagreement(np.eye(2), [(0, 1)], [1.0], -1), "updates"),
-        ],
-    )
-    def test_what_is_outside_a_domain_is_refused_by_name(self, ask, key: str) -> None:
-        with pytest.raises(SpecError) as caught:
-            ask()
-        assert caught.value.faults[0].key == key
 
 
 class TestDisagreement:
@@ -161,15 +102,6 @@ class TestDisagreement:
                     x = averaging(n_nodes, edges[place]) @ x
                 exact[k] += np.prod(share[list(sequence)]) * np.sum((x - x.mean()) ** 2)
         assert found == pytest.approx(exact, rel=1e-13)
-
-    @pytest.mark.parametrize("n_owners", [3, 8])
-    def test_on_a_complete_graph_it_falls_by_lambda_2_every_time(self, n_owners: int) -> None:
-        start = np.random.default_rng(1).normal(size=n_owners)
-        y = start - start.mean()
-        _, edges = placed(Complete(), n_owners)
-        found = disagreement(np.outer(y, y), edges, uniform(edges), 20)
-        exact = (y @ y) * gossip_spectrum.complete(n_owners) ** np.arange(21)
-        assert found == pytest.approx(exact, rel=1e-12)
 
     @pytest.mark.parametrize("graph", [StarGraph(), Ring(), GeometricGraph(radius=0.6, graph=3)])
     def test_no_update_leaves_more_than_lambda_2_and_one_start_keeps_it_all(
@@ -231,7 +163,7 @@ class TestMeetings:
         rates, times = (0.5, 1.0, 2.0), (0.1, 0.4, 0.3)
         edges = StarGraph().edges(3)
         both = dict(zip(edges, rates, strict=True)), dict(zip(edges, times, strict=True))
-        found, known = loss_network(*both), lock.refusing_unequal(rates, times)
+        found, known = loss_network(*both), queueing.refusing_unequal(rates, times)
         assert found is not None
         assert found.rate == pytest.approx(known.update_rate, rel=1e-13)
         assert found.busy_fraction == pytest.approx(known.busy_fraction, rel=1e-13)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.theory.formulas.arguments import count, nonnegative, positive
-from asyncdp_sim.theory.formulas.channels.random_access import RandomAccess
+from asyncdp_sim.theory.formulas.channels import RandomAccess
 
 Station = tuple[int, int]
 """How often its window is doubled, and slots that it still counts."""

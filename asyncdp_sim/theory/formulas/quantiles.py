@@ -1,4 +1,4 @@
-"""Quantiles of a binomial count, without the slow import of SciPy's statistics."""
+"""Quantiles of a binomial count and of Student's t, by the part of SciPy that imports fast."""
 
 import numpy as np
 import numpy.typing as npt
@@ -32,3 +32,18 @@ def binomial_quantile(share: float, trials: int, chance: Array | float) -> Array
     one_less = np.maximum(near - 1, 0)  # rounding may have carried it past a whole number
     found = np.where(bdtr(one_less, trials, inside) >= share, one_less, near)
     return np.asarray(np.where(sure, trials * np.clip(chances, 0, 1), found))
+
+
+def t_quantile(freedom: int, share: float) -> float:
+    """Return t with P(T ≤ t) = p, T having Student's law with ν degrees of freedom.
+
+    Parameters
+    ----------
+    freedom : int
+        ν ≥ 1.
+    share : float
+        p, in (0, 1).
+    """
+    from scipy.special import stdtrit  # only where a ± is made, as it takes longer than a small run
+
+    return float(stdtrit(freedom, share))

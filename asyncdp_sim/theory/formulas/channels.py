@@ -1,0 +1,427 @@
+"""Owners that share one radio channel: ALOHA, pure and slotted, CSMA, and time division.
+
+Two answers that overlap at the hub destroy each other, unless capture is in play. Throughput is
+the rate of answers that survive. *Infinite population*: attempts form a Poisson process with G
+of them per airtime, whatever happened before; time unit = airtime, and the throughput S is also
+the share of the time that surviving answers take. *N owners*: an idle owner's clock ticks at
+rate λ, and a tick starts an answer; ticks while the owner is waiting or sending are dropped.
+Under CSMA, where owners listen before they send, a transmission [s, e) is heard everywhere, at
+the sender too, in [s + a, e + a).
+"""
+
+from dataclasses import dataclass
+from math import exp, expm1, inf, isfinite
+
+from asyncdp_sim.theory.formulas.arguments import count, nonnegative, positive, refused
+
+
+@dataclass(frozen=True)
+class RandomAccess:
+    """Long-run behaviour of owners that contend for a channel.
+
+    Attributes
+    ----------
+    success_probability : float
+        Share of the answers begun that survive.
+    success_rate : float
+        Answers that survive per time unit, of all owners together.
+    attempt_rate : float
+        Answers begun per time unit, of all owners together.
+    """
+
+    success_probability: float
+    success_rate: float
+    attempt_rate: float
+
+    @classmethod
+    def of(cls, success_probability: float, attempt_rate: float) -> "RandomAccess":
+        """Return what so many answers begun per time unit yield."""
+        return cls(success_probability, success_probability * attempt_rate, attempt_rate)
+
+
+def aloha_infinite(load: float) -> float:
+    """Return S = G e^{−2G}, pure ALOHA with an infinite population; G = ``load`` ≥ 0.
+
+    An answer survives if no other starts within an airtime before or after its own start.
+
+    Raises
+    ------
+    SpecError
+        If the load is negative or not finite.
+
+    References
+    ----------
+    Abramson, The ALOHA system (1970), AFIPS Conference Proceedings 37.
+    """
+    offered = nonnegative("load", load)
+    return offered * exp(-2 * offered)
+
+
+def aloha_infinite_capture(load: float, threshold: float) -> float:
+    """Return S = G e^{−2Gz/(1+z)}, pure ALOHA with Rayleigh fading and capture.
+
+    The powers of the answers are independent and Exp(1). An answer survives if its power exceeds
+    z = ``threshold`` ≥ 0 times the *sum* of the powers of all answers that overlap it, however
+    briefly. These are Poisson(2G) in number, and each of them spares it with probability
+    1/(1+z): P(X > zY) = E e^{−zY}. Without limit on z: :func:`aloha_infinite`.
+
+    Raises
+    ------
+    SpecError
+        If an argument is negative or not finite.
+
+    References
+    ----------
+    Arnbak and van Blitterswijk, Capacity of slotted ALOHA in Rayleigh-fading channels (1987),
+    IEEE Journal on Selected Areas in Communications 5 (slotted; here 2G interferers, not G).
+    """
+    offered, ratio = nonnegative("load", load), nonnegative("threshold", threshold)
+    return offered * exp(-2 * offered * ratio / (1 + ratio))
+
+
+def aloha(n_owners: int, rate: float, airtime: float) -> RandomAccess:
+    """Return pure ALOHA with N owners: P(success) = [e^{−ρ}/(1+ρ)]^{N−1}, ρ = λτ.
+
+    The airtime τ is constant. Attempts come at rate Nλ/(1+ρ).
+
+    Notes
+    -----
+    Owners are independent of one another; each alternates between an idle time, exponential with
+    mean 1/λ, and an airtime. An answer survives if each other owner is idle at its start
+    (probability 1/(1+ρ)) and does not tick during it (e^{−λτ}). Owners of surviving answers are
+    uniform.
+
+    Parameters
+    ----------
+    n_owners : int
+        N ≥ 1.
+    rate : float
+        λ > 0, ticks of an idle owner per time unit.
+    airtime : float
+        τ ≥ 0.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+
+    References
+    ----------
+    Abramson (1970) for many owners; derived as above for N.
+    """
+    others = count("n_owners", n_owners) - 1
+    each = positive("rate", rate)
+    load = each * nonnegative("airtime", airtime)
+    survives = exp(-others * load) / (1 + load) ** others
+    return RandomAccess.of(survives, n_owners * each / (1 + load))
+
+
+def aloha_capture(n_owners: int, rate: float, airtime: float, threshold: float) -> RandomAccess:
+    """Return pure ALOHA with N owners, Rayleigh fading and capture, for a constant airtime.
+
+    With ρ = λτ and c = 1/(1+z), an answer survives with probability
+    [(e^{−ρ} + 2(1−e^{−ρ})c + (ρ−1+e^{−ρ})c²)/(1+ρ)]^{N−1}. As :func:`aloha` otherwise: N ≥ 1,
+    λ > 0, τ ≥ 0, z = ``threshold`` ≥ 0.
+
+    Notes
+    -----
+    Powers as for :func:`aloha_infinite_capture`, drawn anew for every answer. Another owner
+    overlaps a given answer with none, one or two answers of its own: none if it is idle at the
+    start and silent for τ, (e^{−ρ})/(1+ρ); two if it is busy at the start, with a residual time
+    uniform on [0, τ], and ticks again before the end, (ρ−1+e^{−ρ})/(1+ρ). Every overlapping
+    answer costs a factor c.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    others = count("n_owners", n_owners) - 1
+    each = positive("rate", rate)
+    load = each * nonnegative("airtime", airtime)
+    spared = 1 / (1 + nonnegative("threshold", threshold))
+    once = -expm1(-load)
+    factor = (exp(-load) + 2 * once * spared + (load - once) * spared**2) / (1 + load)
+    return RandomAccess.of(factor**others, n_owners * each / (1 + load))
+
+
+def slotted_aloha_infinite(load: float) -> float:
+    """Return S = G e^{−G}, slotted ALOHA with Poisson(G) attempts a slot; G = ``load`` ≥ 0.
+
+    Raises
+    ------
+    SpecError
+        If the load is negative or not finite.
+
+    References
+    ----------
+    Roberts, ALOHA packet system with and without slots and capture (1975), ACM SIGCOMM Computer
+    Communication Review 5.
+    """
+    offered = nonnegative("load", load)
+    return offered * exp(-offered)
+
+
+def slotted_aloha(
+    n_owners: int, rate: float, slot: float, airtime: float | None = None
+) -> RandomAccess:
+    """Return slotted ALOHA with N owners; N q (1−q)^{N−1} answers survive per slot.
+
+    An idle owner ticks within a slot with probability p = 1 − e^{−λτ}, τ = ``slot``, and then
+    sends in the next one; so it spends 1/p idle slots in the mean for each run of slots it sends
+    in, and sends in a share q = p/(1 + p − r) of the slots. r = 1 − e^{−λ(τ − ``airtime``)} is the
+    probability that it ticks again between the end of its answer and the end of the slot: 0
+    where answers fill their slots (the default). Owners are independent of one another. q = p,
+    as in textbooks, needs independent attempts per slot. Here N ≥ 1, λ > 0, τ > 0 and
+    0 ≤ airtime ≤ τ. Rates are per time unit, not per slot.
+
+    Notes
+    -----
+    Where answers fill their slots, the owner of the last one cannot send in the next slot: owners
+    of successive answers are not independent.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    others, length = count("n_owners", n_owners) - 1, positive("slot", slot)
+    each = positive("rate", rate)
+    sending = length if airtime is None else nonnegative("airtime", airtime)
+    if sending > length:
+        raise refused("airtime", repr(airtime), f"a number ≤ slot = {slot!r}")
+    ticks, silent = -expm1(-each * length), exp(-each * (length - sending))
+    return RandomAccess.of(
+        (silent / (ticks + silent)) ** others, n_owners * ticks / (ticks + silent) / length
+    )
+
+
+def csma_infinite(load: float, delay: float) -> float:
+    """Return S = G e^{−aG}/(G(1+2a) + e^{−aG}), non-persistent CSMA.
+
+    A transmission [s, e) is heard everywhere, at the sender too, in [s+a, e+a); who finds the
+    channel busy gives up. G ≥ 0 counts attempts to send, those given up included; the delay is
+    0 ≤ a < 1 airtimes.
+
+    Notes
+    -----
+    Whoever starts first is alone for a; the last to start within it does so at Y, and the channel
+    falls silent at Y + 1 + a, whatever started in between (for a < 1, heard without a gap):
+    E Y = a − (1−e^{−aG})/G. Then the channel is idle for 1/G. Renewal-reward theorem.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+
+    References
+    ----------
+    Kleinrock and Tobagi, Packet switching in radio channels: part I (1975), IEEE Transactions on
+    Communications 23.
+    """
+    offered, a = nonnegative("load", load), _delay("delay", delay)
+    return offered * exp(-a * offered) / (offered * (1 + 2 * a) + exp(-a * offered))
+
+
+def csma_giving_up(load: float, delay: float, *, detecting: bool = False) -> RandomAccess:
+    """Return what :func:`csma_infinite` or :func:`csma_detecting_infinite` describes, in full.
+
+    Rates are per airtime. In a cycle 1 + aG answers begin in the mean, and the first survives
+    with probability e^{−aG}; attempts that are given up do not begin.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    g, a = nonnegative("load", load), _delay("delay", delay)
+    alone, begun = exp(-a * g), 1 + a * g
+    busy = g * _mean_detected(g, a) if detecting else g * (1 + 2 * a) + expm1(-a * g)
+    return RandomAccess.of(alone / begun, g * begun / (1 + busy))
+
+
+def csma_one_persistent_infinite(load: float, delay: float) -> float:
+    """Return the throughput of 1-persistent CSMA, without slots.
+
+    As :func:`csma_infinite`, but who finds the channel busy starts as soon as it hears it idle:
+
+        S = G [1 + G + aG(1 + G + aG/2)] e^{−G(1+2a)}
+            / (G(1+2a) − (1−e^{−aG}) + (1+aG) e^{−G(1+a)})
+
+    Notes
+    -----
+    After the first start of a busy stretch, attempts within a start too, the last one at Y; those
+    in the 1 + Y after that wait, and start together at Y + 1 + a, a new stretch. It survives if
+    it has one first start and none within a. Stretches follow one another as long as any attempt
+    waited: with q_k = E (G(1+Y))^k e^{−G(1+Y)}, S = e^{−aG}(q_0 + q_1)/(1 + a + E Y + q_0/G)
+    by Wald's identity. Each attempt is sent once, so that G is also the rate of transmissions.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+
+    References
+    ----------
+    Kleinrock and Tobagi (1975).
+    """
+    g, a = nonnegative("load", load), _delay("delay", delay)
+    sent = g * (1 + g + a * g * (1 + g + a * g / 2)) * exp(-g * (1 + 2 * a))
+    return sent / (g * (1 + 2 * a) + expm1(-a * g) + (1 + a * g) * exp(-g * (1 + a)))
+
+
+def csma_detecting_infinite(load: float, delay: float) -> float:
+    """Return the throughput of non-persistent CSMA with collision detection.
+
+    As :func:`csma_infinite`, but a sender that hears another transmission stops at once. For
+    a ≤ ½: S = G e^{−aG}/(G e^{−aG} + 2aG(1−e^{−aG}) + 2 − e^{−aG}).
+
+    Notes
+    -----
+    If the first of the others starts at X < a, they all stop at a, when they hear the first
+    sender, and that one at X + a unless it has finished before: the channel is heard busy until
+    min(X + a, 1) + a, where X has the law of an Exp(G) that is below a. Without a collision the
+    channel is silent at 1 + a. Any a < 1.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+
+    References
+    ----------
+    Tobagi and Hunt, Performance analysis of carrier sense multiple access with collision
+    detection (1980), Computer Networks 4 (with no jamming signal).
+    """
+    offered, a = nonnegative("load", load), _delay("delay", delay)
+    return offered * exp(-a * offered) / (1 + offered * _mean_detected(offered, a))
+
+
+def csma(n_owners: int, rate: float, airtime: float, propagation_delay: float) -> RandomAccess:
+    """Return non-persistent CSMA with N owners; ticks that find the channel busy are lost.
+
+    With the airtime as time unit and g = (N−1)λ, answers survive at rate
+    e^{−ga}/(1 + 2a − ∫₀^a (1 − e^{−λy} + e^{−λa})^{N−1} dy + 1/(Nλ)).
+
+    Notes
+    -----
+    All owners are idle when the channel falls silent, and memoryless. After the first start each
+    *other* owner starts within a at its first tick, if that comes in time, and at most once, as
+    a < 1: P(last start ≤ y) = (1 − e^{−λy} + e^{−λa})^{N−1}. The rest as for
+    :func:`csma_infinite`; 1 + (N−1)(1−e^{−λa}) answers begin in a cycle. Lost ticks are not
+    attempts. Owners of surviving answers are independent and uniform.
+
+    Parameters
+    ----------
+    n_owners : int
+        N ≥ 1.
+    rate : float
+        λ > 0, ticks of an idle owner per time unit.
+    airtime : float
+        > 0, constant.
+    propagation_delay : float
+        In [0, ``airtime``), the same between all stations.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+
+    References
+    ----------
+    Kleinrock and Tobagi (1975) for many owners; derived as above for N.
+    """
+    from scipy.integrate import quad  # only here: a slow import
+
+    others, each, a = _carrier(n_owners, rate, airtime, propagation_delay)
+    late = exp(-each * a)
+    early = quad(lambda y: (late - expm1(-each * y)) ** others, 0, a, epsabs=1e-12)[0]
+    return _sensing(others, each, a, airtime, 1 + 2 * a - early)
+
+
+def csma_detecting(
+    n_owners: int, rate: float, airtime: float, propagation_delay: float
+) -> RandomAccess:
+    """Return non-persistent CSMA with collision detection and N owners.
+
+    Arguments and assumptions as for :func:`csma`, senders that hear another stop as for
+    :func:`csma_detecting_infinite`: the first of the others starts at X, an Exp((N−1)λ), so that
+    the mean busy time is the infinite population's at load (N−1)λ, and the idle time 1/(Nλ).
+    Answers that are broken off are attempts.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    others, each, a = _carrier(n_owners, rate, airtime, propagation_delay)
+    return _sensing(others, each, a, airtime, _mean_detected(others * each, a))
+
+
+def _delay(key: str, value: float, airtime: float = 1.0) -> float:
+    if not isfinite(value) or not 0 <= value < airtime:
+        allowed = f"a number ≥ 0 and below the airtime, {airtime!r}: the formula needs colliding"
+        raise refused(key, repr(value), f"{allowed} answers to be heard without a gap")
+    return value / airtime
+
+
+def _carrier(
+    n_owners: int, rate: float, airtime: float, propagation_delay: float
+) -> tuple[int, float, float]:
+    """Return N − 1, and λ and a in units of the airtime."""
+    others, length = count("n_owners", n_owners) - 1, positive("airtime", airtime)
+    a = _delay("propagation_delay", propagation_delay, length)
+    return others, positive("rate", rate) * length, a
+
+
+def _sensing(others: int, each: float, a: float, airtime: float, busy: float) -> RandomAccess:
+    """Return what cycles of this mean busy time yield, in the caller's time unit."""
+    cycle = (busy + 1 / ((others + 1) * each)) * airtime
+    begun = 1 - others * expm1(-each * a)
+    return RandomAccess.of(exp(-others * each * a) / begun, begun / cycle)
+
+
+def _mean_detected(rate: float, a: float) -> float:
+    """Return the mean busy time of a cycle whose first sender meets others at this rate."""
+    alone, cut = exp(-rate * a), min(a, 1 - a)
+    until = cut if rate == 0 else -expm1(-rate * cut) / rate  # E min(X, cut)
+    return (1 + a) * alone + 2 * a * (1 - alone) + until - cut * alone
+
+
+def tdma(n_owners: int, slot: float, airtime: float, rate: float = inf) -> float:
+    """Return answers per time unit: owner i may start at the beginning of every N-th slot.
+
+    The frame is F = N·``slot`` long. Saturated owners send once a frame: 1/``slot`` answers per
+    time unit in all. An owner that ticks at rate λ while idle sends every F(1 + x) in the mean,
+    x = e^{−λ(F−τ)}/(1 − e^{−λF}). None collides.
+
+    Notes
+    -----
+    The owner is idle from the end of its answer, F − τ before its next slot. If it ticks in that
+    time, it uses that slot; otherwise each later one if it ticks in the frame before it: a
+    geometric number with mean 1/(1 − e^{−λF}).
+
+    Parameters
+    ----------
+    n_owners : int
+        N ≥ 1.
+    slot : float
+        > 0: from one owner's start to the next one's, any guard time included.
+    airtime : float
+        0 ≤ τ ≤ ``slot``.
+    rate : float, optional
+        λ > 0, ticks of an idle owner per time unit; default: always an answer ready.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    length, sending = positive("slot", slot), nonnegative("airtime", airtime)
+    if sending > length:
+        raise refused("airtime", repr(airtime), f"a number ≤ slot = {slot!r}")
+    frame, skipped = count("n_owners", n_owners) * length, 0.0
+    if rate != inf:
+        each = positive("rate", rate)
+        skipped = exp(-each * (frame - sending)) / -expm1(-each * frame)
+    return 1 / (length * (1 + skipped))

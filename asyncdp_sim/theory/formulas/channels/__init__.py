@@ -1,1 +1,0 @@
-"""Closed forms of the channels."""

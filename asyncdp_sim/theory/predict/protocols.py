@@ -1,0 +1,745 @@
+"""Protocols as theory sees them: updates, waits and losses, by exact class.
+
+A class that derives from another may do other things, and so has no row that it does not write.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from math import exp, fsum, inf, prod, sqrt
+from typing import TypeVar
+
+import numpy as np
+from typing_extensions import override
+
+from asyncdp_sim.network import Network
+from asyncdp_sim.network.graphs.connected import Edge
+from asyncdp_sim.network.latency import STAGES, laws_of
+from asyncdp_sim.network.laws import Law
+from asyncdp_sim.network.protocols import (
+    Broadcast,
+    Dispatch,
+    Gossip,
+    Push,
+    Request,
+    Rounds,
+    Servers,
+)
+from asyncdp_sim.network.protocols.dispatch import Queue
+from asyncdp_sim.network.topology.failures import LEARNER
+from asyncdp_sim.theory.formulas import queueing
+from asyncdp_sim.theory.formulas.broadcast import AnswersPerQuery, broadcast
+from asyncdp_sim.theory.formulas.closed_network import closed_network, return_bounds, whereabouts
+from asyncdp_sim.theory.formulas.loss_network import LossNetwork, loss_network
+from asyncdp_sim.theory.formulas.rounds import mean_round
+from asyncdp_sim.theory.predict.facts import Array, Facts
+from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown, bounded, each_of, either
+
+BROADCAST = "owners that listen answer after U[0, W], pure ALOHA, W + airtime ≤ interval"
+
+
+class BroadcastFacts(Facts):
+    """Answers of owners that all have the same query."""
+
+    dependent = "owners answer the same query"
+    protocol: Broadcast
+
+    @override
+    def flows(self, jobs: Sequence[float]) -> tuple[float, ...]:
+        return (1 / self.protocol.interval,) * self.n_owners
+
+    @override
+    def predictions(self) -> Iterator[Prediction]:
+        """Yield throughput, and collisions and load where owners share a channel."""
+        if self.network.channel.contended is None:
+            yield Prediction("throughput", None, BROADCAST, "owners share no channel")
+            return
+        found, interval = self._answers(), self.protocol.interval
+        if isinstance(found, Unknown):
+            yield either("throughput", found, BROADCAST)
+            if self.in_turn:
+                yield Prediction("collision_rate", 0.0, "an owner has slots of its own")
+                yield either("offered_load", found, BROADCAST)
+            else:
+                yield from each_of(("collision_rate", "offered_load"), found, BROADCAST)
+            return
+        begun, clean = found.mean_begun, found.mean_clean
+        yield Prediction("throughput", clean / interval, BROADCAST)
+        yield Prediction("collision_rate", 1 - clean / begun, BROADCAST)
+        yield Prediction(
+            "offered_load", begun * (self.network.airtime or 0.0) / interval, BROADCAST
+        )
+
+    def _answers(self) -> AnswersPerQuery | Unknown:
+        """Return what a query brings in, or why it is not known."""
+        network, window = self.network, self.protocol.delay.window
+        airtime = network.airtime or 0.0
+        channel, online = network.channel, network.availability.online_share(self.n_owners)
+        if self.can_lose_messages:
+            return Unknown(self.can_lose_messages)
+        if not self.instant:
+            return Unknown("queries, computing or answers take time besides the airtime")
+        if window is None:
+            return Unknown("answers do not wait for a uniform time from 0")
+        shared = channel.contended
+        plain = shared is channel and shared.sends_at_once and channel.exclusive
+        if not plain or channel.retransmissions > 0:
+            return Unknown("the channel is not pure ALOHA without capture and retransmission")
+        if self.wires_fail:
+            return Unknown("links fail")
+        if not network.availability.keeps_poisson or online is None:
+            return Unknown(f"availability is {network.availability.kind}")
+        if max(online) > min(online):
+            return Unknown("owners listen differently often")
+        if window + airtime > self.protocol.interval or airtime > window / 2:
+            return Unknown("W + airtime > interval, or airtime > W/2")
+        found = broadcast(self.n_owners, online[0], airtime, window)
+        begun, clean = found.mean_begun, found.mean_clean
+        spent = self.spent(begun / clean if clean > 0 else inf)
+        return Unknown(spent) if spent else found
+
+
+IN_THE_WAY: dict[Queue, tuple[str, ...]] = {
+    "fifo": ("compute", "answer"),
+    "shared": ("compute",),
+    "none": (),
+}
+"""Stages in which tasks of an owner are in each other's way."""
+_NOT_EXPONENTIAL = "owners' times of work, with their answers' way, are not exponential"
+
+
+class DispatchFacts(Facts):
+    """m tasks under way at a time: a closed network of queues.
+
+    Exact for any law of the times where owners work at all tasks at once, or only one task is under
+    way; and where they work at one after the other for exponential times.
+    """
+
+    dependent = "who is asked next is whom the learner chooses"
+    entangled = ""
+    protocol: Dispatch
+
+    @property
+    def _chances(self) -> tuple[float, ...]:
+        return self.protocol.chances(self.n_owners)
+
+    @override
+    def flows(self, jobs: Sequence[float]) -> tuple[float, ...]:
+        if self.protocol.to == "same":
+            return tuple(1 / job if job > 0 else 1.0 for job in jobs)
+        return self._chances
+
+    @override
+    def shares(self) -> tuple[float, ...] | Unknown:
+        """Return p_i: every task that is handed out returns; or how often each owner's own do."""
+        lost = self.can_lose_messages or self.shared or self._by_policy
+        if lost or self.protocol.to != "same":
+            return Unknown(lost) if lost else self._chances
+        each = self._of_same()
+        if isinstance(each, Unknown) or min(each) == 0:
+            return each if isinstance(each, Unknown) else Unknown("some owners have no task")
+        return tuple(one / fsum(each) for one in each)
+
+    @override
+    def predictions(self) -> Iterator[Prediction]:
+        said = "a closed network of m tasks"
+        yield bounded("throughput", self._returns(), self._bounds(), said)
+
+    @override
+    def occupied(self, sending: Array, receiving: Array) -> Array | Unknown:
+        tasks = self.protocol.tasks
+        rate: float | Unknown = Unknown(self._in_turn) if self._in_turn else self._returns()
+        if isinstance(rate, Unknown):
+            return rate
+        if self.protocol.to != "same":
+            return self._occupied(tasks, self._chances, rate, sending, receiving)
+        found, each = np.zeros((self.n_owners, 3)), self._of_same()
+        if isinstance(each, Unknown):
+            return each
+        for i, (held, own) in enumerate(zip(self._dealt(), each, strict=True)):
+            if held > 0:
+                alone = np.zeros(self.n_owners)
+                alone[i] = 1.0
+                found[i] = self._occupied(held, alone.tolist(), own, sending, receiving)[i]
+        return found
+
+    @override
+    def staleness(self) -> float | Unknown:
+        """Return m − 1: so many other tasks return, on average, while one is under way.
+
+        Whoever is asked, and whatever decides it, while budgets of all together suffice: what one
+        owner has spent goes to others.
+        """
+        network = self.network
+        allowed, most = sum(network.answers_allowed), network.updates + self.protocol.left_open
+        spent = "" if allowed >= most else f"budgets of {allowed} answers in all may be spent"
+        doubt = self.buffered or self.can_lose_messages or self.shared or spent
+        return Unknown(doubt) if doubt else self.protocol.tasks - 1.0
+
+    @override
+    def ends_next(self) -> tuple[float, ...] | Unknown:
+        """Return 1/m of ample servers that are alike; μ_i/Σμ of owners with a task each."""
+        reason, tasks = self._doubt or self._by_policy, self.protocol.tasks
+        if reason or tasks == 1:
+            return Unknown(reason) if reason else (1.0,) * self.n_owners
+        times = self.services
+        alike = max(times) - min(times) <= 1e-12 * max(times)
+        each = self.protocol.to == "same" and tasks == self.n_owners
+        if not self.exponential() or not (each or (alike and self.protocol.queue == "none")):
+            return Unknown("tasks that wait, or whose times are not exponential, have no such law")
+        rate = fsum(1 / time for time in times)
+        return tuple(1 / time / rate if each else 1 / tasks for time in times)
+
+    @property
+    def _by_policy(self) -> str:
+        """Why nobody knows beforehand how often each owner is asked, if a policy decides it."""
+        policy = self.protocol.policy
+        return "" if policy is None else f"policy {policy.kind} chooses whom to ask"
+
+    @property
+    def _in_turn(self) -> str:
+        """Why tasks are not where a product form would have them, if they go round in turn."""
+        several = self.protocol.to == "in-turn" and self.protocol.tasks > 1
+        return "several tasks that go round in turn have no product form" if several else ""
+
+    @property
+    def _doubt(self) -> str:
+        """Why not every task that is handed out returns after its own times, if not."""
+        away = "" if self.network.availability.always_online else "tasks wait for owners to be back"
+        wires = "links fail" if self.wires_fail else ""
+        lost = self.buffered or self.can_lose_messages or self.shared
+        return lost or away or wires or self.spent()
+
+    def _returns(self) -> float | Unknown:
+        """Return the tasks that return per time unit, or why it is not known."""
+        if self._by_policy:
+            return Unknown(self._by_policy)
+        if self.protocol.to == "same":
+            each = self._of_same()
+            return each if isinstance(each, Unknown) else fsum(each)
+        if self._in_turn and self.protocol.queue != "none":
+            return Unknown(self._in_turn)
+        if self._doubt:
+            return Unknown(self._doubt)
+        tasks, queue = self.protocol.tasks, self.protocol.queue
+        if tasks > 1 and self._needs_exponential:
+            return Unknown(_NOT_EXPONENTIAL)
+        times = self._times("none" if tasks == 1 else queue)
+        return closed_network(tasks, self._chances, *times).throughput
+
+    def _of_same(self) -> tuple[float, ...] | Unknown:
+        """Return the same of tasks that go back to the owner they come from, of each owner.
+
+        They are dealt in turn at first.
+        """
+        if self._doubt:
+            return Unknown(self._doubt)
+        held, (work, travel) = self._dealt(), self._times(self.protocol.queue)
+        waits = any(n > 1 and away > 0 for n, away in zip(held, travel, strict=True))
+        if waits and self._needs_exponential:
+            return Unknown(_NOT_EXPONENTIAL)
+        return tuple(
+            0.0 if n == 0 else closed_network(n, (1.0,), (busy,), (away,)).throughput
+            for n, busy, away in zip(held, work, travel, strict=True)
+        )
+
+    def _bounds(self) -> tuple[float, float] | None:
+        """Return what returns lie between, whatever the times' laws; None if not known."""
+        if self._by_policy or self._doubt:
+            return None
+        work, travel = self._times(self.protocol.queue)
+        if self.protocol.to != "same":
+            return return_bounds(self.protocol.tasks, self._chances, work, travel)
+        each = [
+            return_bounds(held, (1.0,), (busy,), (away,))
+            for held, busy, away in zip(self._dealt(), work, travel, strict=True)
+            if held > 0
+        ]
+        return fsum(low for low, _ in each), fsum(high for _, high in each)
+
+    def _dealt(self) -> list[int]:
+        """Return how many tasks each owner has that are dealt in turn."""
+        each, more = divmod(self.protocol.tasks, self.n_owners)
+        return [each + (i < more) for i in range(self.n_owners)]
+
+    def _occupied(
+        self,
+        tasks: int,
+        chances: Sequence[float],
+        rate: float,
+        sending: Array,
+        receiving: Array,
+    ) -> Array:
+        """Return the shares of time that each owner sends, computes and receives, (N, 3).
+
+        The first that holds counts. Where owners work at one task after the other these are stages
+        of a service, else each stage is by itself.
+
+        Parameters
+        ----------
+        tasks : int
+            m.
+        chances : sequence of float
+            p_i.
+        rate : float
+            Tasks that return per time unit.
+        sending, receiving : array (N,)
+            How long an answer is sent and a query received, in the mean.
+        """
+        flows, queue = rate * np.array(chances), self.protocol.queue
+        computing = flows * self.network.mean_times("compute")
+        sent, heard = flows * sending, flows * receiving
+        work, travel = (np.array(each) for each in self._times("none" if tasks == 1 else queue))
+        found = whereabouts(tasks, flows * work, float(flows @ travel))
+        if queue == "fifo" and tasks > 1:
+            free = found.none(0 * heard, serving=True)
+            return np.stack([sent, computing, free - found.none(heard, serving=True)], axis=1)
+        shared = queue == "shared" and tasks > 1
+        at_work = sent if shared else sent + computing
+        none = [
+            np.ones(self.n_owners),
+            found.none(sent, serving=False),
+            found.none(at_work, serving=shared),
+            found.none(at_work + heard, serving=shared),
+        ]
+        return -np.diff(none, axis=0).T
+
+    @property
+    def _needs_exponential(self) -> bool:
+        """Whether times of tasks that wait would have to be exponential, and are not."""
+        queue = self.protocol.queue
+        return queue == "fifo" and not self.exponential(IN_THE_WAY[queue])
+
+    def _times(self, queue: Queue) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Return each owner's mean times: where tasks are in each other's way, and the rest."""
+        stages = {stage: self.network.mean_times(stage) for stage in STAGES}
+        work = [each for stage, each in stages.items() if stage in IN_THE_WAY[queue]]
+        rest = [each for stage, each in stages.items() if stage not in IN_THE_WAY[queue]]
+        return _sums(work, self.n_owners), _sums(rest, self.n_owners)
+
+
+def _sums(times: Sequence[Sequence[float]], n_owners: int) -> tuple[float, ...]:
+    return tuple(map(fsum, zip((0.0,) * n_owners, *times, strict=True)))
+
+
+MEETINGS = "neighbours meet as in a loss network: Poisson edges, any law of the time they take"
+
+
+@dataclass(frozen=True)
+class LongRun:
+    """Meetings in the long run, and what comes of them.
+
+    Losses take no time and change nothing that follows, so that meetings are those of a network
+    without them: of each edge, an update is made with chance q_e, and r_e answers are used on
+    average.
+
+    Attributes
+    ----------
+    meetings : LossNetwork
+        With r_e for its marks.
+    updating, used : mapping
+        q_e and r_e.
+    """
+
+    meetings: LossNetwork
+    updating: Mapping[Edge, float]
+    used: Mapping[Edge, float]
+
+    @property
+    def rate(self) -> float:
+        """Updates per time unit."""
+        return self._of(self.updating)
+
+    @property
+    def staleness(self) -> float:
+        """Updates between read and use of an answer, on average.
+
+        Staleness of the answers used and answers in flight just after updates have one sum
+        (ORACLES 18): Σ_e f_e q_e E_e[Σ r of the pairs that talk] / Σ_e f_e r_e.
+        """
+        flying = {
+            edge: chance * self.meetings.after[edge] for edge, chance in self.updating.items()
+        }
+        return self._of(flying) / self._of(self.used)
+
+    def of(self, owner: int) -> float:
+        """Return the meetings of an owner per time unit."""
+        return fsum(flow for edge, flow in self.meetings.flows.items() if owner in edge)
+
+    def _of(self, each: Mapping[Edge, float]) -> float:
+        return fsum(flow * each[edge] for edge, flow in self.meetings.flows.items())
+
+
+class GossipFacts(Facts):
+    """Meetings of neighbours."""
+
+    dependent = "neighbours answer in pairs"
+    lost_alike = True
+    protocol: Gossip
+
+    @property
+    @override
+    def meetings(self) -> tuple[tuple[Edge, ...], float]:
+        return self.protocol.graph.edges(self.n_owners), self.protocol.contraction(self.n_owners)
+
+    @override
+    def predictions(self) -> Iterator[Prediction]:
+        """Yield throughput, utilisation and staleness."""
+        found, names = self._long_run(), ("throughput", "utilisation", "mean_staleness")
+        if isinstance(found, Unknown):
+            return each_of(names, found, MEETINGS)
+        return each_of(names, (found.rate, found.meetings.busy_fraction, found.staleness), MEETINGS)
+
+    @override
+    def answers(self, updates: float) -> tuple[float, ...] | Unknown:
+        """Return each owner's meetings per time unit."""
+        found = self._long_run()
+        if isinstance(found, Unknown):
+            return found
+        return tuple(found.of(owner) for owner in range(1, self.n_owners + 1))
+
+    def _long_run(self) -> LongRun | Unknown:
+        """Return the long run of neighbours that meet, or why it is not known."""
+        network, clock = self.network, self.protocol.clock
+        edges = self.protocol.graph.edges(self.n_owners)
+        loss = network.channel.packet_loss()
+        if self.loses("") and loss.bursty:
+            return Unknown("answers are lost in bursts, and meetings where both are make no update")
+        available = network.availability
+        online = available.online_share(self.n_owners)
+        ticks = clock.rates(len(edges))
+        if not clock.memoryless or ticks is None:
+            return Unknown(f"clocks are {clock.kind}, not Poisson")
+        if not available.keeps_poisson or online is None or min(online) == 0:
+            return Unknown(
+                f"availability is {available.kind}, which is not drawn for each wake-up alone"
+            )
+        share = (1.0, *online)
+        rates, times = {}, {}
+        for edge, rate in zip(edges, ticks, strict=True):
+            time = _mean_time(self, edge)
+            if isinstance(time, Unknown):
+                return time
+            rates[edge], times[edge] = rate * share[edge[0]] * share[edge[1]], time
+        updating, used = _come_through(edges, loss.shares(self.n_owners))
+        meetings = loss_network(rates, times, used)
+        if meetings is None:
+            return Unknown("the graph has too many matchings to sum")
+        found = LongRun(meetings, updating, used)
+        spent = _spent(self, found)
+        return Unknown(spent) if spent else found
+
+
+def _come_through(
+    edges: Sequence[Edge], losses: Sequence[float]
+) -> tuple[dict[Edge, float], dict[Edge, float]]:
+    """Return for each edge the chance that some answer arrives, and how many do on average."""
+    updating, used = {}, {}
+    for edge in edges:
+        own = [losses[number - 1] for number in edge if number != LEARNER]
+        updating[edge] = 1 - prod(own)
+        used[edge] = fsum(1 - each for each in own)
+    return updating, used
+
+
+def _spent(facts: Facts, found: LongRun) -> str:
+    """Return why an owner may fall silent before the run ends, if it may."""
+    updates = facts.network.updates
+    most = inf if facts.loses("") else updates
+    for owner, allowed in enumerate(facts.network.answers_allowed, start=1):
+        spent = updates * found.of(owner) / found.rate
+        if allowed < min(most, spent + SPREADS * sqrt(spent)):
+            return f"a budget of {allowed} answers may be spent before the run ends"
+    return ""
+
+
+def _mean_time(facts: Facts, edge: Edge) -> float | Unknown:
+    """Return the mean time of a meeting, stage by stage the slower node's, or why it is unknown."""
+    total = 0.0
+    for stage in STAGES:
+        means, laws = facts.network.mean_times(stage), facts.laws(stage)
+        owners = [number - 1 for number in edge if number != LEARNER]
+        if len(owners) == 1:
+            total += means[owners[0]]
+            continue
+        longer = _mean_longer(*((laws[i], means[i] - laws[i].mean) for i in owners))
+        if longer is None:
+            kinds = " and ".join(sorted({laws[i].kind for i in owners}))
+            return Unknown(f"no formula is known for the slower of two {kinds} times")
+        total += longer
+    return total
+
+
+def _mean_longer(one: tuple[Law, float], two: tuple[Law, float]) -> float | None:
+    """Return E max(X + a, Y + b) of independent exponential or constant X and Y."""
+    if one[0].constant:
+        one, two = two, one
+    (x, a), (y, b) = one, two
+    if x.constant and y.constant:
+        return max(x.mean + a, y.mean + b)
+    if x.memoryless and y.constant:
+        least = max(0.0, y.mean + b - a)
+        return a + least + x.mean * exp(-least / x.mean)
+    if x.memoryless and y.memoryless and a == b:
+        return a + x.mean + y.mean - 1 / (1 / x.mean + 1 / y.mean)
+    return None
+
+
+ENDLESS = "the queue grows without bound"
+
+
+class RequestFacts(Facts):
+    """Exchanges that a locked learner gets through."""
+
+    fresh = "as the lock has it"
+    protocol: Request
+
+    @property
+    @override
+    def waits(self) -> str:
+        said = {"queue": "requests wait in a queue", "retry": "refused requests are sent again"}
+        return "" if self.instant else said.get(self.protocol.busy, "")
+
+    @override
+    def predictions(self) -> Iterator[Prediction]:
+        """Yield throughput, and what becomes of requests, and the load of a channel."""
+        queues = self.protocol.queues and not self.instant
+        found = list(self._queue() if queues else self._locked())
+        yield from found
+        yield from self._alone(found[0])
+
+    @override
+    def waiting(self) -> Iterator[Prediction]:
+        if not self.protocol.queues:
+            said = "a request that is served is served at once"
+            value = None if self.slow_requests else 0.0
+            yield Prediction("mean_waiting", value, said, self.slow_requests)
+            return
+        said = "Pollaczek–Khinchine: ΛE[S²]/(2(1−ρ'))"
+        reason = self.slow_requests or self.disturbed
+        if not reason and self.instant:
+            yield Prediction("mean_waiting", 0.0, "service takes no time, so nobody waits")
+            return
+        reason = reason or self._not_open
+        if reason or self.rates is None:
+            yield Prediction("mean_waiting", None, said, reason)
+            return
+        wait = queueing.fifo_wait(fsum(self.rates), *self.moments())
+        yield Prediction("mean_waiting", wait.mean, said)
+
+    @override
+    def answers(self, updates: float) -> tuple[float, ...] | None:
+        """Return the rates of the ticks, where all queue: each has its update in the end."""
+        return self.rates if self.protocol.queues and not self.protocol.one_each else None
+
+    def _locked(self) -> Iterator[Prediction]:
+        said = "locked learner that refuses, Poisson clocks, any law of the service"
+        reason = self.disturbed or self.slow_requests or self.waits
+        names = ("throughput", "utilisation", "refusal_rate")
+        if reason or self.rates is None:
+            return each_of(names, Unknown(reason), said)
+        found = queueing.refusing_unequal(self.rates, self.services)
+        values = (found.update_rate, found.busy_fraction, found.refusal_probability)
+        return each_of(names, values, said)
+
+    def _queue(self) -> Iterator[Prediction]:
+        """Yield throughput and utilisation of the open queue.
+
+        Requests may take time: a Poisson process displaced by independent times is one.
+        """
+        said = "open first-come-first-served queue (M/G/1), every tick a request, Poisson clocks"
+        reason = self.disturbed or self._busy_channel or self._not_open
+        names = ("throughput", "utilisation")
+        if reason or self.rates is None:
+            return each_of(names, Unknown(reason), said)
+        total = fsum(self.rates)
+        return each_of(names, (total, total * self.moments()[0]), said)
+
+    @property
+    def _busy_channel(self) -> str:
+        """Why requests meet each other on their way to the learner, if they may."""
+        channel = self.network.channel.contended
+        return "" if channel is None or channel.request_airtime is None else "requests take airtime"
+
+    @property
+    def _not_open(self) -> str:
+        """Why the queue is no open M/G/1, if it is not."""
+        if self.protocol.one_each:
+            return "waiting owners do not ask again (own_tick)"
+        load = fsum(self.rates or ()) * self.moments()[0]
+        return f"{ENDLESS} (ρ' = {load:.3g} ≥ 1)" if load >= 1 else ""
+
+    def _alone(self, throughput: Prediction) -> Iterator[Prediction]:
+        """Yield the load of a channel that the lock keeps to one answer at a time."""
+        airtime = self.network.airtime
+        said = "the lock leaves the channel to one answer at a time"
+        if airtime is None:
+            return iter(())
+        rate = throughput.value
+        found = Unknown(throughput.reason) if rate is None else (0.0, rate * airtime)
+        return each_of(("collision_rate", "offered_load"), found, said)
+
+
+class PushFacts(Facts):
+    """Jobs of owners that nobody locks out."""
+
+    entangled = ""
+    protocol: Push
+
+    @override
+    def occupied(self, sending: Array, receiving: Array) -> Array | None:
+        """Return the shares of jobs that start at every tick: M/G/∞, whose stages are Poisson.
+
+        So many of an owner's jobs are in each stage, independently of the others, that nobody is in
+        it with chance e^(−λ E[stage]).
+        """
+        if not self.overlap or self.rates is None:
+            return None
+        rates = np.array(self.rates)
+        stages = np.stack([sending, self.network.mean_times("compute"), receiving])
+        none = np.exp(-rates * np.cumsum(stages, axis=0))
+        return -np.diff(np.concatenate([np.ones((1, self.n_owners)), none]), axis=0).T
+
+    @override
+    def predictions(self) -> Iterator[Prediction]:
+        said = "N idle-or-busy owners, λ/(1+λm) each"
+        if self.overlap:
+            said = "every tick starts a job"
+        if self.network.clock.saturated:
+            said = "always-busy owners, 1/m each"
+            reason = self.can_lose_messages or self.spent()
+            value = None if reason else fsum(1 / service for service in self.services)
+            yield Prediction("throughput", value, said, reason)
+            return
+        reason = self.disturbed
+        if reason or self.rates is None:
+            yield Prediction("throughput", None, said, reason)
+            return
+        yield Prediction("throughput", fsum(self.flows(self.services)), said)
+
+
+ROUNDS = "synchronous rounds: 1/E max of N response times, H_N/μ where they are exponential"
+STEPS = "servers: Δ/(Δ(q + Gc + a + 2s) + Me) for constant times, G gradients a step, M exchanges"
+
+
+class RoundsFacts(Facts):
+    """Rounds, which last as long as their slowest owners."""
+
+    fresh = "a round's answers are all of the newest model"
+    protocol: Rounds
+
+    @override
+    def predictions(self) -> Iterator[Prediction]:
+        yield either("throughput", _round_rate(self, self.protocol.deadline), ROUNDS)
+        yield Prediction("mean_staleness", 0.0, self.fresh)
+
+    @override
+    def answers(self, updates: float) -> tuple[float, ...]:
+        """Return the rate of rounds: where that is known, each has an answer of everybody."""
+        return (updates,) * self.n_owners
+
+
+class ServersFacts(Facts):
+    """Steps of several servers."""
+
+    fresh = "a server waits for the answers to its own model"
+    protocol: Servers
+
+    @override
+    def predictions(self) -> Iterator[Prediction]:
+        yield either("throughput", _steps(self, self.protocol), STEPS)
+        yield Prediction("mean_staleness", 0.0, self.fresh)
+
+
+def _round_rate(facts: Facts, deadline: float | None) -> float | Unknown:
+    """Return 1/(c + H_N/μ) for response times c + Exp(μ), alike for all owners, or why not."""
+    network = facts.network
+    if not network.availability.always_online:
+        return Unknown(
+            f"availability is {network.availability.kind}: the offline delay a round or miss it"
+        )
+    if deadline is not None and not facts.within(deadline):
+        return Unknown("rounds may end at the deadline")
+    if network.aggregation is not None and any(facts.services):
+        return Unknown("a sum is opened by a trip of its own")
+    doubt = facts.can_lose_messages or facts.shared
+    if doubt or facts.wires_fail:
+        return Unknown(doubt or "links fail")
+    least = min(network.answers_allowed)
+    if least < network.updates:  # nothing is lost: every round takes one answer of each owner
+        return Unknown(f"a budget of {least} answers may be spent before the run ends")
+    service = facts.services[0]
+    if max(facts.services) - min(facts.services) > 1e-12 * max(facts.services):
+        return Unknown("owners are not equally fast")
+    if max(facts.services) == 0:
+        return Unknown("rounds take no time")
+    random = [
+        [law for law in own if not law.constant]
+        for own in zip(*map(facts.laws, STAGES), strict=True)
+    ]
+    if facts.n_owners == 1 or all(len(own) == 0 for own in random):
+        return 1 / service
+    if any(own != random[0] for own in random):
+        return Unknown("owners' times have different laws")
+    if len(random[0]) > 1 or not random[0][0].memoryless:
+        return Unknown("response times are no constant and one exponential time")
+    slow: float = random[0][0].mean
+    return 1 / (service - slow + mean_round(facts.n_owners, 1 / slow))
+
+
+def _steps(facts: Facts, protocol: Servers) -> float | Unknown:
+    """Return steps per unit of servers that step together, or why they do not.
+
+    A step takes the query q, G gradients of c each (one per server under "basic", else G = 1),
+    the answer a and twice a server's own latency s; every Δ of them exchanges e follow: two where
+    all servers agree, one where neighbours do.
+    """
+    own = [[facts.laws(stage)[i] for stage in STAGES] for i in range(facts.n_owners)]
+    theirs = laws_of(protocol.latency, protocol.count)
+    everything = [*(law for laws in own for law in laws), *theirs, protocol.exchange]
+    if not all(law.constant for law in everything):
+        return Unknown("times are random: servers and clients wait for the slowest of several")
+    gradients = protocol.answers_each
+    computing = facts.network.mean_times("compute")
+    each = [s + (gradients - 1) * c for s, c in zip(facts.services, computing, strict=True)]
+    slow = max(law.mean for law in theirs)
+    if max(each) - min(each) > 1e-12 * max(each) or slow > min(law.mean for law in theirs):
+        return Unknown("clients or servers are not equally fast")
+    turns = protocol.agreements
+    if any(len(others) == 0 for near in turns if near is not None for others in near):
+        return Unknown("servers without neighbours in some agreement are ahead of the others")
+    exchanges = sum(2 if near is None else 1 for near in turns) / len(turns)
+    window = protocol.window * (each[0] + 2 * slow) + exchanges * protocol.exchange.mean
+    return protocol.window / window if window > 0 else Unknown("steps take no time")
+
+
+_T = TypeVar("_T")
+
+PROTOCOLS: Mapping[type, type[Facts]] = {
+    Request: RequestFacts,
+    Push: PushFacts,
+    Broadcast: BroadcastFacts,
+    Rounds: RoundsFacts,
+    Dispatch: DispatchFacts,
+    Gossip: GossipFacts,
+    Servers: ServersFacts,
+}
+"""What is known of protocols."""
+
+
+def facts_of(network: Network) -> Facts:
+    """Return the network as theory sees it, worked out once."""
+    known = PROTOCOLS.get(type(network.protocol), Facts)
+    found: Facts = network.remembered.setdefault("facts", known(network))
+    return found
+
+
+def law(of: Callable[[Facts], _T]) -> Callable[[Network], _T | Unknown]:
+    """Return a law of networks, which counts where the package knows every kind of them."""
+
+    @wraps(of)
+    def read(network: Network) -> _T | Unknown:
+        facts = facts_of(network)
+        return Unknown(facts.unknown) if facts.unknown else of(facts)
+
+    return read
