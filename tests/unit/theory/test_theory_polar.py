@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.learning.algorithms.polar import (
+from asyncdp_sim.learning.algorithms.obfuscation import (
     RESOLUTION,
     draw_additive,
     draw_masks,
