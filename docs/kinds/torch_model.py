@@ -10,9 +10,8 @@ import torch
 from torch.func import functional_call, grad, vmap
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.learning.objectives.losses import positive
+from asyncdp_sim.learning.objectives.losses import SQUARED, positive
 from asyncdp_sim.learning.objectives.models import ModelKind
-from asyncdp_sim.learning.objectives.records import SQUARED
 
 
 def tensor(values):

@@ -582,14 +582,14 @@ MUTANTS = (
         ("tests/unit/learning/test_gossip_steps.py",),
     ),
     Mutant(
-        "asyncdp_sim/learning/algorithms/fedbuff.py",
+        "asyncdp_sim/learning/algorithms/central.py",
         "scale = self.server_step / self.answers_per_update",
         "scale = self.server_step",
         "a buffer's sum for its mean",
         ("tests/unit/learning/test_fedbuff.py",),
     ),
     Mutant(
-        "asyncdp_sim/learning/algorithms/fedbuff.py",
+        "asyncdp_sim/learning/algorithms/central.py",
         "            answers += of_rows(self.shrink, turn.replicates) * points\n"
         "        self.evened(answers, turn)\n        if turn.staleness is not None:\n"
         "            answers *= self.weight(turn)\n",
@@ -635,7 +635,7 @@ MUTANTS = (
         ("tests/verification/test_local_steps.py",),
     ),
     Mutant(
-        "asyncdp_sim/learning/algorithms/parameter_server.py",
+        "asyncdp_sim/learning/algorithms/gathered.py",
         "unit=count * eta)",
         "unit=eta)",
         "a difference of several steps counts as one gradient",
@@ -1674,7 +1674,7 @@ MUTANTS = (
         ("tests/unit/learning/test_lossy_meetings.py",),
     ),
     Mutant(
-        "asyncdp_sim/learning/algorithms/averaging.py",
+        "asyncdp_sim/learning/algorithms/gossip_graph.py",
         "state.vectors[replicates, peers] = mean  # whoever",
         "state.vectors[replicates, places] = mean  # whoever",
         "who is heard takes the mean, and not who hears",

@@ -13,7 +13,7 @@ import pytest
 
 from analysis.privacy.curious import additive_spread, guess, guess_error, weight_spread
 from analysis.privacy.recovered import averaging_advantage, from_rounds
-from asyncdp_sim.learning.algorithms.polar import draw_additive, draw_weights
+from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from scenarios.collusion import transcribed

@@ -23,8 +23,8 @@ from asyncdp_sim.learning.objectives import (
     LogisticLoss,
     Model,
 )
+from asyncdp_sim.learning.objectives.losses import SQUARED
 from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
-from asyncdp_sim.learning.objectives.records import SQUARED
 from asyncdp_sim.learning.objectives.rows import largest, largest_of_all
 from asyncdp_sim.learning.replay import fold
 from asyncdp_sim.learning.replay_cells import CellTask

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.learning.algorithms import FedBuff, Setting
-from asyncdp_sim.learning.algorithms.fedbuff import FedBuffSteps
+from asyncdp_sim.learning.algorithms.central import FedBuffSteps
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import Reply
 from asyncdp_sim.network import simulate

@@ -15,7 +15,7 @@ import pytest
 from scipy.special import ndtr
 
 from asyncdp_sim.learning.algorithms import AveragingSteps, Turn, Wrapped
-from asyncdp_sim.learning.algorithms.averaging import AveragingState
+from asyncdp_sim.learning.algorithms.gossip_graph import AveragingState
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver

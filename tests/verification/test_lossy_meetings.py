@@ -9,7 +9,7 @@ E x_k = E[W] x_{k−1}, E x_k x_kᵀ = E[W (E x_{k−1} x_{k−1}ᵀ) Wᵀ], bot
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.algorithms.averaging import AveragingSteps
+from asyncdp_sim.learning.algorithms.gossip_graph import AveragingSteps
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import Reply

@@ -18,7 +18,7 @@ from asyncdp_sim.audits.facts import stated_anew
 from asyncdp_sim.audits.neighbours import replaced
 from asyncdp_sim.audits.observers.claims import of_models, of_view
 from asyncdp_sim.learning.algorithms import AveragingSteps, Turn, Wrapped
-from asyncdp_sim.learning.algorithms.averaging import AveragingState
+from asyncdp_sim.learning.algorithms.gossip_graph import AveragingState
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.attacker import epsilon_of

@@ -4,11 +4,21 @@ from typing import Annotated
 
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.learning.algorithms.async_gossip import AsyncGossip, GossipState, GossipSteps
-from asyncdp_sim.learning.algorithms.averaging import Averaging, AveragingSteps
-from asyncdp_sim.learning.algorithms.collab import Collab1, Collab1Steps, Collab2, Collab2Steps
-from asyncdp_sim.learning.algorithms.fedasync import FedAsync, FedAsyncSteps
-from asyncdp_sim.learning.algorithms.fedbuff import FedBuff, FedBuffSteps
-from asyncdp_sim.learning.algorithms.gossip_graph import GossipGraph, GossipGraphSteps
+from asyncdp_sim.learning.algorithms.central import FedAsync, FedAsyncSteps, FedBuff, FedBuffSteps
+from asyncdp_sim.learning.algorithms.gathered import (
+    Collab1,
+    Collab1Steps,
+    Collab2,
+    Collab2Steps,
+    ParameterServer,
+    ParameterServerSteps,
+)
+from asyncdp_sim.learning.algorithms.gossip_graph import (
+    Averaging,
+    AveragingSteps,
+    GossipGraph,
+    GossipGraphSteps,
+)
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.local_steps import LocalSteps
 from asyncdp_sim.learning.algorithms.moments import OneOnOne, Schedule, StepsInRounds
@@ -17,7 +27,6 @@ from asyncdp_sim.learning.algorithms.noisy_statistics import (
     NoisyStatisticsSteps,
     Statistics,
 )
-from asyncdp_sim.learning.algorithms.parameter_server import ParameterServer, ParameterServerSteps
 from asyncdp_sim.learning.algorithms.polar import Polar, PolarState, PolarSteps
 from asyncdp_sim.learning.algorithms.steps import (
     Array,

@@ -1,4 +1,4 @@
-"""Algorithms with one model: its start, its projection, its queries, weights of stale answers.
+"""Algorithms with one model, moved by answers according to their staleness: FedAsync, FedBuff.
 
 Owners keep no copies: a query is θ itself, and a step is taken from θ as it was read.
 """
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.local_steps import LocalCount, LocalSteps
-from asyncdp_sim.learning.algorithms.moments import Evening, Initial
+from asyncdp_sim.learning.algorithms.moments import Evening, Initial, OneCentral
 from asyncdp_sim.learning.algorithms.steps import (
     Array,
     Indices,
@@ -24,7 +25,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     project,
     shared,
 )
-from asyncdp_sim.spec import NonNegative, Positive, about
+from asyncdp_sim.spec import Count, NonNegative, Positive, about
 from asyncdp_sim.streams import Scope
 
 Weighting = Literal["constant", "polynomial", "hinge"]
@@ -205,3 +206,170 @@ class CentralKind(AlgorithmKind):
             "initial": self.initial,
             "local": local,
         }
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FedAsyncSteps(CentralSteps):
+    """FedAsync with its numbers filled in.
+
+    With θ_τ the model as read, s updates ago, and Q the owner's answer at θ_τ:
+
+    x = θ_τ − η (σθ_τ + N (n_i/n) Q),  θ ← Π_Θ[(1 − α_s) θ + α_s x],  α_s = α w(s).
+
+    With local steps x = θ_τ − D, D being what :class:`LocalSteps` sends. Where selection is not
+    "uniform" x − θ_τ is divided by Nπ_i, or Nπ_i E[w(s) | i].
+
+    Attributes
+    ----------
+    shrink : float
+        1 − ησ.
+    mixing : float
+        α.
+    """
+
+    by_row: ClassVar[tuple[str, ...]] = (*CentralSteps.by_row, "shrink", "mixing")
+    answers_per_update = 1
+
+    shrink: float | Array
+    mixing: float | Array
+
+    @override
+    def init(self, replicates: Sequence[Scope]) -> CentralState:
+        return CentralState(self.start(replicates), np.zeros(len(replicates), dtype=np.int64))
+
+    @override
+    def apply(self, state: CentralState, turn: Turn, points: Array, answers: Array) -> None:
+        local = self._local_model(turn, points, answers)
+        if self.often is not None:
+            local = points + self.evened(local - points, turn)
+        weight = of_rows(self.mixing, turn.replicates)
+        if turn.staleness is not None:
+            weight = weight * self.weight(turn)
+        state.move(state.central + weight * (local - state.central), self.theta_max)
+
+    def _local_model(self, turn: Turn, points: Array, answers: Array) -> Array:
+        """Return x: one step from the points along answers, or where owners went themselves."""
+        if self.local is not None:
+            return points - answers
+        answers *= of_owners(self.step, turn)
+        local = of_rows(self.shrink, turn.replicates) * points
+        local -= answers
+        return local
+
+
+class FedAsync(CentralKind):
+    """Staleness-weighted asynchronous learning (Xie, Koyejo and Gupta 2019), under DP."""
+
+    kind: Literal["fedasync"] = "fedasync"
+    mixing: Annotated[
+        float,
+        Field(gt=0, le=1),
+        about("α: weight with which a fresh answer's model is mixed into the learner's", "none"),
+    ]
+
+    @override
+    def steps(self, setting: Setting) -> FedAsyncSteps:
+        return FedAsyncSteps(
+            **self.numbers(setting),
+            shrink=1 - self.step * setting.sigma,
+            mixing=self.mixing,
+        )
+
+
+@dataclass(eq=False)
+class BufferState(CentralState):
+    """One model per replicate and what its buffer holds.
+
+    Attributes
+    ----------
+    buffer : array (R, p)
+        Σ w(s_b) Δ_b over the answers that have arrived since the last update.
+    """
+
+    buffer: Array
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FedBuffSteps(CentralSteps):
+    """FedBuff with its numbers filled in.
+
+    With θ_b the model as read for answer b, s_b updates before the one that uses it, and Q_b the
+    owner's answer at θ_b:
+
+    Δ_b = η_l (σθ_b + N (n_i/n) Q_b),  θ ← Π_Θ[θ − (η_g/B) Σ_b w(s_b) Δ_b].
+
+    With local steps Δ_b is the difference that :class:`LocalSteps` sends. Where selection is not
+    "uniform" it is divided by Nπ_i, or Nπ_i E[w(s) | i].
+
+    Attributes
+    ----------
+    shrink : float
+        η_l σ.
+    server_step : float
+        η_g.
+    answers_per_update : int
+        B.
+    """
+
+    by_row: ClassVar[tuple[str, ...]] = (*CentralSteps.by_row, "shrink", "server_step")
+
+    shrink: float | Array
+    server_step: float | Array
+    answers_per_update: int
+
+    @override
+    def init(self, replicates: Sequence[Scope]) -> BufferState:
+        model = self.start(replicates)
+        clipped = np.zeros(len(replicates), dtype=np.int64)
+        return BufferState(model, clipped, np.zeros_like(model))
+
+    @override
+    def apply(self, state: BufferState, turn: Turn, points: Array, answers: Array) -> None:
+        if self.local is None:
+            answers *= of_owners(self.step, turn)
+            answers += of_rows(self.shrink, turn.replicates) * points
+        self.evened(answers, turn)
+        if turn.staleness is not None:
+            answers *= self.weight(turn)
+        state.buffer += answers
+
+    @override
+    def update(self, state: BufferState, rows: Indices | None = None) -> None:
+        scale = self.server_step / self.answers_per_update
+        state.move(state.central - scale * state.buffer, self.theta_max)
+        state.buffer = np.zeros_like(state.central)
+
+
+class FedBuff(CentralKind):
+    """Buffered asynchronous learning (Nguyen et al. 2022), under DP."""
+
+    kind: Literal["fedbuff"] = "fedbuff"
+    server_step: Annotated[Positive, about("η_g: the learner's step", "none")]
+    buffer: Annotated[Count, about("B: answers that make one update", "answers")]
+
+    @property
+    @override
+    def answers_per_update(self) -> int:
+        return self.buffer
+
+    @property
+    @override
+    def one_central(self) -> OneCentral | None:
+        if self.buffer > 1 or self.gradients_per_answer > 1:
+            return None
+        return OneCentral(self.step * self.server_step, self.weight, self.initial)
+
+    @property
+    @override
+    def sums_suffice(self) -> bool:
+        alike = self.weighting == "constant" and not self.needs_shares
+        return alike and self.gradients_per_answer == 1
+
+    @override
+    def steps(self, setting: Setting) -> FedBuffSteps:
+        return FedBuffSteps(
+            **self.numbers(setting),
+            shrink=self.step * setting.sigma,
+            server_step=self.server_step,
+            answers_per_update=self.buffer,
+        )

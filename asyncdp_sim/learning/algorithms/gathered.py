@@ -1,16 +1,40 @@
-"""Synchronous algorithms: a round's answers are averaged, then one step is taken along the mean."""
+"""Synchronous algorithms: a round's answers are averaged, then one step is taken along the mean.
+
+These are Algorithms 1 and 2 of Collab, and the plain parameter server (POLAR, section II): the
+baseline that POLAR-SGD is held against, with one server and gradients as they are.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from math import sqrt
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 from typing_extensions import override
 
+from asyncdp_sim.errors import Fault
 from asyncdp_sim.learning.algorithms.central import start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
-from asyncdp_sim.learning.algorithms.moments import Initial
-from asyncdp_sim.learning.algorithms.steps import Array, Indices, Steps, Turn, of_owners, project
+from asyncdp_sim.learning.algorithms.local_steps import LocalCount, LocalSteps
+from asyncdp_sim.learning.algorithms.moments import (
+    AS_PUBLISHED,
+    MENDED,
+    Initial,
+    Schedule,
+    StepsInRounds,
+)
+from asyncdp_sim.learning.algorithms.steps import (
+    Array,
+    Indices,
+    Setting,
+    Steps,
+    Turn,
+    of_owners,
+    power,
+    project,
+)
+from asyncdp_sim.spec import Count, Positive, Tally, about
 from asyncdp_sim.streams import Scope
 
 
@@ -150,3 +174,240 @@ class GatheredKind(AlgorithmKind):
     @override
     def answers_per_update(self) -> None:
         return  # as many as a round brings
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Collab1Steps(GatheredSteps):
+    """Algorithm 1: θ[k+1] = Π_Θ[θ[k] − (ρ/(T²k)) (σθ[k] + Σ (n_i/n) Q_i)].
+
+    Attributes
+    ----------
+    rate : float
+        ρ/T².
+    """
+
+    by_row: ClassVar[tuple[str, ...]] = (*GatheredSteps.by_row, "rate")
+
+    rate: float | Array
+
+    @override
+    def update(self, state: GatheredState, rows: Indices | None = None) -> None:
+        self.move(state, self.rate / (state.k + 1), rows)
+        state.central = state.model.copy()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Collab2Steps(GatheredSteps):
+    """Algorithm 2: steps c_1/√k, and the average of the models before each step.
+
+    θ[k+1] = Π_Θ[θ[k] − (c_1/√k) (σθ[k] + Σ (n_i/n) Q_i)],
+    θ̄[k+1] = ((k−1)/(1/√T+k)) θ̄[k] + ((1/√T+1)/(1/√T+k)) θ[k].
+
+    Attributes
+    ----------
+    rate : float
+        c_1.
+    lead : float
+        1/√T.
+    """
+
+    by_row: ClassVar[tuple[str, ...]] = (*GatheredSteps.by_row, "rate", "lead")
+
+    rate: float | Array
+    lead: float | Array
+
+    @override
+    def update(self, state: GatheredState, rows: Indices | None = None) -> None:
+        k = state.k + 1
+        old, new = (k - 1) / (self.lead + k), (self.lead + 1) / (self.lead + k)
+        some = slice(None) if rows is None else rows
+        average = state.central.copy()
+        average[some] = (old * average + new * state.model)[some]
+        self.move(state, self.rate / sqrt(k), rows)
+        state.central = average
+
+
+class CollabKind(GatheredKind):
+    """Synchronous learning with noisy gradients of all owners.
+
+    The papers' loop makes T − 1 updates and pays for T answers; here T updates are made of the T
+    answers that are paid for.
+    """
+
+    trim: Annotated[
+        Tally,
+        about(
+            "m: of each coordinate's answers in a round, the m largest and the m smallest are "
+            "left out, against owners that lie; 0 as published",
+            "answers",
+        ),
+    ] = 0
+    initial: Initial = "zeros"
+
+    @property
+    @override
+    def sums_suffice(self) -> bool:
+        return self.trim == 0
+
+    def numbers(self, setting: Setting) -> dict[str, Any]:
+        """Return the fields of :class:`~.gathered.GatheredSteps`."""
+        return {
+            "weights": setting.weights,
+            "n_features": setting.n_features,
+            "sigma": setting.sigma,
+            "trim": self.trim,
+            "theta_max": setting.theta_max,
+            "initial": self.initial,
+        }
+
+
+class Collab1(CollabKind):
+    """Algorithm 1, for smooth and strongly convex fitness; published with Θ the whole space."""
+
+    step_field = "rho"
+
+    kind: Literal["collab-1"] = "collab-1"
+    rho: Annotated[Positive, about("ρ: the k-th step is ρ/(T²k). The paper leaves it open", "none")]
+
+    @staticmethod
+    def schedule(rho: float | Array, updates: int) -> Schedule:
+        """γ_k = ρ/(T²k)."""
+        return Schedule.of(lambda k: rho / (updates**2 * k), updates)
+
+    @property
+    @override
+    def in_rounds(self) -> StepsInRounds:
+        return StepsInRounds(self.rho, self.schedule, self.initial, AS_PUBLISHED, self.trim)
+
+    @override
+    def steps(self, setting: Setting) -> Collab1Steps:
+        return Collab1Steps(**self.numbers(setting), rate=self.rho / setting.horizon**2)
+
+
+class Collab2(CollabKind):
+    """Algorithm 2, for convex fitness; its average θ̄ is the model that is judged."""
+
+    kind: Literal["collab-2"] = "collab-2"
+    step: Annotated[
+        Positive, about("c_1: the k-th step is c_1/√k. The paper leaves it open", "none")
+    ]
+
+    @staticmethod
+    def schedule(step: float | Array, updates: int) -> Schedule:
+        """γ_k = c_1/√k, a_k = (k − 1)/(1/√T + k)."""
+        k, sizes = np.arange(1, updates + 1), Schedule.of(lambda k: step / sqrt(k), updates).sizes
+        return Schedule(sizes, (k - 1) / (1 / sqrt(updates) + k))
+
+    @property
+    @override
+    def in_rounds(self) -> StepsInRounds:
+        return StepsInRounds(self.step, self.schedule, self.initial, MENDED, self.trim)
+
+    @override
+    def steps(self, setting: Setting) -> Collab2Steps:
+        return Collab2Steps(**self.numbers(setting), rate=self.step, lead=1 / sqrt(setting.horizon))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ParameterServerSteps(GatheredSteps):
+    """x ← Π_X[x − α_k (σx + Σ (n_h/n) g_h)], with α_k = α k^(−e).
+
+    The paper's f is a sum over records and this one a mean: its α_k is ours over n. With E local
+    steps of η the mean is of D_h/(Eη), D_h the differences of :class:`LocalSteps`, which have σx
+    in them: α_k = Eη makes the owners' mean the model.
+
+    Attributes
+    ----------
+    rate, exponent : float
+        α and e.
+    local : LocalSteps, optional
+        How far owners go by themselves; ``sigma`` is 0 then.
+    """
+
+    by_row: ClassVar[tuple[str, ...]] = (*GatheredSteps.by_row, "rate", "exponent", "local")
+
+    rate: float | Array
+    exponent: float | Array
+    local: LocalSteps | None = None
+
+    @override
+    def update(self, state: GatheredState, rows: Indices | None = None) -> None:
+        self.move(state, self.rate * power(state.k + 1, -self.exponent), rows)
+        state.central = state.model.copy()
+
+
+class ParameterServer(GatheredKind):
+    """Synchronous gradient descent on one server."""
+
+    kind: Literal["parameter-server"] = "parameter-server"
+    step: Annotated[Positive, about("α: the first step", "none")]
+    exponent: Annotated[
+        float,
+        Field(ge=0, le=1),
+        about("e: step k is α k^(−e); convergence of stochastic gradients needs e > 1/2", "none"),
+    ] = 0.0
+    batch: Annotated[
+        Count | None,
+        about(
+            "Records of each answer, drawn with replacement; absent, all of an owner's", "records"
+        ),
+    ] = None
+    initial: Initial = "zeros"
+    local_steps: LocalCount = None
+    local_step: Annotated[
+        Positive | None,
+        about("η: the owners' step, required with local steps", "none", example=0.1),
+    ] = None
+
+    @property
+    @override
+    def sample(self) -> int | None:
+        return self.batch
+
+    @property
+    @override
+    def treats_updates_alike(self) -> bool:
+        return self.exponent == 0
+
+    def schedule(self, step: float | Array, updates: int) -> Schedule:
+        """γ_k = α k^(−e)."""
+        return Schedule.of(lambda k: step * k**-self.exponent, updates)
+
+    @property
+    @override
+    def in_rounds(self) -> StepsInRounds | None:
+        if self.gradients_per_answer > 1:
+            return None
+        return StepsInRounds(self.step, self.schedule, self.initial, MENDED)
+
+    @override
+    def misfits(self, scenario: Any) -> list[Fault]:
+        found, several = super().misfits(scenario), self.gradients_per_answer > 1
+        if several and self.local_step is None:
+            allowed = "this field is required with local steps: η > 0"
+            found.append(Fault("algorithm.local_step", "nothing", allowed))
+        if self.local_step is not None and not several:
+            allowed = "allowed is nothing without local steps: owners answer with a gradient"
+            found.append(Fault("algorithm.local_step", f"{self.local_step:g}", allowed))
+        return found
+
+    def _local(self, setting: Setting) -> LocalSteps | None:
+        eta, count = self.local_step, self.gradients_per_answer
+        if eta is None or count == 1:
+            return None
+        step, shrink = np.full(setting.n_owners, eta), 1 - eta * setting.sigma
+        return LocalSteps(count, step, shrink, setting.theta_max, unit=count * eta)
+
+    @override
+    def steps(self, setting: Setting) -> ParameterServerSteps:
+        local = self._local(setting)
+        return ParameterServerSteps(
+            weights=setting.weights,
+            n_features=setting.n_features,
+            sigma=setting.sigma if local is None else 0.0,
+            theta_max=setting.theta_max,
+            initial=self.initial,
+            rate=self.step,
+            exponent=self.exponent,
+            local=local,
+        )

@@ -1,14 +1,21 @@
-"""Asynchronous learning by gossip on any graph, of which Async (Algorithm 1) is the star."""
+"""Gossip on any graph: asynchronous learning, and private averaging.
+
+Of learning, Async (Algorithm 1) is the star. Averaging puts a noisy vector of every owner in once:
+one step of private gradient descent on f, spread over a graph; of the mean of records where the
+loss is squared and rows are 1 (noise then gossip: Cyffers, Even, Bellet and Massoulié 2022,
+"Muffliato", Algorithm 1, over the pairwise meetings of Boyd, Ghosh, Prabhakar and Shah 2006).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.learning.algorithms.kind import GossipKind
+from asyncdp_sim.learning.algorithms.kind import AlgorithmKind, GossipKind
 from asyncdp_sim.learning.algorithms.moments import Initial
 from asyncdp_sim.learning.algorithms.steps import (
     Array,
@@ -231,4 +238,210 @@ class GossipGraph(GossipKind):
             theta_max=setting.theta_max,
             initial=self.initial,
             judged=judged,
+        )
+
+
+@dataclass(eq=False)
+class AveragingState:
+    """The nodes' vectors, with a leading replicate axis; advanced in place.
+
+    Attributes
+    ----------
+    vectors : array (R, M, p)
+        Of every node, in order of their numbers; those of owners that have not met anybody yet,
+        and of a learner, start at θ_0.
+    put_in : array of bool (R, M)
+        Whose vector holds its own noisy answer.
+    clipped : array of int (R,)
+        Updates in which a vector that was averaged lay outside Θ.
+    judged : int or None
+        The place of the node whose model is judged; None is the mean of all vectors.
+    theta_max : float or None
+        The box Θ, onto which the model that is judged is projected.
+    met : list
+        This update's replicates, and the places of the two nodes that met.
+    """
+
+    vectors: Array
+    put_in: npt.NDArray[np.bool_]
+    clipped: Indices
+    judged: int | None
+    theta_max: float | Array | None
+    met: list[tuple[Indices, Indices, Indices]] = field(default_factory=list)
+
+    @property
+    def central(self) -> Array:
+        """The model that is judged, shape (R, p)."""
+        if self.judged is not None:
+            found = self.vectors[:, self.judged].copy()
+        else:  # summed node by node: how ``sum`` groups its terms may change with R
+            total = np.add.accumulate(self.vectors, axis=1)[:, -1]
+            found = np.asarray(total / self.vectors.shape[1])
+        bound = self.theta_max
+        return found if bound is None else np.clip(found, -bound, bound, out=found)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AveragingSteps(Steps):
+    """Averaging with its numbers filled in.
+
+    Before its first meeting owner i makes its vector
+
+        x_i = θ_0 − η (σθ_0 + (M n_i/n) Q_i),
+
+    with Q_i its noisy mean record gradient at the public θ_0, drawn once; of two nodes i and j
+    that meet whoever hears the other takes (x_i + x_j)/2, and keeps its own if that is lost.
+    Meetings where nothing is lost keep the mean over the M nodes, which is, once all owners have
+    met somebody, θ_0 − η(σθ_0 + Σ (n_i/n) Q_i): a step of private gradient descent.
+    A learner holds no data, and starts at θ_0 − ησθ_0. No vector is projected onto Θ on its way,
+    so that all are linear in the noise; the model that is judged is.
+
+    Attributes
+    ----------
+    n_nodes, n_features : int
+        M, p.
+    start : float
+        Each coordinate of θ_0, in Θ.
+    begin : float
+        Each coordinate of θ_0 − ησθ_0.
+    step : array (N,)
+        ηM n_i/n.
+    theta_max : float or None
+        The box Θ.
+    learner : bool
+        Whether the first node is a learner.
+    judged : int or None
+        The place of the node that is judged; None is the mean of all.
+    """
+
+    by_row: ClassVar[tuple[str, ...]] = ("start", "begin", "step", "theta_max")
+    answers_per_update = None  # one of an owner and a learner, two of two owners
+    apply_at = "as-read"
+    answers_once = True
+
+    n_nodes: int
+    n_features: int
+    start: float | Array
+    begin: float | Array
+    step: Array
+    theta_max: float | Array | None
+    learner: bool
+    judged: int | None
+
+    @override
+    def init(self, replicates: Sequence[Scope]) -> AveragingState:
+        rows = len(replicates)
+        begin = np.reshape(self.begin, (-1, 1, 1))
+        vectors = np.full((rows, self.n_nodes, self.n_features), begin)
+        put_in = np.zeros((rows, self.n_nodes), dtype=np.bool_)
+        clipped = np.zeros(rows, dtype=np.int64)
+        return AveragingState(vectors, put_in, clipped, self.judged, self.theta_max)
+
+    @override
+    def query(self, state: AveragingState, turn: Turn) -> Array:
+        start = of_rows(self.start, turn.replicates)
+        return np.full((len(turn.owners), self.n_features), start)
+
+    @override
+    def apply(self, state: AveragingState, turn: Turn, points: Array, answers: Array) -> None:
+        if turn.peers is None:
+            raise ValueError("averaging needs to know whom an owner met")
+        self.put_in(state, turn, answers)
+        first = 0 if self.learner else 1
+        state.met.append((turn.replicates, turn.owners + 1 - first, turn.peers - first))
+
+    @override
+    def besides(self, state: AveragingState, turn: Turn) -> Turn | None:
+        if self.learner or turn.peers is None:
+            return None
+        rows, listeners = turn.replicates, turn.peers - 1
+        new = ~state.put_in[rows, listeners]
+        return Turn(listeners[new], rows=rows[new]) if new.any() else None
+
+    @override
+    def put_in(self, state: AveragingState, turn: Turn, answers: Array) -> None:
+        rows, places = turn.replicates, turn.owners + (1 if self.learner else 0)
+        new = ~state.put_in[rows, places]
+        moved = of_rows(self.begin, rows) - of_owners(self.step, turn) * answers
+        state.vectors[rows[new], places[new]] = moved[new]
+        state.put_in[rows, places] = True
+
+    @override
+    def update(self, state: AveragingState, rows: Indices | None = None) -> None:
+        outside = np.zeros(len(state.clipped), dtype=np.bool_)
+        means = [
+            (state.vectors[replicates, places] + state.vectors[replicates, peers]) / 2
+            for replicates, places, peers in state.met
+        ]
+        for (replicates, places, peers), mean in zip(state.met, means, strict=True):
+            state.vectors[replicates, peers] = mean  # whoever heard; an owner what a learner sent
+            if self.learner:
+                state.vectors[replicates, places] = mean
+            if self.theta_max is not None:
+                bound = of_rows(self.theta_max, replicates)
+                outside[replicates] |= (np.abs(mean).max(axis=1, keepdims=True) > bound)[:, 0]
+        state.clipped += outside
+        state.met = []
+
+
+class Averaging(AlgorithmKind):
+    """Private averaging of one noisy gradient per owner, by gossip on the graph of the protocol."""
+
+    updates_of = ("pair",)
+    one_model = False
+    looks_at_models = False  # gradients are taken at the start, whatever the vectors are
+    obfuscates = False
+    answers_once = True
+    averages_once = True
+    averages_alone = True
+
+    kind: Literal["averaging"] = "averaging"
+    step: Annotated[
+        Positive,
+        about(
+            "η: the mean of all vectors is one step of gradient descent, as long as this; with "
+            "ridge and rows of 1, η = 1/2 gives the mean of targets",
+            "none",
+        ),
+    ]
+    initial: Annotated[
+        Literal["zeros", "ones"],
+        about("θ_0, the public model at which gradients are taken: Π_Θ of 0 or 1"),
+    ] = "zeros"
+    judged: Annotated[
+        Literal["central", "owner"],
+        about(
+            "The model whose fitness is recorded: the mean of all nodes' vectors, which nobody "
+            "holds (central), or owner 1's (owner)"
+        ),
+    ] = "central"
+
+    @property
+    @override
+    def answers_per_update(self) -> None:
+        return  # one or two, as the edge has it
+
+    @override
+    def misfits(self, scenario: Any) -> list[Fault]:
+        return self.answers_more_than_once(scenario)
+
+    @override
+    def steps(self, setting: Setting) -> AveragingSteps:
+        protocol, n_owners = setting.protocol, setting.n_owners
+        if protocol is None or not self.runs_on(protocol):
+            raise SpecError([Fault("protocol.kind", "no gossip", "allowed is gossip")])
+        graph = protocol.graph
+        n_nodes = len(graph.nodes(n_owners))
+        most = np.inf if setting.theta_max is None else setting.theta_max
+        start = 0.0 if self.initial == "zeros" else min(1.0, most)  # gradients' bounds hold in Θ
+        first = 1 if graph.learner else 0
+        return AveragingSteps(
+            n_nodes=n_nodes,
+            n_features=setting.n_features,
+            start=start,
+            begin=start - self.step * setting.sigma * start,
+            step=self.step * n_nodes * setting.weights,
+            theta_max=setting.theta_max,
+            learner=graph.learner,
+            judged=first if self.judged == "owner" else None,
         )

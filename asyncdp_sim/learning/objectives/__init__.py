@@ -3,16 +3,27 @@
 from typing import Annotated
 
 from asyncdp_sim.families import FAMILY
-from asyncdp_sim.learning.objectives.huber import Huber, HuberLoss
 from asyncdp_sim.learning.objectives.linear import LinearObjective
-from asyncdp_sim.learning.objectives.logistic import Logistic, LogisticLoss
-from asyncdp_sim.learning.objectives.losses import Loss
+from asyncdp_sim.learning.objectives.losses import (
+    Hinge,
+    HuberLoss,
+    LogisticLoss,
+    Loss,
+    Squared,
+)
 from asyncdp_sim.learning.objectives.mlp import MLP, PerceptronObjective
-from asyncdp_sim.learning.objectives.models import LinearKind, ModelKind
+from asyncdp_sim.learning.objectives.models import (
+    SVM,
+    Huber,
+    LinearKind,
+    Logistic,
+    ModelKind,
+    Ridge,
+)
 from asyncdp_sim.learning.objectives.objective import Constants, Objective, Records, constants
 from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
-from asyncdp_sim.learning.objectives.quadratic import Quadratic, Ridge
-from asyncdp_sim.learning.objectives.records import LinearRecords, Squared
+from asyncdp_sim.learning.objectives.quadratic import Quadratic
+from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.objectives.rows import Norm
 from asyncdp_sim.learning.objectives.softmax import (
     Softmax,
@@ -20,7 +31,6 @@ from asyncdp_sim.learning.objectives.softmax import (
     SoftmaxObjective,
     SoftmaxRecords,
 )
-from asyncdp_sim.learning.objectives.svm import SVM, Hinge
 
 Model = Annotated[Ridge | Logistic | SVM | Huber | Softmax | MLP, FAMILY]
 """Every model; a new one joins by its line here."""

@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.learning.objectives.losses import Array, Fit, Loss, positive
+from asyncdp_sim.learning.objectives.minimisers import minimum
+from asyncdp_sim.learning.objectives.objective import Records
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.objectives.rows import JudgedRows
 
@@ -45,8 +47,8 @@ class LinearObjective(JudgedRows):
 
     @property
     def n_features(self) -> int:
-        """P."""
-        return int(self.features[0].shape[1])
+        """p, the coordinates of θ."""
+        return self.loss.numbers(int(self.features[0].shape[1]))
 
     @cached_property
     def smoothness(self) -> float | None:
@@ -59,7 +61,7 @@ class LinearObjective(JudgedRows):
     @cached_property
     def _fit(self) -> Fit:
         x, y = np.concatenate(self.features), np.concatenate(self.targets)
-        return self.loss.fit(np.asfortranarray(x), y, self.sigma, self.theta_max)
+        return minimum(self.loss, np.asfortranarray(x), y, self.sigma, self.theta_max)
 
     @property
     def optimum(self) -> Array:
@@ -71,13 +73,16 @@ class LinearObjective(JudgedRows):
         """Predictions and subgradients at θ*, owner by owner."""
         slopes = np.split(self._fit.slopes, np.cumsum(self.records)[:-1])
         return [
-            (self.products(x, self.optimum), s) for x, s in zip(self.features, slopes, strict=True)
+            (self.loss.scores(x, self.optimum), s)
+            for x, s in zip(self.features, slopes, strict=True)
         ]
 
     @cached_property
     def _pull(self) -> Array:
         """∇f(θ*) where θ* lies on Θ's boundary; zero in all other coordinates."""
-        mean = sum(self.pulled(x, s) for x, (_, s) in zip(self.features, self._met, strict=True))
+        mean = sum(
+            self.loss.pulled(x, s) for x, (_, s) in zip(self.features, self._met, strict=True)
+        )
         gradient = self.sigma * self.optimum + mean / int(self.records.sum())
         bound = np.inf if self.theta_max is None else self.theta_max
         inwards = np.where(self.optimum > 0, np.minimum(gradient, 0), np.maximum(gradient, 0))
@@ -98,14 +103,6 @@ class LinearObjective(JudgedRows):
         theta = self.optimum
         return positive(float(self.sigma / 2 * theta @ theta + sum(losses) / self.records.sum()))
 
-    def products(self, x: Array, theta: Array) -> Array:
-        """Return predictions (…, n) of rows (n, p) by models (…, p), each model's by itself."""
-        return np.asarray(np.matmul(x, theta[..., None])[..., 0])
-
-    def pulled(self, x: Array, slopes: Array) -> Array:
-        """Return the sum (p,) of records' gradients with these slopes (n, …)."""
-        return np.asarray(x.T @ slopes)
-
     def excess(self, theta: Array) -> Array:
         """Return f(θ) − f(θ*) for points of shape (…, p), without cancellation.
 
@@ -118,7 +115,7 @@ class LinearObjective(JudgedRows):
             together = max(1, _AT_ONCE // max(1, z.size))
             for first in range(0, len(steps), together):
                 some = slice(first, first + together)
-                moved = self.products(x, steps[some])
+                moved = self.loss.scores(x, steps[some])
                 total[some] += self.loss.above_tangent(moved, z, y, slope).sum(axis=-1)
         square = np.array([float(step @ step) for step in steps])
         pull = np.array([float(self._pull @ step) for step in steps])
@@ -134,7 +131,7 @@ class LinearObjective(JudgedRows):
         return self.excess(theta) / self.least
 
     @cached_property
-    def _unclipped(self) -> LinearRecords:
+    def _unclipped(self) -> Records:
         return LinearRecords(self.features, self.targets, loss=self.loss)
 
     def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:

@@ -1,11 +1,13 @@
 """The loss of a linear model: ℓ(θ; x, y) = φ(θᵀx, y), so that ∇ℓ = φ'(θᵀx, y) x."""
 
-from collections.abc import Hashable
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from asyncdp_sim.errors import DataError, Fault
 
@@ -29,58 +31,243 @@ class Fit:
     slopes: Array
 
 
-class Loss(Hashable, Protocol):
-    """A convex loss φ(z, y) of a prediction z = θᵀx; array arguments are elementwise."""
+class Loss(ABC):
+    """A convex loss φ(z, y) of a prediction z = θᵀx; array arguments are elementwise.
 
-    @property
-    def classifies(self) -> bool:
-        """Whether targets are labels −1 and 1."""
+    A model has one score, its prediction, unless a loss says otherwise.
+    """
 
-    @property
-    def logit(self) -> bool:
-        """Whether z is the logarithm of the odds of label 1."""
+    classifies: ClassVar[bool] = False
+    """Targets are labels −1 and 1."""
+    logit: ClassVar[bool] = False
+    """z is the logarithm of the odds of label 1."""
+    curvature: ClassVar[float | None]
+    """Sup of φ'' in z; None where φ is not smooth."""
 
-    @property
-    def curvature(self) -> float | None:
-        """Sup of φ'' in z; None where φ is not smooth."""
+    def numbers(self, features: int) -> int:
+        """Return the coordinates of a model of so many features."""
+        return features
 
-    @property
-    def per_residual(self) -> float | None:
-        """C where φ' = c(z − y); None where it is no multiple of that."""
+    def scores(self, x: Array, theta: Array) -> Array:
+        """Return z, shape (…, n), of rows (n, p) by models (…, p), each model's by itself."""
+        return np.asarray(np.matmul(x, theta[..., None])[..., 0])
 
+    def pulled(self, x: Array, slopes: Array) -> Array:
+        """Return the sum (p,) of records' gradients with these slopes (n, …)."""
+        return np.asarray(x.T @ slopes)
+
+    @abstractmethod
     def value(self, z: Array, y: Array) -> Array:
         """Return φ(z, y)."""
 
+    @abstractmethod
     def slope(self, z: Array, y: Array, out: Array | None = None) -> Array:
         """Return φ'(z, y), a subgradient where φ has a kink; into ``out``, which may be z."""
 
-    def steepest(self, reach: Array | float, target: Array | float) -> Array | float:
+    def steepest(self, reach: Array | float, target: Array | float) -> Array | float:  # noqa: ARG002
         """Return sup |φ'| over |z| ≤ ``reach`` and |y| ≤ ``target``."""
+        return 1.0
 
+    @abstractmethod
     def above_tangent(self, step: Array, z: Array, y: Array, slope: Array) -> Array:
         """Return φ(z + step, y) − φ(z, y) − slope·step ≥ 0 without cancellation.
 
         ``slope`` is the subgradient of a :class:`Fit` at ``z``.
         """
 
-    def fit(self, x: Array, y: Array, sigma: float, theta_max: float | None) -> Fit:
-        """Return the minimum of (σ/2)‖θ‖² + (1/n) Σ φ(θᵀx_j, y_j) over ‖θ‖_∞ ≤ θ_max.
+    def bend(self, z: Array, y: Array) -> Array:  # noqa: ARG002
+        """Return φ''(z, y), almost everywhere; here it is the same at all z."""
+        return np.full_like(z, self.curvature)
 
-        Raises
-        ------
-        DataError
-            If it is not found to the accuracy that the solver promises.
-        """
+    def envelope(self, z: Array, y: Array) -> Array:  # noqa: ARG002
+        """Return c such that φ(z + d) ≤ φ(z) + φ'(z) d + c d²/2 for all d: the curvature."""
+        return np.full_like(z, self.curvature)
+
+    def curvatures(self, x: Array, z: Array, y: Array) -> Iterator[Array]:
+        """Yield Σ φ'' x xᵀ at z, shape (p, p), then that of a quadratic that lies above."""
+        for bend in (self.bend, self.envelope):
+            yield (x * bend(z, y)[:, None]).T @ x
+
+    def path(self, y: Array) -> Sequence["Loss"]:  # noqa: ARG002
+        """Return losses of which each minimum is where the search for the next one's begins."""
+        return [self]
 
 
-class SmoothLoss(Loss, Protocol):
-    """A loss with a second derivative almost everywhere."""
+@dataclass(frozen=True)
+class Squared(Loss):
+    """φ(z, y) = (y − z)², φ' = 2(z − y), φ'' = 2."""
 
+    curvature = 2.0
+
+    @override
+    def value(self, z: Array, y: Array) -> Array:
+        """Return (y − z)²."""
+        return np.asarray((y - z) ** 2)
+
+    @override
+    def slope(self, z: Array, y: Array, out: Array | None = None) -> Array:
+        """Return 2(z − y)."""
+        found = np.asarray(np.subtract(z, y, out=out))
+        found *= 2
+        return found
+
+    @override
+    def steepest(self, reach: Array | float, target: Array | float) -> Array | float:
+        """Return 2(|y| + |z|)."""
+        return 2 * (target + reach)
+
+    @override
+    def above_tangent(self, step: Array, z: Array, y: Array, slope: Array) -> Array:
+        """Return step²."""
+        return step * step
+
+
+SQUARED = Squared()
+
+
+@dataclass(frozen=True)
+class HuberLoss(Loss):
+    """φ(z, y) = r²/2 for r = z − y, |r| ≤ δ, and δ(|r| − δ/2) beyond; φ' = r clipped to ±δ.
+
+    Attributes
+    ----------
+    delta : float
+        δ > 0.
+    """
+
+    delta: float
+    curvature = 1.0
+
+    @override
+    def value(self, z: Array, y: Array) -> Array:
+        """Return φ = c(r − c/2) with c = φ'."""
+        c = self.slope(z, y)
+        return np.asarray(c * (z - y - c / 2))
+
+    @override
+    def slope(self, z: Array, y: Array, out: Array | None = None) -> Array:
+        """Return z − y clipped to ±δ."""
+        found = np.subtract(z, y, out=out)
+        return np.asarray(np.clip(found, -self.delta, self.delta, out=out))
+
+    @override
     def bend(self, z: Array, y: Array) -> Array:
-        """Return φ''(z, y)."""
+        """Return 1 where |z − y| ≤ δ, else 0."""
+        return (np.abs(z - y) <= self.delta).astype(np.float64)
 
+    @override
     def envelope(self, z: Array, y: Array) -> Array:
-        """Return c such that φ(z + d) ≤ φ(z) + φ'(z) d + c d²/2 for all d."""
+        """Return min(1, δ/|z − y|)."""
+        return self.delta / np.maximum(np.abs(z - y), self.delta)
+
+    @override
+    def steepest(self, reach: Array | float, target: Array | float) -> Array | float:
+        """Return δ."""
+        return self.delta
+
+    @override
+    def above_tangent(self, step: Array, z: Array, y: Array, slope: Array) -> Array:
+        """Return g(beyond + step − g/2), g the change of φ' and beyond = z − y − φ'(z, y)."""
+        beyond = z - y - slope
+        change = np.clip(beyond + step, -self.delta - slope, self.delta - slope)
+        return np.asarray(change * (beyond + step - change / 2))
+
+    @override
+    def path(self, y: Array) -> Sequence["HuberLoss"]:
+        """Return losses from a quadratic one on, δ falling by steps to its value.
+
+        Madsen and Nielsen, "Finite algorithms for robust linear regression", BIT 30 (1990).
+        """
+        largest = max(float(np.abs(y).max()), self.delta)
+        steps = max(0, int(np.ceil(np.log(largest / self.delta) / np.log(_STEP))))
+        return [HuberLoss(self.delta * _STEP**step) for step in range(steps, -1, -1)]
+
+
+_STEP = 4.0
+"""Factor between one δ and the next on the way to a minimum."""
+
+
+@dataclass(frozen=True)
+class LogisticLoss(Loss):
+    """φ(z, y) = ln(1 + e^{−yz}), φ' = −y q, φ'' = q(1 − q) ≤ ¼, with q = 1/(1 + e^{yz}).
+
+    A target of 0 is no label: φ = 0 at every z.
+    """
+
+    classifies = True
+    logit = True
+    curvature = 0.25
+
+    @override
+    def value(self, z: Array, y: Array) -> Array:
+        """Return ln(1 + e^{−yz})."""
+        return np.asarray(np.abs(y) * np.logaddexp(0, -y * z))
+
+    @override
+    def slope(self, z: Array, y: Array, out: Array | None = None) -> Array:
+        """Return −y q."""
+        return np.asarray(np.multiply(-y, _doubt(y * z), out=out))
+
+    @override
+    def bend(self, z: Array, y: Array) -> Array:
+        """Return q(1 − q)."""
+        return np.abs(y) * _doubt(y * z) * _doubt(-y * z)
+
+    @override
+    def above_tangent(self, step: Array, z: Array, y: Array, slope: Array) -> Array:
+        """Return ln(1 + q(e^t − 1)) − qt with t = −y·step and q = −y·slope.
+
+        That is Σ_{k≥2} κ_k t^k/k!, κ_k the cumulants of a coin of probability q; the sum is
+        used where t is small.
+        """
+        t = -y * step
+        q = np.broadcast_to(-y * slope, t.shape)
+        found = np.logaddexp(0, t - y * z) - np.logaddexp(0, -y * z) - q * t  # t is large
+        some = np.abs(t) < 30
+        found[some] = np.log1p(q[some] * np.expm1(t[some])) - q[some] * t[some]
+        few = np.abs(t) < 3e-3
+        t, q = t[few], q[few]
+        second = q * (1 - q)
+        third, fourth = second * (1 - 2 * q), second * (1 - 6 * second)
+        fifth = third * (1 - 12 * second)
+        found[few] = t * t * (second / 2 + t * (third / 6 + t * (fourth / 24 + t * fifth / 120)))
+        return np.asarray(np.maximum(found, 0))
+
+
+def _doubt(margin: Array) -> Array:
+    """Return 1/(1 + e^m) without overflow."""
+    small = np.exp(-np.abs(margin))
+    return np.asarray(np.where(margin > 0, small, 1.0) / (1 + small))
+
+
+@dataclass(frozen=True)
+class Hinge(Loss):
+    """φ(z, y) = max(0, 1 − yz), φ' = −y where yz < 1, else 0 (also at the kink yz = 1).
+
+    A target of 0 is no label: φ = 0 at every z.
+    """
+
+    classifies = True
+    curvature = None
+
+    @override
+    def value(self, z: Array, y: Array) -> Array:
+        """Return max(0, 1 − yz)."""
+        return np.maximum(0, np.abs(y) - y * z)
+
+    @override
+    def slope(self, z: Array, y: Array, out: Array | None = None) -> Array:
+        """Return −y where yz < 1, else 0."""
+        return np.asarray(np.multiply(y * z < 1, -y, out=out))
+
+    @override
+    def above_tangent(self, step: Array, z: Array, y: Array, slope: Array) -> Array:
+        """Return (1 − α)u₊ + αu₋ with u = 1 − y(z + step), α = −y·slope ∈ [0, 1].
+
+        It is exact where α = 0 at margins above 1 and α = 1 at margins below, as at θ*.
+        """
+        u, alpha = np.abs(y) - y * (z + step), -y * slope
+        return np.asarray((1 - alpha) * np.maximum(u, 0) + alpha * np.maximum(-u, 0))
 
 
 def positive(least: float) -> float:

@@ -22,15 +22,15 @@ digit, and is at 2e-5 and 3e-9 after 3,000 evaluations where δ = 0.01. On 60 co
 Newton steps reach slopes of 4e-14 or less in all of these.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
-from asyncdp_sim.learning.objectives.losses import Array, Fit, SmoothLoss, unsolved
+from asyncdp_sim.learning.objectives.losses import Array, Fit, Loss, unsolved
 
 LARGEST_SLOPE = 1e-8
 """Largest slope of f at θ*, along each free coordinate, relative to the terms that it sums."""
@@ -39,103 +39,60 @@ _ITERATIONS = 200
 _EPS = float(np.finfo(float).eps)
 
 
-class MeanLoss(Protocol):
-    """A mean of losses of a model θ (p,), and its derivatives."""
-
-    @property
-    def numbers(self) -> int:
-        """P."""
-
-    def value(self, theta: Array) -> float:
-        """Return the mean loss."""
-
-    def slopes(self, theta: Array) -> Array:
-        """Return the derivative of each record's loss in its predictions, (n, …)."""
-
-    def pulled(self, slopes: Array) -> Array:
-        """Return the mean gradient (p,) of slopes."""
-
-    def terms(self, slopes: Array) -> Array:
-        """Return the mean size (p,) of what it sums."""
-
-    def curvatures(self, theta: Array) -> Iterator[Array]:
-        """Yield the second derivative (p, p), then that of a quadratic that lies above."""
-
-
 @dataclass(frozen=True, eq=False)
-class _OfProducts:
+class _MeanLoss:
     """(1/n) Σ φ(θᵀx_j, y_j)."""
 
-    loss: SmoothLoss
+    loss: Loss
     x: Array
     y: Array
-
-    @property
-    def numbers(self) -> int:
-        return int(self.x.shape[1])
 
     @cached_property
     def _sizes(self) -> Array:
         return np.abs(self.x)
 
     def value(self, theta: Array) -> float:
-        return float(self.loss.value(self.x @ theta, self.y).mean())
+        return float(self.loss.value(self.loss.scores(self.x, theta), self.y).mean())
 
     def slopes(self, theta: Array) -> Array:
-        return self.loss.slope(self.x @ theta, self.y)
+        return self.loss.slope(self.loss.scores(self.x, theta), self.y)
 
     def pulled(self, slopes: Array) -> Array:
-        return np.asarray(self.x.T @ slopes / len(self.y))
+        return self.loss.pulled(self.x, slopes) / len(self.y)
 
     def terms(self, slopes: Array) -> Array:
-        return np.asarray(self._sizes.T @ np.abs(slopes) / len(self.y))
+        """Return the mean size (p,) of what a gradient sums."""
+        return self.loss.pulled(self._sizes, np.abs(slopes)) / len(self.y)
 
     def curvatures(self, theta: Array) -> Iterator[Array]:
-        z = self.x @ theta
-        for bend in (self.loss.bend, self.loss.envelope):
-            yield (self.x * bend(z, self.y)[:, None]).T @ self.x / len(self.y)
+        """Yield the second derivative (p, p), then that of a quadratic that lies above."""
+        for found in self.loss.curvatures(self.x, self.loss.scores(self.x, theta), self.y):
+            yield found / len(self.y)
 
 
-def newton(
-    path: Sequence[SmoothLoss], x: Array, y: Array, sigma: float, theta_max: float | None
-) -> Fit:
+def minimum(loss: Loss, x: Array, y: Array, sigma: float, theta_max: float | None) -> Fit:
     """Return the minimum of (σ/2)‖θ‖² + (1/n) Σ φ(θᵀx_j, y_j) over ‖θ‖_∞ ≤ θ_max.
 
-    Parameters
-    ----------
-    path : sequence of SmoothLoss
-        φ comes last; the minimum of each loss is where the search for the next one's begins.
-    x, y, sigma, theta_max
-        As in :meth:`~asyncdp_sim.learning.objectives.losses.Loss.fit`.
-
     Raises
     ------
     DataError
-        If the optimality conditions do not hold to :data:`LARGEST_SLOPE`.
+        If the optimality conditions do not hold to :data:`LARGEST_SLOPE`, or the relative duality
+        gap of a loss that is not smooth, the hinge loss, stays above :data:`LARGEST_GAP`.
     """
-    return minimum([_OfProducts(loss, x, y) for loss in path], sigma, theta_max)
-
-
-def minimum(path: Sequence[MeanLoss], sigma: float, theta_max: float | None) -> Fit:
-    """Return the minimum of (σ/2)‖θ‖² and the last of several mean losses over ‖θ‖_∞ ≤ θ_max.
-
-    Raises
-    ------
-    DataError
-        If the optimality conditions do not hold to :data:`LARGEST_SLOPE`.
-    """
+    if loss.curvature is None:
+        return _of_labelled(x, y, sigma, theta_max)
     bound = np.inf if theta_max is None else theta_max
-    theta, reached = np.zeros(path[0].numbers), np.inf
-    for mean in path:
+    theta, reached = np.zeros(loss.numbers(x.shape[1])), np.inf
+    for each in loss.path(y):
         with np.errstate(all="ignore"):  # what is found is judged, however it was
-            found, reached = _descend(mean, sigma, bound, theta)
+            found, reached = _descend(_MeanLoss(each, x, y), sigma, bound, theta)
         theta = found.theta
     if reached > LARGEST_SLOPE:
         raise unsolved(sigma, reached, LARGEST_SLOPE)
     return found
 
 
-def _descend(mean: MeanLoss, sigma: float, bound: float, theta: Array) -> tuple[Fit, float]:
+def _descend(mean: _MeanLoss, sigma: float, bound: float, theta: Array) -> tuple[Fit, float]:
     """Return the best point met from ``theta`` on, and its slope relative to its terms."""
     best, left = np.inf, _PATIENCE
     found = Fit(theta, mean.slopes(theta))
@@ -190,7 +147,7 @@ def solve(matrix: Array, right: Array) -> Array:
 
 
 def _search(
-    mean: MeanLoss,
+    mean: _MeanLoss,
     sigma: float,
     bound: float,
     theta: Array,
@@ -244,7 +201,19 @@ def duality_gap(
     return float(primal), float(primal - dual)
 
 
-def interior(x: Array, y: Array, sigma: float, theta_max: float | None) -> Fit:
+def _of_labelled(x: Array, y: Array, sigma: float, theta_max: float | None) -> Fit:
+    """Return the minimum with the hinge loss; records without a label count in n alone."""
+    labelled = y != 0
+    if labelled.all():
+        return _interior(x, y, sigma, theta_max)
+    slopes, theta, of = np.zeros(len(y)), np.zeros(x.shape[1]), np.count_nonzero(labelled)
+    if of > 0:
+        found = _interior(x[labelled], y[labelled], sigma * len(y) / of, theta_max)
+        slopes[labelled], theta = found.slopes, found.theta
+    return Fit(theta, slopes)
+
+
+def _interior(x: Array, y: Array, sigma: float, theta_max: float | None) -> Fit:
     """Return the minimum of (σ/2)‖θ‖² + (1/n) Σ max(0, 1 − y_j θᵀx_j) over ‖θ‖_∞ ≤ θ_max.
 
     Raises

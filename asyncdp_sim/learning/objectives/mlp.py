@@ -20,12 +20,17 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.learning.objectives.logistic import LogisticLoss
-from asyncdp_sim.learning.objectives.losses import Array, Loss, positive, unsolved
+from asyncdp_sim.learning.objectives.losses import (
+    SQUARED,
+    Array,
+    LogisticLoss,
+    Loss,
+    positive,
+    unsolved,
+)
 from asyncdp_sim.learning.objectives.models import ModelKind
 from asyncdp_sim.learning.objectives.objective import Objective, Records
 from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
-from asyncdp_sim.learning.objectives.records import SQUARED
 from asyncdp_sim.learning.objectives.rows import JudgedRows, Norm
 from asyncdp_sim.spec import Count, about
 from asyncdp_sim.streams import Streams

@@ -1,4 +1,4 @@
-"""The family of models: what the rest of the house asks of each, and linear ones."""
+"""Models as scenarios name them: what the rest of the house asks of each, and linear ones."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -11,8 +11,17 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.learning.objectives.linear import LinearObjective
-from asyncdp_sim.learning.objectives.losses import Array, Loss
+from asyncdp_sim.learning.objectives.losses import (
+    SQUARED,
+    Array,
+    Hinge,
+    HuberLoss,
+    LogisticLoss,
+    Loss,
+    Squared,
+)
 from asyncdp_sim.learning.objectives.objective import Objective, Records
+from asyncdp_sim.learning.objectives.quadratic import Quadratic
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.objectives.rows import Norm
 from asyncdp_sim.spec import Kind, Positive, about
@@ -169,11 +178,11 @@ class LinearKind(ModelKind):
 
     @override
     def predictions(self, rows: Array, theta: Array) -> Array:
-        return np.asarray(rows @ theta)
+        return self.phi.scores(rows, theta)
 
     @override
     def numbers(self, features: int) -> int:
-        return features + int(self.augmented)
+        return self.phi.numbers(features + int(self.augmented))
 
     @override
     def objective(self, features: Sequence[Array], targets: Sequence[Array]) -> Objective:
@@ -196,3 +205,70 @@ class LinearKind(ModelKind):
             reach = box * spread * row_norm + (box if self.augmented else 0.0)
         steepest = float(self.phi.steepest(reach, target_max))
         return None if np.isinf(steepest) else steepest * self.longest(row_norm, norm)
+
+
+class Ridge(LinearKind):
+    """Linear regression, ℓ = (y − θᵀx)² (no ½); ∇ℓ = 2(θᵀx − y)x."""
+
+    quadratic = True
+
+    kind: Literal["ridge"] = "ridge"
+
+    @property
+    @override
+    def phi(self) -> Squared:
+        return SQUARED
+
+    @override
+    def objective(self, features: Sequence[Array], targets: Sequence[Array]) -> Quadratic:
+        return Quadratic.from_records(features, targets, self.sigma, self.theta_max)
+
+
+class Logistic(LinearKind):
+    """Logistic regression, ℓ = ln(1 + e^{−yθᵀx}) with y ∈ {−1, 1}; ‖∇ℓ‖ ≤ ‖x‖."""
+
+    kind: Literal["logistic"] = "logistic"
+
+    @property
+    @override
+    def phi(self) -> LogisticLoss:
+        return LogisticLoss()
+
+
+class SVM(LinearKind):
+    """Linear SVM, ℓ = max(0, 1 − yθᵀ(x, 1)) with y ∈ {−1, 1}; ‖∇ℓ‖ ≤ ‖(x, 1)‖ (Collab).
+
+    Features are augmented by 1, so that θ has p = ``data.features`` + 1 coordinates, the last
+    being the intercept; the regulariser holds it too, as published. f is not smooth.
+    """
+
+    augmented = True
+
+    kind: Literal["svm"] = "svm"
+
+    @property
+    @override
+    def phi(self) -> Hinge:
+        return Hinge()
+
+
+class Huber(LinearKind):
+    """Linear regression with Huber's loss of r = θᵀx − y; ‖∇ℓ‖ ≤ δ‖x‖.
+
+    ℓ = r²/2 where |r| ≤ δ (here with ½, as Huber has it), else δ(|r| − δ/2).
+    """
+
+    kind: Literal["huber"] = "huber"
+    delta: Annotated[
+        Positive,
+        about(
+            "δ: residual up to which the loss is quadratic; the ridge loss is twice the limit δ → "
+            "∞",
+            "of the target",
+        ),
+    ]
+
+    @property
+    @override
+    def phi(self) -> HuberLoss:
+        return HuberLoss(self.delta)

@@ -8,15 +8,11 @@ C_i = X_iᵀX_i/n_i, r_i = X_iᵀy_i/n_i, H = Σ (n_i/n) C_i + (σ/2) I, b = Σ 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import override
 
 from asyncdp_sim.learning.objectives.losses import Array, positive
-from asyncdp_sim.learning.objectives.models import LinearKind
-from asyncdp_sim.learning.objectives.records import SQUARED, Squared
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,20 +217,3 @@ def _root(matrix: Array, least: float) -> Array:
 
 FIXED = 64
 """Up to this p, gathered matrices beat a loop over replicates."""
-
-
-class Ridge(LinearKind):
-    """Linear regression, ℓ = (y − θᵀx)² (no ½); ∇ℓ = 2(θᵀx − y)x."""
-
-    quadratic = True
-
-    kind: Literal["ridge"] = "ridge"
-
-    @property
-    @override
-    def phi(self) -> Squared:
-        return SQUARED
-
-    @override
-    def objective(self, features: Sequence[Array], targets: Sequence[Array]) -> Quadratic:
-        return Quadratic.from_records(features, targets, self.sigma, self.theta_max)

@@ -18,9 +18,8 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.learning.objectives.linear import LinearObjective
-from asyncdp_sim.learning.objectives.losses import Array, Fit
-from asyncdp_sim.learning.objectives.minimisers import minimum
-from asyncdp_sim.learning.objectives.models import ModelKind, log_odds
+from asyncdp_sim.learning.objectives.losses import Array, Loss
+from asyncdp_sim.learning.objectives.models import LinearKind, log_odds
 from asyncdp_sim.learning.objectives.rows import (
     Norm,
     StackedRecords,
@@ -28,20 +27,8 @@ from asyncdp_sim.learning.objectives.rows import (
 from asyncdp_sim.spec import about
 
 
-def scores(x: Array, theta: Array) -> Array:
-    """Return z, shape (…, n, K − 1), of rows (n, p) under models (…, (K − 1)p)."""
-    by_class = theta.reshape(*theta.shape[:-1], -1, x.shape[1])
-    return np.asarray(x @ np.swapaxes(by_class, -1, -2))
-
-
-def pulled(x: Array, slopes: Array) -> Array:
-    """Return Σ_j s_j x_jᵀ, shape (…, (K − 1)p), for slopes (…, n, K − 1)."""
-    found = np.swapaxes(slopes, -1, -2) @ x
-    return np.asarray(found.reshape(*found.shape[:-2], -1))
-
-
 @dataclass(frozen=True)
-class SoftmaxLoss:
+class SoftmaxLoss(Loss):
     """φ(z, y) = ln(1 + Σ e^{z_c}) − z_y, with the K − 1 scores z on the last axis.
 
     Labels are −1 and 1 of two classes, 1 to K of more, as
@@ -55,23 +42,54 @@ class SoftmaxLoss:
     """
 
     classes: int
-    classifies: bool = True
-    logit: bool = True
-    curvature: float | None = 0.5
-    per_residual: float | None = None
+    classifies = True
+    logit = True
+    curvature = 0.5
 
+    @override
+    def numbers(self, features: int) -> int:
+        return (self.classes - 1) * features
+
+    @override
+    def scores(self, x: Array, theta: Array) -> Array:
+        """Return z, shape (…, n, K − 1), of rows (n, p) under models (…, (K − 1)p)."""
+        by_class = theta.reshape(*theta.shape[:-1], -1, x.shape[1])
+        return np.asarray(x @ np.swapaxes(by_class, -1, -2))
+
+    @override
+    def pulled(self, x: Array, slopes: Array) -> Array:
+        """Return Σ_j s_j x_jᵀ, shape (…, (K − 1)p), for slopes (…, n, K − 1)."""
+        found = np.swapaxes(slopes, -1, -2) @ x
+        return np.asarray(found.reshape(*found.shape[:-2], -1))
+
+    @override
+    def curvatures(self, x: Array, z: Array, y: Array) -> Iterator[Array]:
+        p = probabilities(z)[:, :-1] * np.abs(np.sign(y))[:, None]
+        count, d = p.shape[1], x.shape[1]
+        found = np.empty((count, d, count, d))
+        for one in range(count):
+            for other in range(one, count):
+                bend = p[:, one] * ((one == other) - p[:, other])
+                found[one, :, other] = (x * bend[:, None]).T @ x
+                found[other, :, one] = found[one, :, other].T
+        yield found.reshape(count * d, count * d)
+        yield np.asarray(np.kron(np.eye(count), x.T @ x / 2))
+
+    @override
     def value(self, z: Array, y: Array) -> Array:
         """Return −ln p_y = ln Σ e^{z_c − z_y}, shape (…, n); small ones keep their digits."""
         away = _whole(z) - np.take_along_axis(_whole(z), _places(z, y), axis=-1)
         return np.asarray(np.abs(np.sign(y)) * np.logaddexp.reduce(away, axis=-1))
 
-    def slope(self, z: Array, y: Array, out: Array | None = None) -> Array:  # noqa: ARG002
+    @override
+    def slope(self, z: Array, y: Array, out: Array | None = None) -> Array:
         """Return s, shape (…, n, K − 1)."""
         own = np.arange(z.shape[-1]) == _places(z, y)[..., :1]
         found = (probabilities(z)[..., :-1] - own) * np.abs(np.sign(y))[:, None]
         return np.asarray(found)
 
-    def steepest(self, reach: Array | float, target: Array | float) -> Array | float:  # noqa: ARG002
+    @override
+    def steepest(self, reach: Array | float, target: Array | float) -> Array | float:
         """Return the supremum of ‖s‖₁."""
         return self.longest("l1")
 
@@ -88,7 +106,8 @@ class SoftmaxLoss:
         own = np.take_along_axis(best, _places(z, y), axis=-1)[..., 0]
         return np.asarray(own / np.maximum(1, best.sum(axis=-1)))
 
-    def above_tangent(self, step: Array, z: Array, y: Array, slope: Array) -> Array:  # noqa: ARG002
+    @override
+    def above_tangent(self, step: Array, z: Array, y: Array, slope: Array) -> Array:
         """Return ln Σ p_c e^{d_c}, where d = t − Σ p_c t_c and t has the steps of all classes.
 
         As Σ p_c d_c = 0, that is ln(1 + Σ p_c (e^{d_c} − 1 − d_c)), of terms that are none of them
@@ -103,47 +122,6 @@ class SoftmaxLoss:
         ends = [np.logaddexp.reduce(_whole(each[far]), axis=-1) for each in both]
         found[far] = ends[0] - ends[1] - mean[far]
         return np.asarray(np.abs(np.sign(y)) * np.maximum(found, 0))
-
-    def fit(self, x: Array, y: Array, sigma: float, theta_max: float | None) -> Fit:
-        """Return the minimum; see :func:`~.minimisers.minimum`."""
-        return minimum([_MeanLoss(self, x, y)], sigma, theta_max)
-
-
-@dataclass(frozen=True, eq=False)
-class _MeanLoss:
-    """(1/n) Σ φ(Θx_j, y_j), and its derivatives."""
-
-    loss: SoftmaxLoss
-    x: Array
-    y: Array
-
-    @property
-    def numbers(self) -> int:
-        return (self.loss.classes - 1) * int(self.x.shape[1])
-
-    def value(self, theta: Array) -> float:
-        return float(self.loss.value(scores(self.x, theta), self.y).mean())
-
-    def slopes(self, theta: Array) -> Array:
-        return self.loss.slope(scores(self.x, theta), self.y)
-
-    def pulled(self, slopes: Array) -> Array:
-        return pulled(self.x, slopes) / len(self.y)
-
-    def terms(self, slopes: Array) -> Array:
-        return pulled(np.abs(self.x), np.abs(slopes)) / len(self.y)
-
-    def curvatures(self, theta: Array) -> Iterator[Array]:
-        p = probabilities(scores(self.x, theta))[:, :-1] * np.abs(np.sign(self.y))[:, None]
-        count, d = p.shape[1], self.x.shape[1]
-        found = np.empty((count, d, count, d))
-        for one in range(count):
-            for other in range(one, count):
-                bend = p[:, one] * ((one == other) - p[:, other])
-                found[one, :, other] = (self.x * bend[:, None]).T @ self.x / len(self.y)
-                found[other, :, one] = found[one, :, other].T
-        yield found.reshape(self.numbers, self.numbers)
-        yield np.asarray(np.kron(np.eye(count), self.x.T @ self.x / (2 * len(self.y))))
 
 
 def probabilities(z: Array) -> Array:
@@ -175,26 +153,9 @@ class SoftmaxObjective(LinearObjective):
 
     loss: SoftmaxLoss
 
-    @property
-    @override
-    def n_features(self) -> int:
-        """p, the coordinates of θ."""
-        return (self.loss.classes - 1) * int(self.features[0].shape[1])
-
-    @override
-    def products(self, x: Array, theta: Array) -> Array:
-        return scores(x, theta)
-
-    @override
-    def pulled(self, x: Array, slopes: Array) -> Array:
-        return pulled(x, slopes)
-
-    @override
-    def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
-        return self._unclipped_records.gradient(owners, points)
-
     @cached_property
-    def _unclipped_records(self) -> "SoftmaxRecords":
+    @override
+    def _unclipped(self) -> "SoftmaxRecords":
         return SoftmaxRecords(self.features, self.targets, self.loss)
 
 
@@ -228,12 +189,12 @@ class SoftmaxRecords(StackedRecords):
     @override
     def total(self, x: Array, y: Array, lengths: Array, theta: Array, clip: float | None) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
-            slopes = self.loss.slope(scores(x, theta), y)
+            slopes = self.loss.slope(self.loss.scores(x, theta), y)
         if clip is not None:
             slopes[np.isnan(slopes)] = 0.0  # ∞ − ∞ in a model that has diverged
             long = self._size(slopes) * lengths
             slopes *= (clip / np.maximum(long, clip))[..., None]
-        return pulled(x, slopes)
+        return self.loss.pulled(x, slopes)
 
     def _size(self, slopes: Array) -> Array:
         """Return ‖s‖, shape (…, n)."""
@@ -244,7 +205,7 @@ class SoftmaxRecords(StackedRecords):
         self, x: Array, y: Array, spreads: Array, lengths: Array, centres: Array, radius: float
     ) -> Array:
         moved = radius * spreads * (1 / sqrt(2) if self.norm == "l1" else 1 / 2)
-        size = self._size(self.loss.slope(scores(x, centres), y))
+        size = self._size(self.loss.slope(self.loss.scores(x, centres), y))
         return np.asarray((np.minimum(size + moved, self.loss.longest(self.norm)) * lengths).T)
 
     @override
@@ -258,16 +219,14 @@ class SoftmaxRecords(StackedRecords):
         return self.loss.longest(self.norm) * max(float(each.max()) for each in self.lengths)
 
 
-class Softmax(ModelKind):
+class Softmax(LinearKind):
     """Multinomial logistic regression of K classes, the last of which is the reference.
 
     θ has p = (K − 1) ``data.features`` coordinates, class by class. ‖∇ℓ‖₁ ≤ 2‖x‖₁ and
     ‖∇ℓ‖₂ ≤ √2‖x‖₂; of two classes it is ‖x‖, and the model is that of logistic regression.
     """
 
-    augmented = False
     linear = False
-    quadratic = False
 
     kind: Literal["softmax"] = "softmax"
     classes: Annotated[
@@ -291,14 +250,6 @@ class Softmax(ModelKind):
     @override
     def guess(self, targets: Array) -> Array:
         return log_odds(targets, self.labels)
-
-    @override
-    def numbers(self, features: int) -> int:
-        return (self.classes - 1) * features
-
-    @override
-    def predictions(self, rows: Array, theta: Array) -> Array:
-        return scores(rows, theta)
 
     @override
     def objective(self, features: Sequence[Array], targets: Sequence[Array]) -> SoftmaxObjective:

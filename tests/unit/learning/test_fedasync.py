@@ -5,7 +5,7 @@ import pytest
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.algorithms import FedAsync, Setting, Turn
-from asyncdp_sim.learning.algorithms.fedasync import FedAsyncSteps
+from asyncdp_sim.learning.algorithms.central import FedAsyncSteps
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse

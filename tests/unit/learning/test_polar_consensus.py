@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asyncdp_sim.learning.algorithms.polar import (
+from asyncdp_sim.learning.algorithms.obfuscation import (
     MODULUS,
     RESOLUTION,
     draw_masks,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.algorithms import PolarSteps
-from asyncdp_sim.learning.algorithms.polar import RESOLUTION, averaged
+from asyncdp_sim.learning.algorithms.obfuscation import RESOLUTION, averaged
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.graphs.kinds import Complete, Edges, Ring

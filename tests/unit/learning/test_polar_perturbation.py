@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kstest
 
-from asyncdp_sim.learning.algorithms.polar import draw_additive, draw_weights
+from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
 from tests.together import together
 
 FEW = settings(max_examples=40, deadline=None)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.learning.algorithms import ParameterServer, Polar, Setting, Turn
-from asyncdp_sim.learning.algorithms.polar import draw_additive, draw_weights
+from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
 from asyncdp_sim.learning.answers import OwnAnswers
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay

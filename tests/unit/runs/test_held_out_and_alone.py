@@ -7,8 +7,7 @@ import pytest
 
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.learning.objectives import LinearRecords, LogisticLoss
-from asyncdp_sim.learning.objectives.losses import unsolved
-from asyncdp_sim.learning.objectives.records import SQUARED
+from asyncdp_sim.learning.objectives.losses import SQUARED, unsolved
 from asyncdp_sim.results import read_manifest, read_table
 from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import reproduce, run, write

@@ -5,10 +5,16 @@ from itertools import product
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.objectives import Logistic, LogisticLoss, Ridge, Softmax, SoftmaxLoss
-from asyncdp_sim.learning.objectives.huber import HuberLoss
-from asyncdp_sim.learning.objectives.records import SQUARED
-from asyncdp_sim.learning.objectives.svm import Hinge
+from asyncdp_sim.learning.objectives import (
+    Hinge,
+    HuberLoss,
+    Logistic,
+    LogisticLoss,
+    Ridge,
+    Softmax,
+    SoftmaxLoss,
+)
+from asyncdp_sim.learning.objectives.losses import SQUARED
 from asyncdp_sim.measures.scores import (
     ACCURACY,
     AUC,
