@@ -6,15 +6,13 @@ from functools import partial
 from itertools import repeat
 
 from asyncdp_sim.network.channels.air import Medium
-from asyncdp_sim.network.delivery.link import Link
-from asyncdp_sim.network.delivery.policy import DeliveryPolicy, LostMessages
-from asyncdp_sim.network.delivery.processor import Processor
-from asyncdp_sim.network.delivery.spells import OccupationNotes
+from asyncdp_sim.network.channels.link import DeliveryPolicy, Link, LostMessages
 from asyncdp_sim.network.latency import MESSAGES, Laws, acknowledged
 from asyncdp_sim.network.laws import LawKind
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import Durations, Owner
+from asyncdp_sim.network.owner import Durations, Owner, Processor
 from asyncdp_sim.network.spec import Network
+from asyncdp_sim.network.spells import OccupationNotes
 from asyncdp_sim.spec import own
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.units import to_ticks

@@ -15,7 +15,7 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.network.laws import Exponential, Gamma, Source
-from asyncdp_sim.network.laws.drawn import GammaVariation
+from asyncdp_sim.network.laws.kind import GammaVariation
 from asyncdp_sim.spec import (
     EACH_OWNER,
     Duration,

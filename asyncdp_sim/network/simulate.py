@@ -5,12 +5,11 @@ from functools import partial
 
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.build import Builder, block
-from asyncdp_sim.network.delivery.spells import OccupationNotes
 from asyncdp_sim.network.joined import Joined, Process
-from asyncdp_sim.network.learner import Learner, Learning, LiveLearner
+from asyncdp_sim.network.learner import Learner, Learning, LiveLearner, watch
 from asyncdp_sim.network.owner import Owner, live, once_a_sum, saturate
 from asyncdp_sim.network.spec import Network
-from asyncdp_sim.network.stall import watch
+from asyncdp_sim.network.spells import OccupationNotes
 from asyncdp_sim.network.superposed import Crowd
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Ending, EventRecorder, OccupationRecorder, Recorder, Trace
@@ -81,7 +80,7 @@ def simulate(
         joined = Joined(owners, learner, medium, streams.within("joined"))
         for process in processes:
             kernel.process(process(kernel, joined))
-    kernel.start(watch(network, learner))
+    kernel.start(watch(learner, partial(network.protocol.stall_period, network)))
     horizon = LAST_TICK if network.until is None else to_ticks(network.until)
     stopped = kernel.run_before(horizon)
     end_tick = kernel.tick if stopped else horizon

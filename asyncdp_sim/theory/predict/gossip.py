@@ -6,11 +6,11 @@ from math import exp, fsum, inf, prod, sqrt
 
 from typing_extensions import override
 
-from asyncdp_sim.network.graphs.connected import Edge
+from asyncdp_sim.network.graphs import Edge
 from asyncdp_sim.network.latency import STAGES
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.protocols import Gossip
-from asyncdp_sim.network.topology.failures import LEARNER
+from asyncdp_sim.network.topology import LEARNER
 from asyncdp_sim.theory.formulas.loss_network import LossNetwork, loss_network
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown, each_of

@@ -8,8 +8,8 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.availability.diurnal import Diurnal
-from asyncdp_sim.network.availability.outages import Outages
+from asyncdp_sim.network.availability.drawn import Diurnal
+from asyncdp_sim.network.availability.periods import Outages
 from asyncdp_sim.network.channels import Aloha, Channel, Csma, Parallel, SlottedAloha, Tdma
 from asyncdp_sim.network.channels.dcf import Dcf
 from asyncdp_sim.network.channels.packet_loss import GilbertElliott, IndependentLosses

@@ -7,8 +7,7 @@ from asyncdp_sim.network.channels.packet_loss import GilbertElliott
 from asyncdp_sim.network.clocks import GammaClock, PoissonClock, SaturatedClock, ScriptedClock
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime, Uniform
 from asyncdp_sim.network.protocols import Broadcast, Push, Request
-from asyncdp_sim.network.topology.failures import LinkFailures
-from asyncdp_sim.network.topology.star import Star
+from asyncdp_sim.network.topology import LinkFailures, Star
 from asyncdp_sim.theory.predict.table import facts_of
 from tests.together import together
 from tests.unit.theory.spoken import HALF, OPEN, OVERLAP, PUSH, SLOW, network

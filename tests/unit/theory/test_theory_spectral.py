@@ -11,7 +11,7 @@ from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.clocks import GammaClock, PoissonClock
-from asyncdp_sim.network.graphs.kinds import (
+from asyncdp_sim.network.graphs import (
     Complete,
     Edges,
     GeometricGraph,

@@ -39,7 +39,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     power,
     project,
 )
-from asyncdp_sim.network.graphs.of_servers import Neighbours
+from asyncdp_sim.network.graphs import Neighbours
 from asyncdp_sim.streams import Scope
 
 

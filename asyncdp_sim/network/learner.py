@@ -1,20 +1,22 @@
 """The learner: reads its model for an owner, applies the answer, counts, and ends the run.
 
-What the model is, the network does not know. This learner tells nobody of reads and updates: the
-trace alone is recorded, for replay. One who does is :class:`~.live.LiveLearner`.
+What the model is, the network does not know. Where one is trained meanwhile, a
+:class:`LiveLearner` tells a :class:`Learning` of reads and updates.
 """
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
-from asyncdp_sim.kernel import Kernel, Priority, Signal
-from asyncdp_sim.network.delivery.aggregation import Aggregation
-from asyncdp_sim.network.learner.exchanges import Exchanges
-from asyncdp_sim.network.learner.sums import Sums
-from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, Recorder
+from asyncdp_sim.kernel import Activity, Kernel, Priority, Signal
+from asyncdp_sim.network.exchanges import BroadcastQuery, Exchanges
+from asyncdp_sim.network.sums import Aggregation, Sums
+from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, ExchangeOutcome, Recorder
 from asyncdp_sim.trace.vocabulary import (
     ANSWER_DELIVERED,
     ANSWER_RELEASED,
@@ -298,3 +300,175 @@ class Learner(Exchanges):
         if self.stalled:
             return Ending.stalled
         return Ending.silent if any(self.answers_left) else Ending.spent
+
+
+class Learning(Protocol):
+    """Trains a model live, inside the simulation."""
+
+    def read(self, owner: int, message: int, peer: int = 0) -> None:
+        """Form the query for ``owner`` (from 1) from the model as it is now.
+
+        ``peer`` says whose model, where there are several; see :data:`~.vocabulary.EXCHANGES`.
+        """
+
+    def apply(self, owner: int, message: int, peer: int = 0) -> None:
+        """Use the owner's answer to the query of this message for the next update."""
+
+    def update(self) -> None:
+        """Note that the answers used since the last update make the next one."""
+
+    def release(self, owner: int, message: int) -> None:
+        """Note that the owner's answer to this query begins to be sent, and is charged."""
+
+    def withholds(self, owner: int, message: int) -> bool:
+        """Return whether the owner keeps its answer to this query, which is ready, to itself.
+
+        Asked where the network says that owners may; :meth:`forget` follows if it does.
+        """
+
+    def reached(self) -> bool:
+        """Return whether the model is now as it was wanted; asked after updates that may end it."""
+
+    def server_step(self, server: int) -> None:
+        """Note that one of several servers (from 1) makes its next step."""
+
+    def broadcast(self) -> object:
+        """Return what is needed later to form queries from the model as it is now."""
+
+    def take(self, owner: int, message: int, sent: object) -> None:
+        """Form the query of this message from what :meth:`broadcast` returned."""
+
+    def again(self, message: int, former: int) -> None:
+        """Ask in this message what the former one asked."""
+
+    def forget(self, message: int) -> None:
+        """Note that the query of this message will not be answered."""
+
+
+class LiveLearner(Learner):
+    """A learner whose model is trained while the network runs.
+
+    Parameters
+    ----------
+    learning : Learning
+        Whom to tell of reads and updates.
+    kernel, recorder, updates, answers_allowed, answers_per_update, answers_once, aggregation
+        As of :class:`~.learner.Learner`.
+    stops : bool
+        Whether the one who is told may end the run at an update.
+    """
+
+    def __init__(
+        self,
+        learning: Learning,
+        kernel: Kernel,
+        recorder: Recorder,
+        updates: int,
+        answers_allowed: Sequence[int],
+        answers_per_update: int | None = 1,
+        *,
+        stops: bool = False,
+        answers_once: bool = False,
+        aggregation: Aggregation | None = None,
+    ) -> None:
+        counted = (kernel, recorder, updates, answers_allowed, answers_per_update)
+        super().__init__(*counted, answers_once=answers_once, aggregation=aggregation)
+        self._learning = learning
+        self._stops = stops
+
+    @override
+    def broadcast(self) -> BroadcastQuery:
+        sent = self._learning.broadcast()
+        self.newest = replace(super().broadcast(), sent=sent)
+        return self.newest
+
+    @override
+    def take(self, owner: int, message: int, query: BroadcastQuery) -> Exchange:
+        self._learning.take(owner, message, query.sent)
+        return super().take(owner, message, query)
+
+    @override
+    def repeat(self, former: Exchange) -> Exchange:
+        exchange = super().repeat(former)
+        self._learning.again(exchange.message, former.message)
+        return exchange
+
+    @override
+    def read(self, owner: int, message: int, request_tick: int, peer: int = 0) -> Exchange:
+        self._learning.read(owner, message, peer)
+        return super().read(owner, message, request_tick, peer)
+
+    @override
+    def release(self, exchange: Exchange) -> None:
+        self._learning.release(exchange.owner, exchange.message)
+        super().release(exchange)
+
+    @override
+    def form(self, owner: int, message: int, peer: int) -> None:
+        self._learning.read(owner, message, peer)
+
+    @override
+    def use(self, exchange: Exchange) -> None:
+        self._learning.apply(exchange.owner, exchange.message, exchange.peer)
+
+    @override
+    def server_step(self, server: int) -> None:
+        self._learning.server_step(server)
+
+    @override
+    def withholds(self, exchange: Exchange) -> bool:
+        if not self._learning.withholds(exchange.owner, exchange.message):
+            return False
+        self.event(EventKind.answer_withheld, exchange.owner, exchange.message)
+        return True
+
+    @override
+    def apply_now(self, exchange: Exchange) -> None:
+        self._learning.apply(exchange.owner, exchange.message, exchange.peer)
+        super().apply_now(exchange)
+
+    @override
+    def update(self, owner: int = 0, message: int = 0) -> None:
+        self._learning.update()
+        super().update(owner, message)
+        if self._stops and self._learning.reached():
+            self.reached = True
+            self.kernel.stop()
+
+    @override
+    def drop(self, exchange: Exchange, outcome: ExchangeOutcome) -> None:
+        super().drop(exchange, outcome)
+        self._learning.forget(exchange.message)
+
+
+_COMINGS = 10**5
+"""Comings and goings of owners in a row without one after which it has, hidden ones among them:
+an owner in several outages at once goes in each."""
+_SILENT = 100
+"""Looks in a row without one after which it has, if no owner has come or gone meanwhile."""
+_BETWEEN = 10**4
+"""Clock ticks (or queries) between two looks, at least one per owner."""
+
+
+def watch(learner: Learner, period_of: Callable[[int], int | None]) -> Activity:
+    """Look now and then whether answers are still released; stop the run if they are not.
+
+    ``period_of`` returns in how many ticks so many things happen that may begin an exchange.
+    """
+    period = period_of(_BETWEEN)
+    if period is None:  # owners cannot idle for ever
+        return
+    released, attempts, presence, looks = -1, 0, 0, 0
+    while True:
+        left = sum(learner.answers_left)
+        tried = learner.messages - learner.broadcasts - attempts
+        came = learner.presence_changes - presence
+        if left != released:
+            released, looks = left, 0
+            attempts += tried
+            presence += came
+        elif tried >= ATTEMPTS or came >= _COMINGS or (looks >= _SILENT and came == 0):
+            learner.stall()
+            return
+        looks += 1
+        yield learner.kernel.tick + period, Priority.PRESENCE

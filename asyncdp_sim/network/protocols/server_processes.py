@@ -15,7 +15,7 @@ from asyncdp_sim.kernel import (
     Moment,
     Priority,
 )
-from asyncdp_sim.network.graphs.of_servers import Neighbours
+from asyncdp_sim.network.graphs import Neighbours
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
 from asyncdp_sim.trace import EventKind, Exchange
