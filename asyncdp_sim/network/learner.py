@@ -1,7 +1,7 @@
 """The learner: reads its model for an owner, applies the answer, counts, and ends the run.
 
 What the model is, the network does not know. Where one is trained meanwhile, a
-:class:`LiveLearner` tells a :class:`Learning` of reads and updates.
+:class:`Learning` receives every read and update.
 """
 
 from collections import deque
@@ -70,6 +70,49 @@ ATTEMPTS = 10**5
 """Attempts in a row without a released answer after which a run has stalled."""
 
 
+class Learning(Protocol):
+    """Trains a model live, inside the simulation."""
+
+    def read(self, owner: int, message: int, peer: int = 0) -> None:
+        """Form the query for ``owner`` (from 1) from the model as it is now.
+
+        ``peer`` says whose model, where there are several; see :data:`~.vocabulary.EXCHANGES`.
+        """
+
+    def apply(self, owner: int, message: int, peer: int = 0) -> None:
+        """Use the owner's answer to the query of this message for the next update."""
+
+    def update(self) -> None:
+        """Note that the answers used since the last update make the next one."""
+
+    def release(self, owner: int, message: int) -> None:
+        """Note that the owner's answer to this query begins to be sent, and is charged."""
+
+    def withholds(self, owner: int, message: int) -> bool:
+        """Return whether the owner keeps its answer to this query, which is ready, to itself.
+
+        Asked where the network says that owners may; :meth:`forget` follows if it does.
+        """
+
+    def reached(self) -> bool:
+        """Return whether the model is now as it was wanted; asked after updates that may end it."""
+
+    def server_step(self, server: int) -> None:
+        """Note that one of several servers (from 1) makes its next step."""
+
+    def broadcast(self) -> object:
+        """Return what is needed later to form queries from the model as it is now."""
+
+    def take(self, owner: int, message: int, sent: object) -> None:
+        """Form the query of this message from what :meth:`broadcast` returned."""
+
+    def again(self, message: int, former: int) -> None:
+        """Ask in this message what the former one asked."""
+
+    def forget(self, message: int) -> None:
+        """Note that the query of this message will not be answered."""
+
+
 class Learner(Exchanges):
     """Serves exchanges and counts updates.
 
@@ -88,6 +131,10 @@ class Learner(Exchanges):
         Whether an owner's first answer is its only one, and what follows is worked out of it.
     aggregation : Aggregation, optional
         How answers are summed before they can be used; absent, each is used when it arrives.
+    learning : Learning, optional
+        Trains a model while the network runs, by the reads and updates reported to it.
+    stops : bool
+        Whether it may end the run at an update.
 
     Attributes
     ----------
@@ -119,8 +166,12 @@ class Learner(Exchanges):
         *,
         answers_once: bool = False,
         aggregation: Aggregation | None = None,
+        learning: Learning | None = None,
+        stops: bool = False,
     ) -> None:
         super().__init__(kernel, recorder)
+        self._learning = learning
+        self._stops = stops
         self._attempts = recorder.attempts
         self._note = recorder.exchange
         self._tick = recorder.update_ticks.append
@@ -184,6 +235,8 @@ class Learner(Exchanges):
 
     def read(self, owner: int, message: int, request_tick: int, peer: int = 0) -> Exchange:
         """Read a model for an owner that asked at ``request_tick``, and send it the query."""
+        if self._learning is not None:
+            self._learning.read(owner, message, peer)
         exchange = Exchange(message, owner, request_tick, self.kernel.tick, self.updates, peer)
         self.open[message] = exchange
         if self.keeps_events:
@@ -193,6 +246,8 @@ class Learner(Exchanges):
     def release(self, exchange: Exchange) -> None:
         """Note that the first transmission of the answer begins; its privacy cost falls here."""
         owner = exchange.owner
+        if self._learning is not None:
+            self._learning.release(owner, exchange.message)
         exchange.release_tick = self.kernel.tick
         exchange.transmissions = 1
         exchange.outcome = IN_FLIGHT
@@ -211,16 +266,26 @@ class Learner(Exchanges):
 
     def form(self, owner: int, message: int, peer: int) -> None:
         """Form a query from the model as it is now, where one is trained."""
+        if self._learning is not None:
+            self._learning.read(owner, message, peer)
 
     def use(self, exchange: Exchange) -> None:
         """Use an answer for the next update, where a model is trained."""
+        if self._learning is not None:
+            self._learning.apply(exchange.owner, exchange.message, exchange.peer)
 
     def server_step(self, server: int) -> None:
         """Note that one of several servers (from 1) makes its next step."""
+        if self._learning is not None:
+            self._learning.server_step(server)
 
-    def withholds(self, exchange: Exchange) -> bool:  # noqa: ARG002
+    def withholds(self, exchange: Exchange) -> bool:
         """Return whether an answer that is ready is kept by its owner, and note it."""
-        return False
+        owner, message = exchange.owner, exchange.message
+        if self._learning is None or not self._learning.withholds(owner, message):
+            return False
+        self.event(EventKind.answer_withheld, owner, message)
+        return True
 
     def apply(self, exchange: Exchange) -> None:
         """Take the answer that has arrived: now, or when the sum that it is in is opened."""
@@ -229,6 +294,8 @@ class Learner(Exchanges):
     def apply_now(self, exchange: Exchange) -> None:
         """Use an answer; the last of B makes one more update."""
         owner, message = exchange.owner, exchange.message
+        if self._learning is not None:
+            self._learning.apply(owner, message, exchange.peer)
         if self.keeps_events:
             self.event(ANSWER_DELIVERED, owner, message, exchange.transmissions)
         del self.open[message]
@@ -242,14 +309,45 @@ class Learner(Exchanges):
 
     def update(self, owner: int = 0, message: int = 0) -> None:
         """Make one more update of the answers that have come; the last of them came from owner."""
+        if self._learning is not None:
+            self._learning.update()
         self._lacking = self._per_update
         self.recorder.in_flight_total += len(self.open)
         self.updates += 1
         self._tick(self.kernel.tick)
         if self.keeps_events:
             self.event(UPDATE_APPLIED, owner, message)
-        if self.updates == self.horizon:
+        if self._learning is not None and self._stops:
+            self.reached = self._learning.reached()
+        if self.done:
             self.kernel.stop()
+
+    @override
+    def broadcast(self) -> BroadcastQuery:
+        if self._learning is None:
+            return super().broadcast()
+        sent = self._learning.broadcast()
+        self.newest = replace(super().broadcast(), sent=sent)
+        return self.newest
+
+    @override
+    def take(self, owner: int, message: int, query: BroadcastQuery) -> Exchange:
+        if self._learning is not None:
+            self._learning.take(owner, message, query.sent)
+        return super().take(owner, message, query)
+
+    @override
+    def repeat(self, former: Exchange) -> Exchange:
+        exchange = super().repeat(former)
+        if self._learning is not None:
+            self._learning.again(exchange.message, former.message)
+        return exchange
+
+    @override
+    def drop(self, exchange: Exchange, outcome: ExchangeOutcome) -> None:
+        super().drop(exchange, outcome)
+        if self._learning is not None:
+            self._learning.forget(exchange.message)
 
     @property
     def collected(self) -> int:
@@ -300,145 +398,6 @@ class Learner(Exchanges):
         if self.stalled:
             return Ending.stalled
         return Ending.silent if any(self.answers_left) else Ending.spent
-
-
-class Learning(Protocol):
-    """Trains a model live, inside the simulation."""
-
-    def read(self, owner: int, message: int, peer: int = 0) -> None:
-        """Form the query for ``owner`` (from 1) from the model as it is now.
-
-        ``peer`` says whose model, where there are several; see :data:`~.vocabulary.EXCHANGES`.
-        """
-
-    def apply(self, owner: int, message: int, peer: int = 0) -> None:
-        """Use the owner's answer to the query of this message for the next update."""
-
-    def update(self) -> None:
-        """Note that the answers used since the last update make the next one."""
-
-    def release(self, owner: int, message: int) -> None:
-        """Note that the owner's answer to this query begins to be sent, and is charged."""
-
-    def withholds(self, owner: int, message: int) -> bool:
-        """Return whether the owner keeps its answer to this query, which is ready, to itself.
-
-        Asked where the network says that owners may; :meth:`forget` follows if it does.
-        """
-
-    def reached(self) -> bool:
-        """Return whether the model is now as it was wanted; asked after updates that may end it."""
-
-    def server_step(self, server: int) -> None:
-        """Note that one of several servers (from 1) makes its next step."""
-
-    def broadcast(self) -> object:
-        """Return what is needed later to form queries from the model as it is now."""
-
-    def take(self, owner: int, message: int, sent: object) -> None:
-        """Form the query of this message from what :meth:`broadcast` returned."""
-
-    def again(self, message: int, former: int) -> None:
-        """Ask in this message what the former one asked."""
-
-    def forget(self, message: int) -> None:
-        """Note that the query of this message will not be answered."""
-
-
-class LiveLearner(Learner):
-    """A learner whose model is trained while the network runs.
-
-    Parameters
-    ----------
-    learning : Learning
-        Whom to tell of reads and updates.
-    kernel, recorder, updates, answers_allowed, answers_per_update, answers_once, aggregation
-        As of :class:`~.learner.Learner`.
-    stops : bool
-        Whether the one who is told may end the run at an update.
-    """
-
-    def __init__(
-        self,
-        learning: Learning,
-        kernel: Kernel,
-        recorder: Recorder,
-        updates: int,
-        answers_allowed: Sequence[int],
-        answers_per_update: int | None = 1,
-        *,
-        stops: bool = False,
-        answers_once: bool = False,
-        aggregation: Aggregation | None = None,
-    ) -> None:
-        counted = (kernel, recorder, updates, answers_allowed, answers_per_update)
-        super().__init__(*counted, answers_once=answers_once, aggregation=aggregation)
-        self._learning = learning
-        self._stops = stops
-
-    @override
-    def broadcast(self) -> BroadcastQuery:
-        sent = self._learning.broadcast()
-        self.newest = replace(super().broadcast(), sent=sent)
-        return self.newest
-
-    @override
-    def take(self, owner: int, message: int, query: BroadcastQuery) -> Exchange:
-        self._learning.take(owner, message, query.sent)
-        return super().take(owner, message, query)
-
-    @override
-    def repeat(self, former: Exchange) -> Exchange:
-        exchange = super().repeat(former)
-        self._learning.again(exchange.message, former.message)
-        return exchange
-
-    @override
-    def read(self, owner: int, message: int, request_tick: int, peer: int = 0) -> Exchange:
-        self._learning.read(owner, message, peer)
-        return super().read(owner, message, request_tick, peer)
-
-    @override
-    def release(self, exchange: Exchange) -> None:
-        self._learning.release(exchange.owner, exchange.message)
-        super().release(exchange)
-
-    @override
-    def form(self, owner: int, message: int, peer: int) -> None:
-        self._learning.read(owner, message, peer)
-
-    @override
-    def use(self, exchange: Exchange) -> None:
-        self._learning.apply(exchange.owner, exchange.message, exchange.peer)
-
-    @override
-    def server_step(self, server: int) -> None:
-        self._learning.server_step(server)
-
-    @override
-    def withholds(self, exchange: Exchange) -> bool:
-        if not self._learning.withholds(exchange.owner, exchange.message):
-            return False
-        self.event(EventKind.answer_withheld, exchange.owner, exchange.message)
-        return True
-
-    @override
-    def apply_now(self, exchange: Exchange) -> None:
-        self._learning.apply(exchange.owner, exchange.message, exchange.peer)
-        super().apply_now(exchange)
-
-    @override
-    def update(self, owner: int = 0, message: int = 0) -> None:
-        self._learning.update()
-        super().update(owner, message)
-        if self._stops and self._learning.reached():
-            self.reached = True
-            self.kernel.stop()
-
-    @override
-    def drop(self, exchange: Exchange, outcome: ExchangeOutcome) -> None:
-        super().drop(exchange, outcome)
-        self._learning.forget(exchange.message)
 
 
 _COMINGS = 10**5

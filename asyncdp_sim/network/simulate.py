@@ -6,7 +6,7 @@ from functools import partial
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.build import Builder, block
 from asyncdp_sim.network.joined import Joined, Process
-from asyncdp_sim.network.learner import Learner, Learning, LiveLearner, watch
+from asyncdp_sim.network.learner import Learner, Learning, watch
 from asyncdp_sim.network.owner import Owner, live, once_a_sum, saturate
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.network.spells import OccupationNotes
@@ -59,14 +59,17 @@ def simulate(
     ties = streams.generator("ties") if network.ties == "shuffled" else None
     kernel, protocol = Kernel(ties), network.protocol
     recorder = _recorder(network, kernel, events=events)
-    per_update = network.answers_per_update
-    counted = (kernel, recorder, network.updates, network.answers_allowed, per_update)
-    once, sums = network.answers_once, network.aggregation
-    if learning is None:
-        learner = Learner(*counted, answers_once=once, aggregation=sums)
-    else:
-        stops = network.stops
-        learner = LiveLearner(learning, *counted, stops=stops, answers_once=once, aggregation=sums)
+    learner = Learner(
+        kernel,
+        recorder,
+        network.updates,
+        network.answers_allowed,
+        network.answers_per_update,
+        answers_once=network.answers_once,
+        aggregation=network.aggregation,
+        learning=learning,
+        stops=network.stops,
+    )
     medium = network.channel.open(kernel, streams.within("channel"), network.n_owners)
     notes = None
     if isinstance(recorder, OccupationRecorder):
@@ -93,7 +96,7 @@ def simulate(
         on_air_ticks=0 if medium is None else medium.on_air_ticks(end_tick),
         one_on_one=protocol.one_on_one,
         one_each=protocol.one_each,
-        answers_per_update=per_update,
+        answers_per_update=network.answers_per_update,
         answers_once=network.answers_once,
     )
 
