@@ -6,17 +6,14 @@ What the model is, the network does not know. Where one is trained meanwhile, a
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import override
 
 from asyncdp_sim.kernel import Activity, Kernel, Priority, Signal
-from asyncdp_sim.network.exchanges import BroadcastQuery, Exchanges
+from asyncdp_sim.network.exchanges import Exchanges, Learning
 from asyncdp_sim.network.sums import Aggregation, Sums
-from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, ExchangeOutcome, Recorder
+from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, Recorder
 from asyncdp_sim.trace.vocabulary import (
     ANSWER_DELIVERED,
     ANSWER_RELEASED,
@@ -68,49 +65,6 @@ class Lock:
 
 ATTEMPTS = 10**5
 """Attempts in a row without a released answer after which a run has stalled."""
-
-
-class Learning(Protocol):
-    """Trains a model live, inside the simulation."""
-
-    def read(self, owner: int, message: int, peer: int = 0) -> None:
-        """Form the query for ``owner`` (from 1) from the model as it is now.
-
-        ``peer`` says whose model, where there are several; see :data:`~.vocabulary.EXCHANGES`.
-        """
-
-    def apply(self, owner: int, message: int, peer: int = 0) -> None:
-        """Use the owner's answer to the query of this message for the next update."""
-
-    def update(self) -> None:
-        """Note that the answers used since the last update make the next one."""
-
-    def release(self, owner: int, message: int) -> None:
-        """Note that the owner's answer to this query begins to be sent, and is charged."""
-
-    def withholds(self, owner: int, message: int) -> bool:
-        """Return whether the owner keeps its answer to this query, which is ready, to itself.
-
-        Asked where the network says that owners may; :meth:`forget` follows if it does.
-        """
-
-    def reached(self) -> bool:
-        """Return whether the model is now as it was wanted; asked after updates that may end it."""
-
-    def server_step(self, server: int) -> None:
-        """Note that one of several servers (from 1) makes its next step."""
-
-    def broadcast(self) -> object:
-        """Return what is needed later to form queries from the model as it is now."""
-
-    def take(self, owner: int, message: int, sent: object) -> None:
-        """Form the query of this message from what :meth:`broadcast` returned."""
-
-    def again(self, message: int, former: int) -> None:
-        """Ask in this message what the former one asked."""
-
-    def forget(self, message: int) -> None:
-        """Note that the query of this message will not be answered."""
 
 
 class Learner(Exchanges):
@@ -169,8 +123,7 @@ class Learner(Exchanges):
         learning: Learning | None = None,
         stops: bool = False,
     ) -> None:
-        super().__init__(kernel, recorder)
-        self._learning = learning
+        super().__init__(kernel, recorder, learning)
         self._stops = stops
         self._attempts = recorder.attempts
         self._note = recorder.exchange
@@ -235,8 +188,7 @@ class Learner(Exchanges):
 
     def read(self, owner: int, message: int, request_tick: int, peer: int = 0) -> Exchange:
         """Read a model for an owner that asked at ``request_tick``, and send it the query."""
-        if self._learning is not None:
-            self._learning.read(owner, message, peer)
+        self._learning.read(owner, message, peer)
         exchange = Exchange(message, owner, request_tick, self.kernel.tick, self.updates, peer)
         self.open[message] = exchange
         if self.keeps_events:
@@ -246,8 +198,7 @@ class Learner(Exchanges):
     def release(self, exchange: Exchange) -> None:
         """Note that the first transmission of the answer begins; its privacy cost falls here."""
         owner = exchange.owner
-        if self._learning is not None:
-            self._learning.release(owner, exchange.message)
+        self._learning.release(owner, exchange.message)
         exchange.release_tick = self.kernel.tick
         exchange.transmissions = 1
         exchange.outcome = IN_FLIGHT
@@ -266,23 +217,20 @@ class Learner(Exchanges):
 
     def form(self, owner: int, message: int, peer: int) -> None:
         """Form a query from the model as it is now, where one is trained."""
-        if self._learning is not None:
-            self._learning.read(owner, message, peer)
+        self._learning.read(owner, message, peer)
 
     def use(self, exchange: Exchange) -> None:
         """Use an answer for the next update, where a model is trained."""
-        if self._learning is not None:
-            self._learning.apply(exchange.owner, exchange.message, exchange.peer)
+        self._learning.apply(exchange.owner, exchange.message, exchange.peer)
 
     def server_step(self, server: int) -> None:
         """Note that one of several servers (from 1) makes its next step."""
-        if self._learning is not None:
-            self._learning.server_step(server)
+        self._learning.server_step(server)
 
     def withholds(self, exchange: Exchange) -> bool:
         """Return whether an answer that is ready is kept by its owner, and note it."""
         owner, message = exchange.owner, exchange.message
-        if self._learning is None or not self._learning.withholds(owner, message):
+        if not self._learning.withholds(owner, message):
             return False
         self.event(EventKind.answer_withheld, owner, message)
         return True
@@ -294,8 +242,7 @@ class Learner(Exchanges):
     def apply_now(self, exchange: Exchange) -> None:
         """Use an answer; the last of B makes one more update."""
         owner, message = exchange.owner, exchange.message
-        if self._learning is not None:
-            self._learning.apply(owner, message, exchange.peer)
+        self._learning.apply(owner, message, exchange.peer)
         if self.keeps_events:
             self.event(ANSWER_DELIVERED, owner, message, exchange.transmissions)
         del self.open[message]
@@ -309,45 +256,18 @@ class Learner(Exchanges):
 
     def update(self, owner: int = 0, message: int = 0) -> None:
         """Make one more update of the answers that have come; the last of them came from owner."""
-        if self._learning is not None:
-            self._learning.update()
+        self._learning.update()
         self._lacking = self._per_update
         self.recorder.in_flight_total += len(self.open)
         self.updates += 1
         self._tick(self.kernel.tick)
         if self.keeps_events:
             self.event(UPDATE_APPLIED, owner, message)
-        if self._learning is not None and self._stops:
-            self.reached = self._learning.reached()
-        if self.done:
+        if self.updates == self.horizon:
             self.kernel.stop()
-
-    @override
-    def broadcast(self) -> BroadcastQuery:
-        if self._learning is None:
-            return super().broadcast()
-        sent = self._learning.broadcast()
-        self.newest = replace(super().broadcast(), sent=sent)
-        return self.newest
-
-    @override
-    def take(self, owner: int, message: int, query: BroadcastQuery) -> Exchange:
-        if self._learning is not None:
-            self._learning.take(owner, message, query.sent)
-        return super().take(owner, message, query)
-
-    @override
-    def repeat(self, former: Exchange) -> Exchange:
-        exchange = super().repeat(former)
-        if self._learning is not None:
-            self._learning.again(exchange.message, former.message)
-        return exchange
-
-    @override
-    def drop(self, exchange: Exchange, outcome: ExchangeOutcome) -> None:
-        super().drop(exchange, outcome)
-        if self._learning is not None:
-            self._learning.forget(exchange.message)
+        if self._stops and self._learning.reached():
+            self.reached = True
+            self.kernel.stop()
 
     @property
     def collected(self) -> int:

@@ -5,8 +5,9 @@ from functools import partial
 
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.build import Builder, block
+from asyncdp_sim.network.exchanges import Learning
 from asyncdp_sim.network.joined import Joined, Process
-from asyncdp_sim.network.learner import Learner, Learning, watch
+from asyncdp_sim.network.learner import Learner, watch
 from asyncdp_sim.network.owner import Owner, live, once_a_sum, saturate
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.network.spells import OccupationNotes
