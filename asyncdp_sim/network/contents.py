@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import SerializationInfo, SerializerFunctionWrapHandler, model_serializer
 
 from asyncdp_sim.errors import Fault, SpecError
@@ -58,10 +56,6 @@ class FromFile(Remembering):
         return said
 
 
-Cells = Sequence[str] | npt.NDArray[Any]
-"""A column: texts, or the numbers or instants (to the microsecond, UTC) of a Parquet file."""
-
-
 @dataclass(frozen=True)
 class Columns:
     """Columns of a table, and what is wrong with its shape.
@@ -71,7 +65,7 @@ class Columns:
     sha256 : str
         Digest of the file's bytes.
     cells : dict
-        By column, rows in the order of the file.
+        By column, the texts of its rows in the order of the file.
     lines : sequence of int
         Where each row stands.
     place : str
@@ -81,7 +75,7 @@ class Columns:
     """
 
     sha256: str
-    cells: dict[str, Cells]
+    cells: dict[str, list[str]]
     lines: Sequence[int]
     place: str
     wrong: list[tuple[int, Fault]] = field(default_factory=list)
@@ -109,9 +103,7 @@ def columns_of(path: str, columns: Sequence[str], key: str, allowed: str) -> Col
         return _of_parquet(path, columns, key, allowed)
     text, sha256 = text_of(path, key, allowed)
     rows, wrong = rows_of(text, columns, name, key)
-    cells: dict[str, Cells] = {
-        column: [row[place] for _, row in rows] for place, column in enumerate(columns)
-    }
+    cells = {column: [row[place] for _, row in rows] for place, column in enumerate(columns)}
     return Columns(sha256, cells, [line for line, _ in rows], "line", wrong)
 
 
@@ -138,16 +130,14 @@ def _of_parquet(path: str, columns: Sequence[str], key: str, allowed: str) -> Co
     )
 
 
-def _cells(column: Any) -> Cells:
-    """Return a Parquet column as numbers, instants or texts."""
+def _cells(column: Any) -> list[str]:
+    """Return the texts of a Parquet column: numbers, and ISO times to the microsecond."""
     import pyarrow as pa
 
     if pa.types.is_timestamp(column.type):
-        return np.asarray(column.cast(pa.timestamp("us", column.type.tz)).to_numpy(), "M8[us]")
-    if pa.types.is_integer(column.type) and column.null_count == 0:
-        return np.asarray(column.to_numpy())
+        column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.string())
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        return [str(number) for number in column.to_numpy(zero_copy_only=False).tolist()]
     return ["" if cell is None else str(cell) for cell in column.to_pylist()]
 
 

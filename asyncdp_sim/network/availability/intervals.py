@@ -18,7 +18,6 @@ from asyncdp_sim.kernel import Activity, Priority
 from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.contents import (
     LONGEST,
-    Cells,
     Columns,
     FromFile,
     columns_of,
@@ -118,10 +117,8 @@ class Reading:
         """Return what the rows say."""
         owner, first, devices = self._owners()
         times = self._times()
-        with np.errstate(invalid="ignore"):
-            whole = np.rint(np.where(np.isnan(times), 0, times) * TICKS_PER_UNIT).astype(np.int64)
+        start, end = np.rint(np.nan_to_num(times) * TICKS_PER_UNIT).astype(np.int64)
         good = ~np.isnan(times).any(axis=0)
-        start, end = whole
         self._blame(good & (start >= end), "allowed is an end after its start, by 1e-9 or more")
         good &= start < end
         if self.period is not None:
@@ -132,8 +129,8 @@ class Reading:
         owner, start, end = owner[rows], start[rows], end[rows]
         again = np.zeros(len(rows), dtype=bool)
         again[1:] = (owner[1:] == owner[:-1]) & (start[1:] < end[:-1])
-        for each in np.unique(owner[again]):
-            mine = np.flatnonzero(owner == each)
+        for number in np.unique(owner[again]):
+            mine = np.flatnonzero(owner == number)
             self._overlaps(rows[mine], start[mine], end[mine])
         begins = np.ones(len(rows), dtype=bool)  # of a period: not where another one ends
         begins[1:] = (owner[1:] != owner[:-1]) | (start[1:] > end[:-1])
@@ -144,37 +141,26 @@ class Reading:
     def _owners(self) -> tuple[Ints, tuple[tuple[int, int, str], ...], tuple[str, ...]]:
         """Return each row's owner, 0 where there is none; where each number stands first; names."""
         cells = self.columns.cells["owner"]
-        if not self.named and isinstance(cells, np.ndarray) and cells.dtype.kind == "i":
-            numbers = np.clip(cells, -1, 2**40).astype(np.int64)
-            known, places = np.unique(numbers, return_index=True)
-            told = [(p, int(n), str(cells[p])) for n, p in zip(known, places, strict=True)]
-            return numbers, self._first(told), ()
-        texts = [str(cell) for cell in cells]
-        seen = {text: place for place, text in reversed(list(enumerate(texts)))}
-        seen = dict(sorted(seen.items(), key=lambda pair: pair[1]))
-        if self.named or _are_names(seen):
-            number = {name: place for place, name in enumerate(seen, start=1)}
-            return np.array([number[text] for text in texts]), (), tuple(seen)
-        number = {text: _number(text) for text in seen}
-        told = [(place, number[text], show(text)) for text, place in seen.items()]
-        return np.array([number[text] for text in texts], np.int64), self._first(told), ()
-
-    def _first(self, told: Sequence[tuple[int, int, str]]) -> tuple[tuple[int, int, str], ...]:
-        return tuple(
-            (self.columns.lines[place], number, f"{cell} ({self._where(place)})")
-            for place, number, cell in told
+        places: dict[str, int] = {}
+        for place, cell in enumerate(cells):
+            places.setdefault(cell, place)
+        if self.named or all(cell != "" and time_of(cell) is None for cell in places):
+            number = {name: place for place, name in enumerate(places, start=1)}
+            return np.array([number[cell] for cell in cells]), (), tuple(places)
+        number = {cell: _number(cell) for cell in places}
+        first = tuple(
+            (self.columns.lines[place], number[cell], f"{show(cell)} ({self._where(place)})")
+            for cell, place in places.items()
         )
+        return np.array([number[cell] for cell in cells], np.int64), first, ()
 
     def _times(self) -> Floats:
         """Return starts and ends in time units, (2, rows); NaN where there is none."""
-        both = [self.columns.cells[column] for column in COLUMNS[1:]]
-        dated = [_dated(cells) for cells in both]
-        if not any(dated):
-            rows = [self._numbers(column, c) for column, c in zip(COLUMNS[1:], both, strict=True)]
-            return np.stack(rows)
-        found = np.stack(
-            [self._moments(column, c) for column, c in zip(COLUMNS[1:], both, strict=True)]
-        )
+        columns = [self.columns.cells[column] for column in COLUMNS[1:]]
+        filled = [next((cell for cell in cells if cell != ""), "") for cells in columns]
+        if all(moment_of(cell) is None for cell in filled):
+            return np.stack([self._column(column, TIME) for column in COLUMNS[1:]])
+        found = np.stack([self._column(column, MOMENT) for column in COLUMNS[1:]])
         asked = None if self.origin is None else moment_of(self.origin)
         origin = np.fmin.reduce(found[0], initial=np.inf) if asked is None else asked[0]
         times: Floats = (found - origin) / 1e6 * self.unit
@@ -185,36 +171,26 @@ class Reading:
             row[off] = np.nan
         return times
 
-    def _numbers(self, column: str, cells: Cells) -> Floats:
-        if isinstance(cells, np.ndarray):
-            values = np.asarray(cells, np.float64) * self.unit
-            values[~((values >= 0) & (values <= LONGEST))] = np.nan
-        else:
-            told = (time_of(cell) for cell in cells)
-            values = np.array([np.nan if each is None else each for each in told]) * self.unit
-            values[values > LONGEST] = np.nan
-        for place in np.flatnonzero(np.isnan(values)):
-            self._refuse(column, int(place), TIME)
+    def _column(self, column: str, allowed: str) -> Floats:
+        """Return a column's times (time units), or its moments (µs); NaN where there is none."""
+        cells, zoned = self.columns.cells[column], dict[bool, int]()
+        values = np.full(len(cells), np.nan)
+        for place, cell in enumerate(cells):
+            moment, time = moment_of(cell), time_of(cell)
+            if allowed == MOMENT and moment is not None:
+                values[place], aware = moment
+                zoned.setdefault(aware, place)
+            elif allowed == TIME and time is not None and time * self.unit <= LONGEST:
+                values[place] = time * self.unit
+            else:
+                self._refuse(column, place, allowed)
+        if len(zoned) > 1:
+            allowed = "allowed is a time zone on all of them, or on none"
+            self._refuse(column, zoned[False], allowed)
         return values
 
-    def _moments(self, column: str, cells: Cells) -> Floats:
-        if isinstance(cells, np.ndarray):
-            since = cells.astype("M8[us]").view(np.int64).astype(np.float64)
-            since[np.isnat(cells)] = np.nan
-            for empty in np.flatnonzero(np.isnan(since)):
-                self._refuse(column, int(empty), MOMENT)
-            return since
-        told = [moment_of(cell) for cell in cells]
-        for place, each in enumerate(told):
-            if each is None:
-                self._refuse(column, place, MOMENT)
-        if len({aware for aware in (each[1] for each in told if each is not None)}) > 1:
-            place = next(p for p, each in enumerate(told) if each is not None and not each[1])
-            self._refuse(column, place, "allowed is a time zone on all of them, or on none")
-        return np.array([np.nan if each is None else each[0] for each in told], np.float64)
-
     def _refuse(self, column: str, place: int, allowed: str) -> None:
-        given = f"{column} {show(str(self.columns.cells[column][place]))} ({self._where(place)})"
+        given = f"{column} {show(self.columns.cells[column][place])} ({self._where(place)})"
         self.wrong.append((self.columns.lines[place], Fault(KEY, given, allowed)))
 
     def _blame(self, which: npt.NDArray[np.bool_], allowed: str) -> None:
@@ -230,34 +206,22 @@ class Reading:
                 first, second = sorted([last, row])
                 given = f"{self._spelled(second)} of owner {self.columns.cells['owner'][second]}"
                 allowed = "allowed are intervals of one owner that do not overlap"
-                told = f"{allowed}: {self._line(first)} has {self._spelled(first)}"
-                fault = Fault(KEY, f"{given} ({self._where(second)})", told)
+                allowed += f": {self._line(first)} has {self._spelled(first)}"
+                fault = Fault(KEY, f"{given} ({self._where(second)})", allowed)
                 self.wrong.append((self.columns.lines[second], fault))
                 if ends <= reached:
                     continue
             last, reached = row, ends
 
-    def _line(self, place: Any) -> str:
+    def _line(self, place: int) -> str:
         return f"{self.columns.place} {self.columns.lines[place]}"
 
-    def _where(self, place: Any) -> str:
+    def _where(self, place: int) -> str:
         return f"{self.name}, {self._line(place)}"
 
-    def _spelled(self, place: Any) -> str:
+    def _spelled(self, place: int) -> str:
         start, end = (self.columns.cells[column][place] for column in COLUMNS[1:])
         return f"[{start}, {end})"
-
-
-def _dated(cells: Cells) -> bool:
-    """Whether a column holds ISO times, going by its first cell."""
-    if isinstance(cells, np.ndarray):
-        return cells.dtype.kind == "M"
-    return next((moment_of(cell) is not None for cell in cells if cell != ""), False)
-
-
-def _are_names(cells: dict[str, int]) -> bool:
-    """Whether no cell could be meant for a number."""
-    return all(cell != "" and time_of(cell) is None for cell in cells)
 
 
 def _number(cell: str) -> int:

@@ -153,8 +153,7 @@ def _read(path: str, column: str, unit: float) -> _Measured:
         return _Measured(digest_of(path), wrong=error.faults)
     wrong, durations = list(columns.wrong), []
     allowed = f"allowed is a number from 0 to {LONGEST / unit:g} in {column!r}"
-    for line, cell in zip(columns.lines, columns.cells[column], strict=True):
-        text = str(cell)
+    for line, text in zip(columns.lines, columns.cells[column], strict=True):
         if text in ("", "nan"):
             continue
         value = time_of(text)
