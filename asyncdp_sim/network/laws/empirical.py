@@ -98,17 +98,10 @@ class Empirical(FromFile, DrawnLaw):
 
     @property
     @override
-    def variance(self) -> float:
-        return self._central(2)
-
-    @property
-    @override
-    def third(self) -> float:
-        return self._central(3)
-
-    def _central(self, power: int) -> float:
+    def central_moments(self) -> tuple[float, float]:
         mean, values = self.mean, self.durations_measured
-        return fsum((v - mean) ** power for v in values) / len(values)
+        squares, cubes = (fsum((v - mean) ** power for v in values) for power in (2, 3))
+        return squares / len(values), cubes / len(values)
 
     @property
     @override

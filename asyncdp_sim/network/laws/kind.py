@@ -46,13 +46,18 @@ class LawKind(Kind):
 
     @property
     @abstractmethod
-    def variance(self) -> float:
-        """Variance."""
+    def central_moments(self) -> tuple[float, float]:
+        """Variance and third central moment."""
 
     @property
-    @abstractmethod
+    def variance(self) -> float:
+        """Variance."""
+        return self.central_moments[0]
+
+    @property
     def third(self) -> float:
         """Third central moment."""
+        return self.central_moments[1]
 
     @property
     def durations_measured(self) -> tuple[float, ...] | None:
@@ -123,13 +128,17 @@ class FixedLaw(LawKind):
 
     @property
     @override
-    def variance(self) -> float:
-        return 0.0
+    def central_moments(self) -> tuple[float, float]:
+        return 0.0, 0.0
 
     @property
     @override
-    def third(self) -> float:
-        return 0.0
+    def least(self) -> float:
+        return self.mean
+
+    @override
+    def biased(self, generator: np.random.Generator) -> float:
+        return self.mean
 
 
 class NoTime(FixedLaw):
@@ -150,10 +159,6 @@ class NoTime(FixedLaw):
         return self
 
     @override
-    def biased(self, generator: np.random.Generator) -> float:
-        return 0.0
-
-    @override
     def durations(self, source: Source, block: int) -> None:
         return
 
@@ -172,18 +177,9 @@ class Constant(FixedLaw):
     def mean(self) -> float:
         return self.value
 
-    @property
-    @override
-    def least(self) -> float:
-        return self.value
-
     @override
     def in_a_row(self, count: int) -> Self:
         return type(self)(value=count * self.value)
-
-    @override
-    def biased(self, generator: np.random.Generator) -> float:
-        return self.value
 
     @override
     def durations(self, source: Source, block: int) -> Iterator[int]:
@@ -211,13 +207,8 @@ class Exponential(DrawnLaw):
 
     @property
     @override
-    def variance(self) -> float:
-        return self.mean**2
-
-    @property
-    @override
-    def third(self) -> float:
-        return 2 * self.mean**3
+    def central_moments(self) -> tuple[float, float]:
+        return self.mean**2, 2 * self.mean**3
 
     @override
     def in_a_row(self, count: int) -> "Gamma":
@@ -249,13 +240,8 @@ class Lognormal(DrawnLaw):
 
     @property
     @override
-    def variance(self) -> float:
-        return (self.mean * self.cv) ** 2
-
-    @property
-    @override
-    def third(self) -> float:
-        return self.mean**3 * self.cv**4 * (3 + self.cv**2)
+    def central_moments(self) -> tuple[float, float]:
+        return (self.mean * self.cv) ** 2, self.mean**3 * self.cv**4 * (3 + self.cv**2)
 
     @override
     def biased(self, generator: np.random.Generator) -> float:
@@ -282,13 +268,8 @@ class Gamma(DrawnLaw):
 
     @property
     @override
-    def variance(self) -> float:
-        return (self.mean * self.cv) ** 2
-
-    @property
-    @override
-    def third(self) -> float:
-        return 2 * self.mean**3 * self.cv**4
+    def central_moments(self) -> tuple[float, float]:
+        return (self.mean * self.cv) ** 2, 2 * self.mean**3 * self.cv**4
 
     @override
     def in_a_row(self, count: int) -> Self:
@@ -327,13 +308,8 @@ class Uniform(DrawnLaw):
 
     @property
     @override
-    def variance(self) -> float:
-        return (self.high - self.low) ** 2 / 12
-
-    @property
-    @override
-    def third(self) -> float:
-        return 0.0
+    def central_moments(self) -> tuple[float, float]:
+        return (self.high - self.low) ** 2 / 12, 0.0
 
     @property
     @override
