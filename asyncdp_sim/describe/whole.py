@@ -15,8 +15,8 @@ from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.runs.warnings import NeverOnline, TicksMeet
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict
-from asyncdp_sim.theory.predict.staleness import holds_from
 from asyncdp_sim.theory.predict.protocols import facts_of
+from asyncdp_sim.theory.predict.staleness import holds_from
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Prediction, Unknown
 from asyncdp_sim.units import in_unit

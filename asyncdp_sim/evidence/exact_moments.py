@@ -9,8 +9,8 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.moments.releases import Releases
 from asyncdp_sim.theory.moments.sample_spread import LARGEST, fourth_moments
 from asyncdp_sim.theory.predict.facts import Facts
-from asyncdp_sim.theory.predict.staleness import never_stale
 from asyncdp_sim.theory.predict.protocols import facts_of
+from asyncdp_sim.theory.predict.staleness import never_stale
 from asyncdp_sim.theory.predict.update_order import releases, surely_until
 from asyncdp_sim.theory.prediction import Unknown
 

@@ -10,8 +10,8 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import Kind, Spec
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.facts import Facts
-from asyncdp_sim.theory.predict.staleness import holds_from, settled_from
 from asyncdp_sim.theory.predict.protocols import facts_of
+from asyncdp_sim.theory.predict.staleness import holds_from, settled_from
 from asyncdp_sim.theory.prediction import Prediction
 
 PSI = "psi_final"

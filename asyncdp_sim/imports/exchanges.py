@@ -146,7 +146,7 @@ def read_trace(file: Path) -> MeasuredTrace:
     for place, line in enumerate(columns.lines):
         row = [times[name][place] for name in COLUMNS[1:]]
         known = [value for value in row if not np.isnan(value)]
-        stood = ",".join(str(columns.cells[name][place]) for name in COLUMNS)
+        stood = ",".join(columns.cells[name][place] for name in COLUMNS)
         gap = np.isnan(row).tolist() != sorted(np.isnan(row).tolist())
         if len(known) == 0 or gap or -1.0 in known or known != sorted(known):
             allowed = "allowed are times ≥ 0 in this order, empty from where it did not go on"
@@ -155,7 +155,7 @@ def read_trace(file: Path) -> MeasuredTrace:
     if len(wrong) > 0:
         wrong.sort(key=lambda pair: pair[0])
         raise DataError(shortened([fault for _, fault in wrong], file.name), str(file))
-    texts = [str(cell) for cell in columns.cells["owner"]]
+    texts = columns.cells["owner"]
     names = tuple(sorted(set(texts), key=lambda text: (len(text), text)))
     numbers = {name: place for place, name in enumerate(names)}
     owner = np.array([numbers[text] for text in texts])
@@ -163,8 +163,7 @@ def read_trace(file: Path) -> MeasuredTrace:
     return MeasuredTrace(names, owner[order], *(times[name][order] for name in COLUMNS[1:]))
 
 
-def _times(cells: Sequence[str] | npt.NDArray[np.generic]) -> Floats:
+def _times(cells: Sequence[str]) -> Floats:
     """Return times; NaN of an empty cell, −1 of one that holds no time."""
-    texts = ["" if str(cell) == "nan" else str(cell) for cell in cells]
-    told = (np.nan if text == "" else time_of(text) for text in texts)
+    told = (np.nan if cell in ("", "nan") else time_of(cell) for cell in cells)
     return np.array([-1.0 if each is None else each for each in told], np.float64)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Law, Lognormal, NoTime
-from asyncdp_sim.network.laws.drawn import WIDEST, WIDEST_GAMMA
+from asyncdp_sim.network.laws.kind import WIDEST, WIDEST_GAMMA
 from asyncdp_sim.words import number
 
 Floats = npt.NDArray[np.float64]

@@ -10,10 +10,16 @@ from xml.etree.ElementTree import Element
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import show
 from asyncdp_sim.imports.around import counted
-from asyncdp_sim.network.contents import LONGEST, bytes_of, shortened, time_of
-from asyncdp_sim.network.graphml import graph_of, text_in, within
-from asyncdp_sim.network.topology.graph_file import NAME
-from asyncdp_sim.network.topology.routed import enumerated
+from asyncdp_sim.network.contents import (
+    LONGEST,
+    bytes_of,
+    graph_of,
+    shortened,
+    text_in,
+    time_of,
+    within,
+)
+from asyncdp_sim.network.topology import NAME, enumerated
 from asyncdp_sim.results.write import write_into
 from asyncdp_sim.words import number
 

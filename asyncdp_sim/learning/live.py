@@ -21,6 +21,7 @@ from asyncdp_sim.learning.objectives import Objective
 from asyncdp_sim.learning.replay import Trajectory
 from asyncdp_sim.learning.reply import Reply
 from asyncdp_sim.learning.watch import Reads, Watch
+from asyncdp_sim.network.exchanges import Learning
 from asyncdp_sim.spec import Kind, Positive, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
@@ -99,7 +100,7 @@ class Target:
             return bool(self.objective.excess(central)[0] / self.objective.least <= self.psi)
 
 
-class LiveLearning:
+class LiveLearning(Learning):
     """Trains one replicate while its network runs.
 
     Where there are several servers, a query is formed from the model that its server then has, and

@@ -1,20 +1,18 @@
 """The owners of a network, each with its streams, its durations and its way to the learner."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import repeat
 
 from asyncdp_sim.network.channels.air import Medium
-from asyncdp_sim.network.delivery.link import Link
-from asyncdp_sim.network.delivery.policy import DeliveryPolicy, LostMessages
-from asyncdp_sim.network.delivery.processor import Processor
-from asyncdp_sim.network.delivery.spells import OccupationNotes
+from asyncdp_sim.network.channels.link import DeliveryPolicy, Link, LostMessages
 from asyncdp_sim.network.latency import MESSAGES, Laws, acknowledged
 from asyncdp_sim.network.laws import LawKind
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import Durations, Owner
+from asyncdp_sim.network.owner import Durations, Owner, Processor
 from asyncdp_sim.network.spec import Network
+from asyncdp_sim.network.spells import OccupationNotes
 from asyncdp_sim.spec import own
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.units import to_ticks
@@ -57,7 +55,7 @@ class Builder:
         self._streams = streams
         self._policy = policy_of(network)
         self._known: dict[int, Owner] | None = {} if shared else None
-        self._stages = tuple(_stages(network, streams, shared=shared))
+        self._stages = _stages(network)
         self._shared = self._durations(1) if shared else None
 
     def owner(self, number: int) -> Owner:
@@ -81,8 +79,16 @@ class Builder:
         return owner
 
     def _durations(self, number: int) -> dict[str, Durations]:
-        size = block(self._network.n_owners)
-        return {stage.name: stage.durations(number, size) for stage in self._stages}
+        """Return an owner's (from 1) durations; if all share their streams, those of all."""
+        whose = ("owner", number) if self._known is None else ("crowd",)
+        size, durations = block(self._network.n_owners), dict[str, Durations]()
+        for name, (laws, extra) in self._stages.items():
+            source = partial(self._streams.generator, *whose, name)
+            drawn: Durations = own(laws, number - 1).durations(source, size)
+            if extra is not None and extra[number - 1] > 0:
+                drawn = map(extra[number - 1].__add__, repeat(0) if drawn is None else drawn)
+            durations[name] = drawn
+        return durations
 
     def opening(self, owner: Owner) -> Iterator[int]:
         """Yield how long trips take by which an owner helps to open sums."""
@@ -130,51 +136,21 @@ class Builder:
         )
 
 
-@dataclass(frozen=True)
-class _Stage:
-    """A stage of every owner's exchanges.
+def _stages(network: Network) -> dict[str, tuple[Laws, tuple[int, ...] | None]]:
+    """Return what takes time, for some owner at least.
 
-    Attributes
-    ----------
-    name : str
-        Its name, and that of its streams.
-    laws : Law or tuple of Law
-        One for all owners, or one for each.
-    extra : tuple of int, optional
-        Ticks on top, per owner: what the bytes of a message take.
-    streams : Scope
-        The replicate's streams.
-    shared : bool
-        Whether all owners draw from one stream.
+    Each has one law for all owners or one for each, and ticks on top per owner, which the bytes of
+    a message take.
     """
-
-    name: str
-    laws: Laws
-    extra: tuple[int, ...] | None
-    streams: Scope
-    shared: bool
-
-    def durations(self, number: int, size: int) -> Durations:
-        """Return an owner's (from 1) durations, drawn in blocks of at most this size."""
-        whose = ("crowd",) if self.shared else ("owner", number)
-        source = partial(self.streams.generator, *whose, self.name)
-        drawn: Durations = own(self.laws, number - 1).durations(source, size)
-        extra = 0 if self.extra is None else self.extra[number - 1]
-        if extra > 0:
-            drawn = map(extra.__add__, repeat(0) if drawn is None else drawn)
-        return drawn
-
-
-def _stages(network: Network, streams: Scope, *, shared: bool) -> Iterator[_Stage]:
-    """Yield the stages that take time, for some owner at least."""
+    stages: dict[str, tuple[Laws, tuple[int, ...] | None]] = {}
     for name in (*MESSAGES, "compute"):
         laws = network.compute if name == "compute" else getattr(network.latency, name)
         extra = None
         if network.latency.rate_bytes is not None and name in ("query", "answer"):
             extra = tuple(map(to_ticks, network.transfer_times(name)))
-        if extra is None and isinstance(laws, LawKind) and laws.instant:
-            continue
-        yield _Stage(name, laws, extra, streams, shared)
+        if extra is not None or not isinstance(laws, LawKind) or not laws.instant:
+            stages[name] = laws, extra
+    return stages
 
 
 def block(n_owners: int) -> int:

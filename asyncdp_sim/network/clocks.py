@@ -15,7 +15,7 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.network.laws import Exponential, Gamma, Source
-from asyncdp_sim.network.laws.drawn import GammaVariation
+from asyncdp_sim.network.laws.kind import GammaVariation
 from asyncdp_sim.spec import (
     EACH_OWNER,
     Duration,
@@ -70,17 +70,32 @@ class ClockKind(Kind):
         """Return what does not fit the number of owners, and values that do not fit together."""
 
 
-class PoissonClock(ClockKind):
+class RatedClock(ClockKind):
+    """A clock that ticks ``rate`` times per time unit in the long run."""
+
+    saturated = False
+
+    kind: str
+    rate: Annotated[
+        PerOwner[Positive], about("λ: mean number of ticks per time unit", "ticks / time unit")
+    ] = 1.0
+
+    @override
+    def rates(self, n_owners: int) -> tuple[float, ...]:
+        return per_owner(self.rate, n_owners)
+
+    @override
+    def faults(self, n_owners: int) -> list[Fault]:
+        return wrong_length("clock.rate", self.rate, n_owners)
+
+
+class PoissonClock(RatedClock):
     """Poisson process: independent exponential gaps with mean 1/rate (Async, section 3)."""
 
     memoryless = True
     mixing = True
-    saturated = False
 
     kind: Literal["poisson"] = "poisson"
-    rate: Annotated[
-        PerOwner[Positive], about("λ: mean number of ticks per time unit", "ticks / time unit")
-    ] = 1.0
     population: Annotated[
         Literal["per-owner", "superposed"],
         about(
@@ -98,16 +113,8 @@ class PoissonClock(ClockKind):
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
         return accumulate(_exponential(own(self.rate, owner)).durations(source, block))
 
-    @override
-    def rates(self, n_owners: int) -> tuple[float, ...]:
-        return per_owner(self.rate, n_owners)
 
-    @override
-    def faults(self, n_owners: int) -> list[Fault]:
-        return wrong_length("clock.rate", self.rate, n_owners)
-
-
-class GammaClock(ClockKind):
+class GammaClock(RatedClock):
     """Renewal process with gamma gaps of mean 1/rate and coefficient of variation ``cv``.
 
     The first gap starts at 0 like all others (an ordinary renewal process). cv = 1 is Poisson.
@@ -115,12 +122,8 @@ class GammaClock(ClockKind):
 
     memoryless = False
     mixing = True
-    saturated = False
 
     kind: Literal["gamma"] = "gamma"
-    rate: Annotated[
-        PerOwner[Positive], about("Mean number of ticks per time unit", "ticks / time unit")
-    ] = 1.0
     cv: Annotated[
         GammaVariation, about("Coefficient of variation of the gaps between ticks", "none")
     ]
@@ -129,24 +132,14 @@ class GammaClock(ClockKind):
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
         return accumulate(_gamma(own(self.rate, owner), self.cv).durations(source, block))
 
-    @override
-    def rates(self, n_owners: int) -> tuple[float, ...]:
-        return per_owner(self.rate, n_owners)
 
-    @override
-    def faults(self, n_owners: int) -> list[Fault]:
-        return wrong_length("clock.rate", self.rate, n_owners)
-
-
-class DeterministicClock(ClockKind):
+class DeterministicClock(RatedClock):
     """Ticks at phase + j/rate for j = 1, 2, …: integers times the period, never accumulated."""
 
     memoryless = False
     mixing = False
-    saturated = False
 
     kind: Literal["deterministic"] = "deterministic"
-    rate: Annotated[PerOwner[Positive], about("Ticks per time unit", "ticks / time unit")] = 1.0
     phase: Annotated[PerOwner[Duration], about("Shift of all ticks", "time units")] = 0.0
 
     @override
@@ -159,13 +152,9 @@ class DeterministicClock(ClockKind):
             yield start + number * period
 
     @override
-    def rates(self, n_owners: int) -> tuple[float, ...]:
-        return per_owner(self.rate, n_owners)
-
-    @override
     def faults(self, n_owners: int) -> list[Fault]:
-        found = wrong_length("clock.rate", self.rate, n_owners)
-        return found + wrong_length("clock.phase", self.phase, n_owners)
+        wrong_phases = wrong_length("clock.phase", self.phase, n_owners)
+        return super().faults(n_owners) + wrong_phases
 
 
 class ScriptedClock(ClockKind):

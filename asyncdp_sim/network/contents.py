@@ -3,15 +3,14 @@
 import csv
 import hashlib
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import SerializationInfo, SerializerFunctionWrapHandler, model_serializer
 
 from asyncdp_sim.errors import Fault, SpecError
@@ -57,10 +56,6 @@ class FromFile(Remembering):
         return said
 
 
-Cells = Sequence[str] | npt.NDArray[Any]
-"""A column: texts, or the numbers or instants (to the microsecond, UTC) of a Parquet file."""
-
-
 @dataclass(frozen=True)
 class Columns:
     """Columns of a table, and what is wrong with its shape.
@@ -70,7 +65,7 @@ class Columns:
     sha256 : str
         Digest of the file's bytes.
     cells : dict
-        By column, rows in the order of the file.
+        By column, the texts of its rows in the order of the file.
     lines : sequence of int
         Where each row stands.
     place : str
@@ -80,7 +75,7 @@ class Columns:
     """
 
     sha256: str
-    cells: dict[str, Cells]
+    cells: dict[str, list[str]]
     lines: Sequence[int]
     place: str
     wrong: list[tuple[int, Fault]] = field(default_factory=list)
@@ -108,9 +103,7 @@ def columns_of(path: str, columns: Sequence[str], key: str, allowed: str) -> Col
         return _of_parquet(path, columns, key, allowed)
     text, sha256 = text_of(path, key, allowed)
     rows, wrong = rows_of(text, columns, name, key)
-    cells: dict[str, Cells] = {
-        column: [row[place] for _, row in rows] for place, column in enumerate(columns)
-    }
+    cells = {column: [row[place] for _, row in rows] for place, column in enumerate(columns)}
     return Columns(sha256, cells, [line for line, _ in rows], "line", wrong)
 
 
@@ -137,16 +130,14 @@ def _of_parquet(path: str, columns: Sequence[str], key: str, allowed: str) -> Co
     )
 
 
-def _cells(column: Any) -> Cells:
-    """Return a Parquet column as numbers, instants or texts."""
+def _cells(column: Any) -> list[str]:
+    """Return the texts of a Parquet column: numbers, and ISO times to the microsecond."""
     import pyarrow as pa
 
     if pa.types.is_timestamp(column.type):
-        return np.asarray(column.cast(pa.timestamp("us", column.type.tz)).to_numpy(), "M8[us]")
-    if pa.types.is_integer(column.type) and column.null_count == 0:
-        return np.asarray(column.to_numpy())
+        column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.string())
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        return [str(number) for number in column.to_numpy(zero_copy_only=False).tolist()]
     return ["" if cell is None else str(cell) for cell in column.to_pylist()]
 
 
@@ -292,3 +283,92 @@ def shortened(found: Sequence[Fault], name: str) -> list[Fault]:
         return list(found)
     rest = Fault(found[0].key, f"{more} more faults ({name})", f"the first {MOST_FAULTS} are shown")
     return [*found[:MOST_FAULTS], rest]
+
+
+UNDIRECTED = 'allowed is an undirected one: edgedefault="undirected", no directed="true"'
+CONVERT = "for a topology, convert it: asyncdp import topology {name} -o NEW.graphml"
+
+Edge = tuple[str, str, str | None, str]
+"""Two nodes, the text of the latency between them, and where that stands in the file."""
+
+
+def graphml_of(text: str, name: str, key: str) -> tuple[list[str], list[Edge]]:
+    """Return the nodes and edges of a GraphML document.
+
+    Whatever else it says of them, of the graph or of its picture is passed over.
+
+    Parameters
+    ----------
+    text : str
+        The document.
+    name, key : str
+        The file's name, and what a fault is reported at.
+
+    Raises
+    ------
+    SpecError
+        If it holds no graph, or a directed one.
+    """
+    root, graph = graph_of(text, name, key)
+    found = list(within(graph, "edge"))
+    directed = graph.get("edgedefault") == "directed"
+    if any(edge.get("directed", str(directed).lower()) == "true" for edge in found):
+        allowed = f"{UNDIRECTED}; {CONVERT.format(name=name)}"
+        raise SpecError([Fault(key, f"a directed graph ({name})", allowed)])
+    keys: dict[str | None, str | None] = {}
+    for told in within(root, "key"):
+        if told.get("attr.name") == "latency" and told.get("for", "all") in ("edge", "all"):
+            keys[told.get("id")] = next((text_in(part) for part in within(told, "default")), None)
+    default = next((text for text in keys.values() if text is not None), None)
+    nodes = [node.get("id", "") for node in within(graph, "node")]
+    edges: list[Edge] = []
+    for edge in found:
+        said = [text_in(data) for data in within(edge, "data") if data.get("key") in keys]
+        ends = edge.get("source", ""), edge.get("target", "")
+        edges.append((*ends, next((text for text in said if text is not None), default), name))
+    return nodes, edges
+
+
+def graph_of(
+    document: str | bytes, name: str, key: str
+) -> tuple[ElementTree.Element, ElementTree.Element]:
+    """Return the root of a GraphML document and its first graph.
+
+    Parameters
+    ----------
+    document : str or bytes
+        Bytes are decoded as the document declares.
+    name, key : str
+        The file's name, and what a fault is reported at.
+
+    Raises
+    ------
+    SpecError
+        If it holds no graph.
+    """
+    try:
+        root = ElementTree.fromstring(document)
+    except (ElementTree.ParseError, LookupError, ValueError) as error:
+        given = f"text that is not XML: {error} ({name})"
+        raise SpecError([Fault(key, given, "allowed is GraphML")]) from None
+    graph = next(within(root, "graph"), None)
+    if _local(root) != "graphml" or graph is None:
+        given = f"XML without a graph ({name})"
+        raise SpecError([Fault(key, given, "allowed is GraphML: <graphml> with a <graph>")])
+    return root, graph
+
+
+def within(root: ElementTree.Element, tag: str) -> Iterator[ElementTree.Element]:
+    """Return the elements with this tag, in any namespace, at any depth."""
+    return (element for element in root.iter() if _local(element) == tag)
+
+
+def _local(element: ElementTree.Element) -> str:
+    """Return an element's tag without its namespace."""
+    return str(element.tag).rpartition("}")[2]
+
+
+def text_in(element: ElementTree.Element) -> str | None:
+    """Return an element's text; None where there is none."""
+    text = (element.text or "").strip()
+    return text if text != "" else None

@@ -5,12 +5,12 @@ from functools import partial
 
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.build import Builder, block
-from asyncdp_sim.network.delivery.spells import OccupationNotes
+from asyncdp_sim.network.exchanges import Learning
 from asyncdp_sim.network.joined import Joined, Process
-from asyncdp_sim.network.learner import Learner, Learning, LiveLearner
+from asyncdp_sim.network.learner import Learner, watch
 from asyncdp_sim.network.owner import Owner, live, once_a_sum, saturate
 from asyncdp_sim.network.spec import Network
-from asyncdp_sim.network.stall import watch
+from asyncdp_sim.network.spells import OccupationNotes
 from asyncdp_sim.network.superposed import Crowd
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Ending, EventRecorder, OccupationRecorder, Recorder, Trace
@@ -60,14 +60,17 @@ def simulate(
     ties = streams.generator("ties") if network.ties == "shuffled" else None
     kernel, protocol = Kernel(ties), network.protocol
     recorder = _recorder(network, kernel, events=events)
-    per_update = network.answers_per_update
-    counted = (kernel, recorder, network.updates, network.answers_allowed, per_update)
-    once, sums = network.answers_once, network.aggregation
-    if learning is None:
-        learner = Learner(*counted, answers_once=once, aggregation=sums)
-    else:
-        stops = network.stops
-        learner = LiveLearner(learning, *counted, stops=stops, answers_once=once, aggregation=sums)
+    learner = Learner(
+        kernel,
+        recorder,
+        network.updates,
+        network.answers_allowed,
+        network.answers_per_update,
+        answers_once=network.answers_once,
+        aggregation=network.aggregation,
+        learning=learning,
+        stops=network.stops,
+    )
     medium = network.channel.open(kernel, streams.within("channel"), network.n_owners)
     notes = None
     if isinstance(recorder, OccupationRecorder):
@@ -81,7 +84,7 @@ def simulate(
         joined = Joined(owners, learner, medium, streams.within("joined"))
         for process in processes:
             kernel.process(process(kernel, joined))
-    kernel.start(watch(network, learner))
+    kernel.start(watch(learner, partial(network.protocol.stall_period, network)))
     horizon = LAST_TICK if network.until is None else to_ticks(network.until)
     stopped = kernel.run_before(horizon)
     end_tick = kernel.tick if stopped else horizon
@@ -94,7 +97,7 @@ def simulate(
         on_air_ticks=0 if medium is None else medium.on_air_ticks(end_tick),
         one_on_one=protocol.one_on_one,
         one_each=protocol.one_each,
-        answers_per_update=per_update,
+        answers_per_update=network.answers_per_update,
         answers_once=network.answers_once,
     )
 

@@ -14,10 +14,10 @@ from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
 from asyncdp_sim.network.compatibility import conflicts
 from asyncdp_sim.network.contents import BY_CONTENT
-from asyncdp_sim.network.delivery.aggregation import Aggregation
 from asyncdp_sim.network.latency import Latency, Laws, Payload, answer_bytes, laws_of, query_bytes
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Protocol, Request
+from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.outside import unplaced
 from asyncdp_sim.spec import Count, Remembering, Several, per_owner

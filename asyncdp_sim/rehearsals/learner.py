@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import InvariantError, MachineError
 from asyncdp_sim.kernel import Kernel
-from asyncdp_sim.network.learner import LiveLearner
+from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.rehearsals.orders import Order
 from asyncdp_sim.rehearsals.owner import NULL_SECONDS, charged, ledger_file
 from asyncdp_sim.rehearsals.serving import RemoteLearning, Serving, ServingAlone, ServingInRounds
@@ -273,7 +273,7 @@ class LearnerPeer:
         self._pace.stop()
         return Ending.horizon
 
-    def _opened(self) -> tuple[LiveLearner, Serving]:
+    def _opened(self) -> tuple[Learner, Serving]:
         network, task, streams = self._order.network, self._order.task, self._order.streams
         self._watch = watch_of(task)
         self._remote = RemoteLearning(
@@ -283,8 +283,8 @@ class LearnerPeer:
         kernel = cast(Kernel, self._pace)  # the books ask it for the tick, and to stop
         self._notes = Notes(network.n_owners, kernel)
         counted = (kernel, self._notes, network.updates, network.answers_allowed)
-        stops = network.stops
-        books = LiveLearner(self._remote, *counted, network.answers_per_update, stops=stops)
+        trained: Any = {"learning": self._remote, "stops": network.stops}
+        books = Learner(*counted, network.answers_per_update, **trained)
         given: Any = (network, books, self._remote, self._pace, self._send)
         if network.protocol.rehearsed == "in rounds":
             return books, ServingInRounds(*given, present=lambda: iter(sorted(self._wires)))

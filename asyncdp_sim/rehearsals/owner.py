@@ -13,7 +13,7 @@ import numpy as np
 from asyncdp_sim.learning.algorithms import Turn
 from asyncdp_sim.learning.released import of_owner
 from asyncdp_sim.network.build import block, policy_of
-from asyncdp_sim.network.delivery.policy import LostMessages
+from asyncdp_sim.network.channels.link import LostMessages
 from asyncdp_sim.network.owner import Attends
 from asyncdp_sim.rehearsals.orders import Order, Presence
 from asyncdp_sim.rehearsals.wire import Numbers, Pace, Wire, WireMessage, connect

@@ -19,7 +19,7 @@ from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.reply import Reply
 from asyncdp_sim.network.build import policy_of
-from asyncdp_sim.network.learner import LiveLearner
+from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.rehearsals.wire import Numbers, RunPace, WireMessage
 from asyncdp_sim.streams import Scope
@@ -67,7 +67,7 @@ class Serving:
     Parameters
     ----------
     network : Network
-    books : LiveLearner
+    books : Learner
         Counts, and keeps exchanges; its kernel tells ticks.
     remote : RemoteLearning
         The model.
@@ -84,7 +84,7 @@ class Serving:
     def __init__(
         self,
         network: Network,
-        books: LiveLearner,
+        books: Learner,
         remote: RemoteLearning,
         pace: RunPace,
         send: Send,

@@ -9,10 +9,10 @@ from numpy import int64
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.tables import held_out
 from asyncdp_sim.learning.acceptance import HonestAnswers, Lengths
-from asyncdp_sim.network.delivery.aggregation import Aggregation
 from asyncdp_sim.network.latency import Laws
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.spec import Network
+from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy import Accountant, Privacy
 from asyncdp_sim.privacy.budgets import MOST_ANSWERS
 from asyncdp_sim.privacy.guarantee import CHOSEN

@@ -44,9 +44,6 @@ class Trace(Tables):
         check(self)
 
 
-_MANY = 2**20
-"""Requests that were turned away at once, beyond which they are counted."""
-
 _CODES = {"int64": "q", "int32": "i", "int16": "h", "int8": "b", "float64": "d"}
 
 
@@ -115,8 +112,7 @@ class Recorder:
         self.recomputed = 0
         self.in_flight_total = 0
         self.in_order = True
-        self._turned_away = array("q")
-        self._counted: npt.NDArray[np.int64] | None = None
+        self._turned_away = np.zeros(n_owners + 1, dtype=np.int64)
         self._offline_since: dict[int, int] = {}
         self._offline_ticks = [0] * (n_owners + 1)
         self._attended: dict[int, list[int]] = {}
@@ -155,15 +151,7 @@ class Recorder:
 
     def turned_away(self, owners: npt.NDArray[np.int64]) -> None:
         """Note whose requests (from 1) were refused the moment they were made."""
-        self._turned_away.frombytes(owners.tobytes())
-        if len(self._turned_away) > _MANY:
-            self._count()
-
-    def _count(self) -> None:
-        """Count those who were turned away."""
-        found = np.bincount(self._turned_away, minlength=len(self.attempts))
-        self._counted = found if self._counted is None else self._counted + found
-        self._turned_away = array("q")
+        np.add.at(self._turned_away, owners, 1)
 
     def offline(self, owner: int) -> None:
         """Note that an owner went offline."""
@@ -215,11 +203,8 @@ class Recorder:
         owners["owner"] = np.arange(1, len(self.attempts))
         for name in ("attempts", "refused", "unheard"):
             owners[name] = getattr(self, name)[1:]
-        if len(self._turned_away) > 0:
-            self._count()
-        if self._counted is not None:
-            owners["attempts"] += self._counted[1:]
-            owners["refused"] += self._counted[1:]
+        owners["attempts"] += self._turned_away[1:]
+        owners["refused"] += self._turned_away[1:]
         owners["online"] = self.online_shares(end_tick)
         return Trace(
             end_tick=end_tick,

@@ -11,7 +11,7 @@ from tests.cli.scenes import SMALL
 POLICY = '''
 from typing import Literal
 
-from asyncdp_sim.network.protocols.policies import PolicyKind
+from asyncdp_sim.network.protocols.dispatch import PolicyKind
 
 
 class LeastAnswered(PolicyKind):

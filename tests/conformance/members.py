@@ -23,10 +23,10 @@ from asyncdp_sim.network.availability import Availability
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.packet_loss import PacketLosses
 from asyncdp_sim.network.clocks import Clock
-from asyncdp_sim.network.graphs.kinds import GossipGraph
+from asyncdp_sim.network.graphs import GossipGraph
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.protocols import Protocol
-from asyncdp_sim.network.protocols.policies import Policy
+from asyncdp_sim.network.protocols.dispatch import Policy
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy.accountants.by_losses import Accounting
 from asyncdp_sim.privacy.budgets import Budget

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.network.graphs.of_servers import GraphsInTurn
+from asyncdp_sim.network.graphs import GraphsInTurn
 from asyncdp_sim.scenario import field_examples
 from asyncdp_sim.spec import Spec, kind_of, members, parse
 from tests.conformance.members import FAMILIES, FORMS, bad_fields, examples

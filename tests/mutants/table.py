@@ -306,14 +306,14 @@ MUTANTS = (
         ("tests/unit/trace",),
     ),
     Mutant(
-        "asyncdp_sim/network/protocols/desk.py",
+        "asyncdp_sim/network/protocols/dispatch.py",
         "        if self._handing_out:",
         "        if False:",
         "a task that fails at once is handed out within the one before, a thousand deep",
         ("tests/unit/network/test_stall.py",),
     ),
     Mutant(
-        "asyncdp_sim/network/protocols/desk.py",
+        "asyncdp_sim/network/protocols/dispatch.py",
         "self._failed = 0 if exchange.transmissions > 0 else self._failed + 1",
         "self._failed += 1",
         "tasks that end with an answer count among those that fail in a row",
@@ -413,14 +413,14 @@ MUTANTS = (
         ("tests/unit/network/test_network_digest.py",),
     ),
     Mutant(
-        "asyncdp_sim/network/delivery/processor.py",
+        "asyncdp_sim/network/owner.py",
         "self._place = max(self._place - 1, 0)",
         "self._place = 0",
         "a job that ends gives those before it one tick more",
         ("tests/unit/network/test_processor.py",),
     ),
     Mutant(
-        "asyncdp_sim/network/protocols/policies.py",
+        "asyncdp_sim/network/protocols/dispatch.py",
         "if isinstance(owner, int | np.integer) and owner in known.free:",
         "if isinstance(owner, int | np.integer):",
         "a policy asks owners whose budgets are promised",
@@ -434,7 +434,7 @@ MUTANTS = (
         ("tests/unit/theory",),
     ),
     Mutant(
-        "asyncdp_sim/network/delivery/link.py",
+        "asyncdp_sim/network/channels/link.py",
         "return self.policy.newest_only and exchange.read_tick < newest.read_tick",
         "return self.policy.newest_only and exchange.read_k < newest.read_k",
         "a query is superseded only where an update came between",
@@ -497,14 +497,14 @@ MUTANTS = (
         ("tests/ordering", "tests/unit/network/test_rounds.py"),
     ),
     Mutant(
-        "asyncdp_sim/network/availability/on_off.py",
+        "asyncdp_sim/network/availability/periods.py",
         "rest = float(generator.random()) * (self.on if online else self.off).biased(generator)",
         "rest = next((self.on if online else self.off).durations(lambda: generator, 1)) / 1e9",
         "the first period is a whole one, not what is left of one under way",
         ("tests/verification/test_availability.py", "tests/conformance/test_availability.py"),
     ),
     Mutant(
-        "asyncdp_sim/network/laws/drawn.py",
+        "asyncdp_sim/network/laws/kind.py",
         "generator.lognormal(log(self.mean) - s2 / 2, sqrt(s2), size)",
         "generator.lognormal(log(self.mean), sqrt(s2), size)",
         "the median for the mean",
@@ -719,7 +719,7 @@ MUTANTS = (
         ("tests/verification/test_local_steps.py",),
     ),
     Mutant(
-        "asyncdp_sim/network/laws/drawn.py",
+        "asyncdp_sim/network/laws/kind.py",
         "return Gamma(mean=count * self.mean, cv=count**-0.5)",
         "return Gamma(mean=count * self.mean, cv=1.0)",
         "several durations in a row spread as one that is as long",
@@ -1716,7 +1716,7 @@ MUTANTS = (
         ("tests/verification/test_aggregation.py",),
     ),
     Mutant(
-        "asyncdp_sim/network/delivery/aggregation.py",
+        "asyncdp_sim/network/sums.py",
         "return sorted(ticks)[self.least - 1]",
         "return sorted(ticks)[-1]",
         "a sum waits for shares of everybody",
@@ -1808,7 +1808,7 @@ MUTANTS = (
         ("tests/verification/test_fitted.py",),
     ),
     Mutant(
-        "asyncdp_sim/network/availability/interval_rows.py",
+        "asyncdp_sim/network/availability/intervals.py",
         "times: Floats = (found - origin) / 1e6 * self.unit",
         "times: Floats = (found - origin) / 1e6",
         "ISO times forget the unit",
@@ -1972,7 +1972,7 @@ MUTANTS = (
         ("tests/unit/trace",),
     ),
     Mutant(
-        "asyncdp_sim/network/learner/learner.py",
+        "asyncdp_sim/network/learner.py",
         "self.waiting.popleft()",
         "self.waiting.pop()",
         "the request that came last is served first",
@@ -2239,14 +2239,14 @@ MUTANTS = (
         ("tests/unit/measures/test_energy_by_hand.py",),
     ),
     Mutant(
-        "asyncdp_sim/network/delivery/spells.py",
+        "asyncdp_sim/network/spells.py",
         "            if sends:\n",
         "            if sends and spell < 0:\n",
         "who sends over a shared channel listens all the while",
         ("tests/unit/measures/test_energy_by_hand.py",),
     ),
     Mutant(
-        "asyncdp_sim/network/delivery/spells.py",
+        "asyncdp_sim/network/spells.py",
         "self.spell(owner, State.receiving, self.tick + ticks - lasts, lasts)",
         "self.spell(owner, State.sending, self.tick + ticks - lasts, lasts)",
         "what is heard costs what is sent",

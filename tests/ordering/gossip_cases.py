@@ -10,7 +10,7 @@ from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import ScriptedClock
-from asyncdp_sim.network.graphs.kinds import Edges, GossipGraph, StarGraph
+from asyncdp_sim.network.graphs import Edges, GossipGraph, StarGraph
 from asyncdp_sim.network.laws import Constant, Law, NoTime
 from asyncdp_sim.network.protocols import Gossip
 from tests.ordering.scene import Case, dark, stay

@@ -10,11 +10,11 @@ from asyncdp_sim.network.availability import Always, Availability, Churn, Outage
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.channels.packet_loss import GilbertElliott
 from asyncdp_sim.network.clocks import DeterministicClock, SaturatedClock, ScriptedClock
-from asyncdp_sim.network.delivery.aggregation import Aggregation
 from asyncdp_sim.network.laws import Constant, Law, NoTime, Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols import Protocol, Push, Request
+from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import EventKind

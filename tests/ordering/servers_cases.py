@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.graphs.kinds import Edges
-from asyncdp_sim.network.graphs.of_servers import ServerGraph
+from asyncdp_sim.network.graphs import Edges, ServerGraph
 from asyncdp_sim.network.laws import Constant, Law, NoTime
 from asyncdp_sim.network.protocols import Servers
 from tests.ordering.scene import Case, Mishap

@@ -1,7 +1,7 @@
 """Sums of masked answers: when they are opened, when they are left, and who waits for them."""
 
-from asyncdp_sim.network.delivery.aggregation import Aggregation
 from asyncdp_sim.network.protocols import Rounds
+from asyncdp_sim.network.sums import Aggregation
 from tests.ordering.scene import Case, net
 
 SUMS = [

@@ -16,8 +16,8 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import Reply
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Channel, Ideal
-from asyncdp_sim.network.delivery.aggregation import Aggregation
 from asyncdp_sim.network.laws import NoTime
+from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy import spent
 from asyncdp_sim.privacy.mechanisms import (
     DiscreteLaplaceNoise,

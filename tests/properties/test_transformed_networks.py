@@ -19,7 +19,7 @@ from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.aloha import Aloha
 from asyncdp_sim.network.channels.parallel import Parallel
-from asyncdp_sim.network.channels.tdma import Tdma
+from asyncdp_sim.network.channels.slotted import Tdma
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.spec import Spec, picked

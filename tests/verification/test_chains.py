@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.measures import busy_ticks
-from asyncdp_sim.network.delivery.link import Link
+from asyncdp_sim.network.channels.link import Link
 from asyncdp_sim.network.protocols import Request
 from asyncdp_sim.trace import ExchangeOutcome
 from asyncdp_sim.units import to_units

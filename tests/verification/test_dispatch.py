@@ -10,9 +10,8 @@ import pytest
 
 from asyncdp_sim.kernel import Priority
 from asyncdp_sim.network import Latency
-from asyncdp_sim.network.delivery.processor import Processor
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal, Uniform
-from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.owner import Owner, Processor
 from asyncdp_sim.network.protocols import Dispatch
 from asyncdp_sim.network.protocols.dispatch import Desk
 from asyncdp_sim.theory.formulas.closed_network import closed_network

@@ -17,11 +17,11 @@ from asyncdp_sim.learning.reply import Reply
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.graphs.kinds import Complete, Edges, GeometricGraph, Ring, StarGraph
+from asyncdp_sim.network.graphs import Complete, Edges, GeometricGraph, Ring, StarGraph
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols import Gossip
-from asyncdp_sim.network.protocols.meetings import Meetings
+from asyncdp_sim.network.protocols.gossip import Meetings
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.predict.all import predicted

@@ -14,7 +14,7 @@ from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import Reply
 from asyncdp_sim.network.channels import Ideal
-from asyncdp_sim.network.graphs.kinds import Ring
+from asyncdp_sim.network.graphs import Ring
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.streams import Streams

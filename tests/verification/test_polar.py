@@ -16,9 +16,7 @@ from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import Reply, Sample
 from asyncdp_sim.network import Latency, Network, simulate
-from asyncdp_sim.network.graphs.kinds import Edges, Ring
-from asyncdp_sim.network.graphs.metropolis import matrices_of
-from asyncdp_sim.network.graphs.of_servers import GraphsInTurn
+from asyncdp_sim.network.graphs import Edges, GraphsInTurn, Ring, matrices_of
 from asyncdp_sim.network.laws import Exponential, NoTime
 from asyncdp_sim.network.protocols import Rounds, Servers
 from asyncdp_sim.privacy.mechanisms import NoNoise

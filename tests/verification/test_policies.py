@@ -5,7 +5,7 @@ import pytest
 
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Dispatch
-from asyncdp_sim.network.protocols.policies import ShortestQueue
+from asyncdp_sim.network.protocols.dispatch import ShortestQueue
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.prediction import Unknown
 

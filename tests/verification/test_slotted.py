@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.network.channels import SlottedAloha
-from asyncdp_sim.network.channels.slots import SlottedMedium, SlottedPort
+from asyncdp_sim.network.channels.slotted import SlottedMedium, SlottedPort
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas.channels import slotted_aloha

@@ -6,7 +6,7 @@ import pytest
 from asyncdp_sim.kernel import Moment, Priority
 from asyncdp_sim.network.channels import Tdma
 from asyncdp_sim.network.channels.air import Air, Transmission
-from asyncdp_sim.network.channels.slots import SlottedMedium
+from asyncdp_sim.network.channels.slotted import SlottedMedium
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Uniform
 from asyncdp_sim.network.protocols import Push

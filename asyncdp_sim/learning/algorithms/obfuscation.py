@@ -34,8 +34,7 @@ from math import isfinite, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.network.graphs.metropolis import parts
-from asyncdp_sim.network.graphs.of_servers import Neighbours
+from asyncdp_sim.network.graphs import Neighbours, parts
 
 Array = npt.NDArray[np.float64]
 

@@ -46,7 +46,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     power,
     project,
 )
-from asyncdp_sim.network.graphs.of_servers import Neighbours
+from asyncdp_sim.network.graphs import Neighbours
 from asyncdp_sim.spec import Count, NonNegative, Positive, about
 from asyncdp_sim.streams import Scope
 

@@ -1,31 +1,233 @@
 """Owners that are online in given intervals, read from a file."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import Field, model_validator
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.faults import faults_of
+from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.kernel import Activity, Priority
-from asyncdp_sim.network.availability.interval_rows import COLUMNS, KEY, IntervalTable, Reading
 from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.contents import (
+    LONGEST,
     Columns,
     FromFile,
     columns_of,
     moment_of,
     shortened,
+    time_of,
 )
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import Positive, Several, about
 from asyncdp_sim.streams import Scope
-from asyncdp_sim.units import to_ticks
+from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks
+
+KEY = "availability.path"
+COLUMNS = ("owner", "start", "end")
+TIME = "allowed is a number from 0 to 1e9 (time units)"
+MOMENT = "allowed is an ISO 8601 time, from 0 to 1e9 time units after the origin"
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class IntervalTable:
+    """The contents of a file of intervals.
+
+    Attributes
+    ----------
+    owner, start, end : array
+        Periods online in ticks, by owner or device and then by time: what touches is one.
+    first : tuple of (int, int, str)
+        Where owners are numbered: the line where each number comes first, the number (0 of a cell
+        that holds none), and both in words.
+    devices : tuple of str
+        Where owners are named: the names in the file.
+    wrong : tuple of (int, Fault)
+        By line.
+    """
+
+    owner: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    start: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    end: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    first: tuple[tuple[int, int, str], ...] = ()
+    devices: tuple[str, ...] = ()
+    wrong: tuple[tuple[int, Fault], ...] = ()
+
+    def periods(self, owner: int) -> tuple[tuple[int, int], ...]:
+        """Return when an owner is online."""
+        low, high = np.searchsorted(self.owner, [owner, owner + 1])
+        mine = self.start[low:high].tolist(), self.end[low:high].tolist()
+        return tuple(zip(*mine, strict=True))
+
+    def strangers(self, n_owners: int) -> list[tuple[int, Fault]]:
+        """Return a fault for each number in the file that no owner has."""
+        allowed = f"allowed are owner numbers 1 to {n_owners}"
+        return [
+            (line, Fault(KEY, f"owner {told}", allowed))
+            for line, number, told in self.first
+            if not 1 <= number <= n_owners
+        ]
+
+
+class Reading:
+    """A file's rows on their way to intervals of owners.
+
+    Parameters
+    ----------
+    columns : Columns
+        Of the file: owner, start and end.
+    name : str
+        What messages call the file.
+    named : bool
+        Whether the column owner holds names, even where these look like numbers.
+    unit : float
+        Time that 1 in the file, or a second between two ISO times, stands for, in time units.
+    origin : str or None
+        The ISO time that is time 0; None for the earliest start.
+    period : float or None
+        No interval may end later.
+    """
+
+    def __init__(
+        self,
+        columns: Columns,
+        name: str,
+        *,
+        named: bool,
+        unit: float,
+        origin: str | None,
+        period: float | None,
+    ) -> None:
+        self.columns, self.name, self.named = columns, name, named
+        self.unit, self.origin, self.period = unit, origin, period
+        self.wrong = list(columns.wrong)
+
+    def table(self) -> IntervalTable:
+        """Return what the rows say."""
+        owner, first, devices = self._owners()
+        times = self._times()
+        start, end = np.rint(np.nan_to_num(times) * TICKS_PER_UNIT).astype(np.int64)
+        good = ~np.isnan(times).any(axis=0)
+        self._blame(good & (start >= end), "allowed is an end after its start, by 1e-9 or more")
+        good &= start < end
+        if self.period is not None:
+            late = good & (end > to_ticks(self.period))
+            self._blame(late, f"allowed is an end up to the period, {self.period:g}")
+        rows = np.flatnonzero(good & (owner > 0))
+        rows = rows[np.lexsort((end[rows], start[rows], owner[rows]))]
+        owner, start, end = owner[rows], start[rows], end[rows]
+        again = np.zeros(len(rows), dtype=bool)
+        again[1:] = (owner[1:] == owner[:-1]) & (start[1:] < end[:-1])
+        for number in np.unique(owner[again]):
+            mine = np.flatnonzero(owner == number)
+            self._overlaps(rows[mine], start[mine], end[mine])
+        begins = np.ones(len(rows), dtype=bool)  # of a period: not where another one ends
+        begins[1:] = (owner[1:] != owner[:-1]) | (start[1:] > end[:-1])
+        ends = np.append(begins[1:], True)[: len(rows)]
+        periods = owner[begins], start[begins], end[ends]
+        return IntervalTable(*periods, first, devices, tuple(self.wrong))
+
+    def _owners(self) -> tuple[Ints, tuple[tuple[int, int, str], ...], tuple[str, ...]]:
+        """Return each row's owner, 0 where there is none; where each number stands first; names."""
+        cells = self.columns.cells["owner"]
+        places: dict[str, int] = {}
+        for place, cell in enumerate(cells):
+            places.setdefault(cell, place)
+        if self.named or all(cell != "" and time_of(cell) is None for cell in places):
+            number = {name: place for place, name in enumerate(places, start=1)}
+            return np.array([number[cell] for cell in cells]), (), tuple(places)
+        number = {cell: _number(cell) for cell in places}
+        first = tuple(
+            (self.columns.lines[place], number[cell], f"{show(cell)} ({self._where(place)})")
+            for cell, place in places.items()
+        )
+        return np.array([number[cell] for cell in cells], np.int64), first, ()
+
+    def _times(self) -> Floats:
+        """Return starts and ends in time units, (2, rows); NaN where there is none."""
+        columns = [self.columns.cells[column] for column in COLUMNS[1:]]
+        filled = [next((cell for cell in cells if cell != ""), "") for cells in columns]
+        if all(moment_of(cell) is None for cell in filled):
+            return np.stack([self._column(column, TIME) for column in COLUMNS[1:]])
+        found = np.stack([self._column(column, MOMENT) for column in COLUMNS[1:]])
+        asked = None if self.origin is None else moment_of(self.origin)
+        origin = np.fmin.reduce(found[0], initial=np.inf) if asked is None else asked[0]
+        times: Floats = (found - origin) / 1e6 * self.unit
+        for row, column in zip(times, COLUMNS[1:], strict=True):
+            off = (row < 0) | (row > LONGEST)
+            for place in np.flatnonzero(off):
+                self._refuse(column, int(place), MOMENT)
+            row[off] = np.nan
+        return times
+
+    def _column(self, column: str, allowed: str) -> Floats:
+        """Return a column's times (time units), or its moments (µs); NaN where there is none."""
+        cells, zoned = self.columns.cells[column], dict[bool, int]()
+        values = np.full(len(cells), np.nan)
+        for place, cell in enumerate(cells):
+            moment, time = moment_of(cell), time_of(cell)
+            if allowed == MOMENT and moment is not None:
+                values[place], aware = moment
+                zoned.setdefault(aware, place)
+            elif allowed == TIME and time is not None and time * self.unit <= LONGEST:
+                values[place] = time * self.unit
+            else:
+                self._refuse(column, place, allowed)
+        if len(zoned) > 1:
+            allowed = "allowed is a time zone on all of them, or on none"
+            self._refuse(column, zoned[False], allowed)
+        return values
+
+    def _refuse(self, column: str, place: int, allowed: str) -> None:
+        given = f"{column} {show(self.columns.cells[column][place])} ({self._where(place)})"
+        self.wrong.append((self.columns.lines[place], Fault(KEY, given, allowed)))
+
+    def _blame(self, which: npt.NDArray[np.bool_], allowed: str) -> None:
+        for place in map(int, np.flatnonzero(which)):
+            given = f"{self._spelled(place)} ({self._where(place)})"
+            self.wrong.append((self.columns.lines[place], Fault(KEY, given, allowed)))
+
+    def _overlaps(self, rows: Ints, start: Ints, end: Ints) -> None:
+        """Note the rows of an owner that overlap another one."""
+        last, reached = rows[0], end[0]
+        for row, begins, ends in zip(rows[1:], start[1:], end[1:], strict=True):
+            if begins < reached:
+                first, second = sorted([last, row])
+                given = f"{self._spelled(second)} of owner {self.columns.cells['owner'][second]}"
+                allowed = "allowed are intervals of one owner that do not overlap"
+                allowed += f": {self._line(first)} has {self._spelled(first)}"
+                fault = Fault(KEY, f"{given} ({self._where(second)})", allowed)
+                self.wrong.append((self.columns.lines[second], fault))
+                if ends <= reached:
+                    continue
+            last, reached = row, ends
+
+    def _line(self, place: int) -> str:
+        return f"{self.columns.place} {self.columns.lines[place]}"
+
+    def _where(self, place: int) -> str:
+        return f"{self.name}, {self._line(place)}"
+
+    def _spelled(self, place: int) -> str:
+        start, end = (self.columns.cells[column][place] for column in COLUMNS[1:])
+        return f"[{start}, {end})"
+
+
+def _number(cell: str) -> int:
+    """Return the number of an owner; 0 where a cell holds no such number."""
+    return int(cell) if cell.isascii() and cell.isdigit() and len(cell) < 10 else 0
+
 
 KIND = f"allowed is a CSV (UTF-8) or .parquet with the columns {','.join(COLUMNS)}"
 

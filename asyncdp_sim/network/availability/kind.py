@@ -2,7 +2,9 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
+
+from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.laws import Source
@@ -66,3 +68,28 @@ class AvailabilityKind(Kind):
     def faults(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
         """Return what does not fit the number of owners."""
         return []
+
+
+class Always(AvailabilityKind):
+    """Every owner is online all the time."""
+
+    always_online = True
+    all_return = True
+    rehearsed = True
+    drawn_per_tick = False
+    keeps_poisson = True
+
+    kind: Literal["always"] = "always"
+
+    @override
+    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        pass
+
+    @property
+    @override
+    def superposable(self) -> bool:
+        return True
+
+    @override
+    def online_share(self, n_owners: int) -> tuple[float, ...]:
+        return (1.0,) * n_owners

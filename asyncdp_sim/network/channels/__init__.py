@@ -8,11 +8,9 @@ from typing import Annotated
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.network.channels.aloha import Aloha
 from asyncdp_sim.network.channels.csma import Csma
-from asyncdp_sim.network.channels.ideal import Ideal
-from asyncdp_sim.network.channels.kind import ChannelKind
+from asyncdp_sim.network.channels.kind import ChannelKind, Ideal
 from asyncdp_sim.network.channels.parallel import Parallel, SharedChannel
-from asyncdp_sim.network.channels.slotted_aloha import SlottedAloha
-from asyncdp_sim.network.channels.tdma import Tdma
+from asyncdp_sim.network.channels.slotted import SlottedAloha, Tdma
 from asyncdp_sim.spec import kind_of, members
 
 Channel = Annotated[Ideal | SharedChannel | Parallel, FAMILY]

@@ -11,10 +11,9 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS, faults_of
 from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
 from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
-from asyncdp_sim.network.channels.contended import Deferring
-from asyncdp_sim.network.channels.kind import Backoff
+from asyncdp_sim.network.channels.kind import Backoff, Deferring
 from asyncdp_sim.network.laws import too_short
-from asyncdp_sim.network.laws.drawn import uniforms
+from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.units import to_ticks

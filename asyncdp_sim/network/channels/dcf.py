@@ -9,8 +9,8 @@ from typing_extensions import override
 
 from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Activity, Kernel, Signal, Waiting
 from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
-from asyncdp_sim.network.channels.contended import Contended
-from asyncdp_sim.network.laws.drawn import uniforms
+from asyncdp_sim.network.channels.kind import Contended
+from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.units import to_ticks

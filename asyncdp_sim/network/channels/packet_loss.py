@@ -16,7 +16,7 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS
 from asyncdp_sim.network.laws import Source
-from asyncdp_sim.network.laws.drawn import uniforms
+from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.spec import EACH_OWNER, Member, PerOwner, about, own, per_owner, wrong_length
 
 Probability = Annotated[float, Field(ge=0, le=1)]

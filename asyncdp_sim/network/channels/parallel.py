@@ -13,13 +13,11 @@ from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.kernel import Kernel, Waiting
 from asyncdp_sim.network.channels.air import Fate, Medium, Port
 from asyncdp_sim.network.channels.aloha import Aloha
-from asyncdp_sim.network.channels.contended import Contended
 from asyncdp_sim.network.channels.csma import Csma
 from asyncdp_sim.network.channels.dcf import Dcf
-from asyncdp_sim.network.channels.kind import Backoff, ChannelKind
-from asyncdp_sim.network.channels.slotted_aloha import SlottedAloha
-from asyncdp_sim.network.channels.tdma import Tdma
-from asyncdp_sim.network.laws.drawn import uniforms
+from asyncdp_sim.network.channels.kind import Backoff, ChannelKind, Contended
+from asyncdp_sim.network.channels.slotted import SlottedAloha, Tdma
+from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope
 

@@ -6,10 +6,17 @@ from typing import Annotated
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import show
-from asyncdp_sim.network.laws.drawn import Exponential, Gamma, Lognormal, Uniform
 from asyncdp_sim.network.laws.empirical import Empirical
-from asyncdp_sim.network.laws.fixed import Constant, NoTime
-from asyncdp_sim.network.laws.kind import LawKind, Source
+from asyncdp_sim.network.laws.kind import (
+    Constant,
+    Exponential,
+    Gamma,
+    LawKind,
+    Lognormal,
+    NoTime,
+    Source,
+    Uniform,
+)
 from asyncdp_sim.units import TICKS_PER_UNIT
 
 Law = Annotated[

@@ -98,17 +98,10 @@ class Empirical(FromFile, DrawnLaw):
 
     @property
     @override
-    def variance(self) -> float:
-        return self._central(2)
-
-    @property
-    @override
-    def third(self) -> float:
-        return self._central(3)
-
-    def _central(self, power: int) -> float:
+    def central_moments(self) -> tuple[float, float]:
         mean, values = self.mean, self.durations_measured
-        return fsum((v - mean) ** power for v in values) / len(values)
+        squares, cubes = (fsum((v - mean) ** power for v in values) for power in (2, 3))
+        return squares / len(values), cubes / len(values)
 
     @property
     @override
@@ -153,8 +146,7 @@ def _read(path: str, column: str, unit: float) -> _Measured:
         return _Measured(digest_of(path), wrong=error.faults)
     wrong, durations = list(columns.wrong), []
     allowed = f"allowed is a number from 0 to {LONGEST / unit:g} in {column!r}"
-    for line, cell in zip(columns.lines, columns.cells[column], strict=True):
-        text = str(cell)
+    for line, text in zip(columns.lines, columns.cells[column], strict=True):
         if text in ("", "nan"):
             continue
         value = time_of(text)

@@ -1,4 +1,4 @@
-"""The base of every law of durations.
+"""The base of every law of durations, and the laws that have closed forms.
 
 A law knows its mean, variance and third central moment (model time units), and yields durations
 in ticks, drawn in blocks; the size of a block never changes the values.
@@ -6,15 +6,19 @@ in ticks, drawn in blocks; the size of a block never changes the values.
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from itertools import chain
-from typing import TYPE_CHECKING, ClassVar
+from itertools import chain, repeat
+from math import log, sqrt
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field, model_validator
 from typing_extensions import override
 
-from asyncdp_sim.spec import Kind
-from asyncdp_sim.units import block_to_ticks
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.faults import faults_of
+from asyncdp_sim.spec import LONGEST, Duration, Kind, Positive, about
+from asyncdp_sim.units import block_to_ticks, to_ticks
 
 Source = Callable[[], np.random.Generator]
 """Makes a random stream when the first number is drawn from it."""
@@ -42,13 +46,18 @@ class LawKind(Kind):
 
     @property
     @abstractmethod
-    def variance(self) -> float:
-        """Variance."""
+    def central_moments(self) -> tuple[float, float]:
+        """Variance and third central moment."""
 
     @property
-    @abstractmethod
+    def variance(self) -> float:
+        """Variance."""
+        return self.central_moments[0]
+
+    @property
     def third(self) -> float:
         """Third central moment."""
+        return self.central_moments[1]
 
     @property
     def durations_measured(self) -> tuple[float, ...] | None:
@@ -109,3 +118,225 @@ class DrawnLaw(LawKind):
         while True:
             yield block_to_ticks(self.draw(generator, size)).tolist()
             size = min(2 * size, block)
+
+
+class FixedLaw(LawKind):
+    """A law of durations that are all the same."""
+
+    constant = True
+    memoryless = False
+
+    @property
+    @override
+    def central_moments(self) -> tuple[float, float]:
+        return 0.0, 0.0
+
+    @property
+    @override
+    def least(self) -> float:
+        return self.mean
+
+    @override
+    def biased(self, generator: np.random.Generator) -> float:
+        return self.mean
+
+
+class NoTime(FixedLaw):
+    """No step at all: what follows happens in the same instant, without an event."""
+
+    instant = True
+    listed = False
+
+    kind: Literal["none"] = "none"
+
+    @property
+    @override
+    def mean(self) -> float:
+        return 0.0
+
+    @override
+    def in_a_row(self, count: int) -> Self:
+        return self
+
+    @override
+    def durations(self, source: Source, block: int) -> None:
+        return
+
+
+class Constant(FixedLaw):
+    """Always ``value``; takes an event even when the value is 0."""
+
+    instant = False
+    listed = True
+
+    kind: Literal["constant"] = "constant"
+    value: Annotated[Duration, about("The duration", "time units")]
+
+    @property
+    @override
+    def mean(self) -> float:
+        return self.value
+
+    @override
+    def in_a_row(self, count: int) -> Self:
+        return type(self)(value=count * self.value)
+
+    @override
+    def durations(self, source: Source, block: int) -> Iterator[int]:
+        return repeat(to_ticks(self.value))
+
+
+Mean = Annotated[Positive, Field(le=LONGEST)]
+_NARROWEST = 1e-6
+"""cv of what is drawn, at least: less is lost among the ticks, and a constant says it."""
+WIDEST, WIDEST_GAMMA = 1e6, 100.0
+"""The largest cv. A lognormal's logarithm has a standard deviation of 5.3 there; gamma draws with
+more are less than a tick, thousands in a row."""
+Variation = Annotated[float, Field(ge=_NARROWEST, le=WIDEST)]
+GammaVariation = Annotated[float, Field(ge=_NARROWEST, le=WIDEST_GAMMA)]
+
+
+class Exponential(DrawnLaw):
+    """Exponential with the given mean: density e^{−x/mean}/mean."""
+
+    memoryless = True
+    listed = False
+
+    kind: Literal["exponential"] = "exponential"
+    mean: Annotated[Mean, about("Mean", "time units")]
+
+    @property
+    @override
+    def central_moments(self) -> tuple[float, float]:
+        return self.mean**2, 2 * self.mean**3
+
+    @override
+    def in_a_row(self, count: int) -> "Gamma":
+        return Gamma(mean=count * self.mean, cv=count**-0.5)
+
+    @override
+    def biased(self, generator: np.random.Generator) -> float:
+        return float(generator.gamma(2.0, self.mean))
+
+    @override
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+        return generator.exponential(self.mean, size)
+
+
+class Lognormal(DrawnLaw):
+    """Lognormal by its mean and coefficient of variation cv.
+
+    The logarithm is normal with variance s² = ln(1 + cv²) and mean ln(mean) − s²/2.
+    """
+
+    memoryless = False
+    listed = False
+
+    kind: Literal["lognormal"] = "lognormal"
+    mean: Annotated[Mean, about("Mean", "time units")]
+    cv: Annotated[
+        Variation, about("Coefficient of variation: standard deviation over mean", "none")
+    ]
+
+    @property
+    @override
+    def central_moments(self) -> tuple[float, float]:
+        return (self.mean * self.cv) ** 2, self.mean**3 * self.cv**4 * (3 + self.cv**2)
+
+    @override
+    def biased(self, generator: np.random.Generator) -> float:
+        s2 = log(1 + self.cv**2)
+        return float(generator.lognormal(log(self.mean) + s2 / 2, sqrt(s2)))
+
+    @override
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+        s2 = log(1 + self.cv**2)
+        return generator.lognormal(log(self.mean) - s2 / 2, sqrt(s2), size)
+
+
+class Gamma(DrawnLaw):
+    """Gamma by its mean and coefficient of variation cv: shape 1/cv²."""
+
+    memoryless = False
+    listed = False
+
+    kind: Literal["gamma"] = "gamma"
+    mean: Annotated[Mean, about("Mean", "time units")]
+    cv: Annotated[
+        GammaVariation, about("Coefficient of variation: standard deviation over mean", "none")
+    ]
+
+    @property
+    @override
+    def central_moments(self) -> tuple[float, float]:
+        return (self.mean * self.cv) ** 2, 2 * self.mean**3 * self.cv**4
+
+    @override
+    def in_a_row(self, count: int) -> Self:
+        return type(self)(mean=count * self.mean, cv=max(self.cv * count**-0.5, _NARROWEST))
+
+    @override
+    def biased(self, generator: np.random.Generator) -> float:
+        return float(generator.gamma(1 / self.cv**2 + 1, self.mean * self.cv**2))
+
+    @override
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+        return generator.gamma(1 / self.cv**2, self.mean * self.cv**2, size)
+
+
+class Uniform(DrawnLaw):
+    """Uniform on [low, high)."""
+
+    memoryless = False
+    listed = False
+
+    kind: Literal["uniform"] = "uniform"
+    low: Annotated[Duration, about("Smallest value, below high", "time units")]
+    high: Annotated[Duration, about("Largest value, itself left out", "time units")]
+
+    @model_validator(mode="after")
+    def _is_an_interval(self) -> Self:
+        if self.low >= self.high:
+            allowed = f"allowed is a number > low = {self.low}"
+            raise faults_of([Fault("high", str(self.high), allowed)])
+        return self
+
+    @property
+    @override
+    def mean(self) -> float:
+        return (self.low + self.high) / 2
+
+    @property
+    @override
+    def central_moments(self) -> tuple[float, float]:
+        return (self.high - self.low) ** 2 / 12, 0.0
+
+    @property
+    @override
+    def least(self) -> float:
+        return self.low
+
+    @property
+    @override
+    def window(self) -> float | None:
+        return self.high if self.low == 0 else None
+
+    @override
+    def biased(self, generator: np.random.Generator) -> float:
+        low, high = self.low**2, self.high**2
+        return sqrt(low + (high - low) * float(generator.random()))
+
+    @override
+    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+        return generator.uniform(self.low, self.high, size)
+
+
+def uniforms(source: Source) -> Iterator[float]:
+    """Return draws from U[0, 1), without end; the stream is made at the first."""
+    return chain.from_iterable(_blocks(source))
+
+
+def _blocks(source: Source) -> Iterator[list[float]]:
+    generator = source()
+    while True:
+        yield generator.random(64).tolist()

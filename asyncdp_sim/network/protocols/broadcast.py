@@ -13,9 +13,9 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.kernel import Activity, Priority
+from asyncdp_sim.network.exchanges import BroadcastQuery as Query
 from asyncdp_sim.network.latency import answer_airtime, least_times
 from asyncdp_sim.network.laws import Law, NoTime
-from asyncdp_sim.network.learner import BroadcastQuery as Query
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless

@@ -1,21 +1,267 @@
 """Dispatch: the learner hands tasks out, a few at a time, and each that returns begins the next."""
 
+from abc import abstractmethod
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
 from math import fsum
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.kernel import Activity, Priority, Signal
+from asyncdp_sim.network.laws.kind import uniforms
+from asyncdp_sim.network.learner import ATTEMPTS, Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.network.protocols.desk import Desk
 from asyncdp_sim.network.protocols.kind import ProtocolKind
-from asyncdp_sim.network.protocols.policies import Policy
-from asyncdp_sim.spec import EACH_OWNER, Several, about, wrong_length
+from asyncdp_sim.spec import EACH_OWNER, Kind, Several, about, wrong_length
 from asyncdp_sim.streams import Scope
+from asyncdp_sim.trace import Detail, EventKind, Exchange
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the learner knows when it hands a task out.
+
+    Attributes
+    ----------
+    updates : int
+        k, updates so far.
+    former : int
+        Owner (from 1) whose task has just ended; 0 where none has, as at the start.
+    under_way : tuple of int (N,)
+        Tasks of each owner that have been handed out and have not ended.
+    ended : tuple of int (N,)
+        Tasks of each owner that have ended, with an answer or without.
+    free : tuple of int
+        Owners (from 1, ascending) that may be asked: their budgets are neither spent nor promised
+        to tasks under way. There is one at least.
+    """
+
+    updates: int
+    former: int
+    under_way: tuple[int, ...]
+    ended: tuple[int, ...]
+    free: tuple[int, ...]
+
+
+class PolicyKind(Kind):
+    """A rule by which the learner chooses whom it asks; it keeps nothing from task to task."""
+
+    @abstractmethod
+    def choose(self, known: Known, draws: Iterator[float]) -> int:
+        """Return the owner (from 1) that the next task goes to, one of those that are free.
+
+        Parameters
+        ----------
+        known : Known
+        draws : iterator of float
+            From U[0, 1), without end: the replicate's own stream ``dispatch``.
+        """
+
+    @abstractmethod
+    def words(self) -> str:
+        """Return to whom tasks go."""
+
+
+class ShortestQueue(PolicyKind):
+    """To an owner with the fewest tasks under way; which of several is drawn."""
+
+    kind: Literal["shortest-queue"] = "shortest-queue"
+
+    @override
+    def choose(self, known: Known, draws: Iterator[float]) -> int:
+        least = min(known.under_way[owner - 1] for owner in known.free)
+        short = [owner for owner in known.free if known.under_way[owner - 1] == least]
+        return short[int(next(draws) * len(short))] if len(short) > 1 else short[0]
+
+    @override
+    def words(self) -> str:
+        return "with the fewest tasks under way"
+
+
+Policy = Annotated[ShortestQueue, FAMILY]
+"""Every policy; a new one joins by its line here."""
+
+
+def chosen(policy: PolicyKind, known: Known, draws: Iterator[float]) -> int:
+    """Return whom a policy chooses.
+
+    Raises
+    ------
+    SpecError
+        If it is none of the owners that are free: a policy from outside may return anything.
+    """
+    owner = policy.choose(known, draws)
+    if isinstance(owner, int | np.integer) and owner in known.free:
+        return int(owner)
+    allowed = "allowed is an owner that may be asked: one of known.free"
+    raise SpecError([Fault("protocol.policy", f"{owner!r} by {policy.kind}", allowed)])
+
+
+class Desk:
+    """Where tasks are handed out and come back.
+
+    Parameters
+    ----------
+    owners : sequence of Owner
+    learner : Learner
+    streams : Scope
+        The replicate's.
+    to : str
+        "drawn", "in-turn" or "same".
+    policy : Policy or None
+        What chooses whom the next task goes to, instead.
+    chances : tuple of float
+        p_i.
+    one_by_one : bool
+        Whether an owner works at one task after the other.
+    """
+
+    def __init__(
+        self,
+        owners: Sequence[Owner],
+        learner: Learner,
+        streams: Scope,
+        *,
+        to: str,
+        policy: Policy | None,
+        chances: tuple[float, ...],
+        one_by_one: bool,
+    ) -> None:
+        self._owners = owners
+        self._learner = learner
+        self._to = to
+        self._policy = policy
+        self._under_way = [0] * len(owners)
+        self._ended = [0] * len(owners)
+        self._chances = chances
+        self._upto = list(accumulate(self._chances))
+        self._draws = uniforms(partial(streams.generator, "dispatch"))
+        self._last = 0
+        self._former = 0
+        self._kept = 0
+        self._handing_out = False
+        self._failed = 0
+        self._one_by_one = one_by_one
+        self._lines: dict[int, deque[Signal]] = {owner.number: deque() for owner in owners}
+
+    def hand_out(self, former: int = 0) -> None:
+        """Hand the next task out, and those for which nobody had budget left before."""
+        self._kept += 1
+        self._former = former
+        if self._handing_out:  # a task that failed at once: the loop below goes on with the next
+            return
+        self._handing_out = True
+        while self._kept > 0 and not self._learner.stalled:
+            owner = self._choose(self._former)
+            if owner is None:
+                break
+            self._kept -= 1
+            owner.answers_reserved += 1
+            self._under_way[owner.number - 1] += 1
+            learner = self._learner
+            message = learner.begin(owner.number)
+            exchange = learner.read(owner.number, message, learner.kernel.tick)
+            learner.kernel.start(self._carry(owner, exchange))
+        self._handing_out = False
+
+    def _choose(self, former: int) -> Owner | None:
+        """Return whom the next task goes to; None where nobody can take one."""
+        wanted = self._wanted(former)
+        if wanted is not None and self._has_room(wanted):
+            return wanted
+        free = [owner for owner in self._owners if self._has_room(owner)]
+        if self._policy is not None and len(free) > 0:
+            known = self._known(former, tuple(owner.number for owner in free))
+            return self._owners[chosen(self._policy, known, self._draws) - 1]
+        if self._to == "drawn":
+            upto = list(accumulate(self._chances[owner.number - 1] for owner in free))
+            return self._drawn(free, upto)
+        following = next((owner for owner in free if owner.number > self._last), None)
+        found = following or next(iter(free), None)
+        self._last = self._last if found is None else found.number
+        return found
+
+    def _known(self, former: int, free: tuple[int, ...]) -> Known:
+        """Return what the learner knows now."""
+        k, tasks = self._learner.updates, (tuple(self._under_way), tuple(self._ended))
+        return Known(k, former, *tasks, free)
+
+    def _wanted(self, former: int) -> Owner | None:
+        """Return who is next, were all free to take a task; None where those that are decide."""
+        if self._policy is not None:
+            return None
+        if self._to == "drawn":
+            return self._drawn(self._owners, self._upto)
+        return self._owners[former - 1] if self._to == "same" and former > 0 else None
+
+    def _drawn(self, owners: Sequence[Owner], upto: list[float]) -> Owner | None:
+        """Draw one of some owners, in proportion to the steps of ``upto``; None of nothing."""
+        if len(upto) == 0 or upto[-1] == 0:
+            return None
+        return owners[bisect_right(upto, next(self._draws) * upto[-1], hi=len(upto) - 1)]
+
+    def _has_room(self, owner: Owner) -> bool:
+        """Return whether an owner may release one more answer than it has been asked for."""
+        learner, number = self._learner, owner.number
+        return learner.awaits(number) and owner.answers_reserved < learner.answers_left[number]
+
+    def _carry(self, owner: Owner, exchange: Exchange) -> Activity:
+        """Carry a task to its owner and the answer back, and hand the next one out."""
+        learner, link, number = self._learner, owner.link, owner.number
+        kernel, message = learner.kernel, exchange.message
+        if owner.query is not None:
+            yield kernel.tick + next(owner.query), Priority.QUERY_ARRIVES
+        if owner.listens is not None and not owner.listens(kernel.tick):
+            learner.event(EventKind.query_lost, number, message, detail=Detail.offline)
+            heard = False
+        else:
+            heard = link is not None and link.hears(message, owner.query is not None)
+        mine = heard and self._one_by_one
+        if mine:
+            yield from self._wait(owner)
+        while heard and owner.offline_reasons > 0:
+            if learner.awaits(number):
+                yield learner.absences.end(number)
+            else:  # it has left for good
+                learner.event(EventKind.query_lost, number, message, detail=Detail.offline)
+                heard = False
+        if link is not None:
+            yield from link.answer(exchange) if heard else link.unheard(exchange, None)
+        if mine:
+            self._go_on(owner)
+        self._under_way[number - 1] -= 1
+        self._ended[number - 1] += 1
+        self._failed = 0 if exchange.transmissions > 0 else self._failed + 1
+        if self._failed == ATTEMPTS:
+            learner.stall()
+        self.hand_out(number)
+        learner.finish()
+
+    def _wait(self, owner: Owner) -> Activity:
+        """Wait until an owner has done what it was asked before."""
+        if owner.busy:
+            turn = Signal(self._learner.kernel)
+            self._lines[owner.number].append(turn)
+            yield turn
+        owner.busy = True
+
+    def _go_on(self, owner: Owner) -> None:
+        """Let an owner turn to what it was asked next."""
+        line = self._lines[owner.number]
+        owner.busy = len(line) > 0
+        if owner.busy:
+            line.popleft().fire(self._learner.kernel.tick, Priority.TURN)
+
 
 Queue = Literal["fifo", "shared", "none"]
 """How owners deal with several tasks."""

@@ -10,7 +10,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.kernel import Activity
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.kind import MESSAGES
-from asyncdp_sim.network.delivery.policy import DeliveryPolicy
+from asyncdp_sim.network.channels.link import DeliveryPolicy
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import Kind

@@ -21,11 +21,11 @@ from asyncdp_sim.kernel import (
     TRANSMISSION_BEGINS,
     Activity,
 )
-from asyncdp_sim.network.delivery.policy import DeliveryPolicy
+from asyncdp_sim.network.channels.link import DeliveryPolicy, Link
 from asyncdp_sim.network.latency import least_times
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import Carrier, Owner
+from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
 from asyncdp_sim.spec import Duration, about
 from asyncdp_sim.streams import Scope
@@ -202,7 +202,7 @@ class Request(ProtocolKind):
         owner.busy = False
         learner.finish()
 
-    def _carried(self, owner: Owner, learner: Learner, link: Carrier) -> Activity:
+    def _carried(self, owner: Owner, learner: Learner, link: Link) -> Activity:
         """Ask where messages wait, collide or are lost, and requests may queue."""
         kernel, number = learner.kernel, owner.number
         if owner.answers_reserved == learner.answers_left[number]:

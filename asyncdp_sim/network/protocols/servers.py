@@ -13,12 +13,12 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS, faults_of
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.graphs.connected import GraphKind
-from asyncdp_sim.network.graphs.metropolis import matrices_of
-from asyncdp_sim.network.graphs.of_servers import (
+from asyncdp_sim.network.graphs import (
+    GraphKind,
     Neighbours,
     ServerGraph,
     faults_of_servers,
+    matrices_of,
     neighbours,
 )
 from asyncdp_sim.network.latency import acknowledged, laws_of
@@ -26,7 +26,7 @@ from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy
-from asyncdp_sim.network.servers import Client, Server, ServersTogether
+from asyncdp_sim.network.protocols.server_processes import Client, Server, ServersTogether
 from asyncdp_sim.spec import Count, OneOrSeveral, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.polar import disagreement_left

@@ -9,7 +9,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.network.delivery.aggregation import Aggregation
+from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.mechanisms import Allowance, AnswerNoise, Influence, MechanismKind
 from asyncdp_sim.privacy.mechanisms.gaussian import NUMBER_BYTES, GaussianShares, shared

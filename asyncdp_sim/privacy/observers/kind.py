@@ -10,7 +10,7 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.network.delivery.aggregation import Aggregation
+from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
 from asyncdp_sim.privacy.mechanisms import Allowance, AnswerNoise, Influence, MechanismKind
 from asyncdp_sim.spec import Kind, kind_of

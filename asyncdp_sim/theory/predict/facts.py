@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.graphs.connected import Edge
+from asyncdp_sim.network.graphs import Edge
 from asyncdp_sim.network.latency import STAGES, acknowledged, laws_of
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.spec import Member, outsiders

@@ -13,7 +13,7 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.graphs.connected import Edge
+from asyncdp_sim.network.graphs import Edge
 from asyncdp_sim.network.latency import STAGES, laws_of
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.protocols import (
@@ -26,7 +26,7 @@ from asyncdp_sim.network.protocols import (
     Servers,
 )
 from asyncdp_sim.network.protocols.dispatch import Queue
-from asyncdp_sim.network.topology.failures import LEARNER
+from asyncdp_sim.network.topology import LEARNER
 from asyncdp_sim.theory.formulas import queueing
 from asyncdp_sim.theory.formulas.broadcast import AnswersPerQuery, broadcast
 from asyncdp_sim.theory.formulas.closed_network import closed_network, return_bounds, whereabouts

@@ -13,7 +13,7 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import Reply
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.graphs.kinds import Complete, Edges, Ring, StarGraph
+from asyncdp_sim.network.graphs import Complete, Edges, Ring, StarGraph
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise

@@ -10,9 +10,7 @@ from asyncdp_sim.learning.algorithms import PolarSteps
 from asyncdp_sim.learning.algorithms.obfuscation import RESOLUTION, averaged
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import Latency, Network, simulate
-from asyncdp_sim.network.graphs.kinds import Complete, Edges, Ring
-from asyncdp_sim.network.graphs.metropolis import matrices_of
-from asyncdp_sim.network.graphs.of_servers import GraphsInTurn, neighbours
+from asyncdp_sim.network.graphs import Complete, Edges, GraphsInTurn, Ring, matrices_of, neighbours
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
 from asyncdp_sim.network.protocols import Servers
 from asyncdp_sim.theory.formulas.polar import disagreement_left

@@ -16,7 +16,7 @@ from asyncdp_sim.learning.live import LargeGradient, LiveLearning, Target
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import Reply
-from asyncdp_sim.network import Network, simulate, stall
+from asyncdp_sim.network import Network, learner, simulate
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.privacy.mechanisms import NoNoise
 from asyncdp_sim.results.summary import result_lines
@@ -270,8 +270,8 @@ def test_a_target_that_was_reached_is_not_a_fault() -> None:
 
 
 def test_owners_that_are_all_content_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stall, "ATTEMPTS", 300)
-    monkeypatch.setattr(stall, "_BETWEEN", 20)
+    monkeypatch.setattr(learner, "ATTEMPTS", 300)
+    monkeypatch.setattr(learner, "_BETWEEN", 20)
     far = {"trigger": {"kind": "large-gradient", "threshold": 1e9}}
     outcome = learned(**far, run={"until": 1e6})
     assert {trace.ending for trace in outcome.traces} == {Ending.stalled}

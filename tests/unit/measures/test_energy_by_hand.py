@@ -8,10 +8,10 @@ from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Outages
 from asyncdp_sim.network.channels import Aloha, Csma, Ideal, Tdma
 from asyncdp_sim.network.clocks import PoissonClock, ScriptedClock
-from asyncdp_sim.network.delivery.aggregation import Aggregation
-from asyncdp_sim.network.graphs.kinds import Complete
+from asyncdp_sim.network.graphs import Complete
 from asyncdp_sim.network.laws import Constant, NoTime
 from asyncdp_sim.network.protocols import Broadcast, Dispatch, Gossip, Push, Rounds
+from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace.occupation import State
 

@@ -9,8 +9,8 @@ from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol, Push, Request
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.predict.all import predict
-from asyncdp_sim.theory.predict.staleness import staleness_law
 from asyncdp_sim.theory.predict.protocols import facts_of
+from asyncdp_sim.theory.predict.staleness import staleness_law
 from asyncdp_sim.theory.predict.update_order import gap_law
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import EventKind, ExchangeOutcome, Trace

@@ -11,7 +11,7 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Broadcast, Push, Request
 from asyncdp_sim.streams import Streams
-from asyncdp_sim.trace import EventKind, recorder
+from asyncdp_sim.trace import EventKind
 from tests.together import together
 
 ON_OFF = OnOff(on=Exponential(mean=2.0), off=Exponential(mean=1.0))
@@ -42,10 +42,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("many", [3, 2**20], ids=["counted now and then", "counted at the end"])
 @pytest.mark.parametrize("parts", CASES.values(), ids=CASES.keys())
-def test_requests_counted_in_bulk_are_those_simulated_one_by_one(parts, many, monkeypatch):
-    monkeypatch.setattr(recorder, "_MANY", many)
+def test_requests_counted_in_bulk_are_those_simulated_one_by_one(parts):
     bulk, each = (trace(crowd(**parts), events=events) for events in (False, True))
     np.testing.assert_array_equal(bulk.exchanges, each.exchanges)
     np.testing.assert_array_equal(bulk.owners, each.owners)

@@ -21,9 +21,9 @@ from asyncdp_sim.network.clocks import (
     SaturatedClock,
     ScriptedClock,
 )
-from asyncdp_sim.network.graphs.file import EdgeFile
-from asyncdp_sim.network.graphs.kinds import (
+from asyncdp_sim.network.graphs import (
     Complete,
+    EdgeFile,
     Edges,
     GeometricGraph,
     GossipGraph,

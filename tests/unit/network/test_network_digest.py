@@ -14,11 +14,11 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability import Availability
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.clocks import Clock
-from asyncdp_sim.network.graphs.kinds import GossipGraph
+from asyncdp_sim.network.graphs import GossipGraph
 from asyncdp_sim.network.latency import Latency, Payload
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.protocols import Gossip, Protocol
-from asyncdp_sim.network.protocols.policies import ShortestQueue
+from asyncdp_sim.network.protocols.dispatch import ShortestQueue
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.spec import Spec
 from tests.conformance.members import examples

@@ -9,7 +9,7 @@ from asyncdp_sim.network.channels import Aloha, Ideal
 from asyncdp_sim.network.clocks import GammaClock, PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Servers
-from asyncdp_sim.network.topology.star import Star
+from asyncdp_sim.network.topology import Star
 from asyncdp_sim.spec import parse
 from asyncdp_sim.trace import EventKind
 from tests.together import together

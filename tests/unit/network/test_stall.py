@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.network import Latency, Network, simulate, stall
+from asyncdp_sim.network import Latency, Network, learner, simulate
 from asyncdp_sim.network.availability import Bernoulli, Churn, Diurnal, OnOff, Outages
 from asyncdp_sim.network.channels import Csma, Ideal
 from asyncdp_sim.network.clocks import (
@@ -15,7 +15,7 @@ from asyncdp_sim.network.clocks import (
     ScriptedClock,
 )
 from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.network.protocols import Broadcast, Dispatch, Push, Request, desk
+from asyncdp_sim.network.protocols import Broadcast, Dispatch, Push, Request, dispatch
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.streams import Streams
@@ -56,9 +56,9 @@ NOWHERE: dict[str, dict[str, Any]] = {
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """300 attempts in a row, or 100 looks, 20 clock ticks (10 time units) apart."""
-    monkeypatch.setattr(stall, "ATTEMPTS", 300)
-    monkeypatch.setattr(stall, "_SILENT", 100)
-    monkeypatch.setattr(stall, "_BETWEEN", 20)
+    monkeypatch.setattr(learner, "ATTEMPTS", 300)
+    monkeypatch.setattr(learner, "_SILENT", 100)
+    monkeypatch.setattr(learner, "_BETWEEN", 20)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -98,7 +98,7 @@ def test_tasks_that_fail_at_once_are_handed_out_again(
 
 
 def test_tasks_that_fail_now_and_then_end_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "ATTEMPTS", 30)
+    monkeypatch.setattr(dispatch, "ATTEMPTS", 30)
     many = {"answers_allowed": (1000, 1000), "compute": Constant(value=1.0)}
     trace = ended(protocol=Dispatch(tasks=3), channel=Ideal(loss_query=0.5), **many)
     assert trace.ending is Ending.updates
@@ -132,7 +132,7 @@ def test_attempts_that_fail_at_one_tick_without_end_end_the_run(fields: dict[str
 @pytest.mark.usefixtures("impatient")
 def test_outages_within_outages_are_comings_and_goings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each owner is in four, away but for 3e-7 of the time: it hardly ever comes or goes itself."""
-    monkeypatch.setattr(stall, "_COMINGS", 2000)
+    monkeypatch.setattr(learner, "_COMINGS", 2000)
     dark = Outages(
         groups=((1, 2), (1, 2), (1, 2), (1, 2)),
         gap=Exponential(mean=0.0025),
@@ -183,7 +183,7 @@ def test_the_watch_never_shows_in_the_tables(monkeypatch: pytest.MonkeyPatch) ->
         "compute": Exponential(mean=0.1),
     }
     seldom = ended(**fields)
-    monkeypatch.setattr(stall, "_BETWEEN", 1)
+    monkeypatch.setattr(learner, "_BETWEEN", 1)
     often = ended(**fields)
     assert often.exchanges.tolist() == seldom.exchanges.tolist()
     assert often.owners.tolist() == seldom.owners.tolist()

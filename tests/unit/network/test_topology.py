@@ -15,18 +15,19 @@ import pytest
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.kernel import Kernel, Priority
-from asyncdp_sim.network.graphs.file import EdgeFile
+from asyncdp_sim.network.graphs import EdgeFile
 from asyncdp_sim.network.laws import Constant, Exponential, Uniform
 from asyncdp_sim.network.topology import (
     Geometric,
     GraphFile,
     LinkFailures,
+    Routes,
     ScaleFree,
     Star,
     Topology,
     Waxman,
+    links,
 )
-from asyncdp_sim.network.topology.failures import Routes, links
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
 from tests.together import together

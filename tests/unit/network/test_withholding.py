@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.network import Latency, Network, simulate, stall
+from asyncdp_sim.network import Latency, Network, learner, simulate
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
-from asyncdp_sim.network.graphs.kinds import Complete
+from asyncdp_sim.network.graphs import Complete
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Broadcast, Gossip, Protocol, Push, Request, Rounds
 from asyncdp_sim.streams import Streams
@@ -107,8 +107,8 @@ def test_who_withholds_spends_nothing_and_takes_no_part(protocol: Protocol) -> N
 def test_all_silent_for_ever_stalls_and_the_horizon_comes_first(
     protocol: Protocol, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stall, "ATTEMPTS", 300)
-    monkeypatch.setattr(stall, "_BETWEEN", 20)
+    monkeypatch.setattr(learner, "ATTEMPTS", 300)
+    monkeypatch.setattr(learner, "_BETWEEN", 20)
     trace = traced(Everybody(), protocol=protocol)
     assert trace.ending is Ending.stalled
     assert trace.n_updates == trace.released.sum() == 0

@@ -18,7 +18,7 @@ from asyncdp_sim.network.clocks import (
 )
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Broadcast, Dispatch, Push, Request
-from asyncdp_sim.network.topology.star import Star
+from asyncdp_sim.network.topology import Star
 from tests.unit.theory.spoken import (
     ALOHA,
     ANSWERS,

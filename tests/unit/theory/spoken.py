@@ -8,8 +8,7 @@ from asyncdp_sim.network.channels.packet_loss import GilbertElliott
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential, Uniform
 from asyncdp_sim.network.protocols import Broadcast, Push, Request
-from asyncdp_sim.network.topology.failures import LinkFailures
-from asyncdp_sim.network.topology.star import Star
+from asyncdp_sim.network.topology import LinkFailures, Star
 from asyncdp_sim.theory.predict.all import predict
 
 PUSH = Push()

@@ -5,8 +5,7 @@ from asyncdp_sim.network.channels import Aloha
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Constant, NoTime, Uniform
 from asyncdp_sim.network.protocols import Broadcast
-from asyncdp_sim.network.topology.failures import LinkFailures
-from asyncdp_sim.network.topology.star import Star
+from asyncdp_sim.network.topology import LinkFailures, Star
 from asyncdp_sim.theory.predict.protocols import facts_of
 from tests.together import together
 from tests.unit.theory.spoken import HALF, PUSH, SLOW, network

@@ -16,7 +16,7 @@ from asyncdp_sim.network.channels.packet_loss import GilbertElliott
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential, NoTime, Uniform
 from asyncdp_sim.network.protocols import Broadcast, Push, Request
-from asyncdp_sim.network.topology.star import Star
+from asyncdp_sim.network.topology import Star
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.channels import access_curve, endless_curve

@@ -8,7 +8,7 @@ import pytest
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.clocks import GammaClock, PoissonClock
-from asyncdp_sim.network.graphs.kinds import (
+from asyncdp_sim.network.graphs import (
     Complete,
     Edges,
     GeometricGraph,

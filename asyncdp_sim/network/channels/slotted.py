@@ -1,12 +1,18 @@
 """Access at the beginning of slots: the next one for everybody, or one's own in each frame."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, Literal
 
+from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Waiting
+from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
 from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
+from asyncdp_sim.network.channels.kind import Contended, Deferring
+from asyncdp_sim.spec import Count, Duration, about
+from asyncdp_sim.streams import Scope
 from asyncdp_sim.units import to_ticks
 
 
@@ -79,3 +85,72 @@ class SlottedPort:
         if fate is Fate.kept and self._free == start + self._period:
             self._free = start  # the slot is not used after all, and no later one is claimed
         return fate
+
+
+class SlottedAloha(Deferring):
+    """Random access in slots (Roberts 1975)."""
+
+    label = "slotted ALOHA"
+    sends_at_once = False
+    carrier_sense = False
+    slotted = True
+    in_turn = False
+
+    kind: Literal["slotted-aloha"] = "slotted-aloha"
+    slot: Annotated[
+        Duration,
+        Field(ge=1e-9),
+        about(
+            "Length of a slot, at least the airtime. An answer that is ready in a slot goes in "
+            "the next one; one that is ready as a slot begins goes in that",
+            "time units",
+        ),
+    ]
+
+    @override
+    def faults_of_airtime(self, airtime: float) -> list[Fault]:
+        return too_long(self.slot, airtime)
+
+    @override
+    def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> SlottedMedium:
+        return SlottedMedium(Air(kernel), to_ticks(self.slot))
+
+
+class Tdma(Contended):
+    """Time-division access: slot j of every frame belongs to owner j."""
+
+    label = "time division"
+    sends_at_once = False
+    carrier_sense = False
+    slotted = True
+    in_turn = True
+
+    kind: Literal["tdma"] = "tdma"
+    slot: Annotated[
+        Duration, Field(ge=1e-9), about("Length of a slot, at least airtime + guard", "time units")
+    ]
+    guard: Annotated[
+        Duration, about("Time at the end of a slot in which nobody sends", "time units")
+    ] = 0.0
+    frame: Annotated[
+        Count | None,
+        about("Slots in a frame, at least one per owner; absent, one per owner", "slots"),
+    ] = None
+
+    @override
+    def faults_of_airtime(self, airtime: float) -> list[Fault]:
+        said = f" (guard {self.guard:g} included)"
+        found = too_long(self.slot, airtime + self.guard)
+        return [replace(fault, allowed=fault.allowed + said) for fault in found]
+
+    @override
+    def faults(self, n_owners: int) -> list[Fault]:
+        found = super().faults(n_owners)
+        if self.frame is not None and self.frame < n_owners:
+            allowed = f"allowed is a whole number ≥ {n_owners}: a slot for every owner"
+            found.append(Fault("channel.frame", str(self.frame), allowed))
+        return found
+
+    @override
+    def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> SlottedMedium:
+        return SlottedMedium(Air(kernel), to_ticks(self.slot), self.frame or n_owners)

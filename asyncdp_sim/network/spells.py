@@ -7,9 +7,8 @@ from typing_extensions import override
 from asyncdp_sim.kernel import Activity, Kernel, Waiting
 from asyncdp_sim.network.channels.air import Fate, Port
 from asyncdp_sim.network.channels.kind import Backoff
-from asyncdp_sim.network.delivery.processor import Processor
 from asyncdp_sim.network.latency import MESSAGES
-from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.owner import Owner, Processor
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.spec import own
 from asyncdp_sim.trace.occupation import Spells, State
@@ -184,6 +183,3 @@ class _NotedBackoff(Backoff):
         ticks = self._waits.ticks(attempts)
         self._notes.spell(self._owner, State.listening, self._notes.tick, ticks)
         return ticks
-
-
-__all__ = ["OccupationNotes"]

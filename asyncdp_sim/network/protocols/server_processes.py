@@ -15,7 +15,7 @@ from asyncdp_sim.kernel import (
     Moment,
     Priority,
 )
-from asyncdp_sim.network.graphs.of_servers import Neighbours
+from asyncdp_sim.network.graphs import Neighbours
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
 from asyncdp_sim.trace import EventKind, Exchange
@@ -39,6 +39,7 @@ class Ahead:
     def __init__(self, learner: Learner) -> None:
         self._learner = learner
         self._open: dict[int, Exchange] = {}
+        self._missing: dict[int, int] = {}
         learner.kept_elsewhere = self.left
         self.arrived: dict[int, list[tuple[Exchange, int]]] = {}
 
@@ -54,16 +55,20 @@ class Ahead:
         self._learner.form(owner, message, peer)
         return exchange
 
-    def release(self, exchange: Exchange) -> None:
-        """Note that the owner begins to send its answer, which servers use as it reaches them."""
+    def release(self, exchange: Exchange, parts: int) -> None:
+        """Note that the owner begins to send its answer to so many servers, which use it."""
+        self._missing[exchange.message] = parts
         self._learner.release(exchange)
         self._learner.use(exchange)
 
     def arrive(self, exchange: Exchange) -> None:
-        """Note that all of an answer has arrived; its row is written with its update."""
+        """Note that an answer has reached one more server; its row is written with its update."""
+        self._missing[exchange.message] -= 1
+        if self._missing[exchange.message] > 0:
+            return
         self._learner.event(ANSWER_DELIVERED, exchange.owner, exchange.message, 1)
         exchange.outcome = APPLIED
-        del self._open[exchange.message]
+        del self._open[exchange.message], self._missing[exchange.message]
         arrived = self.arrived.setdefault(exchange.read_k, [])
         arrived.append((exchange, self._learner.kernel.tick))
 
@@ -137,32 +142,6 @@ class ServersTogether:
             self.ahead.update()
 
 
-class Upload:
-    """An answer on its way to servers.
-
-    Parameters
-    ----------
-    ahead : Ahead
-        Who keeps it.
-    exchange : Exchange
-    parts : int
-        To how many servers, ≥ 1.
-    """
-
-    __slots__ = ("_ahead", "_exchange", "_missing")
-
-    def __init__(self, ahead: Ahead, exchange: Exchange, parts: int) -> None:
-        self._ahead = ahead
-        self._exchange = exchange
-        self._missing = parts
-
-    def arrive(self) -> None:
-        """Note that it has arrived at one more server."""
-        self._missing -= 1
-        if self._missing == 0:
-            self._ahead.arrive(self._exchange)
-
-
 class Stage(Enum):
     """The states of a server."""
 
@@ -201,11 +180,8 @@ class Server:
         self._kernel: Kernel = together.learner.kernel
         self._steps = 0
         self._stage = Stage.gathering
-        # How much has arrived by step: of some, for later steps than the next.
-        self._answers: Counter[int] = Counter()
-        self._masks: Counter[int] = Counter()
-        self._masked: Counter[int] = Counter()
-        self._models: Counter[int] = Counter()
+        # How much has arrived by stage and step: of some, for later steps than the next.
+        self._received: Counter[tuple[Stage, int]] = Counter()
 
     def send(self) -> None:
         """Send the model to all clients, if there is a further step to be made of it."""
@@ -217,68 +193,52 @@ class Server:
                 _after(kernel, client.owner.query, self.latency, QUERY_ARRIVES, hear)
             self._turn()
 
-    def receive(self, step: int, upload: Upload, _: object = None) -> None:
+    def receive(self, step: int, exchange: Exchange, _: object = None) -> None:
         """Take a client's answer for a step."""
-        upload.arrive()
-        self._answers[step] += 1
+        self._together.ahead.arrive(exchange)
+        self._received[Stage.gathering, step] += 1
         if step == self._steps + 1:
             self._turn()
 
     def _turn(self) -> None:
         """Step, after all that arrives at this tick, if all answers are there."""
-        answers = self._answers[self._steps + 1]
+        answers = self._received[Stage.gathering, self._steps + 1]
         if self._stage is Stage.gathering and answers == len(self.clients):
             self._stage = Stage.stepping
             Moment(self._kernel, self._kernel.tick, Priority.TURN).callbacks.append(self._step)
 
     def _step(self, _: object) -> None:
         self._steps += 1
-        del self._answers[self._steps]
+        del self._received[Stage.gathering, self._steps]
         self._together.ahead.step(self.number)
         if self._steps % self._together.window > 0:
             self._go_on()
             return
         near = self._together.near(self.number, self._steps)
-        if near is None:
-            self._stage = Stage.masking
-            self._tell(Server.hear_mask)
-            self._agree()
-        else:
-            self._stage = Stage.hearing
-            self._tell(Server.hear_model, near)
-            self._average()
-
-    def hear_model(self, step: int, _: object = None) -> None:
-        """Take a neighbour's model after a step."""
-        self._models[step] += 1
-        if step == self._steps:
-            self._average()
-
-    def _average(self) -> None:
-        """Go on once the models of all neighbours are there."""
-        near = self._together.near(self.number, self._steps)
-        if self._stage is Stage.hearing and self._models[self._steps] == len(near or ()):
-            del self._models[self._steps]
-            self._go_on()
-
-    def hear_mask(self, step: int, _: object = None) -> None:
-        """Take another server's mask for the agreement after a step."""
-        self._masks[step] += 1
+        self._stage = Stage.masking if near is None else Stage.hearing
+        self._tell(near)
         self._agree()
 
-    def hear_masked(self, step: int, _: object = None) -> None:
-        """Take another server's masked model."""
-        self._masked[step] += 1
+    def hear(self, stage: Stage, step: int, _: object = None) -> None:
+        """Take what another server sends in a stage of the agreement after a step."""
+        self._received[stage, step] += 1
         self._agree()
 
     def _agree(self) -> None:
-        """Announce the masked model once all masks are there; be through once all models are."""
-        others = len(self._together.servers) - 1
-        if self._stage is Stage.masking and self._masks[self._steps] == others:
+        """Turn to the next stage once all servers, or all neighbours, have sent what this needs.
+
+        Masks come first, then masked models; neighbours send their models alone.
+        """
+        near = self._together.near(self.number, self._steps)
+        needed = len(self._together.servers) - 1 if near is None else len(near)
+        if self._stage is Stage.masking and self._received[self._stage, self._steps] == needed:
+            del self._received[self._stage, self._steps]
             self._stage = Stage.agreeing
-            self._tell(Server.hear_masked)
-        if self._stage is Stage.agreeing and self._masked[self._steps] == others:
-            del self._masks[self._steps], self._masked[self._steps]
+            self._tell(near)
+        if self._stage not in (Stage.agreeing, Stage.hearing):
+            return
+        if self._received[self._stage, self._steps] == needed:
+            del self._received[self._stage, self._steps]
             self._go_on()
 
     def _go_on(self) -> None:
@@ -287,13 +247,11 @@ class Server:
         self._together.through(self._steps)
         self.send()
 
-    def _tell(
-        self, what: Callable[["Server", int], None], near: Sequence[int] | None = None
-    ) -> None:
-        """Send a message to every other server, or to some."""
+    def _tell(self, near: Sequence[int] | None) -> None:
+        """Send what this stage needs to every other server, or to some."""
         for server in self._together.servers:
             if server is not self and (near is None or server.number in near):
-                hear = partial(what, server, self._steps)
+                hear = partial(server.hear, self._stage, self._steps)
                 _after(self._kernel, self._exchange, None, ANSWER_END, hear)
 
 
@@ -350,11 +308,10 @@ class Client:
         for exchange, servers in opened:
             if owner.compute is not None:
                 yield kernel.tick + next(owner.compute), GRADIENT_READY
-            ahead.release(exchange)
-            upload = Upload(ahead, exchange, len(servers))
+            ahead.release(exchange, len(servers))
             for server in servers:
                 self._asked[server.number] = kernel.tick
-                arrive = partial(server.receive, step, upload)
+                arrive = partial(server.receive, step, exchange)
                 _after(kernel, owner.answer, server.latency, ANSWER_END, arrive)
 
 

@@ -37,6 +37,52 @@ class Absences:
         return [] if awaited is None else awaited.callbacks
 
 
+class Learning:
+    """Receives what a network does to a model; this one has none, and the trace alone is made."""
+
+    def read(self, owner: int, message: int, peer: int = 0) -> None:
+        """Form the query for ``owner`` (from 1) from the model as it is now.
+
+        ``peer`` says whose model, where there are several; see :data:`~.vocabulary.EXCHANGES`.
+        """
+
+    def apply(self, owner: int, message: int, peer: int = 0) -> None:
+        """Use the owner's answer to the query of this message for the next update."""
+
+    def update(self) -> None:
+        """Note that the answers used since the last update make the next one."""
+
+    def release(self, owner: int, message: int) -> None:
+        """Note that the owner's answer to this query begins to be sent, and is charged."""
+
+    def withholds(self, owner: int, message: int) -> bool:  # noqa: ARG002
+        """Return whether the owner keeps its answer to this query, which is ready, to itself.
+
+        Asked where the network says that owners may; :meth:`forget` follows if it does.
+        """
+        return False
+
+    def reached(self) -> bool:
+        """Return whether the model is now as it was wanted; asked after updates that may end it."""
+        return False
+
+    def server_step(self, server: int) -> None:
+        """Note that one of several servers (from 1) makes its next step."""
+
+    def broadcast(self) -> object:
+        """Return what is needed later to form queries from the model as it is now."""
+        return None
+
+    def take(self, owner: int, message: int, sent: object) -> None:
+        """Form the query of this message from what :meth:`broadcast` returned."""
+
+    def again(self, message: int, former: int) -> None:
+        """Ask in this message what the former one asked."""
+
+    def forget(self, message: int) -> None:
+        """Note that the query of this message will not be answered."""
+
+
 @dataclass(frozen=True)
 class BroadcastQuery:
     """A query sent to all owners: its message number, when it was read, and of which model."""
@@ -44,7 +90,7 @@ class BroadcastQuery:
     message: int
     read_tick: int
     read_k: int
-    sent: object = None
+    sent: object
 
 
 class Exchanges:
@@ -54,6 +100,8 @@ class Exchanges:
     ----------
     kernel, recorder
         The clock, and who takes notes.
+    learning : Learning, optional
+        Trains a model while the network runs.
 
     Attributes
     ----------
@@ -82,9 +130,12 @@ class Exchanges:
         with its end; nobody does unless a protocol says so.
     """
 
-    def __init__(self, kernel: Kernel, recorder: Recorder) -> None:
+    def __init__(
+        self, kernel: Kernel, recorder: Recorder, learning: Learning | None = None
+    ) -> None:
         self.kernel = kernel
         self.recorder = recorder
+        self._learning = Learning() if learning is None else learning
         self.event = recorder.event
         self.keeps_events = recorder.keeps_events
         self.updates = 0
@@ -102,12 +153,14 @@ class Exchanges:
         """Read the model for all owners."""
         self.messages += 1
         self.broadcasts += 1
-        self.newest = BroadcastQuery(self.messages, self.kernel.tick, self.updates)
+        sent = self._learning.broadcast()
+        self.newest = BroadcastQuery(self.messages, self.kernel.tick, self.updates, sent)
         self.event(EventKind.broadcast_sent, 0, self.messages)
         return self.newest
 
     def take(self, owner: int, message: int, query: BroadcastQuery) -> Exchange:
         """Open an owner's exchange on a query that was sent to all."""
+        self._learning.take(owner, message, query.sent)
         now = self.kernel.tick
         exchange = Exchange(message, owner, now, query.read_tick, query.read_k)
         return self._opened(exchange)
@@ -119,6 +172,7 @@ class Exchanges:
         now = self.kernel.tick
         read = (former.read_tick, former.read_k, former.peer)
         exchange = Exchange(self.messages, former.owner, now, *read)
+        self._learning.again(exchange.message, former.message)
         return self._opened(exchange)
 
     def _opened(self, exchange: Exchange) -> Exchange:
@@ -162,6 +216,7 @@ class Exchanges:
         if exchange.transmissions == 0:
             exchange.release_tick = end_tick
         self.recorder.exchange(exchange, end_tick, end_k)
+        self._learning.forget(exchange.message)
 
     def until_idle(self) -> Signal:
         """Return what happens when no exchange is open any more."""

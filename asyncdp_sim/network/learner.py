@@ -1,7 +1,7 @@
 """The learner: reads its model for an owner, applies the answer, counts, and ends the run.
 
-What the model is, the network does not know. This learner tells nobody of reads and updates: the
-trace alone is recorded, for replay. One who does is :class:`~.live.LiveLearner`.
+What the model is, the network does not know. Where one is trained meanwhile, a
+:class:`Learning` receives every read and update.
 """
 
 from collections import deque
@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.kernel import Kernel, Priority, Signal
-from asyncdp_sim.network.delivery.aggregation import Aggregation
-from asyncdp_sim.network.learner.exchanges import Exchanges
-from asyncdp_sim.network.learner.sums import Sums
+from asyncdp_sim.kernel import Activity, Kernel, Priority, Signal
+from asyncdp_sim.network.exchanges import Exchanges, Learning
+from asyncdp_sim.network.sums import Aggregation, Sums
 from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, Recorder
 from asyncdp_sim.trace.vocabulary import (
     ANSWER_DELIVERED,
@@ -86,6 +85,10 @@ class Learner(Exchanges):
         Whether an owner's first answer is its only one, and what follows is worked out of it.
     aggregation : Aggregation, optional
         How answers are summed before they can be used; absent, each is used when it arrives.
+    learning : Learning, optional
+        Trains a model while the network runs, by the reads and updates reported to it.
+    stops : bool
+        Whether it may end the run at an update.
 
     Attributes
     ----------
@@ -117,8 +120,11 @@ class Learner(Exchanges):
         *,
         answers_once: bool = False,
         aggregation: Aggregation | None = None,
+        learning: Learning | None = None,
+        stops: bool = False,
     ) -> None:
-        super().__init__(kernel, recorder)
+        super().__init__(kernel, recorder, learning)
+        self._stops = stops
         self._attempts = recorder.attempts
         self._note = recorder.exchange
         self._tick = recorder.update_ticks.append
@@ -182,6 +188,7 @@ class Learner(Exchanges):
 
     def read(self, owner: int, message: int, request_tick: int, peer: int = 0) -> Exchange:
         """Read a model for an owner that asked at ``request_tick``, and send it the query."""
+        self._learning.read(owner, message, peer)
         exchange = Exchange(message, owner, request_tick, self.kernel.tick, self.updates, peer)
         self.open[message] = exchange
         if self.keeps_events:
@@ -191,6 +198,7 @@ class Learner(Exchanges):
     def release(self, exchange: Exchange) -> None:
         """Note that the first transmission of the answer begins; its privacy cost falls here."""
         owner = exchange.owner
+        self._learning.release(owner, exchange.message)
         exchange.release_tick = self.kernel.tick
         exchange.transmissions = 1
         exchange.outcome = IN_FLIGHT
@@ -209,16 +217,23 @@ class Learner(Exchanges):
 
     def form(self, owner: int, message: int, peer: int) -> None:
         """Form a query from the model as it is now, where one is trained."""
+        self._learning.read(owner, message, peer)
 
     def use(self, exchange: Exchange) -> None:
         """Use an answer for the next update, where a model is trained."""
+        self._learning.apply(exchange.owner, exchange.message, exchange.peer)
 
     def server_step(self, server: int) -> None:
         """Note that one of several servers (from 1) makes its next step."""
+        self._learning.server_step(server)
 
-    def withholds(self, exchange: Exchange) -> bool:  # noqa: ARG002
+    def withholds(self, exchange: Exchange) -> bool:
         """Return whether an answer that is ready is kept by its owner, and note it."""
-        return False
+        owner, message = exchange.owner, exchange.message
+        if not self._learning.withholds(owner, message):
+            return False
+        self.event(EventKind.answer_withheld, owner, message)
+        return True
 
     def apply(self, exchange: Exchange) -> None:
         """Take the answer that has arrived: now, or when the sum that it is in is opened."""
@@ -227,6 +242,7 @@ class Learner(Exchanges):
     def apply_now(self, exchange: Exchange) -> None:
         """Use an answer; the last of B makes one more update."""
         owner, message = exchange.owner, exchange.message
+        self._learning.apply(owner, message, exchange.peer)
         if self.keeps_events:
             self.event(ANSWER_DELIVERED, owner, message, exchange.transmissions)
         del self.open[message]
@@ -240,6 +256,7 @@ class Learner(Exchanges):
 
     def update(self, owner: int = 0, message: int = 0) -> None:
         """Make one more update of the answers that have come; the last of them came from owner."""
+        self._learning.update()
         self._lacking = self._per_update
         self.recorder.in_flight_total += len(self.open)
         self.updates += 1
@@ -247,6 +264,9 @@ class Learner(Exchanges):
         if self.keeps_events:
             self.event(UPDATE_APPLIED, owner, message)
         if self.updates == self.horizon:
+            self.kernel.stop()
+        if self._stops and self._learning.reached():
+            self.reached = True
             self.kernel.stop()
 
     @property
@@ -298,3 +318,36 @@ class Learner(Exchanges):
         if self.stalled:
             return Ending.stalled
         return Ending.silent if any(self.answers_left) else Ending.spent
+
+
+_COMINGS = 10**5
+"""Comings and goings of owners in a row without one after which it has, hidden ones among them:
+an owner in several outages at once goes in each."""
+_SILENT = 100
+"""Looks in a row without one after which it has, if no owner has come or gone meanwhile."""
+_BETWEEN = 10**4
+"""Clock ticks (or queries) between two looks, at least one per owner."""
+
+
+def watch(learner: Learner, period_of: Callable[[int], int | None]) -> Activity:
+    """Look now and then whether answers are still released; stop the run if they are not.
+
+    ``period_of`` returns in how many ticks so many things happen that may begin an exchange.
+    """
+    period = period_of(_BETWEEN)
+    if period is None:  # owners cannot idle for ever
+        return
+    released, attempts, presence, looks = -1, 0, 0, 0
+    while True:
+        left = sum(learner.answers_left)
+        tried = learner.messages - learner.broadcasts - attempts
+        came = learner.presence_changes - presence
+        if left != released:
+            released, looks = left, 0
+            attempts += tried
+            presence += came
+        elif tried >= ATTEMPTS or came >= _COMINGS or (looks >= _SILENT and came == 0):
+            learner.stall()
+            return
+        looks += 1
+        yield learner.kernel.tick + period, Priority.PRESENCE

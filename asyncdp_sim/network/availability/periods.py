@@ -1,0 +1,264 @@
+"""Owners that are online for a while and offline for a while, that go dark together, or leave."""
+
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import partial
+from math import exp
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+from typing_extensions import override
+
+from asyncdp_sim.errors import Fault
+from asyncdp_sim.faults import faults_of
+from asyncdp_sim.kernel import Activity, Priority
+from asyncdp_sim.network.availability.kind import Always, AvailabilityKind, IsOnline
+from asyncdp_sim.network.laws import Law, NoTime, Source, too_short
+from asyncdp_sim.network.laws.kind import uniforms
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.spec import OWNER_NUMBERS, Count, Kind, Several, about, picked
+from asyncdp_sim.streams import Scope
+from asyncdp_sim.trace import Recorder
+from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks
+
+
+class OnOff(AvailabilityKind):
+    """An alternating renewal process for each owner, started from its stationary law.
+
+    An owner is online at time 0 with probability E on/(E on + E off); what is left of the period
+    under way has the equilibrium law (a uniform share of a length-biased period).
+    """
+
+    always_online = False
+    all_return = True
+    rehearsed = True
+    drawn_per_tick = False
+    keeps_poisson = False
+
+    kind: Literal["on-off"] = "on-off"
+    on: Annotated[Law, about("Length of a period online; its mean is positive")]
+    off: Annotated[Law, about("Length of a period offline; its mean is positive")]
+
+    @model_validator(mode="after")
+    def _takes_time(self) -> Self:
+        found = too_short({"on": self.on, "off": self.off})
+        if len(found) > 0:
+            raise faults_of(found)
+        return self
+
+    @override
+    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        for owner in owners:
+            mine = streams.within("owner", owner.number)
+            learner.kernel.start(self._alternate(owner, learner, mine))
+
+    @property
+    @override
+    def superposable(self) -> bool:
+        return self.on.memoryless and self.off.memoryless
+
+    @override
+    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> IsOnline:
+        """Return what tells whether an owner is online, from what it was when asked last.
+
+        With rates a = 1/E on and b = 1/E off and π = b/(a+b), an owner that was online (offline) a
+        time t ago is online with probability π + (1−π)e^{−(a+b)t} (π − πe^{−(a+b)t}).
+        """
+        recorder.all_by_tick()
+        share, rate = self.online_share(1)[0], 1 / self.on.mean + 1 / self.off.mean
+        was, asked = bytearray(n_owners + 1), array("q", bytes(8 * (n_owners + 1)))
+        known, draws = bytearray(n_owners + 1), uniforms(source)
+
+        def online(owner: int, tick: int) -> bool:
+            chance = share
+            if known[owner]:
+                left = exp(-rate * (tick - asked[owner]) / TICKS_PER_UNIT)
+                chance += (1 - share) * left if was[owner] else -share * left
+            known[owner], asked[owner] = 1, tick
+            was[owner] = next(draws) < chance
+            return recorder.attended(owner, was[owner] == 1)
+
+        return online
+
+    @override
+    def online_share(self, n_owners: int) -> tuple[float, ...]:
+        return (self.on.mean / (self.on.mean + self.off.mean),) * n_owners
+
+    def _begin(self, generator: np.random.Generator) -> tuple[bool, int]:
+        online = bool(generator.random() < self.online_share(1)[0])
+        rest = float(generator.random()) * (self.on if online else self.off).biased(generator)
+        return online, to_ticks(min(rest, 1e9))
+
+    def _alternate(self, owner: Owner, learner: Learner, mine: Scope) -> Activity:
+        kernel = learner.kernel
+        online, left = self._begin(mine.generator("availability"))
+        lengths: dict[bool, Iterator[int] | None] = {
+            True: self.on.durations(partial(mine.generator, "online"), 16),
+            False: self.off.durations(partial(mine.generator, "offline"), 16),
+        }
+        if not online:
+            owner.go_offline(learner)
+        while True:
+            yield kernel.tick + left, Priority.PRESENCE
+            online = not online
+            if online:
+                owner.go_online(learner)
+            else:
+                owner.go_offline(learner)
+            period = lengths[online]
+            left = 0 if period is None else next(period)
+
+
+Members = Annotated[Several[Annotated[int, Field(ge=1)]], Field(strict=False)]
+
+
+class Outages(AvailabilityKind):
+    """Each group goes dark after a ``gap`` for a ``length``, over and over, starting online."""
+
+    always_online = False
+    all_return = True
+    drawn_per_tick = False
+    keeps_poisson = False
+
+    kind: Literal["outages"] = "outages"
+    groups: Annotated[
+        Several[Members],
+        OWNER_NUMBERS,
+        about(
+            "Numbers of the owners that go dark together; one in several groups is offline while "
+            "any is dark",
+            "none",
+        ),
+    ]
+    numbers: Annotated[
+        Several[Count] | None,
+        about(
+            "In results where only some owners take part: what groups are called in random "
+            "streams. Groups without any of these owners are left out",
+            "none",
+            example=[2],
+        ),
+    ] = None
+    gap: Annotated[
+        Law,
+        about("Time from the end of an outage, or the start, to the next; its mean is positive"),
+    ]
+    length: Annotated[
+        Law, about("How long an outage lasts; its mean is positive. Constants make a schedule")
+    ]
+
+    @model_validator(mode="after")
+    def _takes_time(self) -> Self:
+        found = too_short({"gap": self.gap, "length": self.length})
+        if len(found) > 0:
+            raise faults_of(found)
+        return self
+
+    @override
+    def of_some(self, places: Sequence[int]) -> Kind:
+        kept = [
+            (number, group)
+            for number, group in zip(self._numbers, picked(self, places).groups, strict=True)
+            if len(group) > 0
+        ]
+        if len(kept) == 0:
+            return Always()
+        numbers, groups = zip(*kept, strict=True)
+        usual = numbers == tuple(range(1, len(groups) + 1))
+        return self.model_copy(update={"numbers": None if usual else numbers, "groups": groups})
+
+    @property
+    def _numbers(self) -> tuple[int, ...]:
+        """What the groups are called."""
+        return tuple(range(1, len(self.groups) + 1)) if self.numbers is None else self.numbers
+
+    @override
+    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        for number, group in zip(self._numbers, self.groups, strict=True):
+            members = [owners[member - 1] for member in group]
+            learner.kernel.start(self._recur(number, members, learner, streams))
+
+    @override
+    def online_share(self, n_owners: int) -> tuple[float, ...]:
+        share = self.gap.mean / (self.gap.mean + self.length.mean)
+        return tuple(share**count for count in self.groups_of(n_owners))
+
+    @override
+    def faults(self, n_owners: int) -> list[Fault]:
+        """Return members that are no owners, and members named twice in one group."""
+        found = []
+        if len(set(self._numbers)) < len(self._numbers) or len(self._numbers) != len(self.groups):
+            allowed = "allowed is a number of its own for every group"
+            given = str(list(self._numbers))
+            return [Fault("availability.numbers", given, allowed)]
+        for place, group in enumerate(self.groups):
+            if max(group) > n_owners:
+                allowed = f"allowed are owner numbers 1 to {n_owners}"
+                found.append(Fault(f"availability.groups[{place}]", str(list(group)), allowed))
+            elif len(set(group)) < len(group):
+                allowed = "allowed is every owner once in a group"
+                found.append(Fault(f"availability.groups[{place}]", str(list(group)), allowed))
+        return found
+
+    def groups_of(self, n_owners: int) -> list[int]:
+        """Return how many groups each owner is in."""
+        return [sum(owner in group for group in self.groups) for owner in range(1, n_owners + 1)]
+
+    def _recur(
+        self, number: int, members: Sequence[Owner], learner: Learner, streams: Scope
+    ) -> Activity:
+        own = streams.within("group", number)
+        gaps = self.gap.durations(partial(own.generator, "gap"), 16)
+        lengths = self.length.durations(partial(own.generator, "length"), 16)
+        while gaps is not None and lengths is not None:
+            yield learner.kernel.tick + next(gaps), Priority.PRESENCE
+            for owner in members:
+                owner.go_offline(learner)
+            yield learner.kernel.tick + next(lengths), Priority.PRESENCE
+            for owner in members:
+                owner.go_online(learner)
+
+
+class Churn(AvailabilityKind):
+    """Each owner joins after a time drawn from ``join`` and leaves for good after a ``lifetime``.
+
+    An exchange under way when its owner leaves is completed. ``none`` joins at once, or never
+    leaves.
+    """
+
+    always_online = False
+    all_return = False
+    drawn_per_tick = False
+    keeps_poisson = False
+
+    kind: Literal["churn"] = "churn"
+    join: Annotated[Law, about("Time from the start until an owner joins; none is at once")] = (
+        NoTime()
+    )
+    lifetime: Annotated[Law, about("Time from then until it leaves for good; none is never")] = (
+        NoTime()
+    )
+
+    @override
+    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        for owner in owners:
+            learner.kernel.start(self._stay(owner, learner, streams))
+
+    @override
+    def online_share(self, n_owners: int) -> None:
+        return
+
+    def _stay(self, owner: Owner, learner: Learner, streams: Scope) -> Activity:
+        own = streams.within("owner", owner.number)
+        join = self.join.durations(partial(own.generator, "join"), 1)
+        lifetime = self.lifetime.durations(partial(own.generator, "lifetime"), 1)
+        if join is not None:
+            owner.go_offline(learner)
+            yield learner.kernel.tick + next(join), Priority.PRESENCE
+            owner.go_online(learner)
+        if lifetime is not None:
+            yield learner.kernel.tick + next(lifetime), Priority.PRESENCE
+            owner.go_offline(learner)
+            learner.leave(owner.number)

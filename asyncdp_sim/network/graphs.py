@@ -1,0 +1,430 @@
+"""Graphs: which owners gossip with each other, and which servers exchange models.
+
+Servers average with their neighbours by Metropolis weights (Xiao, Boyd and Lall 2005, A scheme for
+robust distributed sensor fusion based on average consensus, IPSN).
+"""
+
+import random
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import model_validator
+from typing_extensions import override
+
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.families import FAMILY
+from asyncdp_sim.faults import faults_of
+from asyncdp_sim.network.contents import FromFile, graphml_of, rows_of, shortened, text_of
+from asyncdp_sim.network.topology import LEARNER, enumerated
+from asyncdp_sim.spec import Count, Kind, Positive, Remembering, Several, about
+from asyncdp_sim.streams import Streams
+from asyncdp_sim.theory.formulas import gossip_spectrum
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+Edge = tuple[int, int]
+"""Two nodes, the smaller number first; owners are numbered from 1, the learner is 0."""
+
+
+class GraphKind(Remembering, Kind):
+    """An undirected, connected graph without loops; its nodes are owners 1 to N."""
+
+    learner: ClassVar[bool]
+    """Node 0, the learner, is one of the nodes; it holds no data."""
+    remedy: ClassVar[str] = "add edges"
+    """What to do where it is not connected."""
+
+    kind: str
+
+    @abstractmethod
+    def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
+        """Return pairs of linked nodes, in any order."""
+
+    def edges(self, n_owners: int) -> tuple[Edge, ...]:
+        """Return the edges in ascending order; that order numbers their clocks."""
+        if n_owners not in self._edges:
+            found = {(min(pair), max(pair)) for pair in self.links(n_owners)}
+            self._edges[n_owners] = tuple(sorted(found))
+        return self._edges[n_owners]
+
+    def second_eigenvalue(self, n_owners: int) -> float | None:  # noqa: ARG002
+        """Return λ_2(E W) of gossip whose edges wake alike, where it has a closed form."""
+        return None
+
+    def cycle(self) -> tuple["GraphKind", ...]:
+        """Return the graphs that take turns where it changes with time; itself alone if not."""
+        return (self,)
+
+    def nodes(self, n_owners: int) -> range:
+        """Return the nodes, in order."""
+        return range(LEARNER if self.learner else 1, n_owners + 1)
+
+    def build(self, n_owners: int) -> "nx.Graph":
+        """Return the graph as networkx has it."""
+        import networkx as nx  # takes long to import
+
+        graph = nx.Graph()
+        graph.add_nodes_from(self.nodes(n_owners))
+        graph.add_edges_from(self.edges(n_owners))
+        return graph
+
+    def faults(self, n_owners: int) -> list[Fault]:
+        """Return why it is no connected graph of so many owners."""
+        if not self.learner and n_owners < 2:
+            allowed = "allowed are 2 owners or more, since there is no learner to talk to"
+            return [Fault("graph.kind", f"{self.kind!r} with 1 owner", allowed)]
+        return self.misfits(n_owners) or self._split(n_owners)
+
+    def misfits(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
+        """Return what else does not fit the number of owners."""
+        return []
+
+    def _split(self, n_owners: int) -> list[Fault]:
+        """Return a fault where some nodes have no path to the first."""
+        first, *others = self.nodes(n_owners)
+        reached = reachable(first, self.edges(n_owners))
+        cut = [str(node) for node in others if node not in reached]
+        if len(cut) == 0:
+            return []
+        who = f"owner {cut[0]} has" if len(cut) == 1 else f"owners {enumerated(cut)} have"
+        allowed = f"allowed is a connected graph: {self.remedy}"
+        return [Fault("graph", f"one in which {who} no path to owner {first}", allowed)]
+
+    @cached_property
+    def _edges(self) -> dict[int, tuple[Edge, ...]]:
+        return {}
+
+
+def reachable(first: int, edges: Iterable[Edge]) -> set[int]:
+    """Return the nodes that have a path to one, and itself."""
+    near: dict[int, list[int]] = {}
+    for a, b in edges:
+        near.setdefault(a, []).append(b)
+        near.setdefault(b, []).append(a)
+    found, waiting = {first}, [first]
+    while len(waiting) > 0:
+        new = set(near.get(waiting.pop(), ())) - found
+        found |= new
+        waiting += new
+    return found
+
+
+COLUMNS = ("source", "target")
+KINDS = (
+    f"allowed is GraphML (.graphml), or a CSV with the columns {','.join(COLUMNS)}, a row an edge"
+)
+
+
+class EdgeFile(FromFile, GraphKind):
+    """The edges of a file between owners, which are numbered from 1 to N; it is read once.
+
+    GraphML (``.graphml``), in which owners' numbers are the ids of nodes, or a CSV with the columns
+    ``source`` and ``target``. Whatever else is said there is passed over.
+    """
+
+    learner = False
+
+    kind: Literal["file"] = "file"
+    path: Annotated[
+        str,
+        about(
+            "A GraphML file (.graphml) whose node ids are owners' numbers, or a CSV with the "
+            "columns source and target",
+            example="edges.csv",
+        ),
+    ]
+
+    @override
+    def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
+        """Return the edges.
+
+        Raises
+        ------
+        SpecError
+            If the file does not hold any.
+        """
+        rows, _, wrong = self._content
+        if len(wrong) > 0:
+            raise SpecError(wrong)
+        return (edge for _, edge in rows)
+
+    @override
+    def content_digest(self) -> str:
+        _, sha256, wrong = self._content
+        if sha256 == "":
+            raise SpecError(wrong)
+        return sha256
+
+    @override
+    def misfits(self, n_owners: int) -> list[Fault]:
+        """Return what is wrong with the file: the first ten faults, and how many more."""
+        rows, _, wrong = self._content
+        name, found = Path(self.path).name, list(wrong)
+        seen: set[Edge] = set()
+        for place, (a, b) in rows:
+            edge, where = (min(a, b), max(a, b)), f"the edge {a} to {b} ({name}, {place})"
+            if a == b or edge[0] < 1 or edge[1] > n_owners:
+                allowed = f"allowed are two different owners from 1 to {n_owners}"
+                found.append(Fault("graph.path", where, allowed))
+            elif edge in seen:
+                allowed = "allowed is one edge between two"
+                found.append(Fault("graph.path", f"again {where}", allowed))
+            seen.add(edge)
+        return shortened(found, name)
+
+    @cached_property
+    def _content(self) -> tuple[list[tuple[str, Edge]], str, list[Fault]]:
+        """Edges by where they stand, the digest (empty where there is none to read), and faults."""
+        name = Path(self.path).name
+        try:
+            text, sha256 = text_of(self.path, "graph.path", KINDS)
+        except SpecError as error:
+            return [], "", list(error.faults)
+        try:
+            rows, wrong = _rows(text, name)
+        except SpecError as error:
+            return [], sha256, list(error.faults)
+        edges = []
+        for place, (source, target) in rows:
+            if source.isascii() and source.isdigit() and target.isascii() and target.isdigit():
+                edges.append((place, (int(source), int(target))))
+            else:
+                given = f"the edge {source!r} to {target!r} ({name}, {place})"
+                wrong.append(Fault("graph.path", given, "allowed are numbers of owners"))
+        return edges, sha256, wrong
+
+
+def _rows(text: str, name: str) -> tuple[list[tuple[str, tuple[str, ...]]], list[Fault]]:
+    """Return edges, each with where it stands, and faults."""
+    if name.lower().endswith(".graphml"):
+        _, told = graphml_of(text, name, "graph.path")
+        return [(f"edge {place}", (a, b)) for place, (a, b, *_) in enumerate(told, start=1)], []
+    rows, by_line = rows_of(text, COLUMNS, name, "graph.path")
+    return [(f"line {line}", cells) for line, cells in rows], [fault for _, fault in by_line]
+
+
+class StarGraph(GraphKind):
+    """Every owner talks to the learner alone, as in Async."""
+
+    learner = True
+
+    kind: Literal["star"] = "star"
+
+    @override
+    def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
+        return ((LEARNER, owner) for owner in self.nodes(n_owners)[1:])
+
+    @override
+    def second_eigenvalue(self, n_owners: int) -> float:
+        return gossip_spectrum.star(n_owners)
+
+
+class Ring(GraphKind):
+    """Every owner talks to the one before it and the one after it, the last to the first."""
+
+    learner = False
+
+    kind: Literal["ring"] = "ring"
+
+    @override
+    def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
+        return ((owner, owner % n_owners + 1) for owner in self.nodes(n_owners))
+
+    @override
+    def second_eigenvalue(self, n_owners: int) -> float:
+        return gossip_spectrum.ring(n_owners)
+
+
+class Complete(GraphKind):
+    """Every owner talks to every other."""
+
+    learner = False
+
+    kind: Literal["complete"] = "complete"
+
+    @override
+    def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
+        owners = self.nodes(n_owners)
+        return ((a, b) for a in owners for b in range(a + 1, n_owners + 1))
+
+    @override
+    def second_eigenvalue(self, n_owners: int) -> float:
+        return gossip_spectrum.complete(n_owners)
+
+
+class GeometricGraph(GraphKind):
+    """Owners at independent uniform places of the unit square talk to those that are near.
+
+    Drawn once: the same in all replicates and for every seed of the run.
+    """
+
+    learner = False
+    remedy = "raise radius or choose another graph number"
+
+    kind: Literal["geometric"] = "geometric"
+    radius: Annotated[
+        Positive,
+        about(
+            "Two owners at most so far apart in the unit square are linked; √2 or more links all",
+            "sides of the square",
+        ),
+    ]
+    graph: Annotated[Count, about("Which random graph: another number, another graph", "none")] = 1
+
+    @override
+    def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
+        import networkx as nx
+
+        start = Streams(self.graph).generator("gossip", self.kind)
+        source = random.Random(int(start.integers(2**63)))
+        drawn = nx.random_geometric_graph(n_owners, self.radius, seed=source)
+        return ((a + 1, b + 1) for a, b in drawn.edges)
+
+
+class Edges(GraphKind):
+    """Any graph, edge by edge.
+
+    ``Edges(between=tuple(graph.edges))`` takes those of a networkx graph on the nodes 1 to N.
+    """
+
+    learner = False
+
+    kind: Literal["edges"] = "edges"
+    between: Annotated[
+        Several[Several[Count]],
+        about("The edges: two different owners each, every pair once", "none"),
+    ]
+
+    @model_validator(mode="after")
+    def _are_pairs(self) -> Self:
+        wrong = [
+            Fault(f"between[{place}]", str(list(pair)), "allowed are two different owners")
+            for place, pair in enumerate(self.between)
+            if len(pair) != 2 or pair[0] == pair[1]
+        ]
+        if len(wrong) > 0:
+            raise faults_of(wrong)
+        return self
+
+    @override
+    def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
+        return ((pair[0], pair[1]) for pair in self.between)
+
+    @override
+    def misfits(self, n_owners: int) -> list[Fault]:
+        found: list[Fault] = []
+        seen: set[Edge] = set()
+        for place, pair in enumerate(self.between):
+            edge = (min(pair), max(pair))
+            where, given = f"graph.between[{place}]", str(list(pair))
+            if edge[1] > n_owners:
+                found.append(Fault(where, given, f"allowed are owners from 1 to {n_owners}"))
+            elif edge in seen:
+                found.append(Fault(where, f"{given} again", "allowed is one edge between two"))
+            seen.add(edge)
+        return found
+
+
+GossipGraph = Annotated[StarGraph | Ring | Complete | GeometricGraph | Edges | EdgeFile, FAMILY]
+"""Every graph; a new one joins by its line here."""
+
+
+Neighbours = tuple[tuple[int, ...], ...]
+"""By server, the numbers (from 1) of those that it exchanges models with, in order."""
+
+OneGraph = Annotated[Ring | Complete | GeometricGraph | Edges, FAMILY]
+"""What may take a turn."""
+
+
+class GraphsInTurn(GraphKind):
+    """Graphs that change with time: agreement w is on the w-th of them, counted round.
+
+    None of them has to be connected; all of them together have to be (POLAR, section V-A, where
+    transition matrices are products of B_k … B_s).
+    """
+
+    learner = False
+    remedy = "add edges to one of them"
+
+    kind: Literal["in-turn"] = "in-turn"
+    graphs: Annotated[Several[OneGraph], about("The graphs of agreements 1, 2, …, counted round")]
+
+    @override
+    def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
+        return (edge for graph in self.graphs for edge in graph.edges(n_owners))
+
+    @override
+    def cycle(self) -> tuple[GraphKind, ...]:
+        return tuple(self.graphs)
+
+    @override
+    def misfits(self, n_owners: int) -> list[Fault]:
+        return [
+            replace(fault, key=fault.key.replace("graph", f"graph.graphs[{place}]", 1))
+            for place, graph in enumerate(self.graphs)
+            for fault in graph.misfits(n_owners)
+        ]
+
+
+ServerGraph = Annotated[Ring | Complete | GeometricGraph | Edges | EdgeFile | GraphsInTurn, FAMILY]
+"""Every graph of servers; a new one joins by its line here."""
+
+
+def faults_of_servers(graph: GraphKind, count: int) -> list[Fault]:
+    """Return why it is no connected graph of so many servers."""
+    return [
+        Fault(
+            fault.key,
+            fault.given.replace("owner", "server"),
+            fault.allowed.replace("owner", "server"),
+        )
+        for fault in graph.faults(count)
+    ]
+
+
+def neighbours(graph: GraphKind, count: int) -> Neighbours | None:
+    """Return every server's neighbours; None where all are everybody's."""
+    edges = graph.edges(count)
+    if len(edges) == count * (count - 1) // 2:
+        return None
+    near: list[list[int]] = [[] for _ in range(count)]
+    for a, b in edges:  # in ascending order, and so each list
+        near[a - 1].append(b)
+        near[b - 1].append(a)
+    return tuple(tuple(sorted(each)) for each in near)
+
+
+Array = npt.NDArray[np.float64]
+
+
+def doubly_stochastic(near: Neighbours) -> Array:
+    """Return B, shape (S, S): rows and columns sum to 1, and the diagonal is positive.
+
+    Parameters
+    ----------
+    near : tuple of tuples
+        Each server's neighbours, from 1.
+    """
+    matrix = np.zeros((len(near), len(near)))
+    for server, others in enumerate(near):
+        for other in others:
+            matrix[server, other - 1] = 1 / parts(near, server, other - 1)
+    return matrix + np.diag(1 - matrix.sum(axis=1))
+
+
+def matrices_of(agreements: Sequence[Neighbours | None], n_servers: int) -> list[Array]:
+    """Return B of each agreement; 11ᵀ/S where all servers exchange with all."""
+    everybody = np.full((n_servers, n_servers), 1 / n_servers)
+    return [everybody if near is None else doubly_stochastic(near) for near in agreements]
+
+
+def parts(near: Neighbours, one: int, other: int) -> int:
+    """Return 1 + max(d_I, d_J)."""
+    return 1 + max(len(near[one]), len(near[other]))

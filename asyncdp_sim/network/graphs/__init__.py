@@ -1,1 +1,0 @@
-"""Graphs: which owners gossip with each other, and which servers exchange models."""

@@ -1,0 +1,579 @@
+"""Topology: distances of owners from the learner, and links that fail."""
+
+import random
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from math import dist, inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+from typing_extensions import override
+
+from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.families import FAMILY
+from asyncdp_sim.faults import faults_of, show
+from asyncdp_sim.kernel import Activity, Priority
+from asyncdp_sim.network.contents import (
+    CONVERT,
+    Edge,
+    FromFile,
+    graphml_of,
+    rows_of,
+    shortened,
+    text_of,
+    time_of,
+)
+from asyncdp_sim.network.laws import Law, too_short
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.spec import (
+    Count,
+    Duration,
+    Kind,
+    PerOwner,
+    Positive,
+    Remembering,
+    Spec,
+    about,
+    per_owner,
+    wrong_length,
+)
+from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+LEARNER = 0
+"""The learner's node; owners are 1 to N."""
+
+Node = int | str
+"""The learner, an owner, or the name of a router."""
+
+
+class LinkFailures(Spec):
+    """Each link works for a ``gap`` and fails for a ``length``, over and over, starting up.
+
+    Links fail independently. An owner's distance is always that of the shortest path over the
+    links that work; an owner without a path is offline. Messages under way keep their delay.
+    """
+
+    gap: Annotated[
+        Law,
+        about(
+            "Time until a link fails; its mean is positive",
+            example={"kind": "exponential", "mean": 20.0},
+        ),
+    ]
+    length: Annotated[
+        Law,
+        about(
+            "How long it stays down; its mean is positive",
+            example={"kind": "exponential", "mean": 2.0},
+        ),
+    ]
+
+    @model_validator(mode="after")
+    def _takes_time(self) -> Self:
+        found = too_short({"gap": self.gap, "length": self.length})
+        if len(found) > 0:
+            raise faults_of(found)
+        return self
+
+    def begin(
+        self, graph: "nx.Graph", owners: Sequence[Owner], learner: Learner, streams: Scope
+    ) -> None:
+        """Start every link's failures; a link's streams are named by its two nodes."""
+        routes = Routes(graph, owners, learner)
+        for link in links(graph):
+            learner.kernel.start(self._recur(link, routes, learner, streams))
+
+    def _recur(
+        self, link: tuple[Node, Node], routes: "Routes", learner: Learner, streams: Scope
+    ) -> Activity:
+        own = streams.within("edge", *link)
+        gaps = self.gap.durations(partial(own.generator, "gap"), 16)
+        lengths = self.length.durations(partial(own.generator, "length"), 16)
+        while gaps is not None and lengths is not None:
+            yield learner.kernel.tick + next(gaps), Priority.PRESENCE
+            routes.cut(link)
+            yield learner.kernel.tick + next(lengths), Priority.PRESENCE
+            routes.mend(link)
+
+
+def links(graph: "nx.Graph") -> list[tuple[Node, Node]]:
+    """Return the edges in an order that depends on their nodes alone: numbers before names."""
+    pairs: list[tuple[Node, Node]] = list(graph.edges)
+    ordered = [(b, a) if _rank(b) < _rank(a) else (a, b) for a, b in pairs]
+    return sorted(ordered, key=lambda link: (_rank(link[0]), _rank(link[1])))
+
+
+def _rank(node: Node) -> tuple[int, str]:
+    return (node, "") if isinstance(node, int) else (2**63, node)
+
+
+class Routes:
+    """The shortest paths over the links that work, found anew once per tick of change."""
+
+    def __init__(self, graph: "nx.Graph", owners: Sequence[Owner], learner: Learner) -> None:
+        self._latency = {link: graph.edges[link]["latency"] for link in links(graph)}
+        self._working = graph.copy()
+        self._owners = owners
+        self._learner = learner
+        self._stranded = [False] * len(owners)
+        self._due = False
+
+    def cut(self, link: tuple[Node, Node]) -> None:
+        """Take a link away."""
+        self._working.remove_edge(*link)
+        self._change()
+
+    def mend(self, link: tuple[Node, Node]) -> None:
+        """Put a link back."""
+        self._working.add_edge(*link, latency=self._latency[link])
+        self._change()
+
+    def _change(self) -> None:
+        """Find routes anew at this tick, after the other links that change at it."""
+        if not self._due:
+            self._due = True
+            self._learner.kernel.start(self._reroute())
+
+    def _reroute(self) -> Activity:
+        import networkx as nx  # only where there are links to follow
+
+        yield self._learner.kernel.after(0, Priority.PRESENCE)
+        self._due = False
+        reached = nx.single_source_dijkstra_path_length(self._working, LEARNER, weight="latency")
+        for index, owner in enumerate(self._owners):
+            distance = reached.get(owner.number)
+            if distance is not None:
+                owner.distance = to_ticks(distance)
+            if self._stranded[index] == (distance is None):
+                continue
+            self._stranded[index] = distance is None
+            if distance is None:
+                owner.go_offline(self._learner)
+            else:
+                owner.go_online(self._learner)
+
+
+class TopologyKind(Remembering, Kind):
+    """An undirected graph of the learner, the owners, and perhaps routers between them.
+
+    Every message between the learner and owner i travels for the length of the shortest path
+    between them, by the links' latencies (Dijkstra), on top of what its latency law draws.
+    """
+
+    kind: str
+    failures: Annotated[
+        LinkFailures | None,
+        about(
+            "When links fail and for how long; absent: never",
+            example={
+                "gap": {"kind": "exponential", "mean": 20.0},
+                "length": {"kind": "exponential", "mean": 2.0},
+            },
+        ),
+    ] = None
+
+    @property
+    @override
+    def of_everybody(self) -> bool:
+        return True
+
+    @abstractmethod
+    def draw(self, n_owners: int) -> "nx.Graph":
+        """Return the graph: nodes 0 (the learner), 1 to N (the owners) and the names of routers.
+
+        Every edge has an attribute ``latency`` (time units, ≥ 0).
+        """
+
+    @abstractmethod
+    def faults(self, n_owners: int) -> list[Fault]:
+        """Return what does not fit the number of owners."""
+
+    def build(self, n_owners: int) -> "nx.Graph":
+        """Return the graph of :meth:`draw`, made once and frozen."""
+        if n_owners not in self._graphs:
+            import networkx as nx  # takes long to import
+
+            self._graphs[n_owners] = nx.freeze(self.draw(n_owners))
+        return self._graphs[n_owners]
+
+    def distances(self, n_owners: int) -> tuple[float, ...]:
+        """Return each owner's distance from the learner (time units); inf without a path."""
+        if n_owners not in self._distances:
+            import networkx as nx
+
+            graph = self.build(n_owners)
+            reached = nx.single_source_dijkstra_path_length(graph, LEARNER, weight="latency")
+            numbers = range(1, n_owners + 1)
+            self._distances[n_owners] = tuple(float(reached.get(i, inf)) for i in numbers)
+        return self._distances[n_owners]
+
+    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        """Set every owner's distance (ticks), and start the links' failures."""
+        for owner, distance in zip(owners, self.distances(len(owners)), strict=True):
+            owner.distance = to_ticks(distance)
+        if self.failures is not None:
+            self.failures.begin(self.build(len(owners)), owners, learner, streams)
+
+    def stranded(self, n_owners: int) -> str:
+        """Name the owners that have no path to the learner; empty where all have one."""
+        cut = [i for i, far in enumerate(self.distances(n_owners), start=1) if far == inf]
+        if len(cut) == 0:
+            return ""
+        told = enumerated(list(map(str, cut)))
+        return f"owner {told} has" if len(cut) == 1 else f"owners {told} have"
+
+    @cached_property
+    def _graphs(self) -> "dict[int, nx.Graph]":
+        return {}
+
+    @cached_property
+    def _distances(self) -> dict[int, tuple[float, ...]]:
+        return {}
+
+
+class RandomGraph(TopologyKind):
+    """A graph drawn at random, once: the same in all replicates and for every seed of the run.
+
+    The learner is node 0, with no place of its own choosing.
+    """
+
+    remedy: ClassVar[str]
+    """What may be raised to link more nodes; empty where all are linked anyway."""
+
+    graph: Annotated[Count, about("Which random graph: another number, another graph", "none")] = 1
+
+    def faults(self, n_owners: int) -> list[Fault]:
+        """Return a fault where owners have no path to the learner."""
+        who = self.stranded(n_owners)
+        if who == "":
+            return []
+        allowed = (
+            f"the graph is not connected: {who} no path to the learner; "
+            f"raise {self.remedy} or choose another graph number"
+        )
+        return [Fault("topology.graph", str(self.graph), allowed)]
+
+    @property
+    def source(self) -> random.Random:
+        """What the graph is drawn from: a generator of its own, decided by ``graph`` and kind."""
+        start = Streams(self.graph).generator("topology", self.kind)
+        return random.Random(int(start.integers(2**63)))
+
+
+def stretched(graph: "nx.Graph", latency_per_distance: float) -> "nx.Graph":
+    """Give every edge the latency of its Euclidean length between the nodes' ``pos``."""
+    places = graph.nodes
+    for a, b, link in graph.edges(data=True):
+        link["latency"] = dist(places[a]["pos"], places[b]["pos"]) * latency_per_distance
+    return graph
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """Return names in a row, cut short where there are many."""
+    more = len(names) - 10
+    return ", ".join(names if more <= 0 else [*names[:10], f"and {more} more"])
+
+
+class Star(TopologyKind):
+    """A link of ``latency`` between the learner and each owner, and no other.
+
+    Adding owners leaves the others as they are.
+    """
+
+    kind: Literal["star"] = "star"
+    latency: Annotated[
+        PerOwner[Duration], about("Time a message takes along an owner's link", "time units")
+    ] = 0.0
+
+    @property
+    @override
+    def of_everybody(self) -> bool:
+        return self.failures is not None
+
+    @override
+    def draw(self, n_owners: int) -> "nx.Graph":
+        import networkx as nx
+
+        star = nx.Graph()
+        star.add_node(LEARNER)
+        for number, latency in enumerate(self.distances(n_owners), start=1):
+            star.add_edge(LEARNER, number, latency=latency)
+        return star
+
+    @override
+    def distances(self, n_owners: int) -> tuple[float, ...]:
+        return per_owner(self.latency, n_owners)
+
+    @override
+    def faults(self, n_owners: int) -> list[Fault]:
+        return wrong_length("topology.latency", self.latency, n_owners)
+
+
+class Geometric(RandomGraph):
+    """A random geometric graph on the unit square.
+
+    The N + 1 nodes stand at independent uniform places; two are linked where their Euclidean
+    distance is at most ``radius``.
+    """
+
+    remedy = "radius"
+
+    kind: Literal["geometric"] = "geometric"
+    radius: Annotated[
+        Positive,
+        about(
+            "Two nodes at most so far apart in the unit square are linked; √2 or more links all",
+            "sides of the square",
+        ),
+    ]
+    latency_per_distance: Annotated[
+        Duration,
+        about(
+            "Time a message takes along a link, per unit of its Euclidean distance",
+            "time units / side",
+        ),
+    ]
+
+    @override
+    def draw(self, n_owners: int) -> "nx.Graph":
+        import networkx as nx
+
+        graph = nx.random_geometric_graph(n_owners + 1, self.radius, seed=self.source)
+        return stretched(graph, self.latency_per_distance)
+
+
+Share = Annotated[float, Field(gt=0, le=1)]
+
+
+class Waxman(RandomGraph):
+    """Waxman's graph on the unit square (IEEE J. Select. Areas Commun. 6(9), 1988).
+
+    The N + 1 nodes stand at independent uniform places; two at Euclidean distance d are linked
+    with probability β exp(−d/(αL)), independently, where L is the largest distance between any
+    two nodes.
+    """
+
+    remedy = "alpha or beta"
+
+    kind: Literal["waxman"] = "waxman"
+    alpha: Annotated[Share, about("α: how far links reach", "none")]
+    beta: Annotated[Share, about("β: how many links there are", "none")]
+    latency_per_distance: Annotated[
+        Duration,
+        about(
+            "Time a message takes along a link, per unit of its Euclidean distance",
+            "time units / side",
+        ),
+    ]
+
+    @override
+    def draw(self, n_owners: int) -> "nx.Graph":
+        import networkx as nx
+
+        graph = nx.waxman_graph(n_owners + 1, beta=self.beta, alpha=self.alpha, seed=self.source)
+        return stretched(graph, self.latency_per_distance)
+
+
+class ScaleFree(RandomGraph):
+    """A Barabási–Albert graph (Science 286, 1999), which is always connected.
+
+    It starts as a star of m links around node 0, the learner; each further node links to m
+    others, chosen with probabilities in proportion to their degrees.
+    """
+
+    remedy = ""
+
+    kind: Literal["scale-free"] = "scale-free"
+    edges: Annotated[
+        Count, about("m: links of each node that joins, at most N; 1 makes a tree", "links")
+    ]
+    latency: Annotated[
+        Law,
+        about(
+            "Time a message takes along a link, drawn once for each in the order of its nodes' "
+            "numbers"
+        ),
+    ]
+
+    @override
+    def draw(self, n_owners: int) -> "nx.Graph":
+        import networkx as nx
+
+        graph = nx.barabasi_albert_graph(n_owners + 1, self.edges, seed=self.source)
+        streams = Streams(self.graph).within("topology", self.kind)
+        ticks = self.latency.durations(lambda: streams.generator("latency"), 16)
+        for link in links(graph):
+            graph.edges[link]["latency"] = 0.0 if ticks is None else next(ticks) / TICKS_PER_UNIT
+        return graph
+
+    @override
+    def faults(self, n_owners: int) -> list[Fault]:
+        if self.edges <= n_owners:
+            return []
+        allowed = f"allowed is a whole number from 1 to the number of owners, {n_owners}"
+        return [Fault("topology.edges", str(self.edges), allowed)]
+
+
+KEY = "topology.path"
+COLUMNS = ("source", "target", "latency")
+KINDS = f"allowed is GraphML (.graphml) or a CSV (.csv) with the columns {','.join(COLUMNS)}"
+TIME = "allowed is a number from 0 to 1e9 (time units) on every edge"
+NAME = "learner"
+
+
+class GraphFile(FromFile, TopologyKind):
+    """The links that a file tells of; they are undirected.
+
+    The learner's node is named ``learner``, those of the owners ``1`` to ``N``; all others are
+    routers, which pass messages on. Edges from a node to itself are ignored.
+    """
+
+    kind: Literal["file"] = "file"
+    path: Annotated[
+        str,
+        about(
+            "GraphML (.graphml: node ids are names, edges have an attribute latency), or a CSV "
+            "with the columns source, target and latency; latencies are in time units, 0 to 10⁹",
+            example="links.csv",
+        ),
+    ]
+
+    @override
+    def draw(self, n_owners: int) -> "nx.Graph":
+        """Return the graph.
+
+        Raises
+        ------
+        SpecError
+            If the file does not hold one.
+        """
+        import networkx as nx
+
+        content = self._content
+        if len(content.wrong) > 0:
+            raise SpecError(content.wrong)
+        numbers: dict[str, Node] = {NAME: LEARNER}
+        numbers |= {str(number): number for number in range(1, n_owners + 1)}
+        graph = nx.Graph()
+        graph.add_nodes_from(range(n_owners + 1))
+        for (a, b), latency in content.edges.items():
+            graph.add_edge(numbers.get(a, a), numbers.get(b, b), latency=latency)
+        return graph
+
+    @override
+    def faults(self, n_owners: int) -> list[Fault]:
+        content, name = self._content, Path(self.path).name
+        found = list(content.wrong)
+        if content.nodes is not None:
+            needed = [NAME, *map(str, range(1, n_owners + 1))]
+            absent = [node for node in needed if node not in content.nodes]
+            if len(absent) > 0:
+                few = "node" if len(absent) == 1 else "nodes"
+                given = f"no {few} {enumerated(absent)} ({name})"
+                owners = "1" if n_owners == 1 else f"1 to {n_owners}"
+                allowed = f"allowed is a graph with the nodes {NAME} and {owners}"
+                if name.lower().endswith(".graphml"):
+                    allowed = f"{allowed}; {CONVERT.format(name=name)}"
+                found.insert(0, Fault(KEY, given, allowed))
+        if len(found) == 0 and (who := self.stranded(n_owners)) != "":
+            allowed = "allowed is a graph in which every owner has one"
+            found.append(
+                Fault(KEY, f"a graph in which {who} no path to the learner ({name})", allowed)
+            )
+        return shortened(found, name)
+
+    @override
+    def content_digest(self) -> str:
+        if self._content.sha256 is None:
+            raise SpecError(self._content.wrong)
+        return self._content.sha256
+
+    @cached_property
+    def _content(self) -> "_Content":
+        return _read(self.path)
+
+
+@dataclass(frozen=True)
+class _Content:
+    """The contents of a file of a graph.
+
+    Attributes
+    ----------
+    sha256 : str, optional
+        Of its bytes; None where it could not be read.
+    nodes : frozenset of str, optional
+        The names of all nodes; None where they cannot be known.
+    edges : mapping
+        From two nodes to the latency between them.
+    wrong : tuple of Fault
+        In the order of the file.
+    """
+
+    sha256: str | None
+    nodes: frozenset[str] | None = None
+    edges: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    wrong: tuple[Fault, ...] = ()
+
+
+def _read(path: str) -> _Content:
+    name, suffix = Path(path).name, Path(path).suffix.lower()
+    if suffix not in (".graphml", ".csv"):
+        return _Content(None, wrong=(Fault(KEY, repr(path), KINDS),))
+    try:
+        text, sha256 = text_of(path, KEY, KINDS)
+    except SpecError as error:
+        return _Content(None, wrong=error.faults)
+    try:
+        if suffix == ".graphml":
+            nodes, told, wrong = *graphml_of(text, name, KEY), list[Fault]()
+        else:
+            nodes, told, wrong = _edge_list(text, name)
+    except SpecError as error:
+        return _Content(sha256, wrong=error.faults)
+    edges: dict[tuple[str, str], float] = {}
+    seen: set[tuple[str, str]] = set()
+    for a, b, cell, where in told:
+        nodes += [a, b]
+        link = (a, b) if a <= b else (b, a)
+        between = f"the edge {a} to {b} ({where})"
+        latency = None if cell is None else time_of(cell)
+        if a == b:
+            continue
+        if link in seen:
+            wrong.append(Fault(KEY, f"again {between}", "allowed is one edge between two nodes"))
+        elif latency is None:
+            given = "no latency" if cell is None else f"latency {show(cell)}"
+            wrong.append(Fault(KEY, f"{given} on {between}", TIME))
+        else:
+            edges[link] = latency
+        seen.add(link)
+    return _Content(sha256, frozenset(nodes), edges, tuple(wrong))
+
+
+def _edge_list(text: str, name: str) -> tuple[list[str], list[Edge], list[Fault]]:
+    """Return the nodes, edges and faults of a CSV."""
+    rows, by_line = rows_of(text, COLUMNS, name, KEY)
+    wrong = [fault for _, fault in by_line]
+    if len(rows) == 0:
+        raise SpecError(wrong)
+    edges: list[Edge] = []
+    for line, (a, b, latency) in rows:
+        where = f"{name}, line {line}"
+        if a == "" or b == "":
+            given = f"a node without a name ({where})"
+            wrong.append(Fault(KEY, given, f"allowed are {NAME}, owner numbers and names"))
+        else:
+            edges.append((a, b, None if latency == "" else latency, where))
+    return [], edges, wrong
+
+
+Topology = Annotated[Star | Waxman | Geometric | ScaleFree | GraphFile, FAMILY]
+"""Every kind of topology; a new one joins by its line here."""
