@@ -540,6 +540,27 @@ MUTANTS = (
         ("tests/conformance/test_every_member.py",),
     ),
     Mutant(
+        "asyncdp_sim/data/tables/generic/encoded_columns.py",
+        "count = int(np.count_nonzero(lost[:first_public]))",
+        "count = int(np.count_nonzero(lost))",
+        "missing public cells are counted among private ones",
+        ("tests/unit/data/test_data_generic.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/data/tables/preprocessing.py",
+        "private = [rows < first_public for rows in sets]",
+        "private = [rows >= 0 for rows in sets]",
+        "public records without a target are counted among private ones",
+        ("tests/unit/data/test_data_generic.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/data/tables/encodings/classes.py",
+        '("1",): {"-1": -1.0, "0": -1.0, "1": 1.0},',
+        '("1",): {"-1": -1.0, "1": 1.0},',
+        "public rows of class 1 alone leave the zeros of a 0/1 table without a label",
+        ("tests/unit/data/test_classes_of_a_target.py",),
+    ),
+    Mutant(
         "asyncdp_sim/forecasts/advice/tune.py",
         'update={"step": self.step, "rho": None}',
         'update={"step": self.step}',
