@@ -568,6 +568,20 @@ MUTANTS = (
         ("tests/unit/forecasts/test_step.py",),
     ),
     Mutant(
+        "asyncdp_sim/scenario/paths.py",
+        "other is None or table.pop(other, None) is None",
+        "other is None or other not in table",
+        "a step that is set stands beside the ρ of the file",
+        ("tests/unit/scenario/test_cells.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/forecasts/step.py",
+        "judged = kept * judged + (1 - kept) * model",
+        "judged = model",
+        "a check says of an averaged model what is left of the last one",
+        ("tests/unit/forecasts/test_step.py",),
+    ),
+    Mutant(
         "asyncdp_sim/forecasts/step.py",
         "elif min(left) > MOVES:",
         "elif min(left) > 1:",

@@ -73,6 +73,11 @@ class FedAsync(CentralKind):
         about("α: weight with which a fresh answer's model is mixed into the learner's", "none"),
     ]
 
+    @property
+    @override
+    def mean_step(self) -> float | None:
+        return self.mixing * self.step if self.gradients_per_answer == 1 else None
+
     @override
     def steps(self, setting: Setting) -> FedAsyncSteps:
         return FedAsyncSteps(

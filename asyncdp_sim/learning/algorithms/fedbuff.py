@@ -103,6 +103,11 @@ class FedBuff(CentralKind):
 
     @property
     @override
+    def mean_step(self) -> float | None:
+        return self.step * self.server_step if self.gradients_per_answer == 1 else None
+
+    @property
+    @override
     def sums_suffice(self) -> bool:
         alike = self.weighting == "constant" and not self.needs_shares
         return alike and self.gradients_per_answer == 1
