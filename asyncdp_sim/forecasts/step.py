@@ -65,7 +65,7 @@ def _curvatures(scenario: Scenario) -> list[float]:
     except DataError:
         return []
     if known.objective is not None:
-        return (2 * np.linalg.eigvalsh(known.objective.hessian)[[0, -1]]).tolist()
+        return [2 * float(each) for each in np.linalg.eigvalsh(known.objective.hessian)[[0, -1]]]
     largest = known.problem.task.objective.smoothness
     return [] if largest is None else [largest]
 

@@ -72,9 +72,9 @@ def _part(before: object, name: str, given: Any) -> Any:
     """Return what comes in the place of a part."""
     if not isinstance(before, Spec) or not isinstance(given, Mapping) or "kind" in given:
         return given
-    others = {EITHER.get((name, field)) for field in given} - {*given, None}
-    gone = dict.fromkeys(others & {*type(before).model_fields})
+    others = {other for (part, field), other in EITHER.items() if part == name and field in given}
+    gone = (others - {*given}) & {*type(before).model_fields}
     try:
-        return replaced(before, {**given, **gone})
+        return replaced(before, {**given, **dict.fromkeys(gone)})
     except SpecError as error:
         raise SpecError([fault.under(name) for fault in error.faults]) from None
