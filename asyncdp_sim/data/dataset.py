@@ -17,6 +17,9 @@ _E = TypeVar("_E")
 SYNTHETIC = "synthetic"
 """What a scenario's source says of records that are drawn."""
 
+FROM_PRIVATE = "From private rows: "
+"""Stands before exact counts of private cells, which no ε covers."""
+
 PIECE_ROWS = 32_768
 """Rows of a table on demand that are encoded at a time."""
 

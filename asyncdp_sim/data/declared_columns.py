@@ -6,15 +6,24 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self
 
+import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.data.dataset import Array, Dataset, Encoded, OnDemand, Rows, stacked
+from asyncdp_sim.data.dataset import (
+    Array,
+    Dataset,
+    Encoded,
+    OnDemand,
+    Rows,
+    consecutive,
+    stacked,
+)
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.names import FileRows, raw_values
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.data.tables.table_recipe import TableRecipe
-from asyncdp_sim.data.tables.text_columns import choose, some_rows
+from asyncdp_sim.data.tables.text_columns import map_text
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.notices import Counted
 from asyncdp_sim.streams import Scope, Streams
@@ -46,6 +55,20 @@ class EncodedColumn:
     def of(self, frame: "pd.DataFrame") -> Array:
         """Return the numbers of a raw table's rows."""
         return self.code(*(frame[name] for name in self.raw))
+
+
+def some_rows(frame: "pd.DataFrame", rows: Rows) -> "pd.DataFrame":
+    """Return the rows of these numbers, without a copy where they are consecutive."""
+    if consecutive(rows):
+        return frame.iloc[rows[0] : rows[-1] + 1]
+    return frame.take(rows)
+
+
+def choose(column: "pd.Series", codes: Mapping[str, float], other: float) -> Array:
+    """Return the code of every text by a fixed dictionary (case-blind), ``other`` for the rest."""
+    known = {text.lower(): code for text, code in codes.items()}
+    coded = map_text(column, lambda text: known.get(text.strip().lower(), other))
+    return np.where(np.isnan(coded), other, coded)
 
 
 def same_name(

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.data.dataset import Array
+from asyncdp_sim.data.dataset import FROM_PRIVATE, Array
 from asyncdp_sim.notices import Counted
 
 LARGEST = 1e50
@@ -33,22 +33,24 @@ def beyond(rows: Array) -> Void:
     return found
 
 
-def set_aside(features: Array, targets: Array) -> int:
-    """Void records in place where a number is too large or a target absent; count the former."""
+def set_aside(features: Array, targets: Array) -> Void:
+    """Void records in place where a number is too large or a target absent; return the former."""
     large = (beyond(features) | (np.abs(targets) > LARGEST)) & ~np.isnan(targets)
     targets[large] = np.nan
     features[np.isnan(targets)] = 0.0
-    return int(np.count_nonzero(large))
+    return large
 
 
-def said(absent: int, large: int) -> tuple[str, ...]:
-    """Return how many records contribute nothing, and why; nothing where all do."""
+def said(absent: int, large: int, *, real: bool) -> tuple[str, ...]:
+    """Return how many private records contribute nothing, and why; nothing where all do."""
     told = ["without a target: {absent}"] if absent > 0 else []
     told += [f"with a number above {LARGEST:g}: {{large}}"] if large > 0 else []
     if len(told) == 0:
         return ()
     nothing = "They contribute nothing (loss and gradient are 0), and n_i counts them."
-    return (Counted(f"Records {'; '.join(told)}. {nothing}", absent=absent, large=large),)
+    heading = FROM_PRIVATE if real else ""
+    told_of = f"{heading}Records {'; '.join(told)}. {nothing}"
+    return (Counted(told_of, absent=absent, large=large),)
 
 
 def void(targets: Sequence[Array]) -> list[Void]:

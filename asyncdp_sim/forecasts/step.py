@@ -1,11 +1,13 @@
 """The step of a scenario in words: its length, and how far it takes the model in T updates."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.learning.algorithms import Schedule
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.moments.gossip_map import contraction
 from asyncdp_sim.words import extent
@@ -24,19 +26,28 @@ def step_lines(scenario: Scenario) -> Iterator[str]:
     Of data that may be seen: drawn ones, and those that stand in for a real table.
     """
     owners, updates, sigma = scenario.owners.count, scenario.run.updates, scenario.model.sigma
-    step = scenario.algorithm.step_of(owners, updates, sigma)
-    if step is None:
+    algorithm = scenario.algorithm
+    step = algorithm.step_of(owners, updates, sigma)
+    if step is not None:
+        said = f"step: {step:.4g} per update, ρ = {step * updates**2 * sigma / owners:.4g}"
+    elif hasattr(algorithm, algorithm.step_field):
+        said = f"step: {algorithm.step_field} = {algorithm.step_length:.4g}"
+    else:
         return
-    said = f"step: {step:.4g} per update, ρ = {step * updates**2 * sigma / owners:.4g}"
-    left = _left(scenario, step)
+    left_along = _left_along(scenario)
+    if left_along is None:
+        yield f"{said}; how far T updates take the model is not computed for {algorithm.kind}"
+        return
+    left = [left_along(curvature) for curvature in _curvatures(scenario)]
     if len(left) == 0:
         yield said
         return
     direction = "least" if len(left) > 1 else "largest"
     share = f"{left[0]:.2g} of it" if left[0] >= LEAST else f"less than {LEAST:g} of it"
+    fresh = "" if algorithm.mean_step is None else ", with answers that are not stale"
     yield (
         f"{said}; T updates bring the distance to the optimum to {share} in the direction of "
-        f"{direction} curvature, in the mean, without noise and clipping"
+        f"{direction} curvature, in the mean, without noise and clipping{fresh}"
     )
     if not max(left) <= 1:
         yield "step: too long, learning diverges: take a shorter step"
@@ -44,32 +55,53 @@ def step_lines(scenario: Scenario) -> Iterator[str]:
         yield "step: too short, T updates hardly move the model: take a longer step"
 
 
-def _left(scenario: Scenario, step: float) -> list[float]:
-    """Return what is left of the distance, along the least curvature if known, and the largest."""
-    algorithm = scenario.algorithm.one_on_one
+def _curvatures(scenario: Scenario) -> list[float]:
+    """Return f's least curvature, if known, and its largest; none where records are too many."""
     size = sum(scenario.all_records or ()) * scenario.data.features
-    if algorithm is None or size > MOST:
+    if size > MOST:
         return []
     try:
         known = population(scenario, "own", private=False)
     except DataError:
         return []
-    objective = known.problem.task.objective
-    curvatures = [objective.smoothness]
     if known.objective is not None:
-        curvatures = (2 * np.linalg.eigvalsh(known.objective.hessian)[[0, -1]]).tolist()
-    return [
-        contraction(
-            each,
-            scenario.owners.count,
-            step=step,
-            sigma=scenario.model.sigma,
-            updates=scenario.run.updates,
-            central_step=algorithm.central_step,
+        return [2 * float(each) for each in np.linalg.eigvalsh(known.objective.hessian)[[0, -1]]]
+    largest = known.problem.task.objective.smoothness
+    return [] if largest is None else [largest]
+
+
+def _left_along(scenario: Scenario) -> Callable[[float], float] | None:
+    """Return what is left of the distance along a curvature; None where that is not computed."""
+    algorithm, updates = scenario.algorithm, scenario.run.updates
+    gossip, rounds, move = algorithm.one_on_one, algorithm.in_rounds, algorithm.mean_step
+    if gossip is not None:
+        owners, sigma = scenario.owners.count, scenario.model.sigma
+        return partial(
+            contraction,
+            n_owners=owners,
+            step=algorithm.step_of(owners, updates, sigma) or 0.0,
+            sigma=sigma,
+            updates=updates,
+            central_step=gossip.central_step,
         )
-        for each in curvatures
-        if each is not None
-    ]
+    if rounds is not None:
+        return partial(_left_in_rounds, rounds.schedule(rounds.step, updates))
+    if move is not None:
+        return partial(_left_in_rounds, Schedule(np.full(updates, move)))
+    return None
+
+
+def _left_in_rounds(schedule: Schedule, curvature: float) -> float:
+    """Return what is left of the distance of the model that is judged, θ itself or an average."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        factors = 1 - schedule.sizes * curvature
+        if schedule.kept is None:
+            return abs(float(np.prod(factors)))
+        model, judged = 1.0, 1.0
+        for factor, kept in zip(factors.tolist(), schedule.kept.tolist(), strict=True):
+            judged = kept * judged + (1 - kept) * model
+            model *= factor
+        return abs(judged)
 
 
 def swept_step(cells: Sequence[Scenario]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from asyncdp_sim.faults import show
 from asyncdp_sim.on_disk import file_bytes, from_toml, is_dir
 from asyncdp_sim.scenario.outside import absolute, relative, require_code
 from asyncdp_sim.scenario.owners.participants import count_owners
-from asyncdp_sim.scenario.paths import Raw, keys, set_path
+from asyncdp_sim.scenario.paths import EITHER, Raw, keys, set_path
 from asyncdp_sim.scenario.spec import Scenario
 from asyncdp_sim.scenario.written import WrittenPart, jsonable, together, toml, written_parts
 from asyncdp_sim.spec import parse
@@ -69,6 +69,14 @@ def read_tables(
     with blaming(file):
         for setting in settings:
             notes += _set(raw, setting, allow_code=allow_code)
+    swept = raw.get("sweep", {})
+    given = raw.get("algorithm", {})
+    notes += [
+        f"sweep over {'.'.join(path)}: replaces {path[0]}.{other}"
+        for path, other in EITHER.items()
+        if isinstance(swept, dict) and ".".join(path) in swept
+        if isinstance(given, dict) and other in given
+    ]
     return raw, notes
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.outside import mapped, named
-from asyncdp_sim.scenario.paths import Raw
+from asyncdp_sim.scenario.paths import EITHER, Raw
 from asyncdp_sim.spec import Spec
 
 _S = TypeVar("_S", bound=Spec)
@@ -72,7 +72,9 @@ def _part(before: object, name: str, given: Any) -> Any:
     """Return what comes in the place of a part."""
     if not isinstance(before, Spec) or not isinstance(given, Mapping) or "kind" in given:
         return given
+    others = {other for (part, field), other in EITHER.items() if part == name and field in given}
+    gone = (others - {*given}) & {*type(before).model_fields}
     try:
-        return replaced(before, given)
+        return replaced(before, {**given, **dict.fromkeys(gone)})
     except SpecError as error:
         raise SpecError([fault.under(name) for fault in error.faults]) from None

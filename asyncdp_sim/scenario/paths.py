@@ -13,9 +13,10 @@ Raw = dict[str, Any]
 
 
 def set_path(spec: object, raw: Raw, path: str, value: Any) -> list[str]:
-    """Set a dotted path in plain tables; return in words what a change of kind dropped.
+    """Set a dotted path in plain tables; return in words what was dropped for it.
 
-    Setting ``X.kind`` drops X's fields that the new kind lacks.
+    Setting ``X.kind`` drops X's fields that the new kind lacks, and one of two fields that exclude
+    each other replaces the other.
     """
     *parents, last = keys(path)
     table: Any = raw
@@ -36,7 +37,14 @@ def set_path(spec: object, raw: Raw, path: str, value: Any) -> list[str]:
         where = ".".join(parents)
         return [f"{path} = {value}: dropped {where}.{key}, which it lacks" for key in dropped]
     table[last] = value
-    return []
+    other = EITHER.get(keys(path))
+    if other is None or table.pop(other, None) is None:
+        return []
+    return [f"{path} = {value}: replaces {'.'.join([*parents, other])}"]
+
+
+EITHER: dict[tuple[str, ...], str] = {("algorithm", "step"): "rho", ("algorithm", "rho"): "step"}
+"""Fields of which a scenario gives one, and the other of the two beside it."""
 
 
 @lru_cache(maxsize=64)  # each cell of a sweep sets the same

@@ -10,14 +10,22 @@ from pydantic import ValidationInfo, model_validator
 
 from asyncdp_sim.data import SYNTHETIC, Dataset
 from asyncdp_sim.data.kind import DataKind
-from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.errors import DataError, Fault, SpecError
 from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.network import Network
 from asyncdp_sim.scenario.conflicts import conflicts_within
 from asyncdp_sim.scenario.facts import ScenarioFacts
 from asyncdp_sim.scenario.outside import replaced
 from asyncdp_sim.scenario.owners.participants import Participants, count_owners, may_change
-from asyncdp_sim.scenario.paths import VARIANT, Raw, keys, leaves, set_path, variant_settings
+from asyncdp_sim.scenario.paths import (
+    EITHER,
+    VARIANT,
+    Raw,
+    keys,
+    leaves,
+    set_path,
+    variant_settings,
+)
 from asyncdp_sim.scenario.written import listed
 from asyncdp_sim.spec import parse, picked
 from asyncdp_sim.words import html_table
@@ -204,7 +212,11 @@ class Scenario(ScenarioFacts):
             for swept in sorted(chosen, key=VARIANT.__ne__)  # a variant first, the rest upon it
             for setting in variant_settings(swept, chosen[swept])
         ]
-        raw = self._open_at({keys(path)[0] for path, _ in settings})
+        swept_paths = [keys(path) for path, _ in settings]
+        if all(path in swept_paths for path in EITHER):
+            allowed = "allowed is one of algorithm.step and algorithm.rho"
+            raise SpecError([Fault("algorithm.step", "both in a cell", allowed)])
+        raw = self._open_at({path[0] for path in swept_paths})
         if self.source == self.data.origin:
             del raw["source"]  # that of other data, where these are swept
         for path, value in settings:

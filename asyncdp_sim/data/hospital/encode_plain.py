@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asyncdp_sim.data.dataset import Array, OnDemand
+from asyncdp_sim.data.dataset import Array, OnDemand, Rows
 from asyncdp_sim.data.declared_columns import (
     available,
+    choose,
     encoded,
     if_any,
     indicators,
@@ -29,7 +30,7 @@ from asyncdp_sim.data.declared_columns import (
     same_name,
 )
 from asyncdp_sim.data.hospital.columns import TARGET, capped
-from asyncdp_sim.data.tables.text_columns import choose, groups, map_text, number_in, numbers
+from asyncdp_sim.data.tables.text_columns import map_text, number_in, numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,8 +102,15 @@ def encode(frame: "pd.DataFrame", public_records: int) -> OnDemand:
     return encoded(frame, available(DECLARED, frame.columns), target, notes)
 
 
+def _groups(column: "pd.Series") -> Rows:
+    """Return a number from 0 per distinct value, the same for all its rows; −1 where missing."""
+    places: dict[str, int] = {}
+    found = map_text(column, lambda text: places.setdefault(text, len(places)))
+    return np.where(np.isnan(found), -1, found).astype(np.int64)
+
+
 def _mean_stays(column: "pd.Series", target: Array, public: slice) -> Array:
-    codes = groups(column) + 1  # 0 where no code is given
+    codes = _groups(column) + 1  # 0 where no code is given
     known = ~np.isnan(target[public])
     stays, of = target[public][known], codes[public][known]
     kinds = int(codes.max()) + 1

@@ -24,7 +24,7 @@ from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import Projection
-from asyncdp_sim.data.tables.read import column_names, first_line, read_table
+from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.twin import Encoding, RowsOfLaw
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
@@ -157,10 +157,10 @@ def read_loans(
     DataError
         On ``data.path``.
     """
-    header = first_line(path)
-    notice = header.strip('"').startswith("Notes offered by Prospectus")
-    form = FileForm(skip=1) if notice else PLAIN
-    columns = column_names(path, form=form)
+    form, columns = PLAIN, column_names(path)
+    if columns[:1] != () and columns[0].startswith("Notes offered by Prospectus"):
+        form = FileForm(skip=1)
+        columns = column_names(path, form=form)
     require_columns(columns, NEEDED)
     kept = None if wanted is None else wanted(columns)
     return loan_rows(read_table(path, form=form, wanted=kept), public_records)

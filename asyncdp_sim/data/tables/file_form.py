@@ -25,7 +25,9 @@ OPEN_QUOTE = "a quotation mark is open at the end of the file"
 _REPLACED = "\ufffd"
 """Stands for bytes that are no text."""
 _MOST = 2_000
-"""Public rows that are looked at, the last ones."""
+"""Public rows that are looked at, the last ones,"""
+_TAIL = 1 << 26
+"""as far as they are in the file's last bytes, so many."""
 _STATED = re.compile(r"sep=([,;\t|])")
 """A line before the header by which a spreadsheet is told what stands between cells."""
 _COMMA = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+")
@@ -94,22 +96,18 @@ def form_of(
 
 def _looked_at(path: str, public: int | None) -> tuple[bytes, list[bytes]]:
     """Return the header's line and those of the last public rows, as far as they are looked at."""
+    kept = _MOST if public is None else min(public, _MOST)
     with opened(path) as file:
         first = file.readline(_LONGEST)
         if first[:2] in _MARKS:  # two bytes a letter: a line's end is found by the whole text
             text = io.TextIOWrapper(file, encoding=_MARKS[first[:2]])
             file.seek(0)
             header, *rest = (line.encode("utf-16") for line in text)
-            return header, rest[len(rest) - _kept(public, len(rest)) :]
+            return header, rest[max(len(rest) - kept, 0) :]
         header = first.splitlines(keepends=True)[0] if first else b""  # lines may end in "\r" alone
         if file.seekable():
             file.seek(len(header))
-        kept = _MOST if public is None else min(public, _MOST)
         return header, list(_last(file, kept))
-
-
-def _kept(public: int | None, rows: int) -> int:
-    return min(rows, _MOST if public is None else min(public, _MOST))
 
 
 def _last(file: Any, count: int) -> Sequence[bytes]:
@@ -118,15 +116,10 @@ def _last(file: Any, count: int) -> Sequence[bytes]:
         return ()
     if not file.seekable():
         return deque((line for line in file if line.strip()), maxlen=count)
-    start, size, end = file.tell(), 1 << 16, file.seek(0, 2)
-    while True:
-        at = max(start, end - size)
-        file.seek(at)
-        lines = [line for line in file.read().splitlines(keepends=True) if line.strip()]
-        whole = lines if at == start else lines[1:]
-        if at == start or len(whole) >= count or size > 1 << 28:
-            return whole[-count:]
-        size *= 4
+    start, end = file.tell(), file.seek(0, 2)
+    at = file.seek(max(start, end - _TAIL))
+    lines = file.read().splitlines(keepends=True)[int(at > start) :]
+    return [line for line in lines if line.strip()][-count:]
 
 
 def _charset(header: bytes, rows: Sequence[bytes]) -> str:
@@ -221,7 +214,7 @@ def require_distinct(path: str, names: Sequence[str]) -> None:
     faults = [
         Fault(
             "data.path",
-            f"{path!r}, whose columns {_listed(at)} have one name",
+            f"{path!r}, whose columns {' and '.join(map(str, at))} have one name",
             "allowed is a name of its own for each",
         )
         for name, at in places.items()
@@ -229,7 +222,3 @@ def require_distinct(path: str, names: Sequence[str]) -> None:
     ]
     if len(faults) > 0:
         raise DataError(faults)
-
-
-def _listed(places: Sequence[int]) -> str:
-    return f"{', '.join(map(str, places[:-1]))} and {places[-1]}"

@@ -212,7 +212,7 @@ def _features(given: int, allowed: str) -> DataError:
 
 
 def records_of(
-    table: Table, projection: Projection, sets: Sequence[Rows]
+    table: Table, projection: Projection, sets: Sequence[Rows], first_public: int, *, real: bool
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[str, ...]]:
     """Return features and targets of each set of rows, read-only, and what was set aside of them.
 
@@ -222,13 +222,18 @@ def records_of(
     projection : Projection
     sets : sequence of array
         Row numbers; the last use of a table on demand, which may give up its columns.
+    first_public : int
+        Rows from it on are public, and are not counted.
+    real : bool
+        Whether the others are private rows of a file.
     """
     y = [projection.targets(take(table.target, rows)) for rows in sets]
     with np.errstate(over="ignore", invalid="ignore"):  # of numbers too large: set aside next
         x = _features_of(table, projection, sets)
-    absent = sum(int(np.count_nonzero(np.isnan(each))) for each in y)
-    large = sum(set_aside(rows, each) for rows, each in zip(x, y, strict=True))
-    return tuple(map(frozen, x)), tuple(map(frozen, y)), said(absent, large)
+    private = [rows < first_public for rows in sets]
+    absent = sum(int(np.sum(np.isnan(t) & p)) for t, p in zip(y, private, strict=True))
+    large = sum(int(np.sum(set_aside(f, t) & p)) for f, t, p in zip(x, y, private, strict=True))
+    return tuple(map(frozen, x)), tuple(map(frozen, y)), said(absent, large, real=real)
 
 
 def _features_of(table: Table, projection: Projection, sets: Sequence[Rows]) -> list[Array]:

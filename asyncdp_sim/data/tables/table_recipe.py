@@ -140,7 +140,8 @@ class TableRecipe(TableFields):
         trained = [take(r, place) for r, place in zip(rows, kept, strict=True)]
         unseen = [r[a] for r, a in zip(rows, apart, strict=True)] if self.held_out > 0 else []
         sets = trained + unseen + ([others] if len(others) > 0 else [])
-        features, targets, set_aside = records_of(table, projection, sets)
+        real = source is not None
+        features, targets, set_aside = records_of(table, projection, sets, first_public, real=real)
         notes = (
             *public_rows_note(source, self.public_file, self.public_records, self.chosen_by),
             *table.notes,
@@ -157,7 +158,7 @@ class TableRecipe(TableFields):
             targets=targets[:of_owners],
             columns=table.columns,
             public_rows_of_owner=overlap,
-            real=source is not None,
+            real=real,
             source=source,
             notes=notes,
             held_out_features=features[held],

@@ -11,7 +11,7 @@ with a gap become fractions, and nobody else's cell may change with that.
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from numbers import Integral, Real
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.data.dataset import Array, Rows, consecutive
+from asyncdp_sim.data.dataset import Array, Rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,13 +36,6 @@ _UNITS = (24, 1440, 86_400)
 """Hours, minutes and seconds of a day."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400.0  # seconds
-
-
-def some_rows(frame: "pd.DataFrame", rows: Rows) -> "pd.DataFrame":
-    """Return the rows of these numbers, without a copy where they are consecutive."""
-    if consecutive(rows):
-        return frame.iloc[rows[0] : rows[-1] + 1]
-    return frame.take(rows)
 
 
 def number_in(text: str) -> float:
@@ -133,13 +126,6 @@ def written(value: object) -> str:
     return value if isinstance(value, str) else _text(value)
 
 
-def groups(column: "pd.Series") -> Rows:
-    """Return a number from 0 per distinct value, the same for all its rows; −1 where missing."""
-    places: dict[str, int] = {}
-    found = map_text(column, lambda text: places.setdefault(text, len(places)))
-    return np.where(np.isnan(found), -1, found).astype(np.int64)
-
-
 def numeric(column: "pd.Series") -> Array:
     """Return a column of numbers or of texts that are numbers ("10.65%"); NaN for all else."""
     return numbers(column) if _holds_numbers(column) else _mapped(column, number_or_nan)
@@ -151,17 +137,15 @@ def cells(column: "pd.Series", decimal: str = ".") -> tuple[Array, Truths]:
     What is missing or infinite is NaN, and is not among the cells that are no numbers. Durations
     and times of the day of a Parquet file are in days.
     """
-    from pandas.api.types import is_datetime64_any_dtype, is_timedelta64_dtype
-
     none = np.zeros(len(column), dtype=np.bool_)
     if _holds_numbers(column):
         return numbers(column), none
-    if is_datetime64_any_dtype(column):
+    if column.dtype.kind == "M":
         naive = column.dt.tz_localize(None) if column.dt.tz is None else column.dt.tz_convert(None)
         seconds = naive.to_numpy(dtype="datetime64[s]")
         gaps = np.isnat(seconds)
         return np.where(gaps, np.nan, seconds.astype(np.int64) / _DAY), none
-    if is_timedelta64_dtype(column):
+    if column.dtype.kind == "m":
         return (column.dt.total_seconds() / _DAY).to_numpy(copy=True), none
     read = _mapped(column, partial(cell_or_nan, decimal=decimal))
     none = np.isnan(read) & column.notna().to_numpy()
@@ -174,18 +158,8 @@ def numbers(column: "pd.Series") -> Array:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def choose(column: "pd.Series", codes: Mapping[str, float], other: float) -> Array:
-    """Return the code of every text by a fixed dictionary (case-blind), ``other`` for the rest."""
-    known = {text.lower(): code for text, code in codes.items()}
-    coded = map_text(column, lambda text: known.get(text.strip().lower(), other))
-    return np.where(np.isnan(coded), other, coded)
-
-
 def _holds_numbers(column: "pd.Series") -> bool:
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
-    held: bool = is_numeric_dtype(column) and not is_bool_dtype(column)
-    return held
+    return column.dtype.kind in "iuf"
 
 
 def _is_mixed(column: "pd.Series") -> bool:

@@ -267,6 +267,11 @@ class FedAsync(CentralKind):
         about("α: weight with which a fresh answer's model is mixed into the learner's", "none"),
     ]
 
+    @property
+    @override
+    def mean_step(self) -> float | None:
+        return self.mixing * self.step if self.gradients_per_answer == 1 else None
+
     @override
     def steps(self, setting: Setting) -> FedAsyncSteps:
         return FedAsyncSteps(
@@ -358,6 +363,11 @@ class FedBuff(CentralKind):
         if self.buffer > 1 or self.gradients_per_answer > 1:
             return None
         return OneCentral(self.step * self.server_step, self.weight, self.initial)
+
+    @property
+    @override
+    def mean_step(self) -> float | None:
+        return self.step * self.server_step if self.gradients_per_answer == 1 else None
 
     @property
     @override

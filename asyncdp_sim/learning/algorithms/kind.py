@@ -102,6 +102,11 @@ class AlgorithmKind(Kind):
         return None
 
     @property
+    def mean_step(self) -> float | None:
+        """The step along f's gradient that an update with fresh answers is in the mean, if one."""
+        return None
+
+    @property
     def no_moments(self) -> str | None:
         """Why there are no exact moments; None where there are."""
         if self.one_on_one is not None or self.in_rounds is not None:

@@ -113,11 +113,15 @@ def test_another_number_of_classes_is_refused_by_what_public_rows_hold(tmp_path)
         scenario(tmp_path, table(("a", "b", "c")), LOGISTIC, columns=columns)
 
 
-def test_public_rows_may_show_one_of_two_known_classes(tmp_path):
-    frame = table(("0", "1"))
-    frame.loc[ROWS - PUBLIC :, "y"] = "0"
+@pytest.mark.parametrize(("pair", "public"), [("01", 0), ("01", 1), ("-11", 0), ("-11", 1)])
+def test_public_rows_may_show_one_of_two_known_classes(tmp_path, pair, public):
+    classes = (pair[:-1], "1")
+    frame = table(classes)
+    frame.loc[ROWS - PUBLIC :, "y"] = classes[public]
     made = build_dataset(scenario(tmp_path, frame, LOGISTIC))
-    assert set(np.concatenate(made.targets)) == {-1.0, 1.0}
+    positive = np.flatnonzero(frame["y"] == "1")
+    for rows, targets in zip(made.rows, made.targets, strict=True):
+        np.testing.assert_array_equal(targets, np.where(np.isin(rows, positive), 1.0, -1.0))
 
 
 @pytest.mark.parametrize("kind", ["ridge", "logistic"])

@@ -205,7 +205,9 @@ def test_bad_private_cells_are_their_records_matter(tmp_path):
     assert np.isnan(data.targets[0]).all()
     assert np.array_equal(data.targets[1], [1, np.nan, 1], equal_nan=True)
     assert "4 private cells that no transaction has became 0, or no label in Class." in data.notes
-    assert any(note.startswith("Records without a target: 2.") for note in data.notes)
+    assert any(
+        note.startswith("From private rows: Records without a target: 2.") for note in data.notes
+    )
     with pytest.raises(DataError, match=r"'x' in column 'Class', row 3; allowed is 0"):
         tiny(tmp_path, bad, features=3, public_records=3)
 

@@ -49,10 +49,9 @@ def test_columns_are_coded_from_the_public_rows_alone(path):
     assert data.notes == (
         "Public rows: the last 2 of t.parquet. Anybody may know them, and they alone decide codes "
         "and projection.",
-        "age: 1 missing values became the public mean 60.",
-        "sex: text, coded 0 to 1 by the sorted public values, 2 for missing and unseen ones "
-        "(2 rows).",
-        "admitted: 1 missing values became the public mean 4.",
+        "From private rows: age: 1 missing values became the public mean 60.",
+        "sex: text, coded 0 to 1 by the sorted public values, 2 for missing and unseen ones.",
+        "From private rows: sex: 2 missing or unseen values became 2.",
     )
     assert data.real
     assert data.source.name == "t.parquet"
@@ -88,9 +87,18 @@ def test_a_private_row_without_a_target_stays_and_contributes_nothing(tmp_path, 
     assert data.targets[1].tolist() == [3, 4]
     assert data.features[0].tolist() == [[7, 10, 0], [0, 0, 0]]
     assert data.notes[-1] == (
-        "Records without a target: 1. They contribute nothing (loss and gradient are 0), and n_i "
-        "counts them."
+        "From private rows: Records without a target: 1. They contribute nothing (loss and "
+        "gradient are 0), and n_i counts them."
     )
+
+
+def test_missing_public_cells_are_not_counted_with_private_ones(tmp_path):
+    frame = TABLE.assign(los=[1, None, 3, 4, None, 6], age=[10, None, 30, 40, 50, None])
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    kept = {"drop": ("admitted", "sex"), "features": 2, "records": (2, 2)}
+    notes = build(str(tmp_path / "t.csv"), score_on="all", **kept).notes
+    assert "From private rows: age: 1 missing values became the public mean 50." in notes
+    assert notes[-1].startswith("From private rows: Records without a target: 1.")
 
 
 def test_a_number_above_the_largest_makes_a_record_that_contributes_nothing(tmp_path):
@@ -99,7 +107,7 @@ def test_a_number_above_the_largest_makes_a_record_that_contributes_nothing(tmp_
     assert data.features[0].tolist() == [[0, 0], [0, 0]]
     assert data.features[1].tolist() == [[3, 30], [3, 1e50]]
     assert np.isnan(data.targets[0]).all()
-    assert data.notes[-1].startswith("Records with a number above 1e+50: 2.")
+    assert data.notes[-1].startswith("From private rows: Records with a number above 1e+50: 2.")
     with pytest.raises(DataError) as caught:
         build(
             str(tmp_path / "t.parquet"),
@@ -119,12 +127,12 @@ def test_without_public_rows_every_column_is_one_of_numbers(path):
     data = build(path, public_records=0, records=(3, 3))
     assert data.features[0].tolist() == [[7, 10, 0, 1], [7, 0, 0, 1], [3, 30, 0, 1]]
     assert data.notes == (
-        "age: 1 missing values became 0, for no public row tells how to code them: name it in "
-        "data.drop, or raise public_records.",
-        "sex: 6 missing values, 5 of them texts, became 0, for no public row tells how to code "
+        "From private rows: age: 1 missing values became 0, for no public row tells how to code "
         "them: name it in data.drop, or raise public_records.",
-        "admitted: 1 missing values became 0, for no public row tells how to code them: name it in "
-        "data.drop, or raise public_records.",
+        "From private rows: sex: 6 missing values, 5 of them texts, became 0, for no public row "
+        "tells how to code them: name it in data.drop, or raise public_records.",
+        "From private rows: admitted: 1 missing values became 0, for no public row tells how to "
+        "code them: name it in data.drop, or raise public_records.",
     )
 
 

@@ -4,7 +4,7 @@ import hashlib
 import pandas as pd
 import pytest
 
-from asyncdp_sim.data.tables.read import first_line, read_table, source_of
+from asyncdp_sim.data.tables.read import read_table, source_of
 from asyncdp_sim.errors import DataError
 
 TABLE = pd.DataFrame({"a": [1, 2], "b": ["x", None]})
@@ -18,11 +18,6 @@ def test_the_three_formats_hold_the_same_table(tmp_path):
         read = read_table(str(tmp_path / name))
         assert [float(cell) for cell in read["a"]] == [1, 2]
         assert read["b"].isna().tolist() == [False, True]
-
-
-def test_first_line(tmp_path):
-    TABLE.to_csv(tmp_path / "t.csv.gz", index=False)
-    assert first_line(str(tmp_path / "t.csv.gz")) == "a,b"
 
 
 def test_types_that_change_within_a_file_give_no_warning(tmp_path):
@@ -120,14 +115,3 @@ def test_every_failure_is_one_line_on_data_path(tmp_path, make, reason):
     assert line.startswith(f"data.path: given {path!r}; {reason}")
     assert "\n" not in line
     assert "allowed is a CSV" in line
-
-
-def test_a_first_line_that_cannot_be_read(tmp_path):
-    for make in (missing, latin_header, no_gzip):
-        with pytest.raises(DataError, match=r"data.path"):
-            first_line(str(make(tmp_path)))
-
-
-def latin_header(folder):
-    (folder / "l.csv").write_bytes("café\n".encode("latin-1"))
-    return folder / "l.csv"

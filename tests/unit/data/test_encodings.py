@@ -185,12 +185,13 @@ def test_a_table_of_all_messes(tmp_path):
     assert found.features[1].tolist() == [[1, 0, 4, 4000, 1, 4], [0, 0, 4, 4000, 1, 4]]
     assert found.public_targets.tolist() == [5.5, 6.5]
     assert found.owner_names == ("a", "b")
-    assert found.notes[1:6] == (
-        "sex: 2 columns of 0 and 1; 0 in all for unseen values (1 rows).",
-        "stay: 2 missing values became the public mean 4.",
-        "paid: 2 missing values became the public mean 4000.",
-        "risk: 2 missing or unseen values became 1, the public mean.",
-        "day: 2 missing values became the public mean 4.",
+    assert found.notes[1:7] == (
+        "sex: 2 columns of 0 and 1; 0 in all for unseen values.",
+        "From private rows: sex: 1 unseen values became 0 in all columns.",
+        "From private rows: stay: 2 missing values became the public mean 4.",
+        "From private rows: paid: 2 missing values became the public mean 4000.",
+        "From private rows: risk: 2 missing or unseen values became 1, the public mean.",
+        "From private rows: day: 2 missing values became the public mean 4.",
     )
 
 

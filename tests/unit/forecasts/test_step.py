@@ -102,6 +102,40 @@ def test_a_check_says_the_step_and_how_far_it_goes() -> None:
     assert warned == "step: too long, learning diverges: take a shorter step"
 
 
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        {"kind": "collab-1", "rho": 700.0},
+        {"kind": "collab-2", "step": 0.1},
+        {"kind": "parameter-server", "step": 0.05, "exponent": 0.6},
+        {"kind": "fedasync", "step": 0.1, "mixing": 0.2},
+        {"kind": "fedbuff", "step": 0.1, "server_step": 0.2, "buffer": 1},
+    ],
+    ids=lambda algorithm: algorithm["kind"],
+)
+def test_a_check_says_what_other_steps_leave_of_the_distance(algorithm: dict[str, Any]) -> None:
+    raw = banks((400,), (np.inf,), T, RHO) | {"algorithm": algorithm}
+    raw["data"] = raw["data"] | {"features": 1}
+    answers = algorithm["kind"].startswith("fed")
+    raw["protocol"] = {"kind": "request" if answers else "rounds"}
+    alone = Scenario.model_validate(raw)
+    psi = run(alone, numbers=[1]).learned.curve["relative_fitness"]
+    (said, *_) = step_lines(alone)
+    left = float(said.split("to the optimum to ")[1].split()[0])
+    assert left == pytest.approx(np.sqrt(psi[-1] / psi[0]), rel=0.05)
+    assert 0.001 < left < 0.9
+    assert ("not stale" in said) == answers
+
+
+def test_a_check_says_where_it_does_not_compute_what_is_left() -> None:
+    graph = banks((400, 400), (9.0, 9.0), T, RHO) | {
+        "algorithm": {"kind": "gossip-graph", "step": 0.1},
+        "protocol": {"kind": "gossip", "graph": {"kind": "complete"}},
+    }
+    (said,) = step_lines(Scenario.model_validate(graph))
+    assert said.endswith("how far T updates take the model is not computed for gossip-graph")
+
+
 def test_of_other_losses_the_largest_curvature_is_said() -> None:
     logistic = scenario(model={"kind": "logistic"}, data={"labels": True})
     (said,) = step_lines(logistic)

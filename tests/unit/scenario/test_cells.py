@@ -1,6 +1,10 @@
 """Cells of a grid share what is not swept, and say what their tables say."""
 
+import pytest
+
+from asyncdp_sim.errors import AsyncDPError
 from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario.files import dump
 from asyncdp_sim.spec import parse
 from asyncdp_sim.theory.predict.all import predict
 from scenarios import entry
@@ -21,6 +25,23 @@ def test_a_cell_is_what_its_tables_say_and_shares_the_rest():
         assert cell.plain() == tables
         assert cell.clock is scenario.clock
         assert cell.privacy is not scenario.privacy
+
+
+def test_a_step_replaces_the_rho_of_the_file_and_a_rho_the_step(tmp_path):
+    file = entry("async-02").file
+    set_step, notes = load(file, ["algorithm.step=0.5"])
+    assert (set_step.algorithm.step, set_step.algorithm.rho) == (0.5, None)
+    assert notes == ["algorithm.step = 0.5: replaces algorithm.rho"]
+    back = set_step.replace(algorithm={"rho": 20.0}).algorithm
+    assert (back.step, back.rho) == (None, 20.0)
+    scenario = swept(**{"algorithm.step": [0.5, 0.7]})
+    steps = [scenario.cell(chosen).algorithm for chosen in scenario.grid()]
+    assert [(each.step, each.rho) for each in steps] == [(0.5, None), (0.7, None)]
+    (tmp_path / "s.toml").write_text(dump(scenario, None))
+    assert load(tmp_path / "s.toml")[1] == ["sweep over algorithm.step: replaces algorithm.rho"]
+    both = swept(**{"algorithm.step": [0.5], "algorithm.rho": [20.0]})
+    with pytest.raises(AsyncDPError, match=r"both in a cell; allowed is one of"):
+        both.cell(next(iter(both.grid())))
 
 
 def test_a_copy_forgets_what_was_worked_out_of_other_fields():

@@ -50,17 +50,23 @@ class ClassLabels(EncodingKind):
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
         count = len(self.values)
         labels = [-1.0, 1.0] if count == 2 else np.arange(1.0, count + 1).tolist()
-        known = dict(zip(self.values, labels, strict=True))
+        return _labelled(name, dict(zip(self.values, labels, strict=True)))
 
-        def read(column: "pd.Series") -> Cells:
-            values = map_text(column, lambda text: known.get(text.strip(), np.nan))
-            return Cells([values], np.isnan(values) & column.notna().to_numpy())
 
-        return Codes((name,), read, (0.0,), lambda _missing, _misfits: None)
+def _labelled(name: str, labels: dict[str, float]) -> Codes:
+    def read(column: "pd.Series") -> Cells:
+        values = map_text(column, lambda text: labels.get(text.strip(), np.nan))
+        return Cells([values], np.isnan(values) & column.notna().to_numpy())
+
+    return Codes((name,), read, (0.0,), lambda _missing, _misfits: None)
 
 
 class SeenClasses(EncodingKind):
-    """The classes that public cells hold, of which there are to be so many."""
+    """The classes that public cells hold, of which there are to be so many.
+
+    Where public cells hold 1 alone, both 0 and −1 are the other class: whichever a private cell
+    has, and no other cell decides.
+    """
 
     as_written = False
 
@@ -74,7 +80,9 @@ class SeenClasses(EncodingKind):
 
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
-        names = next((pair for pair in _PAIRS if {*names_in(public)} <= {*pair}), names_in(public))
+        names = names_in(public)
+        if self.count == 2 and names in _ALONE:
+            return _labelled(name, _ALONE[names])
         if len(names) != self.count:
             shown = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
             given = f"the column {name!r}, with {len(names)} classes in public rows: {shown}"
@@ -100,5 +108,9 @@ def _size(text: str) -> float:
         return np.nan
 
 
-_PAIRS = (("-1", "1"), ("0", "1"))
-"""Two classes of which public rows may show one alone."""
+_ALONE = {
+    ("-1",): {"-1": -1.0, "1": 1.0},
+    ("0",): {"0": -1.0, "1": 1.0},
+    ("1",): {"-1": -1.0, "0": -1.0, "1": 1.0},
+}
+"""Labels where public rows show one class alone, which may be of two pairs."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.data.dataset import Array
+from asyncdp_sim.data.dataset import FROM_PRIVATE, Array
 from asyncdp_sim.data.tables.text_columns import Truths, map_text
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.notices import Counted
@@ -48,13 +48,17 @@ class Codes:
     unknown : tuple of float
         What stands in each encoded column for cells that are missing or do not fit.
     said : callable
-        From the number of such cells, and of those that do not fit, to a sentence, or None.
+        From the number of such private cells, and of those that do not fit, to a sentence, or
+        None.
+    coding : str, optional
+        What the column became, by public cells alone.
     """
 
     names: tuple[str, ...]
     read: Callable[["pd.Series"], Cells]
     unknown: tuple[float, ...]
     said: Callable[[int, int], str | None]
+    coding: str | None = None
 
 
 class EncodingKind(Kind):
@@ -126,23 +130,21 @@ class Measured(EncodingKind):
             names=tuple(f"{name} {part}" for part in self.read_apart) or (name,),
             read=lambda column: self.quantities(column, decimal),
             unknown=tuple(0.0 if value is None else value for value in means),
-            said=lambda missing, misfits: replaced(name, known, missing, misfits),
+            said=lambda missing, misfits: _replaced(name, known, missing, misfits),
         )
 
 
-def replaced(name: str, means: Sequence[float], missing: int, misfits: int) -> str | None:
-    """Return what cells without a quantity became, in words; None where there is none."""
-    if missing == 0:
-        return None
+def _replaced(name: str, means: Sequence[float], missing: int, misfits: int) -> str:
+    """Return what private cells without a quantity became, in words."""
     if len(means) == 0:
         how = "became 0, for no public row tells how to code them: name it in data.drop, or raise "
         what = "{missing} missing values" + (", {texts} of them texts," if misfits > 0 else "")
-        told = f"{{column}}: {what} {how}public_records."
+        told = f"{FROM_PRIVATE}{{column}}: {what} {how}public_records."
         return Counted(told, column=name, missing=missing, texts=misfits)
     if len(means) > 1:
-        told = "{column}: {missing} missing values became the public means."
+        told = FROM_PRIVATE + "{column}: {missing} missing values became the public means."
         return Counted(told, column=name, missing=missing)
-    told = "{column}: {missing} missing values became the public mean {mean:g}."
+    told = FROM_PRIVATE + "{column}: {missing} missing values became the public mean {mean:g}."
     return Counted(told, column=name, missing=missing, mean=means[0])
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from pydantic import Field, Strict, model_validator
 from typing_extensions import override
 
+from asyncdp_sim.data.dataset import FROM_PRIVATE
 from asyncdp_sim.data.tables.encodings.kind import Cells, Codes, EncodingKind, by_text
 from asyncdp_sim.data.tables.text_columns import written
 from asyncdp_sim.errors import Fault
@@ -75,14 +76,16 @@ class OneHot(EncodingKind):
             return Cells([(place == j).astype(np.float64) for j in range(len(values))],
                          found.misfits)  # fmt: skip
 
-        def said(_: int, misfits: int) -> str:
-            others = "unseen" if self.least == 1 else "unseen and rare"
-            told = "{column}: {values} columns of 0 and 1; 0 in all for "
-            told += f"{others} values ({{rows}} rows)."
-            return Counted(told, column=name, values=len(values), rows=misfits)
+        others = "unseen" if self.least == 1 else "unseen and rare"
 
+        def said(_: int, misfits: int) -> str:
+            told = FROM_PRIVATE + f"{{column}}: {{cells}} {others} values became 0 in all columns."
+            return Counted(told, column=name, cells=misfits)
+
+        coding = f"{{column}}: {{values}} columns of 0 and 1; 0 in all for {others} values."
         names = tuple(f"{name} = {value}" for value in values)
-        return Codes(names, read, (0.0,) * len(values), said)
+        coded = Counted(coding, column=name, values=len(values))
+        return Codes(names, read, (0.0,) * len(values), said, coded)
 
 
 def _frequent(public: "pd.Series", least: int) -> list[str]:
@@ -139,10 +142,9 @@ class Ordinal(EncodingKind):
         known = met[~np.isnan(met)]
         middle = float(np.mean(known)) if len(known) > 0 else (len(order) - 1) / 2
 
-        def said(missing: int, _: int) -> str | None:
-            if missing == 0:
-                return None
-            told = "{column}: {missing} missing or unseen values became {middle:g}, "
+        def said(missing: int, _: int) -> str:
+            told = FROM_PRIVATE
+            told += "{column}: {missing} missing or unseen values became {middle:g}, "
             whose = "the public mean." if len(known) > 0 else "the middle of the order."
             return Counted(told + whose, column=name, missing=missing, middle=middle)
 
@@ -151,16 +153,17 @@ class Ordinal(EncodingKind):
 
 def _by_dictionary(name: str, read: Callable[["pd.Series"], Cells], unseen: int) -> Codes:
     def said(missing: int, _: int) -> str:
-        return Counted(
-            "{column}: text, coded {codes} by the sorted public values, {unseen} for missing and "
-            "unseen ones ({rows} rows).",
-            column=name,
-            codes=Ends(0, unseen - 1),
-            unseen=unseen,
-            rows=missing,
-        )
+        told = FROM_PRIVATE + "{column}: {missing} missing or unseen values became {unseen}."
+        return Counted(told, column=name, missing=missing, unseen=unseen)
 
-    return Codes((name,), read, (float(unseen),), said)
+    coding = Counted(
+        "{column}: text, coded {codes} by the sorted public values, {unseen} for missing and "
+        "unseen ones.",
+        column=name,
+        codes=Ends(0, unseen - 1),
+        unseen=unseen,
+    )
+    return Codes((name,), read, (float(unseen),), said, coding)
 
 
 class Drop(EncodingKind):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asyncdp_sim.data.dataset import Array
+from asyncdp_sim.data.dataset import FROM_PRIVATE, Array
 from asyncdp_sim.data.tables.encodings import Encoding, usual
 from asyncdp_sim.data.tables.encodings.kind import Codes
 from asyncdp_sim.data.tables.names import FileRows
@@ -41,7 +41,7 @@ def encoded(
     made = [part for each in codes.values() for part in each.names]
     matrix, at, notes = np.empty((len(frame), len(made)), order="F"), 0, []
     for name, each in codes.items():
-        filled, said = encode(frame[name], each)
+        filled, said = encode(frame[name], each, first_public)
         matrix[:, at : at + len(filled)] = np.transpose(filled)
         at += len(filled)
         notes += said
@@ -60,16 +60,18 @@ def _learned(
     return encoding.learn(public, str(name), decimal)
 
 
-def encode(column: "pd.Series", codes: Codes) -> tuple[list[Array], list[str]]:
-    """Return what becomes of a column, and what was done to it in words."""
+def encode(column: "pd.Series", codes: Codes, first_public: int) -> tuple[list[Array], list[str]]:
+    """Return what becomes of a column, and in words how, and of how many private cells."""
     found = codes.read(column)
     lost = found.misfits.copy() if len(found.values) == 0 else np.zeros(len(column), dtype=np.bool_)
     for values, unknown in zip(found.values, codes.unknown, strict=True):
         gaps = np.isnan(values)
         values[gaps] = unknown
         lost |= gaps
-    said = codes.said(int(np.count_nonzero(lost)), int(np.count_nonzero(found.misfits)))
-    return found.values, [] if said is None else [said]
+    count = int(np.count_nonzero(lost[:first_public]))
+    misfits = int(np.count_nonzero(found.misfits[:first_public]))
+    said = (codes.coding, codes.said(count, misfits) if count + misfits > 0 else None)
+    return found.values, [sentence for sentence in said if sentence is not None]
 
 
 def target_of(
@@ -101,8 +103,8 @@ def target_of(
         allowed = "allowed is a column of numbers, this one has none"
         raise DataError([Fault("data.target", f"the column {name!r}", allowed)])
     misfits = int(np.count_nonzero(none[:first_public]))
-    told = "From private rows: {misfits} cells of the target {column!r} hold something else, such "
-    told += "as a word or <0.5. They count as missing."
+    told = FROM_PRIVATE + "{misfits} cells of the target {column!r} hold something else, such as a "
+    told += "word or <0.5. They count as missing."
     return values, (Counted(told, misfits=misfits, column=name),) if misfits > 0 else ()
 
 
