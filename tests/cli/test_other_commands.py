@@ -18,7 +18,7 @@ from tests.cli.command import Command, program
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
 from tests.manifests import changed
 
-HEAVY = ("matplotlib", "scipy", "dp_accounting", "pandas", "networkx")
+HEAVY = ("matplotlib", "scipy", "pandas", "networkx")
 """Not imported at start-up (DESIGN, "Speed, by design")."""
 
 

@@ -784,6 +784,13 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/privacy/accountants/own.py",
+        "epsilon * multiplier + 1 / (2 * multiplier)",
+        "epsilon * multiplier + 1 / multiplier",
+        "Gaussian noise whose threshold lacks its half",
+        ("tests/verification/test_accounting.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/privacy/accountants/own.py",
         "released / (2 * np.square(self.multiplier))",
         "released / np.square(self.multiplier)",
         "ρ without its two",
