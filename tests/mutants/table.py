@@ -174,7 +174,7 @@ MUTANTS = (
     ),
     Mutant(
         "pyproject.toml",
-        '"columns/*.toml", ',
+        '"**/*.csv", ',
         "",
         "a wheel lacks a data file",
         ("tests/conventions/test_conventions.py",),
