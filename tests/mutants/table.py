@@ -173,6 +173,13 @@ MUTANTS = (
         ("tests/unit/columns/test_dictionary.py",),
     ),
     Mutant(
+        "asyncdp_sim/cli/__init__.py",
+        'missing in ("None", "asyncdp_sim")',
+        'missing != ""',
+        "a package that is not installed is a traceback",
+        ("tests/cli/test_other_commands.py",),
+    ),
+    Mutant(
         "pyproject.toml",
         '"**/*.csv", ',
         "",
