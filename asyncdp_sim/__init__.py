@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     )
     from asyncdp_sim.scenario import Scenario
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AsyncDPError",

@@ -22,7 +22,7 @@ GONE = {
     "persistent-aloha": "allowed is slotted-aloha with a backoff, or csma with a persistence",
     "dual-averaging": "allowed is python:dual_averaging.py:DualAveraging, an example in docs/kinds",
 }
-"""Kinds of version 0.1.0 that are no longer there, and what to take instead."""
+"""Kinds of earlier versions that are no longer there, and what to take instead."""
 _MEMBERS = "asyncdp_members"
 """Where a family's schema keeps them."""
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scenarios.catalogue import Entry, entry
+    from asyncdp_sim.scenario.catalogue import Entry, entry
 
 __all__ = ["Entry", "entry"]
 
@@ -16,4 +16,4 @@ def __getattr__(name: str) -> Any:
     """Return a public name, from where it is at home."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.catalogue"), name)
+    return getattr(import_module("asyncdp_sim.scenario.catalogue"), name)

@@ -19,10 +19,10 @@ from asyncdp_sim.results.summary import notes, result_lines
 from asyncdp_sim.results.write import require_free
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario.catalogue import catalogue, entry
 from asyncdp_sim.starting import ready_streams, require_working_directory
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.threads import one_thread
-from scenarios.catalogue import catalogue, entry
 from scenarios.published import ELSEWHERE, FINAL_PSI
 from scenarios.studies import study
 

@@ -269,6 +269,11 @@ def _ended() -> int | None:
     except InvariantError as error:
         wrong = f"asyncdp: {error}: a mistake of the simulator, not of the input"
         return _said([wrong, f"to see it again: {as_typed()}"], 3)
+    except ModuleNotFoundError as error:
+        missing = str(error.name).partition(".")[0]
+        if missing in ("None", "asyncdp_sim"):
+            raise
+        return _said([f"asyncdp: {missing} is not installed: pip install {missing}"], 2)
     except Exception as error:
         machine = gave_way(error)
         if machine is None:

@@ -10,7 +10,6 @@ import shlex
 import textwrap
 import tomllib
 from dataclasses import dataclass
-from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated
@@ -19,9 +18,10 @@ import typer
 
 from asyncdp_sim.cli.screen import put_schema_beside
 
+FOLDER = Path(__file__).parents[1] / "catalogue"
 _TITLES = 27
 """Column at which titles begin."""
-MARKS = "privacy.json"
+MARKS = FOLDER / "privacy.json"
 BEYOND = "Beyond the papers"
 """The group of scenarios that redraw no figure of a paper."""
 
@@ -47,24 +47,14 @@ class ListedEntry:
 
 def listed() -> list[ListedEntry]:
     """Return all scenarios of the catalogue, by group and name."""
-    folder = _folder()
-    marks = json.loads((folder / MARKS).read_text(encoding="utf-8"))
+    marks = json.loads(MARKS.read_text(encoding="utf-8"))
     found = []
-    for file in folder.glob("*.toml"):
+    for file in FOLDER.glob("*.toml"):
         said = tomllib.loads(file.read_text(encoding="utf-8"))
         paper = said.get("source", "synthetic").partition(",")[0]
         group = BEYOND if paper == "synthetic" else f"From the papers: {paper}"
         found.append(ListedEntry(file.stem, said["title"], group, marks[file.stem]))
     return sorted(found, key=lambda each: (each.group, each.name))
-
-
-def _folder() -> Path:
-    """Return where the catalogue is, which is not imported: that would import all scenarios."""
-    spec = find_spec("asyncdp_sim.catalogue")
-    if spec is None or spec.submodule_search_locations is None:
-        raise ModuleNotFoundError("the package lacks its catalogue", name="asyncdp_sim.catalogue")
-    [folder] = spec.submodule_search_locations
-    return Path(folder)
 
 
 def list_command() -> None:

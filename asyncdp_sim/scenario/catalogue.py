@@ -4,7 +4,6 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.resources import as_file, files
 from os.path import lexists
 from pathlib import Path
 
@@ -93,8 +92,8 @@ def catalogue() -> list[Entry]:
 
 @cache
 def _entries() -> tuple[Entry, ...]:
-    with as_file(files("asyncdp_sim.catalogue")) as folder:
-        return tuple(Entry(file) for file in sorted(folder.glob("*.toml")))
+    folder = Path(__file__).parents[1] / "catalogue"
+    return tuple(Entry(file) for file in sorted(folder.glob("*.toml")))
 
 
 def entry(name: str) -> Entry:

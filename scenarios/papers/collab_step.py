@@ -15,8 +15,8 @@ from math import inf, isnan
 
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario.catalogue import entry
 from asyncdp_sim.words import as_float
-from scenarios.catalogue import entry
 
 FACTORS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 ANOTHER_SEED = 2

@@ -10,7 +10,7 @@ from typing import Any
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import Scenario
-from scenarios.catalogue import entry
+from asyncdp_sim.scenario.catalogue import entry
 from scenarios.papers.claims import OURS, SENTENCES, Claim, Printed, result
 
 Settings = tuple[str, ...]

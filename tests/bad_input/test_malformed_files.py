@@ -21,7 +21,6 @@ LONGEST_WAIT = 1.0
 
 @pytest.fixture(autouse=True, scope="module")
 def _imports_are_paid_for() -> None:
-    import dp_accounting  # noqa: F401
     import networkx as nx  # noqa: F401
     import pandas as pd  # noqa: F401
     import pyarrow.parquet as pq  # noqa: F401

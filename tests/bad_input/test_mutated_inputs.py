@@ -20,7 +20,7 @@ from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
 from tests.conformance.members import examples
 from tests.fresh import Record, fresh_seed, none_escapes
 
-CATALOGUE = Path(__file__).parents[2] / "scenarios" / "catalogue"
+CATALOGUE = Path(__file__).parents[2] / "asyncdp_sim" / "catalogue"
 EXAMPLES = Path(__file__).parents[2] / "asyncdp_sim" / "network" / "examples"
 FEW = ("--set", "run.updates=3", "--set", "run.replicates=1")
 NUMBERS = ("0", "-1", "1", "2", "1e-9", "1e9", "1e300", "inf", "nan", "2147483648", "[]", '"x"')

@@ -10,8 +10,8 @@ from asyncdp_sim.errors import SpecError
 from asyncdp_sim.figures.draw import draw_all
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario.catalogue import Entry, catalogue, entry
 from asyncdp_sim.sweeps import sweep
-from scenarios.catalogue import Entry, catalogue, entry
 from tests.cli.command import Command
 
 ENTRIES = catalogue()

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from asyncdp_sim.scenario.catalogue import entry
 from scenarios.beyond import RESULTS
-from scenarios.catalogue import entry
 from scenarios.command import produce
 
 ALSO = {"joules-against-accuracy", "steps-against-staleness", "wifi-contention"}

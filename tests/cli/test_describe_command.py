@@ -11,7 +11,7 @@ from asyncdp_sim.scenario import SCHEMA_LINE, load
 from tests.cli.command import Command
 from tests.cli.scenes import SMALL
 
-CATALOGUE = Path(__file__).resolve().parents[2] / "scenarios" / "catalogue"
+CATALOGUE = Path(__file__).resolve().parents[2] / "asyncdp_sim" / "catalogue"
 
 
 def test_a_field_is_described(command: Command) -> None:

@@ -18,7 +18,7 @@ from tests.cli.command import Command, program
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
 from tests.manifests import changed
 
-HEAVY = ("matplotlib", "scipy", "dp_accounting", "pandas", "networkx")
+HEAVY = ("matplotlib", "scipy", "pandas", "networkx")
 """Not imported at start-up (DESIGN, "Speed, by design")."""
 
 
@@ -225,6 +225,20 @@ def test_a_wrong_command_names_the_nearest(command: Command) -> None:
     said = command("replya")
     assert said.code == 2
     assert said.lines == ["asyncdp: No such command 'replya'. Did you mean 'replay'?"]
+
+
+@pytest.mark.parametrize(("missing", "asked"), [("jinja2", "report"), ("matplotlib", "plot")])
+def test_a_package_that_is_not_installed_is_one_line(
+    missing: str, asked: str, command: Command, tmp_path: Path
+) -> None:
+    command.done("run", "vary-availability", "--set", "run.replicates=1", "--out", tmp_path / "run")
+    code = f"import sys; sys.modules[{missing!r}] = None; from asyncdp_sim import cli; cli.main()"
+    ended = subprocess.run(
+        [sys.executable, "-c", code, asked, "run"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 2
+    assert ended.stderr == f"asyncdp: {missing} is not installed: pip install {missing}\n"
 
 
 @pytest.mark.parametrize(

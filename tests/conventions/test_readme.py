@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import asyncdp_sim
 from scenarios.command import main as scenarios
 from tests.cli.command import Command
 from tests.cli.pages import fenced, missing
@@ -96,3 +97,19 @@ def test_pages_that_are_linked_are_there():
     links = re.findall(r"\]\(([^)#:]+)\)", README)
     assert len(links) > 15
     assert [link for link in links if not (ROOT / link).is_file()] == []
+
+
+def test_what_an_index_shows_has_no_link_and_its_example_runs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It is shown without the repository, whose address nobody knows."""
+    page = ROOT / "PACKAGE.md"
+    assert "](" not in page.read_text(encoding="utf-8")
+    [(_, example)] = fenced(page, "python")
+    exec(compile(example, page.name, "exec", dont_inherit=True), {})
+    assert capsys.readouterr().out.startswith("Private as claimed: ε = 10 per owner")
+
+
+def test_one_cites_the_version_that_this_is() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {asyncdp_sim.__version__}\n" in citation

@@ -6,7 +6,8 @@ what the researcher's notebook prints.
 
 import sys
 
-from tests.documents.listed import MARKS, marks
+from asyncdp_sim.cli.catalogue import MARKS
+from tests.documents.listed import marks
 from tests.documents.notebook import NOTEBOOK, write
 from tests.documents.parts import PARTS, rewritten
 

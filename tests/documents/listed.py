@@ -2,11 +2,7 @@
 
 import json
 
-from asyncdp_sim.cli.catalogue import MARKS as FILE
 from asyncdp_sim.scenario.catalogue import catalogue
-from tests.documents.parts import ROOT
-
-MARKS = ROOT / "scenarios" / "catalogue" / FILE
 
 
 def marks() -> str:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from scenarios.catalogue import catalogue
+from asyncdp_sim.scenario.catalogue import catalogue
 from tests.fingerprints.fingerprint import Fingerprint, cells, recorded
 from tests.fingerprints.kinds import all_kinds
 

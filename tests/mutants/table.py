@@ -173,8 +173,15 @@ MUTANTS = (
         ("tests/unit/columns/test_dictionary.py",),
     ),
     Mutant(
+        "asyncdp_sim/cli/__init__.py",
+        'missing in ("None", "asyncdp_sim")',
+        'missing != ""',
+        "a package that is not installed is a traceback",
+        ("tests/cli/test_other_commands.py",),
+    ),
+    Mutant(
         "pyproject.toml",
-        '"columns/*.toml", ',
+        '"**/*.csv", ',
         "",
         "a wheel lacks a data file",
         ("tests/conventions/test_conventions.py",),
@@ -816,6 +823,13 @@ MUTANTS = (
         "return bound * answers / (records * epsilon)",
         "a record added for a record replaced",
         ("tests/unit/privacy", "tests/verification/test_mechanisms.py"),
+    ),
+    Mutant(
+        "asyncdp_sim/privacy/accountants/own.py",
+        "epsilon * multiplier + 1 / (2 * multiplier)",
+        "epsilon * multiplier + 1 / multiplier",
+        "Gaussian noise whose threshold lacks its half",
+        ("tests/verification/test_accounting.py",),
     ),
     Mutant(
         "asyncdp_sim/privacy/accountants/own.py",

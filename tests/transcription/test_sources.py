@@ -1,6 +1,6 @@
 """No entry of the catalogue cites a paper without a second reading."""
 
-from scenarios.catalogue import catalogue
+from asyncdp_sim.scenario.catalogue import catalogue
 
 READ_AGAIN = {
     "Async": {

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from asyncdp_sim.scenario.catalogue import catalogue
 from asyncdp_sim.scenario.setting_words import axis, words
-from scenarios.catalogue import catalogue
 from tests.together import together
 
 

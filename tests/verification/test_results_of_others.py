@@ -18,11 +18,11 @@ from asyncdp_sim.learning.algorithms import AsyncGossip, FedAsync, FedBuff, Para
 from asyncdp_sim.network.availability import Always, Bernoulli, Diurnal, Outages
 from asyncdp_sim.network.protocols import Dispatch, Request, Rounds
 from asyncdp_sim.results import Sweep
+from asyncdp_sim.scenario.catalogue import entry
 from asyncdp_sim.sweeps import sweep
 from scenarios.beyond import absence, lasting, routing, waves
 from scenarios.beyond.expected_course import expected_course
 from scenarios.beyond.problem import ends, late_psi, objective, scenario
-from scenarios.catalogue import entry
 from scenarios.papers.claims import result
 
 from .shared import shared

@@ -4,8 +4,8 @@ A test that cries "replaced" falsely with probability f does so rightly with at 
 trade-off curve of the answers: whatever is done with them, and whatever else is known.
 
 Gaussian answers of multiplier z are as hard to tell apart as N(0, 1) from N(μ, 1), μ = 1/z; K of
-them have μ√K. The accountant asks dp-accounting for (ε, δ) of them; whoever attacks its claims must
-not, and takes the closed forms that stand here.
+them have μ√K. The accountant finds (ε, δ) of them as a root; an attack on its claims must not, and
+takes the closed forms that stand here.
 """
 
 from dataclasses import dataclass

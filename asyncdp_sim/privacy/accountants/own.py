@@ -3,8 +3,8 @@
 An owner's charge per answer is either pure (ε per answer; basic composition adds) or Gaussian
 (a noise multiplier z, the noise's standard deviation over the sensitivity 2Ξ/n_i; K answers are
 as good as one with z/√K, exactly, also where later queries depend on earlier answers). Exact
-(ε, δ) of one Gaussian are those of Balle and Wang (2018), worked out by dp-accounting, which takes
-a second to import and is imported only where a scenario's mechanism is Gaussian.
+(ε, δ) of one Gaussian are those of Balle and Wang (2018); SciPy, which finds their roots, is
+imported only where a scenario's mechanism is Gaussian.
 
 Over Poisson samples the replaced record is in an answer with probability q. The denominator q n_i
 is public, and who was drawn is hidden. The others' sample being given, an answer's law is
@@ -13,6 +13,7 @@ as far from P₁ and P₂ as they may be apart. Proofs stand in ``docs/privacy/s
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import asinh, expm1, inf, log, log1p, sinh, sqrt
@@ -237,10 +238,16 @@ def gaussian_epsilon(multiplier: float, delta: float) -> float:
         return inf
     if multiplier == inf:
         return 0.0
-    from dp_accounting import get_epsilon_gaussian
+    from scipy.optimize import brentq
 
-    with np.errstate(divide="ignore"):  # the search looks at ε where δ is too small for a number
-        return float(get_epsilon_gaussian(multiplier, delta, TOLERANCE)) * UPWARDS
+    excess = _excess(delta)
+    if excess(multiplier, 0.0) < 0:
+        return 0.0
+    low, high = 0.0, 1.0
+    while excess(multiplier, high) > 0:
+        low, high = high, high * 10
+    exact = brentq(lambda stated: excess(multiplier, stated), low, high, xtol=TOLERANCE)
+    return float(exact) * UPWARDS
 
 
 @lru_cache(maxsize=4096)
@@ -256,10 +263,32 @@ def gaussian_multiplier(epsilon: float, delta: float) -> float:
     """
     if epsilon == inf:
         return 0.0
-    from dp_accounting import get_sigma_gaussian
+    from scipy.optimize import brentq
 
-    with np.errstate(divide="ignore"):
-        return float(get_sigma_gaussian(epsilon / UPWARDS, delta, TOLERANCE)) * SAFE
+    excess, stated = _excess(delta), epsilon / UPWARDS
+    low, high = 0.1, 1.0
+    while excess(low, stated) < 0:
+        low, high = low / 10, low
+    while excess(high, stated) > 0:
+        low, high = high, high * 10
+    return float(brentq(lambda z: excess(z, stated), low, high, xtol=TOLERANCE)) * SAFE
+
+
+def _excess(delta: float) -> Callable[[float, float], float]:
+    """Return ln δ(z, ε) − ln δ (Balle and Wang 2018, equation 6), as a function of z and ε."""
+    from scipy.special import log_ndtr
+
+    target = np.log(delta)
+
+    def excess(multiplier: float, epsilon: float) -> float:
+        threshold = epsilon * multiplier + 1 / (2 * multiplier)
+        larger = log_ndtr(1 / multiplier - threshold)
+        smaller = epsilon + log_ndtr(-threshold)
+        if smaller >= larger:  # δ is too small for a number
+            return -inf
+        return float(larger + np.log1p(-np.exp(smaller - larger)) - target)
+
+    return excess
 
 
 def amplified(epsilon: float, probability: float) -> float:

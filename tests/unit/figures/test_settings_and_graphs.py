@@ -7,8 +7,8 @@ from pathlib import Path
 from analysis.three_budgets import psi_against_time
 from asyncdp_sim.figures.sweeps import graphs, settings
 from asyncdp_sim.results import Sweep
+from asyncdp_sim.scenario.catalogue import catalogue, entry
 from asyncdp_sim.sweeps import sweep
-from scenarios.catalogue import catalogue, entry
 from scenarios.published import ELSEWHERE, FINAL_PSI
 from scenarios.studies import STUDIES, study
 from tests.unit.figures.made import curve, finished, made, scenario

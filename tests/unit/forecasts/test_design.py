@@ -128,7 +128,7 @@ def test_what_has_no_such_steps_or_diverges_whatever_they_are_is_refused(monkeyp
 
 @pytest.mark.long
 def test_the_published_choice_on_lending_is_beaten_tenfold():
-    root = Path(__file__).parents[3] / "scenarios" / "catalogue"
+    root = Path(__file__).parents[3] / "asyncdp_sim" / "catalogue"
     settings = ["owners.records=10000", "run.record_every=1000"]
     published = load(root / "lending-convergence.toml", settings)[0].base()
     found = tune(published, replicates=60)

@@ -180,7 +180,7 @@ def test_clipped_gradients_have_no_price():
 
 
 def test_the_catalogues_budgets_are_the_cheapest_for_their_targets():
-    root = Path(__file__).parents[3] / "scenarios" / "catalogue"
+    root = Path(__file__).parents[3] / "asyncdp_sim" / "catalogue"
     scenario, _ = load(root / "data-market.toml")
     wanted, prices = demand(scenario, moments="common"), np.array(data_market.PRICES)
     variants = scenario.sweep["variant"]

@@ -185,7 +185,7 @@ def test_gossip_without_a_learner_has_no_copies():
 @pytest.mark.long
 def test_who_profits_in_a_copy_does_so_from_an_epsilon_that_it_has():
     """Also the learner, whose own answers are exact: "never" would contradict that it profits."""
-    root = Path(__file__).parents[3] / "scenarios" / "catalogue"
+    root = Path(__file__).parents[3] / "asyncdp_sim" / "catalogue"
     every = load(root / "every-owner-a-learner.toml")[0]
     named = {chosen["variant"]["name"]: chosen for chosen in every.grid()}
     owners = forecast(every.cell(named["learner 2, own exact"])).owners

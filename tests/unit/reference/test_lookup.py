@@ -151,7 +151,7 @@ def test_the_schema_takes_every_entry_of_the_catalogue_and_no_unknown_key() -> N
     schema = json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     checked = jsonschema.Draft202012Validator(schema)
-    catalogue = sorted((ROOT / "scenarios" / "catalogue").glob("*.toml"))
+    catalogue = sorted((ROOT / "asyncdp_sim" / "catalogue").glob("*.toml"))
     assert len(catalogue) > 30
     for file in catalogue:
         assert list(checked.iter_errors(tomllib.loads(file.read_text("utf-8")))) == [], file.name

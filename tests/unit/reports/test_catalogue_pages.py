@@ -7,7 +7,7 @@ import pytest
 from asyncdp_sim.reports import LARGEST, page
 from asyncdp_sim.results import Result
 from asyncdp_sim.runs import run, write
-from scenarios.catalogue import catalogue
+from asyncdp_sim.scenario.catalogue import catalogue
 from tests.fingerprints.fingerprint import cells, small
 from tests.unit.reports.pages import Seen
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-import tomllib
 from base64 import b64encode
 from collections import Counter
 from hashlib import sha256
@@ -240,18 +239,6 @@ def test_a_table_goes_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "mine.csv").unlink()
     gone = account(found, found.scenario)
     assert (len(gone.lines) > 0) != (gone.note != "")
-
-
-def test_templates_travel_with_the_package() -> None:
-    root = Path(__file__).resolve().parents[3]
-    settings = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
-    package = root / "asyncdp_sim"
-    packed = {
-        file for each in settings["package-data"]["asyncdp_sim"] for file in package.glob(each)
-    }
-    here = set((package / "reports" / "templates").iterdir())
-    assert len(here) == 3
-    assert here <= packed
 
 
 @pytest.mark.long
