@@ -1,27 +1,23 @@
 """Study of colluding owners: estimates of the owner that is the learner, from what runs send them.
 
-``python -m scenarios.collusion DIR`` runs the cells of a sweep directory again, transcribed, and
-adds figures to it. ``owner-learner-collude`` of the catalogue is such a sweep.
+The cells of ``owner-learner-collude`` of the catalogue are run again, transcribed.
 """
 
-import sys
 from math import fsum, sqrt
-from pathlib import Path
 
 import numpy as np
 
 from analysis.privacy.collusion import Learned, averaging, by_epsilon
 from analysis.privacy.recovered import Recovered, Transcribed, from_exchanges, from_rounds
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.figures.draw import add
+from asyncdp_sim.figures.kit.picture import Shown
 from asyncdp_sim.learning.algorithms import Array, Collab1Steps, GossipSteps
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
-from asyncdp_sim.results import Sweep, not_a_result, open_directory
+from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.streams import Scope, Streams
-from scenarios.study_command import study_command
 
 HIDDEN = 0
 """The owner that plays the learner, from 0; all others collude."""
@@ -91,24 +87,14 @@ def learned(scenario: Scenario, name: str) -> Learned:
     )
 
 
-def main(arguments: list[str]) -> int:
-    """Add the figures to a sweep directory; return 0 done, 2 the input is wrong."""
-    return study_command("scenarios.collusion", study, arguments)
-
-
-def study(directory: Path) -> list[Path]:
-    """Run every cell of a sweep again, transcribed; draw what the others learn, and return where.
+def collusion(sweep: Sweep) -> list[Shown]:
+    """Run every cell of a sweep again, transcribed, and draw what the others learn.
 
     Raises
     ------
-    ResultError
-        If the directory is no sweep.
     SpecError
         If nothing is worked out for a cell's algorithm.
     """
-    sweep = open_directory(directory)
-    if not isinstance(sweep, Sweep):
-        raise not_a_result(directory, "a result without a sweep")
     others = [path for path in sweep.paths if path != "privacy.epsilon"]
     rows = [
         learned(load(cell.result.directory / "scenario.toml")[0], cell.label(others))
@@ -117,9 +103,4 @@ def study(directory: Path) -> list[Path]:
     results = [cell.result for cell in sweep.cells]
     noisy = [result for row, result in zip(rows, results, strict=True) if np.isfinite(row.epsilon)]
     finite = sorted({row.epsilon for row in rows if np.isfinite(row.epsilon)})
-    entries = [(by_epsilon(rows, results), results), (averaging(finite, noisy), noisy)]
-    return add(directory, entries, "collusion")
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    return [(by_epsilon(rows, results), results), (averaging(finite, noisy), noisy)]

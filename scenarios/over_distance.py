@@ -1,23 +1,18 @@
 """Study of privacy over distance: each owner's record against each other owner of a gossip graph.
 
-``python -m scenarios.over_distance DIR`` simulates the networks of a sweep directory again and
-adds a figure to it. ``privacy-over-distance`` of the catalogue is such a sweep.
+The networks of ``privacy-over-distance`` of the catalogue are simulated again.
 """
-
-import sys
-from pathlib import Path
 
 import numpy as np
 
 from analysis.privacy.over_distance import Pairs, over_distance
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.figures.draw import add
+from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver
-from asyncdp_sim.results import Sweep, not_a_result, open_directory
+from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.streams import Streams
-from scenarios.study_command import study_command
 
 
 def pairs(scenario: Scenario, name: str) -> Pairs:
@@ -65,31 +60,16 @@ def distances(scenario: Scenario) -> np.ndarray[tuple[int, ...], np.dtype[np.int
     return np.array([[found[a][b] for b in owners] for a in owners], dtype=np.int64)
 
 
-def main(arguments: list[str]) -> int:
-    """Add the figure to a sweep directory; return 0 done, 2 the input is wrong."""
-    return study_command("scenarios.over_distance", study, arguments)
-
-
-def study(directory: Path) -> list[Path]:
-    """Simulate the networks of a sweep again; draw what owners learn by distance, return where.
+def by_distance(sweep: Sweep) -> Picture:
+    """Simulate the networks of a sweep again, and draw what owners learn by distance.
 
     Raises
     ------
-    ResultError
-        If the directory is no sweep.
     SpecError
         If a cell has another observer.
     """
-    sweep = open_directory(directory)
-    if not isinstance(sweep, Sweep):
-        raise not_a_result(directory, "a result without a sweep")
     graphs = [
         pairs(load(cell.result.directory / "scenario.toml")[0], cell.label(sweep.paths))
         for cell in sweep.cells
     ]
-    results = [cell.result for cell in sweep.cells]
-    return add(directory, [(over_distance(graphs, results), results)], "distance")
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    return over_distance(graphs, [cell.result for cell in sweep.cells])

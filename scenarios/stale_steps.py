@@ -4,13 +4,10 @@ For small steps the mean model settles where Σ w_i f_i is least, w_i = π_i E[w
 steps are divided by (docs/stale-steps.md).
 """
 
-from pathlib import Path
-
 import numpy as np
 import numpy.typing as npt
 
 from analysis.beyond.where_it_ends import End, where_it_ends
-from asyncdp_sim.figures.draw import add
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario import Scenario
@@ -72,11 +69,4 @@ def stale_steps(sweep: Sweep) -> Picture:
     return where_it_ends(found, marks, pairs, results, **told)
 
 
-def study(directory: Path) -> list[Path]:
-    """Add the picture to the figures of a finished sweep."""
-    sweep = Sweep.read(directory)
-    picture = stale_steps(sweep)
-    return add(directory, [(picture, [cell.result for cell in sweep.cells])], "stale-steps")
-
-
-__all__ = ["counted", "expected_end", "mean_weights", "often", "stale_steps", "study"]
+__all__ = ["counted", "expected_end", "mean_weights", "often", "stale_steps"]

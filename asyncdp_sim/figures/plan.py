@@ -16,7 +16,6 @@ from asyncdp_sim.figures.sweeps import (
     adversaries,
     coalition,
     collaboration,
-    collision_price,
     crossed,
     fairness,
     graphs,
@@ -38,7 +37,6 @@ BEYOND: tuple[SweepFigure[Any], ...] = (
     collaboration.FIGURE,
     coalition.FIGURE,
     fairness.FIGURE,
-    collision_price.FIGURE,
 )
 """Pictures of sweeps that ask one question; each says why it does not apply to another."""
 

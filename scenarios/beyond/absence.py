@@ -8,7 +8,8 @@ seldom there is seldom there alone. With steps divided by shares it ends at θ*.
 All means and second moments are known exactly (:mod:`scenarios.beyond.moves`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -25,15 +26,13 @@ from scenarios.beyond.moves import (
     rounds,
     shares,
 )
-from scenarios.beyond.problem import ends, late_psi, objective, scenario, uncertain
-from scenarios.papers.claims import Claim, Measure, Printed, Range, Reason, result
-from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
+from scenarios.beyond.problem import SURE, ends, late_psi, mean_psi, objective, scenario, uncertain
+from scenarios.papers.claims import Range, Reason, result
+from scenarios.papers.figure import read_figures
 
 PRESENT, SINGLE = "over those present", "one at a time"
 COPIES, DIVIDED = "copies", "copies, divided by shares"
 NAMES = (PRESENT, SINGLE, COPIES, DIVIDED)
-SURE = 4.0
-"""Standard errors within which a mean must be."""
 
 
 def online(sweep: Sweep) -> Array:
@@ -74,40 +73,35 @@ def over_printed(sweep: Sweep, model: float) -> float:
     return (model - wanted(sweep)) / (printed(sweep) - wanted(sweep))
 
 
-def bias(name: str) -> Measure:
-    """Return what measures a variant's bias over that of equation (3)."""
-    return lambda sweep: over_printed(sweep, float(ends(result(sweep, name)).mean()))
+def bias(sweep: Sweep, name: str) -> float:
+    """Return a variant's bias over that of equation (3)."""
+    return over_printed(sweep, float(ends(result(sweep, name)).mean()))
 
 
-def doubt(sweep: Sweep, name: str) -> float:
-    """Return so many standard errors of a variant's bias as it must be within."""
+def about(sweep: Sweep, name: str, value: float) -> Range:
+    """Return a window of standard errors of a variant's bias around a value."""
     away = printed(sweep) - wanted(sweep)
-    return SURE * uncertain(ends(result(sweep, name))[:, 0]) / abs(away)
+    error = SURE * uncertain(ends(result(sweep, name))[:, 0]) / abs(away)
+    return value - error, value + error
 
 
-def about(name: str, value: float) -> Callable[[Sweep], Range]:
-    """Return a window around a value."""
-    return lambda sweep: (value - doubt(sweep, name), value + doubt(sweep, name))
-
-
-def about_exact(name: str) -> Callable[[Sweep], Range]:
+def about_exact(sweep: Sweep, name: str) -> Range:
     """Return a window around the exact mean."""
-
-    def window(sweep: Sweep) -> Range:
-        value = over_printed(sweep, float(exactly(sweep, name).mean[0]))
-        return value - doubt(sweep, name), value + doubt(sweep, name)
-
-    return window
+    return about(sweep, name, over_printed(sweep, float(exactly(sweep, name).mean[0])))
 
 
-def off(name: str, of: Callable[[Sweep, str], tuple[Array, float]]) -> Measure:
-    """Return what measures how many standard errors a mean is off its exact value."""
+def off_model(sweep: Sweep, name: str) -> float:
+    """Return how many standard errors a mean model is off its exact value."""
+    return _off(*models(sweep, name))
 
-    def measured(sweep: Sweep) -> float:
-        values, exact = of(sweep, name)
-        return (float(values.mean()) - exact) / uncertain(values)
 
-    return measured
+def off_psi(sweep: Sweep, name: str) -> float:
+    """Return how many standard errors mean ψ is off its exact value."""
+    return _off(late_psi(result(sweep, name)), exactly(sweep, name).psi(objective(sweep)))
+
+
+def _off(values: Array, exact: float) -> float:
+    return (float(values.mean()) - exact) / uncertain(values)
 
 
 def models(sweep: Sweep, name: str) -> tuple[Array, float]:
@@ -115,38 +109,18 @@ def models(sweep: Sweep, name: str) -> tuple[Array, float]:
     return ends(result(sweep, name))[:, 0], float(exactly(sweep, name).mean[0])
 
 
-def fitness(sweep: Sweep, name: str) -> tuple[Array, float]:
-    """Return late ψ, and its exact mean."""
-    return late_psi(result(sweep, name)), exactly(sweep, name).psi(objective(sweep))
-
-
 def gain(sweep: Sweep) -> float:
     """Return late ψ of copies over that where steps are divided by shares."""
-    return float(late_psi(result(sweep, COPIES)).mean() / late_psi(result(sweep, DIVIDED)).mean())
+    return mean_psi(sweep, COPIES) / mean_psi(sweep, DIVIDED)
 
 
 COUNTED = Reason(
     "the mean over those present weighs an owner by E[1{i ∈ A}/|A|], and not by p_i/Σ p_j: who is "
     "seldom there is seldom alone there; answers that are taken one at a time have no |A|, and end "
     "where (3) says",
-    about_exact(PRESENT),
+    lambda sweep: about_exact(sweep, PRESENT),
     "calculated: the bias with those weights, over all sets A, and four standard errors",
 )
-BIAS = "bias over that of equation (3)"
-CLAIMS: tuple[Claim, ...] = (
-    Claim(f"{PRESENT}: {BIAS}", bias(PRESENT), published=1.0, reason=COUNTED,
-          window=about(PRESENT, 1.0)),
-    Claim(f"{SINGLE}: {BIAS}", bias(SINGLE), published=1.0, window=about(SINGLE, 1.0)),
-    Claim(f"{COPIES}: {BIAS}", bias(COPIES), published=1.0, window=about_exact(COPIES)),
-    Claim(f"{DIVIDED}: {BIAS}", bias(DIVIDED), published=0.0, window=about_exact(DIVIDED)),
-    Claim("ψ of copies over that where steps are divided by shares", gain, 1),
-    *(
-        Claim(f"{name}: {what} less its exact value, in standard errors", off(name, of),
-              -SURE, SURE, 0.0)
-        for name in NAMES
-        for what, of in (("mean model", models), ("mean ψ", fitness))
-    ),
-)  # fmt: skip
 
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:
@@ -163,16 +137,4 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     return [where_it_ends(found, marks, list(zip(own, online(sweep), strict=True)), results)]
 
 
-PRINTED = (
-    Printed(
-        "Example 1 matches [54, Theorem 1], which shows that FedAvg leads to a biased global "
-        "objective (3) under heterogeneous pi’s, and that (3) may be significantly away from (1) "
-        "depending on pi’s.",
-        "Xiang, Ioannidis, Yeh, Joe-Wong and Su 2024, arXiv 2409.17446, section 4; (3) is "
-        "Σ (p_i/Σ p_j) F_i",
-    ),
-)
-RESULTS: tuple[PaperFigure, ...] = (
-    PaperFigure("fedawe-bias", "FedAWE, equation (3)", "bias-of-absence", CLAIMS, pictures,
-                {AS_PUBLISHED: ()}, printed=PRINTED),
-)  # fmt: skip
+RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

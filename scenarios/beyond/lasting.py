@@ -7,6 +7,7 @@ the optimum of the others. All of this is known exactly (:mod:`scenarios.beyond.
 """
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -16,14 +17,20 @@ from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.moves import Array, LongRun, copies, long_run, while_it_lasts
-from scenarios.beyond.problem import ends, late_psi, objective, scenario, uncertain
-from scenarios.papers.claims import Claim, Measure, Printed, Range, result
-from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
+from scenarios.beyond.problem import (
+    ends,
+    late_psi,
+    mean_psi,
+    objective,
+    psi_around,
+    scenario,
+    uncertain,
+)
+from scenarios.papers.claims import Range, result
+from scenarios.papers.figure import read_figures
 
 ANEW, WITHOUT = "drawn anew", "left out"
 CYCLES = (1.0, 10.0, 100.0, 400.0)
-SURE = 4.0
-"""Standard errors within which a mean must be."""
 
 
 def cycles_of(length: float) -> str:
@@ -82,52 +89,33 @@ def exactly(sweep: Sweep, name: str) -> LongRun:
     return known[name]()
 
 
-def psi(name: str) -> Measure:
-    """Return what measures mean ψ of a variant, late in its run."""
-    return lambda sweep: float(late_psi(result(sweep, name)).mean())
-
-
 def exact_psi(sweep: Sweep, name: str) -> float:
     """Return E ψ of a variant in the long run."""
     return exactly(sweep, name).psi(objective(sweep))
 
 
-def around(name: str) -> Callable[[Sweep], Range]:
+def around(sweep: Sweep, name: str) -> Range:
     """Return a window of standard errors around E ψ."""
-
-    def window(sweep: Sweep) -> Range:
-        about = SURE * uncertain(late_psi(result(sweep, name)))
-        return exact_psi(sweep, name) - about, exact_psi(sweep, name) + about
-
-    return window
+    return psi_around(sweep, name, exact_psi(sweep, name))
 
 
-def off_mean(name: str) -> Measure:
-    """Return what measures how many standard errors the mean model is off its exact value."""
-
-    def measured(sweep: Sweep) -> float:
-        values = ends(result(sweep, name))[:, 0]
-        return float((values.mean() - exactly(sweep, name).mean[0]) / uncertain(values))
-
-    return measured
+def off_mean(sweep: Sweep, name: str) -> float:
+    """Return how many standard errors the mean model is off its exact value."""
+    values = ends(result(sweep, name))[:, 0]
+    return float((values.mean() - exactly(sweep, name).mean[0]) / uncertain(values))
 
 
 def least_growth(sweep: Sweep) -> float:
     """Return ψ over that where absence lasts less, the least of all steps."""
-    found = [psi(name)(sweep) for name in NAMES[:-1]]
+    found = [mean_psi(sweep, name) for name in NAMES[:-1]]
     return float(np.min(np.array(found[1:]) / np.array(found[:-1])))
 
 
-def bias(name: str) -> Measure:
-    """Return what measures how far the mean model is off θ*."""
-    return lambda sweep: float(
-        abs(ends(result(sweep, name)).mean() - float(objective(sweep).optimum[0]))
-    )
-
-
 def more_biased(sweep: Sweep) -> float:
-    """Return the bias without owner 1 over that where presence is drawn anew."""
-    return bias(WITHOUT)(sweep) / bias(ANEW)(sweep)
+    """Return how far the mean model is off θ* without owner 1, over that where it is drawn anew."""
+    best = float(objective(sweep).optimum[0])
+    without_it, anew = (abs(ends(result(sweep, name)).mean() - best) for name in (WITHOUT, ANEW))
+    return float(without_it / anew)
 
 
 def crossing(sweep: Sweep) -> float:
@@ -143,31 +131,9 @@ def crossing(sweep: Sweep) -> float:
     return high
 
 
-def over_without(length: float) -> Measure:
-    """Return what measures ψ in cycles of a length over that without owner 1."""
-    return lambda sweep: psi(cycles_of(length))(sweep) / psi(WITHOUT)(sweep)
-
-
-CLAIMS: tuple[Claim, ...] = (
-    Claim("ψ over that where absence lasts less, the least of four steps: adversely affects",
-          least_growth, 1),
-    Claim("bias where owner 1 is left out, over that of steps divided by shares: at the cost",
-          more_biased, 1),
-    Claim("ψ in cycles of 400 over that without owner 1: can alleviate", over_without(400.0), 1),
-    Claim("ψ in cycles of 100 over that without owner 1: too short for it", over_without(100.0),
-          high=1),
-    Claim("cycles from which on going without owner 1 is better, in units, exactly", crossing,
-          100, 400),
-    *(
-        Claim(f"{name}: mean ψ, beside its exact value", psi(name), window=around(name))
-        for name in NAMES
-    ),
-    *(
-        Claim(f"{name}: mean model less its exact value, in standard errors", off_mean(name),
-              -SURE, SURE, 0.0)
-        for name in NAMES
-    ),
-)  # fmt: skip
+def over_without(sweep: Sweep, length: float) -> float:
+    """Return ψ in cycles of a length over that without owner 1."""
+    return mean_psi(sweep, cycles_of(length)) / mean_psi(sweep, WITHOUT)
 
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:
@@ -182,15 +148,4 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     return [long_absence(lengths, curve, dots, flat, results)]
 
 
-PRINTED = (
-    Printed(
-        "Our analysis highlights how correlation adversely affects the algorithm’s convergence "
-        "rate and how the aggregation strategy can alleviate this effect at the cost of steering "
-        "training toward a biased model.",
-        "Rodio, Faticanti, Marfoq, Neglia and Leonardi 2023, arXiv 2301.04632, abstract",
-    ),
-)
-RESULTS: tuple[PaperFigure, ...] = (
-    PaperFigure("ca-fed", "CA-Fed, abstract", "absence-that-lasts", CLAIMS, pictures,
-                {AS_PUBLISHED: ()}, printed=PRINTED),
-)  # fmt: skip
+RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

@@ -8,7 +8,7 @@ units of 1/z², what an owner's record costs against whoever hears every answer.
 The networks are simulated again, as they were run; the messages are pairwise means.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -27,8 +27,8 @@ from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.streams import Streams
 from scenarios.beyond.messages import counts, first_alone, new_messages, sums
 from scenarios.over_distance import distances
-from scenarios.papers.claims import Claim, Measure, Printed, Range, Reason
-from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
+from scenarios.papers.claims import Range, Reason
+from scenarios.papers.figure import read_figures
 from scenarios.papers.resampled import places
 
 Array = npt.NDArray[np.float64]
@@ -38,8 +38,6 @@ AnyArray = npt.NDArray[Any]
 GRAPHS = ("ring", "grid", "geometric", "complete")
 CLOSE = 1e-9
 """What roundings may amount to, of a loss: the accountant adds no more to stay above it."""
-ADDED_UP = 36 * CLOSE
-"""The same of a node's losses about all owners together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,68 +131,60 @@ def of_cell(cell: Cell) -> Losses:
     return known.only(places(cell.result))
 
 
-def of(graph: str, measure: Callable[[Losses], float]) -> Measure:
-    """Return a measure of one graph."""
-
-    def measured(sweep: Sweep) -> float:
-        [cell] = [cell for cell in sweep.cells if cell.values[VARIANT] == graph]
-        return measure(of_cell(cell))
-
-    return measured
+def of(sweep: Sweep, graph: str) -> Losses:
+    """Return what nodes learn on one graph."""
+    [cell] = [cell for cell in sweep.cells if cell.values[VARIANT] == graph]
+    return of_cell(cell)
 
 
-def largest_rise(found: Losses) -> float:
+def largest_rise(sweep: Sweep, graph: str) -> float:
     """Return how much the median loss rises from one distance to the next, at most."""
+    found = of(sweep, graph)
     exact, hops = found.pairs(found.exact), found.distances()
     median = [np.median(exact[hops == each]) for each in np.unique(hops)]
     return float(max(np.diff(median), default=0.0))
 
 
-def above(found: Losses) -> float:
+def above(sweep: Sweep, graph: str) -> float:
     """Return the share of pairs whose loss is above the sum."""
+    found = of(sweep, graph)
     return float(np.mean(found.pairs(found.exact) > (1 + CLOSE) * found.pairs(found.capped)))
 
 
-def off_alone(found: Losses) -> float:
+def off_alone(sweep: Sweep, graph: str) -> float:
     """Return by how much loss and sum differ at most where every node hears one message alone."""
+    found = of(sweep, graph)
     return float(np.abs(found.alone - found.summed_alone)[:, found.apart].max())
 
 
-def mean_over_capped(found: Losses) -> float:
+def mean_over_capped(sweep: Sweep, graph: str) -> float:
     """Return the mean loss over the mean of the sum that is capped pair by pair."""
+    found = of(sweep, graph)
     return float(found.pairs(found.exact).mean() / found.pairs(found.capped).mean())
 
 
-def total_over_messages(found: Losses) -> float:
+def total_over_messages(sweep: Sweep, graph: str) -> float:
     """Return the loss summed over all owners and nodes, over the messages that were sent."""
+    found = of(sweep, graph)
     return float(found.totals[found.told].sum() / found.messages[found.told].sum())
 
 
-def off_new(found: Losses) -> float:
+def off_new(sweep: Sweep, graph: str) -> float:
     """Return by how much a node's loss, summed over owners, is off its new messages at most."""
+    found = of(sweep, graph)
     return float(np.abs(found.totals - found.new)[found.told].max())
 
 
-def left_out(found: Losses) -> float:
+def left_out(sweep: Sweep, graph: str) -> float:
     """Return the share of nodes of which the observer states more than their losses."""
+    found = of(sweep, graph)
     return float(np.mean(~found.told))
 
 
-def over_curator(found: Losses) -> float:
+def over_curator(sweep: Sweep, graph: str) -> float:
     """Return the mean loss over that of a curator that shows the mean with as much noise, 1/N."""
+    found = of(sweep, graph)
     return float(found.pairs(found.exact).mean() * found.hops.shape[0])
-
-
-def heard_twice(graph: str) -> Callable[[Sweep], Range]:
-    """Return up to the share of nodes that are sent two messages or more."""
-    share = of(graph, lambda found: float(np.mean(found.messages > 1)))
-    return lambda sweep: (0.0, share(sweep))
-
-
-def as_far(graph: str) -> Callable[[Sweep], Range]:
-    """Return up to a mean loss of 1, over the mean of the capped sum."""
-    most = of(graph, lambda found: 1 / float(found.pairs(found.capped).mean()))
-    return lambda sweep: (1.0, most(sweep))
 
 
 SHARED = (
@@ -203,29 +193,23 @@ SHARED = (
 )
 
 
-def claims(graph: str) -> tuple[Claim, ...]:
-    """Return what is held against runs on one graph."""
-    twice = "calculated: the share of nodes that hear twice, at most"
-    most = "calculated: no loss is above 1, what an owner's own noise leaves"
-    quantities = (
-        Claim("share of pairs whose loss is above the sum", above, high=0, published=0.0,
-              reason=Reason(SHARED, heard_twice(graph), twice)),
-        Claim("first message alone: loss and sum, largest difference", off_alone, 0, CLOSE, 0.0),
-        Claim("mean loss over the mean of the sum, capped", mean_over_capped, high=1,
-              published=1.0, reason=Reason(SHARED, as_far(graph), most)),
-        Claim("mean loss over the mean of the sum, as it is", total_over_messages, high=1,
-              published=1.0),
-        Claim("a node's loss summed over owners, less its new messages", off_new, 0, ADDED_UP, 0.0),
-        Claim("mean loss over a trusted curator's: a factor of the graph", over_curator, 1),
-        Claim("share of nodes left out: more than their loss is stated", left_out, high=0.0),
-    )  # fmt: skip
-    falls = Claim("largest rise of the median loss from a distance to the next", largest_rise,
-                  high=CLOSE, published=0.0)  # fmt: skip
-    several = quantities if graph == "complete" else (falls, *quantities)
-    return tuple(
-        replace(each, quantity=f"{graph}: {each.quantity}", measure=of(graph, each.measure))
-        for each in several
+def heard_twice(graph: str) -> Reason:
+    """Return why the loss may be above the sum: up to the share of nodes sent two messages."""
+    return Reason(
+        SHARED,
+        lambda sweep: (0.0, float(np.mean(of(sweep, graph).messages > 1))),
+        "calculated: the share of nodes that hear twice, at most",
     )
+
+
+def as_far(graph: str) -> Reason:
+    """Return why the mean loss may be above that of the capped sum: up to a mean loss of 1."""
+
+    def most(sweep: Sweep) -> Range:
+        found = of(sweep, graph)
+        return 1.0, 1 / float(found.pairs(found.capped).mean())
+
+    return Reason(SHARED, most, "calculated: no loss is above 1, what an owner's own noise leaves")
 
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:
@@ -238,25 +222,4 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     return [message_sums(found, [cell.result for cell in sweep.cells])]
 
 
-PRINTED = (
-    Printed(
-        "Our results show that our algorithms amplify privacy guarantees as a function of the "
-        "distance between nodes in the graph, matching the privacy-utility trade-off of the "
-        "trusted curator, up to factors that explicitly depend on the graph topology.",
-        "Cyffers, Even, Bellet and Massoulié 2022, arXiv 2206.05091, abstract",
-    ),
-    Printed(
-        "Computes the sensibility toward u's input in the messages transmitted per w according to "
-        "Wt",
-        "the authors' code, totilas/muffliato at b72cc1a, graphutils.py, contrib: "
-        "(Wt[w][u]/‖Wt[w]‖)², added up over steps and neighbours in muffliato.py and clipped at "
-        "the local ε in its figures",
-    ),
-)
-RESULTS: tuple[PaperFigure, ...] = (
-    PaperFigure(
-        "muffliato", "Muffliato", "privacy-over-distance",
-        tuple(claim for graph in GRAPHS for claim in claims(graph)), pictures, {AS_PUBLISHED: ()},
-        printed=PRINTED,
-    ),
-)  # fmt: skip
+RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

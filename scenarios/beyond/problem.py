@@ -10,8 +10,11 @@ from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
+from scenarios.papers.claims import Range, result
 
 Array = npt.NDArray[np.float64]
+SURE = 4.0
+"""Standard errors within which a mean must be."""
 
 
 @lru_cache(maxsize=32)
@@ -63,4 +66,12 @@ def uncertain(values: Array) -> float:
     return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
-__all__ = ["ends", "late_psi", "objective", "objective_of", "scenario", "uncertain"]
+def mean_psi(sweep: Sweep, name: str) -> float:
+    """Return mean ψ of a variant, late in its run."""
+    return float(late_psi(result(sweep, name)).mean())
+
+
+def psi_around(sweep: Sweep, name: str, exact: float) -> Range:
+    """Return a window of standard errors of a variant's mean ψ around its exact value."""
+    about = SURE * uncertain(late_psi(result(sweep, name)))
+    return exact - about, exact + about

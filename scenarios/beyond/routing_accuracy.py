@@ -11,6 +11,7 @@ place of as much time, and owners of one speed.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -18,15 +19,14 @@ from analysis.beyond.accuracy_over_time import accuracy_over_time, best_step, me
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
-from scenarios.papers.claims import Claim, Measure, Printed, Reason
-from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
+from scenarios.papers.claims import Reason
+from scenarios.papers.figure import read_figures
 
 EVEN = "all alike, ten at a time"
 CHOSEN = "the fast eight times as often, four at a time"
 PUBLISHED = (0.1, 0.3)
-ALIKE = "alike"
-EARLY, ONE_ANSWER, LATE = 1.0, 2.0, 12.0
-"""Times: half of what a slow owner takes for an answer, all of it, and six times as much."""
+LATE = 12.0
+"""Six times what a slow owner takes for an answer."""
 
 
 def cells(sweep: Sweep, name: str) -> list[Result]:
@@ -39,22 +39,18 @@ def accuracy(sweep: Sweep, name: str, time: float) -> float:
     return float(best_step(cells(sweep, name), np.array([time]))[0])
 
 
-def gained(time: float) -> Measure:
-    """Return what measures the relative gain in accuracy after some time."""
-    return lambda sweep: accuracy(sweep, CHOSEN, time) / accuracy(sweep, EVEN, time) - 1
+def gained(sweep: Sweep, time: float) -> float:
+    """Return the relative gain in accuracy after some time."""
+    return accuracy(sweep, CHOSEN, time) / accuracy(sweep, EVEN, time) - 1
 
 
-def gained_by_updates(time: float) -> Measure:
-    """Return what measures it after as many updates as all alike make in that time."""
-
-    def measured(sweep: Sweep) -> float:
-        k, times, _ = mean_accuracy(cells(sweep, EVEN)[0])
-        updates = np.interp(time, times, k)
-        curves = [mean_accuracy(each) for each in cells(sweep, CHOSEN)]
-        best = max(float(np.interp(updates, k, score)) for k, _, score in curves)
-        return best / accuracy(sweep, EVEN, time) - 1
-
-    return measured
+def gained_by_updates(sweep: Sweep, time: float) -> float:
+    """Return it after as many updates as all alike make in that time."""
+    k, times, _ = mean_accuracy(cells(sweep, EVEN)[0])
+    updates = np.interp(time, times, k)
+    curves = [mean_accuracy(each) for each in cells(sweep, CHOSEN)]
+    best = max(float(np.interp(updates, k, score)) for k, _, score in curves)
+    return best / accuracy(sweep, EVEN, time) - 1
 
 
 def lasts(sweep: Sweep) -> float:
@@ -64,21 +60,10 @@ def lasts(sweep: Sweep) -> float:
     return float(np.max(times[chosen / even - 1 >= PUBLISHED[0]], initial=0.0))
 
 
-GAIN = "accuracy gained over all alike and m = N after {:g} units, relative"
-OF_ONE_SPEED = "accuracy gained after 1 unit where all owners have one speed, relative"
 LATER = Reason(
     "how much is gained is of when one looks, which what was read does not state: less once slow "
     "owners' first answers are there, and nothing once both have learned what can be",
     (-0.1, 0.1), "measured: a unit earlier the gain is the published one",
-)  # fmt: skip
-CLAIMS: tuple[Claim, ...] = (
-    Claim(GAIN.format(EARLY), gained(EARLY), *PUBLISHED, 0.2),
-    Claim(GAIN.format(ONE_ANSWER), gained(ONE_ANSWER), *PUBLISHED, 0.2, LATER),
-    Claim(GAIN.format(LATE), gained(LATE), *PUBLISHED, 0.2, LATER),
-    Claim("units until which the gain is at least 0.1", lasts, EARLY, LATE),
-    Claim("gain after as many updates as all alike make in 1 unit: the rest is speed",
-          gained_by_updates(EARLY), high=PUBLISHED[0]),
-    Claim(OF_ONE_SPEED, gained(EARLY), high=0.05, published=0.0, variants=(ALIKE,)),
 )  # fmt: skip
 
 
@@ -90,17 +75,4 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     return [accuracy_over_time(choices, PUBLISHED, times, name="routing-accuracy")]
 
 
-PRINTED = (
-    Printed(
-        "Extensive numerical results show these optimizations enhance accuracy by 10% to 30%.",
-        "Alahyane, Comte, Jonckheere and Moulines 2025, arXiv 2502.08206v4, abstract, last "
-        "sentence; over what, of what and after how long is not said there",
-    ),
-)
-RESULTS: tuple[PaperFigure, ...] = (
-    PaperFigure(
-        "routing-accuracy", "Routing: accuracy", "accuracy-by-routing", CLAIMS, pictures,
-        {AS_PUBLISHED: (), ALIKE: ('compute={ kind = "exponential", mean = 1.05 }',)},
-        printed=PRINTED,
-    ),
-)  # fmt: skip
+RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

@@ -8,6 +8,7 @@ chance throughout, in which nothing is left of the waves. All is known exactly
 
 from collections.abc import Callable, Sequence
 from math import log
+from pathlib import Path
 
 import numpy as np
 
@@ -16,13 +17,11 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.crowds import in_rounds
-from scenarios.beyond.problem import late_psi, objective, scenario, uncertain
-from scenarios.papers.claims import Claim, Measure, Printed, Range, Reason, result
-from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
+from scenarios.beyond.problem import late_psi, mean_psi, objective, psi_around, scenario, uncertain
+from scenarios.papers.claims import Range, Reason, result
+from scenarios.papers.figure import read_figures
 
 DEGREES = (0.1, 0.3, 0.5)
-SURE = 4.0
-"""Standard errors within which a mean must be."""
 LAPS = 200
 
 
@@ -53,39 +52,24 @@ def exact_psi(sweep: Sweep, name: str) -> float:
     return in_rounds(f, step, chances(sweep, name), LAPS).psi(f)  # type: ignore[arg-type]
 
 
-def psi(name: str) -> Measure:
-    """Return what measures mean ψ of a variant, late in its run."""
-    return lambda sweep: float(late_psi(result(sweep, name)).mean())
-
-
-def around(name: str) -> Callable[[Sweep], Range]:
+def around(sweep: Sweep, name: str) -> Range:
     """Return a window of standard errors around E ψ."""
-
-    def window(sweep: Sweep) -> Range:
-        about = SURE * uncertain(late_psi(result(sweep, name)))
-        return exact_psi(sweep, name) - about, exact_psi(sweep, name) + about
-
-    return window
+    return psi_around(sweep, name, exact_psi(sweep, name))
 
 
-def growth(of: Callable[[float], str]) -> Measure:
-    """Return what measures ψ at the largest γ over that at the least."""
-    return lambda sweep: psi(of(DEGREES[-1]))(sweep) / psi(of(DEGREES[0]))(sweep)
+def growth(sweep: Sweep, least: str, largest: str) -> float:
+    """Return ψ of a variant over that of another."""
+    return mean_psi(sweep, largest) / mean_psi(sweep, least)
 
 
 def exact_growth(sweep: Sweep, of: Callable[[float], str]) -> float:
-    """Return the same of E ψ."""
+    """Return E ψ at the largest γ over that at the least."""
     return exact_psi(sweep, of(DEGREES[-1])) / exact_psi(sweep, of(DEGREES[0]))
 
 
 def part_of_mean(sweep: Sweep) -> float:
     """Return the part of the growth, in logarithms, that is there without waves, exactly."""
     return log(exact_growth(sweep, steady)) / log(exact_growth(sweep, in_waves))
-
-
-def waves_alone(sweep: Sweep) -> float:
-    """Return ψ in the largest waves over that without waves at the same mean chance."""
-    return psi(in_waves(DEGREES[-1]))(sweep) / psi(steady(DEGREES[-1]))(sweep)
 
 
 def as_low(sweep: Sweep) -> Range:
@@ -97,17 +81,6 @@ FEWER = Reason(
     "with γ the mean chance falls too, to p (1 − γ): from 0.45 to 0.25 here; fewer owners a round "
     "make a noisier mean, whether chances swing or not",
     as_low, "calculated: the growth at those chances, without waves, and a quarter more",
-)  # fmt: skip
-CLAIMS: tuple[Claim, ...] = (
-    Claim("ψ in waves of 0.5 over waves of 0.1: a drop in accuracy", growth(in_waves), 1),
-    Claim("the same without waves, as often there: none, if waves are the cause", growth(steady),
-          high=1.1, published=1.0, reason=FEWER),
-    Claim("part of the growth that is there without waves, exactly", part_of_mean, 0, 1),
-    Claim("ψ in waves of 0.5 over that without waves, as often there", waves_alone, 1),
-    *(
-        Claim(f"{name}: mean ψ, beside its exact value", psi(name), window=around(name))
-        for name in NAMES
-    ),
 )  # fmt: skip
 
 
@@ -125,14 +98,4 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     return [with_and_without(np.array(DEGREES), pairs, results)]
 
 
-PRINTED = (
-    Printed(
-        "Notice that, as the client availability becomes more non-stationary (a larger γ), FedAvg "
-        "experiences a significant drop in accuracy.",
-        "Xiang, Ioannidis, Yeh, Joe-Wong and Su 2024, arXiv 2409.17446, caption of figure 3",
-    ),
-)
-RESULTS: tuple[PaperFigure, ...] = (
-    PaperFigure("fedawe-waves", "FedAWE, figure 3", "absence-in-waves", CLAIMS, pictures,
-                {AS_PUBLISHED: ()}, printed=PRINTED),
-)  # fmt: skip
+RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

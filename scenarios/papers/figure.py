@@ -119,8 +119,12 @@ def read_figures(file: Path, names: Mapping[str, Any]) -> tuple[PaperFigure, ...
             groups[name] = _claims(table, groups)
             continue
         table["claims"] = _claims(table["claims"], groups)
-        table["pictures"], table["variants"] = groups[table["pictures"]], groups[table["variants"]]
-        table["printed"] = tuple(SENTENCES[each] for each in table["printed"])
+        table["pictures"], variants = groups[table["pictures"]], table["variants"]
+        table["variants"] = groups[variants] if isinstance(variants, str) else variants
+        table["printed"] = tuple(
+            SENTENCES[each] if isinstance(each, str) else Printed(**each)
+            for each in table["printed"]
+        )
         sizes = {key: tuple(table[key]) for key in ("small", "full") if key in table}
         few = {variant: tuple(settings) for variant, settings in table.get("small_of", {}).items()}
         figures.append(PaperFigure(name, **(table | sizes | {"small_of": few})))

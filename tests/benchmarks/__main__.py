@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.how_cost_grows import machine
 from tests.benchmarks.page import BENCHMARKS, PAGE, PEERS, ROOT, rewritten
 from tests.benchmarks.peers.compared import compared
 from tests.benchmarks.peers.timed import NotTimedError
+from tests.machine import machine
 
 HERE = Path(__file__).parent
 README = ROOT / "README.md"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.beyond import RESULTS, absence, lasting, muffliato, routing, routing_accuracy, waves
+from scenarios.beyond import RESULTS, absence, lasting, muffliato, waves
 from scenarios.papers.claims import Judged
 from scenarios.papers.verify import verify
 
@@ -36,7 +36,10 @@ def of_muffliato(found: Found) -> list[str]:
 
 
 def of_bias(found: Found) -> list[str]:
-    return [f" | {told(found[f'{name}: {absence.BIAS}'], 2)} | " for name in absence.NAMES]
+    return [
+        f" | {told(found[f'{name}: bias over that of equation (3)'], 2)} | "
+        for name in absence.NAMES
+    ]
 
 
 def of_lasting(found: Found) -> list[str]:
@@ -52,15 +55,20 @@ def of_waves(found: Found) -> list[str]:
 
 
 def of_routing(found: Found) -> list[str]:
-    time, joules = (routing.SAVED.format(each) for each in ("time", "joules of boards"))
-    idle, dear = "that share, without watts while idle, beside its forecast", routing.DEAR
-    return [f"| {told(found[each], 2)} | " for each in (time, joules, idle, dear)]
+    quantities = (
+        "share of the time to ψ = 0.02 saved by the best m and p, over all alike and m = N",
+        "share of the joules of boards to ψ = 0.02 saved by the best m and p, over all alike and "
+        "m = N",
+        "that share, without watts while idle, beside its forecast",
+        "share of the joules that the quickest choice saves, if all answers cost as many: a loss",
+    )
+    return [f"| {told(found[quantity], 2)} | " for quantity in quantities]
 
 
 def of_accuracy(found: Found) -> list[str]:
-    times = (routing_accuracy.EARLY, routing_accuracy.ONE_ANSWER, routing_accuracy.LATE)
-    gains = [found[routing_accuracy.GAIN.format(each)] for each in times]
-    alike = told(found[routing_accuracy.OF_ONE_SPEED], 2)
+    said = "accuracy gained over all alike and m = N after {} units, relative"
+    gains = [found[said.format(time)] for time in (1, 2, 12)]
+    alike = told(found["accuracy gained after 1 unit where all owners have one speed, relative"], 2)
     return [*(f"| 0.10 to 0.30 | {told(each, 2)} | " for each in gains), f"| 0 | {alike} | "]
 
 

@@ -9,7 +9,7 @@ from analysis.whom_to_ask import joules_to, time_to
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.theory.predict.protocols import facts_of
 from scenarios.beyond import expected_course, prices, routing
-from scenarios.beyond.prices import BOARD, EVEN, TIME, WORK
+from scenarios.beyond.prices import BOARD
 from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED
 from scenarios.papers.verify import verify
@@ -34,18 +34,18 @@ def verified(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[st
 def test_no_claim_fails_and_choices_matter(verified: tuple[dict[str, Judged], Sweep]) -> None:
     found, sweep = verified
     assert {each.verdict for each in found.values()} <= {"agrees", "differs"}
-    assert routing.gain(TIME)(sweep) > 0.1
-    assert routing.gain(WORK)(sweep) > 0.5
-    assert routing.gain(EVEN, TIME)(sweep) < -0.2
+    assert routing.gain(sweep, "time") > 0.1
+    assert routing.gain(sweep, "work") > 0.5
+    assert routing.gain(sweep, "even", "time") < -0.2
 
 
 @pytest.mark.long
 def test_a_prediction_of_something_else_is_seen(verified: tuple[dict[str, Judged], Sweep]) -> None:
     """Were joules taken for time, or watts for as many at every owner, windows would tell."""
     _, sweep = verified
-    for price, other in ((WORK, routing.gain(TIME)), (EVEN, routing.gain(BOARD, TIME))):
-        low, high = routing.around(price, None if price is WORK else TIME)(sweep)
-        assert not low <= other(sweep) <= high
+    for choice, other in ((("work",), ("time",)), (("even", "time"), ("board", "time"))):
+        low, high = routing.around(sweep, *choice)
+        assert not low <= routing.gain(sweep, *other) <= high
 
 
 @pytest.mark.long

@@ -29,11 +29,12 @@ def verified(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Judged
 def test_the_gain_is_early(verified: tuple[dict[str, Judged], Sweep]) -> None:
     found, sweep = verified
     assert {each.verdict for each in found.values()} <= {"agrees", "differs"}
-    early, late = (found[routing.GAIN.format(each)] for each in (routing.EARLY, routing.LATE))
+    gain = "accuracy gained over all alike and m = N after {:g} units, relative"
+    early, late = (found[gain.format(each)] for each in (1.0, routing.LATE))
     assert early.verdict == "agrees"
     assert late.verdict == "differs"
     assert early.ours - late.ours > 4 * np.hypot(early.error or 0, late.error or 0)
-    assert routing.EARLY <= routing.lasts(sweep) < routing.LATE
+    assert 1.0 <= routing.lasts(sweep) < routing.LATE
 
 
 @pytest.mark.long
@@ -41,7 +42,7 @@ def test_choices_that_are_taken_for_each_other_are_seen(
     verified: tuple[dict[str, Judged], Sweep], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(routing, "EVEN", routing.CHOSEN)
-    assert routing.gained(routing.EARLY)(verified[1]) == 0
+    assert routing.gained(verified[1], 1.0) == 0
     assert routing.lasts(verified[1]) == 0
 
 

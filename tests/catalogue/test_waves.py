@@ -72,5 +72,5 @@ def test_the_drop_is_reproduced_and_is_there_without_waves(
     assert (sweep.directory / "figures" / "with-and-without.png").exists()
     forgetful = crowds.crowd
     monkeypatch.setattr(crowds, "crowd", lambda p, n: forgetful(min(1.0, 2 * p), n))
-    low, high = waves.around(waves.in_waves(0.5))(sweep)
-    assert not low <= waves.psi(waves.in_waves(0.5))(sweep) <= high
+    low, high = waves.around(sweep, waves.in_waves(0.5))
+    assert not low <= waves.mean_psi(sweep, waves.in_waves(0.5)) <= high

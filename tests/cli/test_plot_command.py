@@ -1,7 +1,5 @@
 """``asyncdp plot``, and ``--plot`` of what has been run."""
 
-import runpy
-import sys
 from pathlib import Path
 
 import pytest
@@ -58,16 +56,6 @@ def test_what_is_no_result_is_refused(command):
     [line] = said.lines
     assert line.startswith("small.toml: ")
     assert command("plot").code == 2
-
-
-def test_python_m_analysis_is_the_same(monkeypatch):
-    drawn = []
-    monkeypatch.setattr(plotting, "draw", lambda place, *_: drawn.append(place))
-    monkeypatch.setattr(sys, "argv", ["analysis", "r", "s"])
-    with pytest.raises(SystemExit) as end:
-        runpy.run_module("analysis", run_name="__main__")
-    assert end.value.code in (None, 0)
-    assert drawn == [Path("r"), Path("s")]
 
 
 @pytest.mark.long

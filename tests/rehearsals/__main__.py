@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from asyncdp_sim.runs.workers import executor
+from tests.machine import machine
 from tests.rehearsals.agreement import (
     COST_HEAD,
     HEAD,
@@ -101,8 +102,6 @@ def main(arguments: Sequence[str]) -> int:
             found.append(compared(name, list(islice(rehearsed, len(some)))))
             each = found[-1]
             sys.stderr.write("\n".join(map(str, (each.as_is, each.with_cost, each.cost))) + "\n")
-    from scenarios.how_cost_grows import machine  # which no process of a rehearsal needs
-
     side = f", {given.at_once} crews at once" if given.at_once > 1 else ""
     tables = content(found, f"{machine().removesuffix('.')}{side}.")
     if given.only != "":

@@ -71,12 +71,28 @@ def psi_of_replicates(result: Result) -> Array:
     return np.where(np.isnan(psi), np.inf, psi)
 
 
+def updates_made(result: Result) -> Estimate:
+    """Return the mean number of updates of a replicate."""
+    return Estimate(float(result.summary["updates"]) / max(1, len(result.replicates)))
+
+
+def answers_paid(result: Result) -> Estimate:
+    """Return the mean number of answers that are charged for each one that is delivered."""
+    if not result.has("owners"):
+        return Estimate()
+    released, collided, lost = (
+        result.of_owners(name).sum(axis=1) for name in ("answers_released", "collided", "lost")
+    )
+    return _mean(released / np.maximum(released - collided - lost, 1))
+
+
 def of_summary(name: str) -> Callable[[Result], Estimate]:
     """Return what reads a figure of the summary."""
     return lambda result: Estimate(known(result.summary.get(name)), *interval(result.summary, name))
 
 
 FIGURES: dict[str, tuple[str, Callable[[Result], Estimate]]] = {
+    "updates_made": ("updates made", updates_made),
     "time_to_end": ("time to update $T$\n(units)", time_to_end),
     **{
         name: (said, of_summary(name))
@@ -89,6 +105,7 @@ FIGURES: dict[str, tuple[str, Callable[[Result], Estimate]]] = {
             "mean_staleness": "mean staleness\n(updates)",
         }.items()
     },
+    "answers_paid": ("answers paid for\nper one delivered", answers_paid),
     "psi_final_median": ("$\\psi$ at the end\n(lower is better)", psi_at_end),
 }
 """By name: what an axis says, and how it is read."""

@@ -1,7 +1,7 @@
 """Rival ways of learning: ψ at the end, and the time that it took, against ε and N."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -62,16 +62,11 @@ def rival(result: Result) -> str:
     return ", ".join([result.scenario["algorithm"]["kind"], *noise, *told])
 
 
-def over_budgets(sweep: Sweep) -> list[RivalSeries] | str:
-    """Return the lines of a sweep over two budgets or more, or in words why there are none."""
-    if len(set(map(_epsilon, best(sweep.cells)))) < 2:
-        return "fewer than two budgets"
-    return select(sweep)
-
-
 def select(sweep: Sweep) -> list[RivalSeries] | str:
     """Return a line for each N and rival, or in words why there is nothing to compare."""
     cells = best(sweep.cells)
+    if len(set(map(_epsilon, cells))) < 2:
+        return "fewer than two budgets"
     if len({rival(cell.result) for cell in cells}) < 2:
         return "fewer than two rivals with an ε"
     counts = sorted({cell.result.n_owners for cell in cells})
@@ -137,7 +132,4 @@ _CAPTION = (
     "the records as the run has them, which a bounded domain changes."
 )
 
-FIGURE = SweepFigure("rivals", over_budgets, _rows, panels, lambda *_: _CAPTION)
-"""Of any sweep; a single budget is not worth a figure where nobody has asked for it."""
-ASKED = replace(FIGURE, select=select)
-"""Where somebody has."""
+FIGURE = SweepFigure("rivals", select, _rows, panels, lambda *_: _CAPTION)

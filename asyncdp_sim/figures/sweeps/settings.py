@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from asyncdp_sim.figures.kit.axes import arrows, beyond, log_axis, strokes, wrapped
-from asyncdp_sim.figures.kit.outcomes import FIGURES, Estimate
+from asyncdp_sim.figures.kit.outcomes import FIGURES
 from asyncdp_sim.figures.kit.style import BLUE, sheet
 from asyncdp_sim.figures.sweeps.overview import PSI, WIDE
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
-from asyncdp_sim.results import Result, Sweep
+from asyncdp_sim.results import Sweep
 
 Array = npt.NDArray[np.float64]
 ACROSS = 3  # panels side by side
@@ -21,8 +21,6 @@ MOST = 16  # rows
 NAME = 34  # letters of a setting in one line
 CLOSE = 0.05
 """Values that lie within this share of the largest are not drawn."""
-MADE = "updates_made"
-PANELS = {MADE: "updates made", **{name: said for name, (said, _) in FIGURES.items()}}
 
 
 def select(sweep: Sweep) -> list[Series] | str:
@@ -78,11 +76,11 @@ def _draw(axes: Axes, what: str, values: Array, places: npt.NDArray[np.int64]) -
     axes.set_ylim(-0.6, len(places) - 0.4)
     axes.grid(axis="both")
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(PANELS[what])
+    axes.set_xlabel(FIGURES[what][0])
 
 
 def _shown(rows: Sequence[Table]) -> list[str]:
-    return [what for what in dict.fromkeys((PSI, *PANELS)) if not _close(what, rows)]
+    return [what for what in dict.fromkeys((PSI, *FIGURES)) if not _close(what, rows)]
 
 
 def _close(what: str, rows: Sequence[Table]) -> bool:
@@ -92,14 +90,8 @@ def _close(what: str, rows: Sequence[Table]) -> bool:
     return len(known) < 2 or bool(np.ptp(known) <= CLOSE * np.abs(known).max())
 
 
-def _made(result: Result) -> Estimate:
-    """Return the mean number of updates of a replicate."""
-    return Estimate(float(result.summary["updates"]) / max(1, len(result.replicates)))
-
-
 def _rows(each: Series) -> Table:
-    read = {MADE: _made, **{name: of for name, (_, of) in FIGURES.items()}}
-    return each.rows("setting", "place", **read)
+    return each.rows("setting", "place", **{name: of for name, (_, of) in FIGURES.items()})
 
 
 def _caption(found: Sequence[Series], rows: Sequence[Table]) -> str:
@@ -108,7 +100,7 @@ def _caption(found: Sequence[Series], rows: Sequence[Table]) -> str:
         "the median of ψ exact ones, and of fewer than six replicates their whole range)"
     )
     shown = _shown(rows)
-    left = [what.replace("_", " ") for what in PANELS if what not in shown]
+    left = [what.replace("_", " ") for what in FIGURES if what not in shown]
     if left:
         said += f"; left out, unknown or less than 5 % apart: {', '.join(left)}"
     return said + "."

@@ -48,7 +48,8 @@ def test_panels_show_what_is_known_in_order_of_the_number(tmp_path: Path) -> Non
         assert axes.get_ylim()[1] > 1.05 * np.nanmax(points[0].get_ydata())
     assert {axes.get_xscale() for axes in picture.figure.axes} == {"log"}
     assert "in 1 of 3 cells not all replicates reached T" in picture.caption
-    left = "fairness, refusal rate, collision rate, loss rate, mean staleness"
+    left = "updates made, fairness, refusal rate, collision rate, loss rate, mean staleness"
+    left += ", answers paid"
     assert f"0, unknown or the same along every line: {left}." in picture.caption
     assert len(picture.figure.legends) == 0
 

@@ -1,4 +1,4 @@
-"""Pictures of gains, of coalitions' worth, of whom a model serves, of the price of collisions."""
+"""Pictures of gains, of coalitions' worth, of whom a model serves."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,10 +12,11 @@ from made import curve, finished, made, scenario
 from matplotlib.text import Text
 
 from asyncdp_sim.errors import ResultError
+from asyncdp_sim.figures.kit.outcomes import answers_paid
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.plan import BEYOND
-from asyncdp_sim.figures.sweeps import coalition, collaboration, collision_price, fairness
-from asyncdp_sim.results import Sweep
+from asyncdp_sim.figures.sweeps import coalition, collaboration, fairness
+from asyncdp_sim.results import Result, Sweep
 
 R = 2
 """Replicates; columns of owners are given for one, and alike in both."""
@@ -196,35 +197,11 @@ def test_fairness_needs_owners_that_are_online_unequally(
     assert fairness.FIGURE.why_not(of_seeds(tmp_path, online)) == said
 
 
-def of_channels(directory: Path, budget: str = "per-owner-cap") -> Sweep:
-    """An ideal channel that loses nothing, and ALOHA that loses half, at two loads."""
-    rows = []
-    for channel in ({"kind": "ideal"}, {"kind": "aloha", "airtime": 0.5}):
-        for rate in (0.1, 0.4):
-            used = 4 if channel["kind"] == "ideal" else 2
-            owners = {"answers_released": [4] * 3, "updates": [used] * 3}
-            owners |= {"collided": [4 - used] * 3}
-            privacy = {"budget": {"kind": budget, "answers": 4}}
-            clock = {"kind": "poisson", "rate": rate}
-            said = scenario(privacy=privacy, clock=clock, channel=channel)
-            values = {"channel": str(channel["kind"]), "clock.rate": rate}
-            rows.append(written(directory, values, said, owners))
-    return read(directory, rows)
-
-
 def test_a_lost_answer_is_paid_for(tmp_path: Path) -> None:
-    picture = collision_price.FIGURE.picture(of_channels(tmp_path))
-    table = picture.table
-    assert table["channel"].tolist() == ["ideal"] * 2 + ["pure ALOHA"] * 2
-    np.testing.assert_allclose(table["load"], [0.15, 0.6] * 2)  # N λ airtime, also where ideal
-    np.testing.assert_allclose(table["price"], [1, 1, 2, 2])
-    np.testing.assert_allclose(table["updates"], [12, 12, 6, 6])
-    np.testing.assert_allclose(table["time"], [2.5] * 4)  # 8/4 and 12/4
-
-
-def test_a_budget_of_as_many_answers_as_updates_is_not_spent(tmp_path: Path) -> None:
-    said = collision_price.FIGURE.why_not(of_channels(tmp_path, "horizon"))
-    assert str(said).startswith("budgets hold T answers each")
+    """Of 12 answers 4 collide and 2 are lost."""
+    owners = {"answers_released": [4] * 3, "collided": [4, 0, 0], "lost": [0, 1, 1]}
+    written(tmp_path, {}, scenario(), owners)
+    assert answers_paid(Result.read(tmp_path / "cell-0000")) == (2.0, 2.0, 2.0)
 
 
 def test_each_says_why_it_does_not_apply_to_the_others_sweeps(tmp_path: Path) -> None:
@@ -232,7 +209,6 @@ def test_each_says_why_it_does_not_apply_to_the_others_sweeps(tmp_path: Path) ->
         collaboration.FIGURE: of_budgets(tmp_path / "a"),
         coalition.FIGURE: of_coalitions(tmp_path / "b", [[1, 0, 0], [1, 1, 0], [1, 1, 1]]),
         fairness.FIGURE: of_seeds(tmp_path / "c"),
-        collision_price.FIGURE: of_channels(tmp_path / "d"),
     }
     assert tuple(sweeps) == BEYOND
     for owner, sweep in sweeps.items():

@@ -15,6 +15,7 @@ from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.spec import parse
 from asyncdp_sim.sweeps import sweep
 from scenarios import collusion, curious_servers
+from scenarios.studies import study
 
 INF = float("inf")
 SWEPT = """
@@ -81,12 +82,11 @@ def test_averaging_stays_below_what_epsilon_allows(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_sweep_is_run_again_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_is_run_again_and_drawn(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(SWEPT)
     sweep(load(tmp_path / "s.toml")[0], tmp_path / "sweep")
-    assert collusion.main([str(tmp_path / "sweep")]) == 0
-    names = [Path(line).name for line in capsys.readouterr().out.splitlines()]
-    assert names == ["collusion.png", "averaging.png"]
+    drawn, notes = study("owner-learner-collude", tmp_path / "sweep")
+    assert ([path.name for path in drawn], notes) == (["collusion.png", "averaging.png"], [])
     lines = (tmp_path / "sweep" / "figures" / "collusion.csv").read_text().splitlines()
     assert len(lines) == 5
     exact = [columns for columns in (line.split(",") for line in lines) if columns[1] == "inf"]
@@ -100,13 +100,6 @@ def test_nothing_worked_out_is_no_error() -> None:
     found = collusion.learned(short, "one update")
     assert found.answers == 0
     assert np.isnan([found.single, found.mean, found.noise]).all()
-
-
-def test_what_is_no_sweep_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert collusion.main([]) == 2
-    assert collusion.main([str(tmp_path)]) == 2
-    assert collusion.main([str(made(tmp_path / "r", (), scenario()))]) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 3
 
 
 def test_curious_servers() -> None:

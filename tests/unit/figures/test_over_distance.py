@@ -76,9 +76,3 @@ def test_another_observer_is_refused() -> None:
     scenario = entry(NAME).scenario(('privacy.observer={ kind = "transcript" }',))
     with pytest.raises(SpecError, match="allowed is node"):
         over_distance.pairs(scenario.base(), "ring")
-
-
-def test_what_is_no_sweep_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert over_distance.main([]) == 2
-    assert over_distance.main([str(tmp_path)]) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 2

@@ -38,6 +38,7 @@ def of_cells(directory: Path, psi: list[float]) -> list[Result]:
         with changed(cell) as manifest:
             manifest["summary"] |= known
         table = {"owner": [1, 2, 3], "updates": [1, 2, 0], "records": [10, 10, 10]}
+        table |= {"answers_released": [1, 2, 0], "collided": [0, 0, 0], "lost": [0, 0, 0]}
         pq.write_table(pa.table(table), cell / "owners.parquet")
         curve(cell, [last, last])
         between = Result.read(cell).frame("curve").query("k > 0").assign(k=5, time=0.5)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.rivals import main
 from asyncdp_sim.errors import SpecError
+from asyncdp_sim.figures.sweeps import rivals
 from asyncdp_sim.learning.algorithms import (
     NoisyStatistics,
     NoisyStatisticsSteps,
@@ -23,7 +23,7 @@ from asyncdp_sim.learning.algorithms import (
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.network.latency import Payload
 from asyncdp_sim.privacy import Domain
-from asyncdp_sim.results import read_table
+from asyncdp_sim.results import Sweep, read_table
 from asyncdp_sim.runs import RunResult, manifest, run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
@@ -338,19 +338,16 @@ def test_rivals_are_drawn_by_their_best_settings(tmp_path: Path) -> None:
         for rho in (0.1, 1e-6)
     ]
     swept = {"owners.count": [2, 4], "variant": [{"name": "statistics"}, *gossip]}
+    swept["privacy.epsilon"] = [20.0, 40.0]
     sweep(scenario(owners={"count": 2, "records": 30}, sweep=swept), tmp_path / "sweep")
-    assert main([str(tmp_path / "sweep")]) == 0
-    drawn = tmp_path / "sweep" / "figures"
-    assert (drawn / "rivals.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-    table = pd.read_csv(drawn / "rivals.csv")
+    table = pd.DataFrame(rivals.FIGURE.picture(Sweep.read(tmp_path / "sweep")).table)
     one_shot, many = "noisy-statistics", "async-gossip"
     assert (
         table["rival"].tolist()
-        == [f"{n}, bounded domain, answers capped" for n in (one_shot, many)] * 2
+        == [f"{n}, bounded domain, answers capped" for n in (one_shot, one_shot, many, many)] * 2
     )
-    assert table["owners"].tolist() == [2, 2, 4, 4]
-    assert set(table["setting"]) == {"statistics", "gradients, step 0.1"}
-    assert table["epsilon"].tolist() == [20.0] * 4
+    assert table["owners"].tolist() == [2] * 4 + [4] * 4
+    assert not table["setting"].str.contains("1e-06").any()
+    assert table["epsilon"].tolist() == [20.0, 40.0] * 4
     assert (table["psi_final_median_low"] <= table["psi_final_median"]).all()
     assert (table["time"] > 0).all()
-    assert main([str(tmp_path)]) == 2
