@@ -10,6 +10,7 @@ import pytest
 
 from asyncdp_sim import load
 from asyncdp_sim.data.table_look import look
+from asyncdp_sim.forecasts.advice import tune
 from tests.cli.command import Command
 
 CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"
@@ -24,6 +25,12 @@ def flowers(rows: int, seed: int = 1) -> pd.DataFrame:
     frame = pd.DataFrame(x.round(1), columns=["sepal", "width", "petal"])
     frame["site"] = rng.choice(["Garden", "Meadow", "Park", "Ridge"], size=rows)
     return frame.assign(species=species)
+
+
+@pytest.fixture
+def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Choose the step and the length among a few: that they run is asked here, not how well."""
+    monkeypatch.setattr(tune, "CHANGES", (((4.0,), 2),))
 
 
 def proposed(command: Command, file: Path, target: str, public: int, epsilon: float) -> Path:
@@ -74,6 +81,7 @@ VALUES: dict[str, tuple[list[object], str | None]] = {
 }
 
 
+@pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("name", VALUES)
 def test_the_model_is_that_of_the_targets_values(
     command: Command, tmp_path: Path, name: str
@@ -88,6 +96,7 @@ def test_the_model_is_that_of_the_targets_values(
     assert scenario.data.features == 4
 
 
+@pytest.mark.usefixtures("coarse")
 def test_flowers_end_beside_guessing(command: Command, tmp_path: Path) -> None:
     flowers(400).to_csv(tmp_path / "iris-like.csv", index=False)
     file = proposed(command, tmp_path / "iris-like.csv", "species", 30, 5.0)
@@ -114,6 +123,7 @@ def test_three_thousand_rows_at_epsilon_10_are_better_than_guessing(
     assert last.mean() > found["held_out_balanced_accuracy_guess"] + 3 * error  # type: ignore[operator]
 
 
+@pytest.mark.usefixtures("coarse")
 def test_a_model_that_is_no_better_than_guessing_is_called_so(
     command: Command, tmp_path: Path
 ) -> None:
@@ -162,6 +172,7 @@ SPARSE: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 }  # fmt: skip
 
 
+@pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("name", SPARSE)
 def test_what_is_proposed_runs_and_is_reported(command: Command, tmp_path: Path, name: str) -> None:
     """Some scores have no meaning then, such as AUC where held-out rows have one label alone."""
@@ -175,6 +186,7 @@ def test_what_is_proposed_runs_and_is_reported(command: Command, tmp_path: Path,
         assert "held_out_r_squared" in absent
 
 
+@pytest.mark.usefixtures("coarse")
 def test_owners_of_fewer_records_are_kept_where_others_are_lacking(
     command: Command, tmp_path: Path
 ) -> None:
