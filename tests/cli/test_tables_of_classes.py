@@ -10,7 +10,6 @@ import pytest
 
 from asyncdp_sim import load
 from asyncdp_sim.data.table_look import look
-from asyncdp_sim.forecasts.advice import tune
 from tests.cli.command import Command
 
 CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"
@@ -25,12 +24,6 @@ def flowers(rows: int, seed: int = 1) -> pd.DataFrame:
     frame = pd.DataFrame(x.round(1), columns=["sepal", "width", "petal"])
     frame["site"] = rng.choice(["Garden", "Meadow", "Park", "Ridge"], size=rows)
     return frame.assign(species=species)
-
-
-@pytest.fixture
-def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Choose the step and the length among a few: that they run is asked here, not how well."""
-    monkeypatch.setattr(tune, "CHANGES", (((4.0,), 2),))
 
 
 def proposed(command: Command, file: Path, target: str, public: int, epsilon: float) -> Path:
@@ -172,8 +165,17 @@ SPARSE: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 }  # fmt: skip
 
 
+AT_ONCE = (
+    "owners of eight rows and one class", "two classes, one of them public alone",
+    "a number, the same in all private rows",
+)  # fmt: skip
+
+
 @pytest.mark.usefixtures("coarse")
-@pytest.mark.parametrize("name", SPARSE)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name in AT_ONCE else [pytest.mark.long]) for name in SPARSE],
+)
 def test_what_is_proposed_runs_and_is_reported(command: Command, tmp_path: Path, name: str) -> None:
     """Some scores have no meaning then, such as AUC where held-out rows have one label alone."""
     SPARSE[name](flowers(300)).to_csv(tmp_path / "t.csv", index=False)
