@@ -181,6 +181,13 @@ def test_the_list_is_not_empty() -> None:
     assert {file.stem for file in files} == set(names)
 
 
+LARGE = (
+    "async-05", "async-06", "async-08", "async-10", "async-11", "hospital-sound",
+    "lending-convergence", "lending-timing",
+)  # fmt: skip
+"""Entries whose check draws many rows."""
+
+
 @EACH
 def test_loads_under_its_own_name_and_says_what_it_is(found: Entry) -> None:
     scenario = found.scenario()
@@ -202,7 +209,11 @@ def test_names_every_choice_of_the_papers_for_itself(found: Entry) -> None:
         assert f"\n{key} = " in text, key
 
 
-@EACH
+@pytest.mark.parametrize(
+    "found",
+    [pytest.param(each, id=each.name, marks=[pytest.mark.long] * (each.name in LARGE))
+     for each in ENTRIES],
+)  # fmt: skip
 def test_is_described(found: Entry, command: Command) -> None:
     said = command.done("check", found.file)
     scenario = found.scenario()

@@ -1,8 +1,15 @@
 import pytest
 
+from asyncdp_sim.forecasts.advice import tune
 from tests.cli.command import Command
 
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     return Command(monkeypatch, capsys)
+
+
+@pytest.fixture
+def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Choose the step and the length among a few: that they run is asked here, not how well."""
+    monkeypatch.setattr(tune, "CHANGES", (((4.0,), 2),))

@@ -172,14 +172,14 @@ def test_a_name_goes_where_a_file_does_and_a_file_that_is_there_goes_first(
     little = ("--set", "owners.records=100", "--set", "data.public_records=100")
     command.done("forecast", "collab-02", *little)
     assert "results/lending-sound-" in command("sweep", "lending-sound", "--status").err
-    (tmp_path / "lending-sound").write_text(commented("hospital-sound"), encoding="utf-8")
-    assert "owners: 86," in command.done("check", "lending-sound").out
+    (tmp_path / "lending-sound").write_text(commented("whom-to-ask"), encoding="utf-8")
+    assert "owners: 10," in command.done("check", "lending-sound").out
 
 
 def test_check_takes_settings(command):
-    said = command.done("check", "lending-timing", "hospital-sound", "--set", "run.updates=7")
+    said = command.done("check", "collab-06", "whom-to-ask", "--set", "run.updates=7")
     assert said.out.count("T = 7 updates") == 2
-    assert command("check", "lending-timing", "--set", "run.updates=0").code == 2
+    assert command("check", "collab-06", "--set", "run.updates=0").code == 2
 
 
 def test_the_version(command):

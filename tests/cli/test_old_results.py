@@ -25,7 +25,11 @@ def result(old: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(old, tmp_path / old.name))
 
 
-@EACH
+@pytest.mark.parametrize(
+    "old",
+    [pytest.param(old, id=old.name, marks=[] if old is OLD[0] else [pytest.mark.long])
+     for old in OLD],
+)  # fmt: skip
 def test_it_is_reported_plotted_and_compared(command: Command, result: Path) -> None:
     command.done("report", result)
     page = (result / "report.html").read_text(encoding="utf-8")

@@ -207,7 +207,7 @@ def program(folder: Path, kernel: str | None, *words: str) -> str:
     return ended.stdout
 
 
-@pytest.mark.parametrize("learning", ["replay", "live"])
+@pytest.mark.parametrize("learning", ["replay", pytest.param("live", marks=pytest.mark.long)])
 def test_a_result_of_haswell_is_reproduced_by_the_kernel_here(
     learning: str, tmp_path: Path
 ) -> None:

@@ -74,6 +74,7 @@ VALUES: dict[str, tuple[list[object], str | None]] = {
 }
 
 
+@pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("name", VALUES)
 def test_the_model_is_that_of_the_targets_values(
     command: Command, tmp_path: Path, name: str
@@ -88,6 +89,7 @@ def test_the_model_is_that_of_the_targets_values(
     assert scenario.data.features == 4
 
 
+@pytest.mark.usefixtures("coarse")
 def test_flowers_end_beside_guessing(command: Command, tmp_path: Path) -> None:
     flowers(400).to_csv(tmp_path / "iris-like.csv", index=False)
     file = proposed(command, tmp_path / "iris-like.csv", "species", 30, 5.0)
@@ -114,6 +116,7 @@ def test_three_thousand_rows_at_epsilon_10_are_better_than_guessing(
     assert last.mean() > found["held_out_balanced_accuracy_guess"] + 3 * error  # type: ignore[operator]
 
 
+@pytest.mark.usefixtures("coarse")
 def test_a_model_that_is_no_better_than_guessing_is_called_so(
     command: Command, tmp_path: Path
 ) -> None:
@@ -162,7 +165,17 @@ SPARSE: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SPARSE)
+AT_ONCE = (
+    "owners of eight rows and one class", "two classes, one of them public alone",
+    "a number, the same in all private rows",
+)  # fmt: skip
+
+
+@pytest.mark.usefixtures("coarse")
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if name in AT_ONCE else [pytest.mark.long]) for name in SPARSE],
+)
 def test_what_is_proposed_runs_and_is_reported(command: Command, tmp_path: Path, name: str) -> None:
     """Some scores have no meaning then, such as AUC where held-out rows have one label alone."""
     SPARSE[name](flowers(300)).to_csv(tmp_path / "t.csv", index=False)
@@ -175,6 +188,7 @@ def test_what_is_proposed_runs_and_is_reported(command: Command, tmp_path: Path,
         assert "held_out_r_squared" in absent
 
 
+@pytest.mark.usefixtures("coarse")
 def test_owners_of_fewer_records_are_kept_where_others_are_lacking(
     command: Command, tmp_path: Path
 ) -> None:

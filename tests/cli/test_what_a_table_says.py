@@ -64,6 +64,7 @@ def test_a_column_is_what_its_public_cells_say(tmp_path: Path, name: str) -> Non
     assert told in "; ".join(found.suspicious)
 
 
+@pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("name", COLUMNS)
 def test_what_is_proposed_is_accepted(tmp_path: Path, command: Command, name: str) -> None:
     cells, _, _ = COLUMNS[name]
@@ -118,6 +119,7 @@ def test_a_single_owner_has_nobody_to_collaborate_with(tmp_path: Path, command: 
     assert "given fewer than two owners of 5 private records" in said.err
 
 
+@pytest.mark.usefixtures("coarse")
 def test_rows_chosen_at_random_are_those_of_the_scenario(tmp_path: Path, command: Command) -> None:
     table().sort_values("site").to_csv(tmp_path / "t.csv", index=False)
     asked = ["--target", "days", "--owner", "site", "--public", str(PUBLIC), "--public-seed", "3"]
@@ -164,6 +166,7 @@ def test_durations_and_times_of_a_parquet_are_in_days(tmp_path: Path) -> None:
     assert (kinds["stay"], kinds["at"]) == ("number", "number")
 
 
+@pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("target", ["days", "classes"])
 def test_private_targets_that_cannot_be_read_are_counted_apart(
     tmp_path: Path, command: Command, target: str

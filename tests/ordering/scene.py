@@ -5,17 +5,13 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Literal
 
-from asyncdp_sim.network import Latency, Network
-from asyncdp_sim.network.availability import Always, Availability, Churn, Outages
-from asyncdp_sim.network.channels import Channel, Ideal
+from asyncdp_sim.network import Network
+from asyncdp_sim.network.availability import Availability, Churn
+from asyncdp_sim.network.channels.dcf import Dcf, DcfMedium, DcfPort
 from asyncdp_sim.network.channels.packet_loss import GilbertElliott
-from asyncdp_sim.network.clocks import DeterministicClock, SaturatedClock, ScriptedClock
-from asyncdp_sim.network.laws import Constant, Law, NoTime, Source
+from asyncdp_sim.network.laws import Constant, Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.network.protocols import Protocol, Push, Request
-from asyncdp_sim.network.sums import Aggregation
-from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import EventKind
 
@@ -157,80 +153,44 @@ class Losing(GilbertElliott):
         return (number in self.numbers for number in count(1))
 
 
-def losing(*numbers: int) -> Losing:
-    return Losing(numbers=numbers)
+class Some(Churn):
+    """Only some owners join late or leave; the others are online all the time."""
+
+    who: tuple[int, ...]
+
+    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        super().begin([owners[number - 1] for number in self.who], learner, streams)
 
 
-Times = float | None | tuple[float | None, ...]
-"""One duration for all owners, or one each; None takes no event."""
+def joins(owner: int, at: float) -> Some:
+    return Some(who=(owner,), join=Constant(value=at))
 
 
-def _law(value: float | None) -> Law:
-    return NoTime() if value is None else Constant(value=value)
+class Counting(Dcf):
+    """Lets each owner count so many slots before each of its attempts: nothing is drawn."""
+
+    window: int = 8
+    doublings: int = 1
+    counts: tuple[tuple[int, ...], ...]
+
+    def open(self, kernel, streams, n_owners):  # noqa: ARG002
+        return CountingMedium(self, kernel, streams)
 
 
-def _laws(value: Times) -> Law | tuple[Law, ...]:
-    return tuple(map(_law, value)) if isinstance(value, tuple) else _law(value)
+class CountingMedium(DcfMedium):
+    def port(self, owner):
+        draws = iter([-1.0] * 9)
+        port = DcfPort(self, self._spec.window, self._spec.doublings, draws)
+        return CountingPort(port, self, iter(self._spec.counts[owner - 1]))
 
 
-def net(
-    times: Sequence[Sequence[float]] | DeterministicClock | SaturatedClock,
-    *,
-    request: Times = None,
-    query: Times = None,
-    compute: Times = None,
-    answer: Times = None,
-    acknowledgement: Times = None,
-    allowed: tuple[int, ...] | None = None,
-    updates: int = 10,
-    until: float | None = None,
-    owners: int | None = None,
-    availability: Availability | Together | None = None,
-    push: Literal["drop", "overlap"] | None = None,
-    protocol: Protocol | None = None,
-    channel: Channel | None = None,
-    topology: Topology | None = None,
-    buffer: int = 1,
-    withholds: bool = False,
-    stops: bool = False,
-    aggregation: Aggregation | None = None,
-) -> Network:
-    scripted = not isinstance(times, DeterministicClock | SaturatedClock)
-    clock = ScriptedClock(times=[list(own) for own in times]) if scripted else times
-    if owners is None:
-        owners = len(times) if scripted else 2
-    if protocol is None:
-        protocol = Request() if push is None else Push(own_tick=push)
-    network = Network(
-        answers_allowed=(10,) * owners if allowed is None else allowed,
-        updates=updates,
-        answers_per_update=None if protocol.makes_updates else buffer,
-        until=until,
-        withholds=withholds,
-        stops=stops,
-        clock=clock,
-        latency=Latency(
-            request=_laws(request),
-            query=_laws(query),
-            answer=_laws(answer),
-            acknowledgement=_laws(acknowledgement),
-        ),
-        compute=_laws(compute),
-        protocol=protocol,
-        channel=channel or Ideal(),
-        topology=topology,
-        aggregation=aggregation,
-    )
-    # A copy is not validated: whatever has ``begin`` can be an availability.
-    return network.model_copy(update={"availability": availability or Always()})
+class CountingPort:
+    def __init__(self, port, medium, counts):
+        self._port = port
+        self._medium = medium
+        self._counts = counts
 
-
-def dark(groups: Sequence[Sequence[int]], gap: float, length: float) -> Outages:
-    """A schedule: offline in [gap, gap + length), [2 gap + length, 2 gap + 2 length), …"""
-    laws = Constant(value=gap), Constant(value=length)
-    return Outages(groups=groups, gap=laws[0], length=laws[1])
-
-
-def stay(*, join: float | None = None, lifetime: float | None = None) -> Churn:
-    """All owners join and leave at the same times."""
-    return Churn(join=_law(join), lifetime=_law(lifetime))
+    def transmit(self, ticks, begun, deferred):
+        window = self._port._window << min(self._port._collisions, self._port._doublings)
+        self._port._draws = iter([next(self._counts) / window])
+        return (yield from self._port.transmit(ticks, begun, deferred))

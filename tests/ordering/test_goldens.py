@@ -1,7 +1,7 @@
 """The order of events at one tick, pinned by tables that can be read.
 
 ``pytest tests/ordering --force-regen`` writes the tables anew; review the difference like code.
-What a rule says beforehand stands in ``cases.py`` and is not regenerated.
+What a rule says beforehand stands in ``cases/*.toml`` and is not regenerated.
 """
 
 import re

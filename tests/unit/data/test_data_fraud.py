@@ -93,7 +93,7 @@ def test_a_full_table_has_the_papers_features_in_its_own_order(tmp_path):
     assert data.notes == ()
 
 
-@pytest.mark.parametrize("split", ["in-order", "shuffled"])
+@pytest.mark.parametrize("split", [pytest.param("in-order", marks=pytest.mark.long), "shuffled"])
 @pytest.mark.parametrize(
     ("fields", "swap"),
     [
@@ -104,7 +104,7 @@ def test_a_full_table_has_the_papers_features_in_its_own_order(tmp_path):
     ],
 )
 def test_a_drained_table_gives_the_same_bits(tmp_path, monkeypatch, split, fields, swap):
-    monkeypatch.setattr(dataset, "PIECE_ROWS", 7)
+    monkeypatch.setattr(dataset, "PIECE_ROWS", 31)
     drawn = twin_table(140, 0, Streams(4))
     frame = pd.DataFrame(drawn.matrix, columns=drawn.columns).assign(Class=drawn.target > 0)
     frame = frame.astype({"Class": int})

@@ -19,9 +19,9 @@ from tests.reproducibility.runs import scenario
 CLIP = {"kind": "clip", "bound": 1.0}
 HELD_OUT = {"kind": "gaussian", "features": 3, "condition": 10.0, "held_out": 0.25}
 GRIDS = {
-    "budgets": {"privacy.epsilon": [1.0, 2.0, 4.0], "privacy.overlap": [1, 2]},
-    "steps": {"privacy.epsilon": [1.0, 2.0, 4.0], "algorithm.rho": [1.0, 2.0, 4.0]},
-    "channels": {"privacy.epsilon": [1.0, 4.0], "clock.rate": [0.5, 1.0, 2.0]},
+    "budgets": {"privacy.epsilon": [1.0, 4.0], "privacy.overlap": [1, 2]},
+    "steps": {"privacy.epsilon": [1.0, 4.0], "algorithm.rho": [1.0, 4.0]},
+    "channels": {"privacy.epsilon": [1.0, 4.0], "clock.rate": [0.5, 2.0]},
 }
 CHANNELS = {"channel": {"kind": "aloha", "airtime": 0.1}, "protocol": {"kind": "push"}}
 

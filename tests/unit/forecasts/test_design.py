@@ -32,8 +32,17 @@ def exactly(setting, asked):
     return module._exactly(population(asked, "own", private=False), setting)
 
 
-@pytest.mark.parametrize("records", [EQUAL, (6000, 500, 150)], ids=["equal sizes", "unequal sizes"])
-@pytest.mark.parametrize(("rho", "updates"), [(3.0, 60), (1e-9, 4), (1e4, 300)])
+@pytest.mark.parametrize(
+    "records",
+    [
+        pytest.param(EQUAL, id="equal sizes"),
+        pytest.param((6000, 500, 150), id="unequal sizes", marks=pytest.mark.long),
+    ],
+)
+@pytest.mark.parametrize(
+    ("rho", "updates"),
+    [(3.0, 60), (1e-9, 4), pytest.param(1e4, 300, marks=pytest.mark.long)],
+)  # fmt: skip
 def test_no_step_and_length_nearby_are_better(records, rho, updates):
     asked = scenario(records, algorithm={"rho": rho}, run={"updates": updates})
     found = tune(asked, replicates=2)
@@ -138,19 +147,24 @@ def test_the_published_choice_on_lending_is_beaten_tenfold():
     assert ratio - half > 10
 
 
-def test_runs_that_chose_are_none_of_those_reported(monkeypatch):
-    asked = list[tuple[bool, int]]()
+@pytest.fixture(scope="module")
+def short():
+    """Return a search among short runs by simulation, and the numbers of all of its runs."""
+    asked = []
 
     def seen(scenario, numbers, **how):
-        asked.extend((number >= CHOOSING, number) for number in numbers)
+        asked.extend(numbers)
         return ends(scenario, numbers, **how)
 
-    monkeypatch.setattr(module, "ends", seen)
-    tune(scenario(privacy=CAPPED), replicates=4)
-    chose = {number for early, number in asked if early}
-    told = {number for early, number in asked if not early}
-    assert told == set(range(1, 5))
-    assert chose == set(range(CHOOSING, CHOOSING + 4))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "ends", seen)
+        patch.setattr(module, "longest", lambda *_: 60)
+        return tune(scenario(privacy=CAPPED), replicates=4), set(asked)
+
+
+def test_runs_that_chose_are_none_of_those_reported(short):
+    _, asked = short
+    assert asked == {*range(1, 5), *range(CHOOSING, CHOOSING + 4)}
 
 
 def test_settings_of_private_records_are_said_to_be():
@@ -164,19 +178,20 @@ def test_settings_of_private_records_are_said_to_be():
     assert choosing(scenario().replace(description=""), known).description == f"{CHOSEN}\n"
 
 
-def test_every_sentence_of_the_advice():
-    found = tune(scenario(privacy=CAPPED), replicates=2)
+def test_every_sentence_of_the_advice(short):
+    found, _ = short
     told = found.lines("banks.toml")
     heads = [line[:10].rstrip() for line in told]
-    assert heads == ["best", "given", "gain", "runs", "search", "data"]
+    assert heads == ["best", "given", "gain", "runs", "search", "limit", "data"]
     assert told[3] == (
-        "runs      2 of each choice, with the same networks and noise; ± is the longer half of a "
+        "runs      4 of each choice, with the same networks and noise; ± is the longer half of a "
         "95 % interval"
     )
     assert told[4] == (
         f"search    {found.tried} choices of the step, T and K compared by other simulated runs; "
         "it ends where no change of one by 1.08 times lowers ψ by 1%"
     )
-    assert told[5] == "data      synthetic records"
+    assert told[6] == "data      synthetic records"
     exact = "\n".join(tune(scenario(), replicates=2).lines())
     assert "choices of the step, T and K compared by exact moments of these owners, ψ 0.0" in exact
+    assert "limit" not in exact

@@ -22,7 +22,7 @@ from asyncdp_sim.theory.formulas.rounds import mean_round
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Recorder, Trace
 from asyncdp_sim.trace.spans import EXCHANGE, spans
-from tests.ordering.rounds_cases import joins
+from tests.ordering.scene import joins
 from tests.together import together
 
 SLOW = Exponential(mean=0.5)

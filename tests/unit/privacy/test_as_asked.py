@@ -1,5 +1,7 @@
 """Budgets of as many answers as the learner asks for: K_i follow p_i, T and the tasks."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -12,6 +14,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 
 CHANCES = (0.5, 0.3, 0.2)
+COMPOSED = {"accountant": "pld", "delta": 1e-5}
 
 
 def scene(**parts: object) -> Scenario:
@@ -74,9 +77,13 @@ def test_a_learner_that_does_not_choose_is_refused(protocol: dict[str, object]) 
 @pytest.mark.parametrize("local_steps", [1, 3])
 @pytest.mark.parametrize("buffer", [1, 2])
 @pytest.mark.parametrize("tasks", [1, 4])
-@pytest.mark.parametrize("updates", [1, 2, 60, 2000])
 @pytest.mark.parametrize(
-    "privacy", [{}, {"mechanism": "gaussian", "delta": 1e-5}, {"accountant": "pld", "delta": 1e-5}]
+    ("privacy", "updates"),
+    [
+        *product(({}, {"mechanism": "gaussian", "delta": 1e-5}), (1, 2, 60, 2000)),
+        *product((COMPOSED,), (1, 2, 60)),
+        pytest.param(COMPOSED, 2000, marks=pytest.mark.long),
+    ],
 )
 def test_the_audit_claims_as_many_answers_on_its_own(
     privacy: dict[str, object], updates: int, tasks: int, buffer: int, local_steps: int

@@ -7,7 +7,7 @@ the event that one of them is large.
 
 import time
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from math import exp, inf, log
 from typing import Any
@@ -126,6 +126,7 @@ def test_the_law_as_it_is_holds_where_delta_is_large_and_its_margin_where_it_is_
         assert exact <= found.delta(epsilon) <= exact * (1 + 1e-6) + 1e-12
 
 
+@cache
 def sampled_delta(epsilon: Any, pair: SampledGaussianPair) -> Any:
     """δ of one answer over samples: that of the half line where its loss exceeds ε."""
     m, q = mpmath.mpf(pair.mu) / 2, mpmath.mpf(pair.probability)
@@ -136,6 +137,7 @@ def sampled_delta(epsilon: Any, pair: SampledGaussianPair) -> Any:
     return first - mpmath.exp(epsilon) * second
 
 
+@cache
 def two_sampled_delta(epsilon: float, pair: SampledGaussianPair) -> Any:
     """δ of two: that of the second at ε − loss of the first, in the mean."""
     m, q = mpmath.mpf(pair.mu) / 2, mpmath.mpf(pair.probability)
