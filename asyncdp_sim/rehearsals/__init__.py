@@ -3,8 +3,6 @@
 import secrets
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ from asyncdp_sim.rehearsals.orders import (
     require_rehearsable,
     shortest_duration,
 )
+from asyncdp_sim.rehearsals.wire import TOKEN_BYTES
 from asyncdp_sim.runs import Ready, RunResult, all_numbers, run
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replicates import joined
@@ -78,7 +77,7 @@ def rehearse(
     DataError
         If a data file is not what the scenario says, or an optimum is not found.
     MachineError
-        If the learner's process is killed.
+        If a process is killed.
     """
     scenario = scenario.base()
     require_rehearsable(scenario)
@@ -87,8 +86,8 @@ def rehearse(
     require_an_end(simulated.traces)
     with one_thread():
         ready = Ready.of(scenario, dataset)
-        parts, restarts = _replicates(ready, unit, progress)
-        measured = _told(parts, restarts)
+        parts = _replicates(ready, unit, progress)
+        measured = _told(parts)
         traces = [part.trace for part in parts]
         learned = joined([part.learned for part in parts])
         outcome = accounted(ready, all_numbers(scenario), traces, learned, measured)
@@ -96,27 +95,22 @@ def rehearse(
     return Rehearsal(outcome, simulated, parts[0].unit, excess, parts[0].null)
 
 
-def _replicates(
-    ready: Ready, unit: float | None, progress: Progress | None
-) -> tuple[list[Rehearsed], int]:
+def _replicates(ready: Ready, unit: float | None, progress: Progress | None) -> list[Rehearsed]:
     """Rehearse one replicate after the other, with units of one length."""
-    scenario = ready.scenario
-    parts, restarts = list[Rehearsed](), 0
+    scenario, parts = ready.scenario, list[Rehearsed]()
     for number in all_numbers(scenario):
-        with TemporaryDirectory(prefix="asyncdp-rehearsal-") as folder:
-            order = _order(ready, number, Path(folder), unit)
-            beginning(progress, "starting processes")
-            with closing(Crew(order, _teller(scenario, number, progress))) as working:
-                parts.append(working.run())
-                restarts += working.restarts
+        beginning(progress, "starting processes")
+        order = _order(ready, number, unit)
+        with closing(Crew(order, _teller(scenario, number, progress))) as working:
+            parts.append(working.run())
         unit = parts[0].unit
-    return parts, restarts
+    return parts
 
 
-def _order(ready: Ready, number: int, folder: Path, unit: float | None) -> Order:
+def _order(ready: Ready, number: int, unit: float | None) -> Order:
     scenario, task = ready.scenario, ready.problem.task
-    token, least = secrets.token_hex(16), shortest_duration(scenario.network)
-    return Order(scenario.network, task, scenario.run.seed, number, folder, token, unit, least)
+    token, least = secrets.token_bytes(TOKEN_BYTES), shortest_duration(scenario.network)
+    return Order(scenario.network, task, scenario.run.seed, number, token, unit, least)
 
 
 def _teller(scenario: Scenario, number: int, progress: Progress | None) -> Any:
@@ -127,7 +121,7 @@ def _teller(scenario: Scenario, number: int, progress: Progress | None) -> Any:
     return lambda updates: progress("rehearsing: updates", before + updates, all_updates)
 
 
-def _told(parts: list[Rehearsed], restarts: int) -> dict[str, Any]:
+def _told(parts: list[Rehearsed]) -> dict[str, Any]:
     """Return what the manifest says of the machine."""
     excess = np.concatenate([part.excess for part in parts]) * 1e3
     some = len(excess) > 0
@@ -140,7 +134,6 @@ def _told(parts: list[Rehearsed], restarts: int) -> dict[str, Any]:
             "q90": float(np.quantile(excess, 0.9)) if some else None,
             "largest": float(excess.max()) if some else None,
         },
-        "restarts": restarts,
     }
 
 

@@ -4,7 +4,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, nan
-from pathlib import Path
 from typing import Any
 
 from typing_extensions import override
@@ -37,10 +36,8 @@ class Order:
     seed : int
     number : int
         Of the replicate, from 1.
-    folder : Path
-        Where owners keep their ledgers.
-    token : str
-        What a connection has to know to be an owner's.
+    token : bytes
+        What an owner's connection begins with.
     unit : float, optional
         Seconds that a unit of time takes; absent, the learner chooses it by what it measures.
     shortest : float
@@ -51,8 +48,7 @@ class Order:
     task: Task
     seed: int
     number: int
-    folder: Path
-    token: str
+    token: bytes
     unit: float | None
     shortest: float
 
