@@ -25,6 +25,7 @@ from asyncdp_sim.cli.screen import (
     NOTHING_KEPT,
     keeping,
     next_steps,
+    note,
     note_all,
     of_a_result,
     show,
@@ -95,7 +96,7 @@ def rehearse_command(
             "--unit",
             parser=positive,
             metavar="SECONDS",
-            help="How long a unit of time takes; chosen by measurement where absent.",
+            help="Seconds of a unit of time. Default: the rehearsal takes about a minute.",
             show_default=False,
         ),
     ] = None,
@@ -126,7 +127,7 @@ def rehearse_command(
         with blaming(file), drawn() as progress:
             done = finished(scenario, directory, events=False, measured=True)
             if not done:
-                found = rehearse(scenario, unit=unit, progress=progress)
+                found = rehearse(scenario, unit=unit, progress=progress, announce=note)
                 write(found.measured, directory)
                 lines = [*aligned(beside(found)), *cost(found)]
         show_result(directory, said, done=done)

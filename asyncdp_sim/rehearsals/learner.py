@@ -41,10 +41,6 @@ class Notes(Recorder):
         return self._shares
 
 
-RESOLUTION = 100
-"""The shortest mean duration is so many times what the machine takes for an exchange besides."""
-_NULLS = 60
-"""Exchanges that measure that, in all; one with each owner where nothing hangs on it."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -58,8 +54,6 @@ class Rehearsed:
     learned : Learned
     excess : array of float (m,)
         Seconds of each exchange that ended in its answer, beyond what its owner slept.
-    unit : float
-        Seconds that a unit of time took.
     null : array of float (n,)
         Seconds of each null exchange before the run, beyond what its owner slept.
     """
@@ -67,7 +61,6 @@ class Rehearsed:
     trace: Trace
     learned: Learned
     excess: npt.NDArray[np.float64]
-    unit: float
     null: npt.NDArray[np.float64]
 
 
@@ -100,8 +93,6 @@ class LearnerPeer:
         await self._all_here.wait()
         null = await self._measure()
         unit = self._order.unit
-        if unit is None:
-            unit = RESOLUTION * float(null.mean()) / self._order.shortest
         ending = await self._run(unit)
         await self._farewell()
         server.close()
@@ -110,7 +101,7 @@ class LearnerPeer:
         self._remote.show(trace)
         learned = judged(self._order.task, path, [trace], [self._order.number], self._watch)
         excess = np.array(self._serving.excess) * unit / TICKS_PER_UNIT
-        return Rehearsed(trace, learned, excess, unit, null)
+        return Rehearsed(trace, learned, excess, null)
 
     async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Let an owner in, and receive its messages until its connection ends."""
@@ -158,12 +149,10 @@ class LearnerPeer:
     async def _measure(self) -> npt.NDArray[np.float64]:
         """Return the seconds that null exchanges take beyond what owners sleep, one by one."""
         self._require_whole()
-        n_owners = self._order.network.n_owners
-        each = -(-_NULLS // n_owners) if self._order.unit is None else 1
         points, seconds = np.zeros(self._order.task.steps.n_features), list[float]()
-        for number in range(each * n_owners):
+        for owner in self._wires:
             before = monotonic()
-            self._send(number % n_owners + 1, "null", points)
+            self._send(owner, "null", points)
             await self._nulls.get()
             self._require_whole()
             seconds.append(monotonic() - before - NULL_SECONDS)

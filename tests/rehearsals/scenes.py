@@ -133,11 +133,11 @@ def scenario(**changes: Any) -> Scenario:
     return found
 
 
-def order_of(scenario: Scenario, unit: float | None = 0.02) -> Order:
+def order_of(scenario: Scenario, unit: float = 0.02) -> Order:
     """Return the order for a scenario's first replicate."""
     base = scenario.base()
     task = Ready.of(base, build_dataset(base)).problem.task
-    return Order(base.network, task, base.run.seed, 1, bytes(TOKEN_BYTES), unit, 0.3)
+    return Order(base.network, task, base.run.seed, 1, bytes(TOKEN_BYTES), unit)
 
 
 Meanwhile = Callable[[int], Awaitable[None]]
