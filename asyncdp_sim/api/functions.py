@@ -344,11 +344,11 @@ def simulate(scenario: Scenario | Path | str, *, replicate: int = 1, events: boo
 def audit(
     scenario: Scenario | Path | str,
     *,
-    answers: int = 1_000_000,
+    answers: int | None = None,
+    canaries: int | None = None,
+    thorough: bool = False,
     runs: int = 1000,
     confidence: float = 0.999,
-    one_run: bool = False,
-    canaries: int | None = None,
     workers: int = 1,
     progress: Progress | bool = False,
 ) -> Audit:
@@ -358,15 +358,17 @@ def audit(
     ----------
     scenario, workers, progress
         As for :func:`run`.
-    answers, runs : int
-        Single answers, and whole runs, on each of two neighbouring datasets, ≥ 100.
+    answers : int, optional
+        Single answers on each side, ≥ 100. Absent: 10⁶, or fewer where an answer has many numbers.
+    canaries : int, optional
+        Records that coins decide in one training, and that are guessed from all answers. Absent:
+        as many as there is room for, up to 1000.
+    thorough : bool
+        Whether to attack whole runs in place of canaries, which takes minutes to hours.
+    runs : int
+        Whole runs on each of two neighbouring datasets, ≥ 100. With ``thorough`` only.
     confidence : float
         Of all bounds together, in (0, 1).
-    one_run : bool
-        Whether to train once instead, with canaries: records that coins decide, and that are
-        guessed from all answers. ``answers``, ``runs`` and ``workers`` are not used then.
-    canaries : int, optional
-        How many of them; absent, as many as there is room for, up to 1000. With ``one_run`` only.
 
     Raises
     ------
@@ -376,29 +378,29 @@ def audit(
     Examples
     --------
     >>> scenario = ad.load("vary-availability").replace(run={"updates": 3}, owners={"records": 9})
-    >>> ad.audit(scenario, answers=1000, runs=100).exceeded
-    False
-    >>> ad.audit(scenario, one_run=True, canaries=10).guessed.canaries
+    >>> ad.audit(scenario, answers=1000, canaries=10).guessed.canaries
     10
+    >>> ad.audit(scenario, answers=1000, thorough=True, runs=100).exceeded
+    False
     """
     from asyncdp_sim import audits
 
     for name, count in (("answers", answers), ("runs", runs)):
-        if count < 100:
+        if count is not None and count < 100:
             raise SpecError([Fault(name, str(count), "allowed is a whole number ≥ 100")])
     if not 0 < confidence < 1:
         raise SpecError([Fault("confidence", str(confidence), "allowed is a number in (0, 1)")])
-    if canaries is not None and not one_run:
-        raise SpecError([Fault("canaries", str(canaries), "allowed is with one_run=True")])
+    if canaries is not None and thorough:
+        raise SpecError([Fault("canaries", str(canaries), "allowed is without thorough=True")])
     given = as_scenario(scenario)
     with told(progress) as hears:
-        if one_run:
-            return audits.audit_one_run(
-                given, canaries=canaries, confidence=confidence, progress=hears
+        if not thorough:
+            return audits.first_audit(
+                given, answers=answers, canaries=canaries, confidence=confidence, progress=hears
             )
         return audits.audit(
             given,
-            answers=answers,
+            answers=1_000_000 if answers is None else answers,
             runs=runs,
             confidence=confidence,
             workers=workers,

@@ -1,26 +1,35 @@
 """Attacks on a scenario's privacy, as a user runs them: lower bounds on ε beside its claims."""
 
 from dataclasses import dataclass
+from time import process_time
 from typing import Any
 
 import numpy as np
 
 from asyncdp_sim.audits.check import COLUMNS, Check, Checked, Fact
 from asyncdp_sim.audits.claims import owed
-from asyncdp_sim.audits.facts import budgets_hold, ledger_holds, own_noise, same_noise
+from asyncdp_sim.audits.facts import (
+    budgets_hold,
+    heard,
+    ledger_holds,
+    own_noise,
+    same_noise,
+    undercharged,
+)
 from asyncdp_sim.audits.neighbours import made_up, neighbours
 from asyncdp_sim.audits.observers.models import audit_models, audit_views
 from asyncdp_sim.audits.one_run import Guessed, audit_once
+from asyncdp_sim.audits.overheard import overhear
 from asyncdp_sim.audits.per_answer import audit_answer, noise_composes
 from asyncdp_sim.audits.whole_run import audit_run, sums_hold
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.progress import Progress, beginning, counted
-from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.theory.predict.size import require_room
-from asyncdp_sim.words import html_table
+from asyncdp_sim.words import duration, html_table
 
 
 @dataclass(frozen=True)
@@ -39,7 +48,9 @@ class Audit:
     facts : tuple of Fact
         What needs no confidence.
     guessed : Guessed, optional
-        What canaries in one run showed, where that was asked for.
+        The result of canaries in one run; None where whole runs were attacked instead.
+    left : float, optional
+        About how many seconds an attack on whole runs would take; None where it was made.
 
     Examples
     --------
@@ -57,6 +68,7 @@ class Audit:
     overlap: int = 1
     facts: tuple[Fact, ...] = ()
     guessed: Guessed | None = None
+    left: float | None = None
 
     @property
     def exceeded(self) -> bool:
@@ -100,9 +112,19 @@ class Audit:
             *(check.words() for check in self.checks),
             *(check.beside() for check in self.checks if check.finding.epsilon > 0),
             *(each.words() for each in self._found[len(self.checks) :]),
-            *([] if self.guessed is None else self.guessed.limits()),
+            *([] if self.guessed is None else [self.guessed.limits()]),
+            *([] if self.left is None else self._limits(self.left)),
             *shared,
             self.verdict,
+        ]
+
+    def _limits(self, left: float) -> list[str]:
+        """Return what was not attacked, and what can be detected at most."""
+        most = [f"{each.most:.4g} ({each.what})" for each in self.checks]
+        most += [] if self.guessed is None else [f"{self.guessed.most:.4g} (canaries)"]
+        return [
+            f"detectable at most: ε = {', '.join(most)}",
+            f"whole runs are not attacked: --thorough does, in {duration(left)}",
         ]
 
 
@@ -205,21 +227,27 @@ def _of_itself(scenario: Scenario) -> list[Fact]:
     return [Fact(said, False)]
 
 
-def audit_one_run(
+def first_audit(
     scenario: Scenario,
     *,
-    canaries: int | None,
+    answers: int | None = None,
+    canaries: int | None = None,
     confidence: float,
     progress: Progress | None = None,
 ) -> Audit:
-    """Attack a scenario in one training, whose data hold canaries: records that coins decide.
+    """Attack a scenario's single answers, and one training whose data hold canaries.
+
+    A canary is a record that a coin decides. Answers in sums show none: these are attacked alone.
+    Whole runs are left to :func:`audit`; one of them is run here, for how long that takes.
 
     Parameters
     ----------
     scenario, confidence, progress
         As for :func:`audit`.
-    canaries : int or None
-        How many, ≥ 1; None is as many as there is room for, up to 1000.
+    answers : int, optional
+        Answers on each side, ≥ 4. Absent: 10⁶, or fewer where an answer has many numbers.
+    canaries : int, optional
+        How many, ≥ 1. Absent: as many as there is room for, up to 1000.
 
     Raises
     ------
@@ -229,13 +257,62 @@ def audit_one_run(
         As :func:`audit`.
     """
     scenario = _claiming(scenario)
-    if scenario.privacy.listener.sees_sums:
+    listener = scenario.privacy.listener
+    if listener.sees_sums and canaries is not None:
         allowed = "canaries are told by single answers: allowed is transcript"
         raise SpecError([Fault("privacy.observer.kind", "'aggregate'", allowed)])
-    beginning(progress, "training once with canaries")
-    guessed = audit_once(scenario, canaries, 1 - confidence)
-    told = f"each of {guessed.canaries} records, encoded, is one of two by a fair coin"
-    return Audit((), told, confidence, scenario.privacy.overlap, guessed=guessed)
+    beginning(progress, "attacking single answers")
+    dataset = build_dataset(scenario)
+    problem, made = prepare(scenario, dataset), made_up(scenario)
+    doubt = (1 - confidence) / (1 if listener.sees_sums else 2)
+    if answers is None:
+        answers = int(np.clip(_NUMBERS // problem.task.steps.answer_size, *_ANSWERS))
+    answer = audit_answer(scenario, dataset, problem, made, answers, doubt)
+    guessed, words = None, "answers that one record moves as far as the bound allows"
+    if not listener.sees_sums:
+        beginning(progress, "training once with canaries")
+        guessed = audit_once(scenario, canaries, doubt)
+        words += f"; each of {guessed.canaries} records, encoded, is one of two by a fair coin"
+    claims, called = owed(scenario), scenario.owners.participants
+    began = process_time()
+    view = overhear(scenario.network, problem.task, _trial(scenario))
+    seconds = process_time() - began
+    what = "gradients" if scenario.algorithm.gradients_per_answer > 1 else "answers"
+    facts = (
+        budgets_hold(claims, heard(view), called, what),
+        ledger_holds(undercharged(problem, claims, [view]), called),
+        *noise_composes(
+            problem, dataset, claims, Streams(scenario.run.seed), called,
+            scenario.privacy.sampling, what,
+        ),
+    )  # fmt: skip
+    left = _seconds(scenario, seconds, RUNS)
+    return Audit((answer,), words, confidence, scenario.privacy.overlap, facts, guessed, left)
+
+
+def expected_seconds(scenario: Scenario, runs: int) -> float:
+    """Return about how many seconds of one processor :func:`audit` takes for its runs.
+
+    Raises
+    ------
+    SpecError, DataError
+        As :func:`audit`.
+    """
+    scenario = _claiming(scenario)
+    problem = prepare(scenario, build_dataset(scenario))
+    began = process_time()
+    overhear(scenario.network, problem.task, _trial(scenario))
+    return _seconds(scenario, process_time() - began, runs)
+
+
+def _trial(scenario: Scenario) -> Scope:
+    return Streams(scenario.run.seed).within("audit", "trial run")
+
+
+def _seconds(scenario: Scenario, each: float, runs: int) -> float:
+    """Return the seconds of so many runs on each side of each pair of datasets."""
+    pairs = 1 if scenario.privacy.on_trust else 2
+    return each * 2 * runs * pairs
 
 
 def _claiming(scenario: Scenario) -> Scenario:
@@ -257,8 +334,14 @@ def _claiming(scenario: Scenario) -> Scenario:
     return scenario
 
 
+RUNS = 1000
+"""Whole runs on each side, where nothing else is asked for."""
+_ANSWERS = (20_000, 1_000_000)
+"""Single answers on each side, at least and at most, where nothing else is asked for."""
+_NUMBERS = 20_000_000
+"""Numbers in so many answers, about."""
 _RUNS = (("the whole run", "run"), ("the whole run with a made-up record", "made-up"))
 """What attacks on runs are called, and their random streams."""
 
 
-__all__ = ["Audit", "Check", "Fact", "Guessed", "audit", "audit_one_run"]
+__all__ = ["Audit", "Check", "Fact", "Guessed", "audit", "expected_seconds", "first_audit"]

@@ -255,13 +255,12 @@ class Guessed:
             f"({self.right} of {self.guesses} guesses are right)"
         )
 
-    def limits(self) -> list[str]:
-        """Return what the bound stands beside, a line each."""
-        return [
+    def limits(self) -> str:
+        """Return what the bound stands beside, in one line."""
+        return (
             f"so many guesses show at most ε = {self.most:.4g}, all right; a mechanism tight at "
-            f"what is claimed shows {self.tight:.4g} on average",
-            "complements the audit in many runs, which attacks one pair of records and more facts",
-        ]
+            f"what is claimed shows {self.tight:.4g} on average"
+        )
 
     def row(self) -> dict[str, object]:
         """Return what was shown, by columns."""

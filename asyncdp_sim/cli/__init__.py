@@ -105,7 +105,7 @@ COMMANDS = {
     "audit": Command(
         "auditing",
         "Attack the privacy of a scenario, and print lower bounds on its ε.",
-        ("asyncdp audit lending-sound", "asyncdp audit mine.toml --one-run"),
+        ("asyncdp audit lending-sound", "asyncdp audit mine.toml --thorough"),
     ),
     "describe": Command(
         "catalogue",

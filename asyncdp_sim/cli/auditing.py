@@ -14,7 +14,7 @@ from asyncdp_sim.cli.options import (
     open_share,
     positive_count,
 )
-from asyncdp_sim.cli.screen import note_all, show
+from asyncdp_sim.cli.screen import note, note_all, show
 from asyncdp_sim.errors import blaming
 from asyncdp_sim.progress import drawn
 from asyncdp_sim.threads import TO_RUN, require_address_space
@@ -24,21 +24,39 @@ def audit_command(
     context: typer.Context,
     file: File,
     answers: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--answers",
             parser=attack_count,
             metavar="N",
-            help="Draw N single answers for each of two neighbouring tables.",
+            help="Draw N single answers for each of two neighbouring tables (default: 1,000,000, "
+            "or fewer of many numbers each).",
+            show_default=False,
         ),
-    ] = 1_000_000,
+    ] = None,
+    canaries: Annotated[
+        int | None,
+        typer.Option(
+            "--canaries",
+            parser=positive_count,
+            metavar="N",
+            help="Use N canary records in one training (default: all that fit, up to 1000).",
+            show_default=False,
+        ),
+    ] = None,
+    thorough: Annotated[
+        bool,
+        typer.Option(
+            "--thorough", help="Attack whole runs in place of one training with canary records."
+        ),
+    ] = False,
     runs: Annotated[
         int,
         typer.Option(
             "--runs",
             parser=attack_count,
             metavar="N",
-            help="Simulate N whole runs for each of two neighbouring tables.",
+            help="Simulate N whole runs for each of two neighbouring tables (with --thorough).",
         ),
     ] = 1000,
     confidence: Annotated[
@@ -50,46 +68,41 @@ def audit_command(
             help="Set the confidence that all bounds hold, in (0, 1).",
         ),
     ] = 0.999,
-    one_run: Annotated[
-        bool,
-        typer.Option(
-            "--one-run", help="Train once with random canary records, and guess which were used."
-        ),
-    ] = False,
-    canaries: Annotated[
-        int | None,
-        typer.Option(
-            "--canaries",
-            parser=positive_count,
-            metavar="N",
-            help="Use N canary records with --one-run (default: as many as fit, up to 1000).",
-            show_default=False,
-        ),
-    ] = None,
     workers: Workers = 1,
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
 ) -> None:
-    """Attack the privacy of a scenario, and print lower bounds on its ε."""
-    require_address_space(TO_RUN)  # before SciPy is there
-    from asyncdp_sim.audits import audit, audit_one_run
+    """Attack the privacy of a scenario, and print lower bounds on its ε.
 
-    _refuse_the_other_kind(context, one_run)
+    The first verdict takes seconds: single answers, and one training with random canary
+    records. --thorough attacks whole runs on neighbouring tables; it prints its duration first.
+    """
+    require_address_space(TO_RUN)  # before SciPy is there
+    from asyncdp_sim.audits import audit, expected_seconds, first_audit
+    from asyncdp_sim.words import duration
+
+    _refuse_the_other_kind(context, thorough)
     scenario, said = load_scenario(file, settings, allow_code)
     if len(scenario.sweep) > 0:
         said.append(f"{file} has a sweep over {', '.join(scenario.sweep)}: this is its base cell")
     with blaming(file), drawn() as progress:
-        if one_run:
-            found = audit_one_run(
-                scenario, canaries=canaries, confidence=confidence, progress=progress
-            )
-        else:
+        if thorough:
+            seconds = expected_seconds(scenario, runs)
+            note(f"{duration(seconds)} of processor time; fewer --runs take less")
             found = audit(
                 scenario,
-                answers=answers,
+                answers=1_000_000 if answers is None else answers,
                 runs=runs,
                 confidence=confidence,
                 workers=workers,
+                progress=progress,
+            )
+        else:
+            found = first_audit(
+                scenario,
+                answers=answers,
+                canaries=canaries,
+                confidence=confidence,
                 progress=progress,
             )
     show(found.lines())
@@ -98,11 +111,10 @@ def audit_command(
         raise typer.Exit(3)
 
 
-def _refuse_the_other_kind(context: typer.Context, one_run: bool) -> None:
-    """Refuse options that say nothing of the audit that is asked for."""
-    others = ("answers", "runs", "workers") if one_run else ("canaries",)
-    for name in others:
+def _refuse_the_other_kind(context: typer.Context, thorough: bool) -> None:
+    """Refuse options that have no effect on the audit that is asked for."""
+    for name in ("canaries",) if thorough else ("runs", "workers"):
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            allowed = "allowed is without --one-run" if one_run else "allowed is with --one-run"
+            allowed = f"allowed is {'without' if thorough else 'with'} --thorough"
             raise typer.BadParameter(f"given; {allowed}", param_hint=f"--{name}")

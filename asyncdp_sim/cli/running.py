@@ -25,6 +25,7 @@ from asyncdp_sim.cli.screen import (
     NOTHING_KEPT,
     keeping,
     next_steps,
+    note,
     note_all,
     of_a_result,
     show,
@@ -105,7 +106,8 @@ def rehearse_command(
             "--unit",
             parser=positive,
             metavar="SECONDS",
-            help="Let a time unit take this many seconds (default: chosen by measurement).",
+            help="Let a time unit take this many seconds (default: as many as make the "
+            "rehearsal take about a minute).",
             show_default=False,
         ),
     ] = None,
@@ -137,7 +139,7 @@ def rehearse_command(
         with blaming(file), drawn() as progress:
             done = finished(scenario, directory, events=False, measured=True)
             if not done:
-                found = rehearse(scenario, unit=unit, progress=progress)
+                found = rehearse(scenario, unit=unit, progress=progress, announce=note)
                 write(found.measured, directory)
                 lines = [*aligned(beside(found)), *cost(found)]
         show_result(directory, said, done=done)

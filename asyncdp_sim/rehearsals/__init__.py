@@ -1,10 +1,9 @@
 """Rehearsals: a scenario executed by real processes that talk over TCP on this machine."""
 
 import secrets
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -13,18 +12,15 @@ import numpy.typing as npt
 from asyncdp_sim.progress import Progress, beginning
 from asyncdp_sim.rehearsals.crew import Crew
 from asyncdp_sim.rehearsals.learner import Rehearsed
-from asyncdp_sim.rehearsals.orders import (
-    Order,
-    require_an_end,
-    require_rehearsable,
-    shortest_duration,
-)
+from asyncdp_sim.rehearsals.orders import Order, paced, require_rehearsable
+from asyncdp_sim.rehearsals.wire import TOKEN_BYTES
 from asyncdp_sim.runs import Ready, RunResult, all_numbers, run
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replicates import joined
 from asyncdp_sim.runs.traces import accounted
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.threads import one_thread
+from asyncdp_sim.words import duration
 
 Array = npt.NDArray[np.float64]
 
@@ -52,7 +48,11 @@ class Rehearsal:
 
 
 def rehearse(
-    scenario: Scenario, *, unit: float | None = None, progress: Progress | None = None
+    scenario: Scenario,
+    *,
+    unit: float | None = None,
+    progress: Progress | None = None,
+    announce: Callable[[str], object] | None = None,
 ) -> Rehearsal:
     """Execute a scenario by real processes, and simulate it.
 
@@ -66,57 +66,50 @@ def rehearse(
     scenario : Scenario
         Its sweep, if any, is left out.
     unit : float, optional
-        Seconds that a unit of time takes, > 0. Absent: so many that the shortest mean duration is
-        100 times what the machine takes for an exchange besides.
+        Seconds that a unit of time takes, > 0. Absent: all replicates together take a minute.
     progress : Progress, optional
         Told how far it has come.
+    announce : callable, optional
+        Called with how long it will take, before processes start.
 
     Raises
     ------
     SpecError
-        If it cannot be rehearsed, naming what is in the way.
+        If it cannot be rehearsed, naming what is in the way, or would take more than an hour.
     DataError
         If a data file is not what the scenario says, or an optimum is not found.
     MachineError
-        If the learner's process is killed.
+        If a process is killed.
     """
     scenario = scenario.base()
     require_rehearsable(scenario)
     dataset = build_dataset(scenario)
     simulated = run(scenario, dataset=dataset, progress=progress)
-    require_an_end(simulated.traces)
+    unit, seconds = paced(simulated.traces, unit)
+    if announce is not None:
+        announce(f"{duration(seconds)}; a unit of time takes {unit:.3g} s (--unit)")
     with one_thread():
         ready = Ready.of(scenario, dataset)
-        parts, restarts = _replicates(ready, unit, progress)
-        measured = _told(parts, restarts)
+        parts = _replicates(ready, unit, progress)
+        measured = _told(parts, unit)
         traces = [part.trace for part in parts]
         learned = joined([part.learned for part in parts])
         outcome = accounted(ready, all_numbers(scenario), traces, learned, measured)
     excess = np.concatenate([part.excess for part in parts])
-    return Rehearsal(outcome, simulated, parts[0].unit, excess, parts[0].null)
+    return Rehearsal(outcome, simulated, unit, excess, parts[0].null)
 
 
-def _replicates(
-    ready: Ready, unit: float | None, progress: Progress | None
-) -> tuple[list[Rehearsed], int]:
-    """Rehearse one replicate after the other, with units of one length."""
-    scenario = ready.scenario
-    parts, restarts = list[Rehearsed](), 0
+def _replicates(ready: Ready, unit: float, progress: Progress | None) -> list[Rehearsed]:
+    """Rehearse one replicate after the other."""
+    scenario, parts = ready.scenario, list[Rehearsed]()
     for number in all_numbers(scenario):
-        with TemporaryDirectory(prefix="asyncdp-rehearsal-") as folder:
-            order = _order(ready, number, Path(folder), unit)
-            beginning(progress, "starting processes")
-            with closing(Crew(order, _teller(scenario, number, progress))) as working:
-                parts.append(working.run())
-                restarts += working.restarts
-        unit = parts[0].unit
-    return parts, restarts
-
-
-def _order(ready: Ready, number: int, folder: Path, unit: float | None) -> Order:
-    scenario, task = ready.scenario, ready.problem.task
-    token, least = secrets.token_hex(16), shortest_duration(scenario.network)
-    return Order(scenario.network, task, scenario.run.seed, number, folder, token, unit, least)
+        beginning(progress, "starting processes")
+        token = secrets.token_bytes(TOKEN_BYTES)
+        seed, task = scenario.run.seed, ready.problem.task
+        order = Order(scenario.network, task, seed, number, token, unit)
+        with closing(Crew(order, _teller(scenario, number, progress))) as working:
+            parts.append(working.run())
+    return parts
 
 
 def _teller(scenario: Scenario, number: int, progress: Progress | None) -> Any:
@@ -127,12 +120,12 @@ def _teller(scenario: Scenario, number: int, progress: Progress | None) -> Any:
     return lambda updates: progress("rehearsing: updates", before + updates, all_updates)
 
 
-def _told(parts: list[Rehearsed], restarts: int) -> dict[str, Any]:
+def _told(parts: list[Rehearsed], unit: float) -> dict[str, Any]:
     """Return what the manifest says of the machine."""
     excess = np.concatenate([part.excess for part in parts]) * 1e3
     some = len(excess) > 0
     return {
-        "unit_seconds": parts[0].unit,
+        "unit_seconds": unit,
         "null_excess_ms": float(parts[0].null.mean() * 1e3),
         "excess_ms": {
             "mean": float(excess.mean()) if some else None,
@@ -140,7 +133,6 @@ def _told(parts: list[Rehearsed], restarts: int) -> dict[str, Any]:
             "q90": float(np.quantile(excess, 0.9)) if some else None,
             "largest": float(excess.max()) if some else None,
         },
-        "restarts": restarts,
     }
 
 

@@ -49,8 +49,6 @@ def cost(found: Rehearsal) -> list[str]:
             f"{np.median(kept):.3g}, at most {kept.max():.3g}); a null exchange "
             f"{said['null_excess_ms']:.3g} ms"
         )
-    if said["restarts"] > 0:
-        lines.append(f"owners were killed and started again {said['restarts']} times")
     return lines
 
 

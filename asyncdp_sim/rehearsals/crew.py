@@ -1,4 +1,4 @@
-"""The processes of a rehearsal: started, watched, started again, and ended."""
+"""The processes of a rehearsal: started, watched, and ended."""
 
 import asyncio
 import os
@@ -16,9 +16,6 @@ from asyncdp_sim.rehearsals.owner import OwnerPeer
 from asyncdp_sim.rehearsals.wire import run_here
 from asyncdp_sim.runs.workers import begin, server_of
 
-LIVES = 5
-"""How often an owner whose process is killed is started, before it is gone."""
-
 
 class Crew:
     """A learner and its owners, each a process, over one replicate.
@@ -34,8 +31,6 @@ class Crew:
     owners : dict
         From an owner (from 1) to its process.
     learner : BaseProcess
-    restarts : int
-        How often an owner was started again.
     """
 
     def __init__(self, order: Order, tell: Callable[[int], None] = lambda updates: None) -> None:  # noqa: ARG005
@@ -47,8 +42,7 @@ class Crew:
         self.learner = self._started(_learn, theirs)
         theirs.close()
         self.owners: dict[int, BaseProcess] = {}
-        self.restarts = 0
-        self._lives = dict.fromkeys(range(1, order.network.n_owners + 1), 0)
+        self._n_owners = order.network.n_owners
 
     def run(self) -> Rehearsed:
         """Start owners, and wait until the learner has what it was asked for.
@@ -56,11 +50,11 @@ class Crew:
         Raises
         ------
         MachineError
-            If the learner's process is killed.
+            If a process is killed.
         """
         port = self._heard()
-        for owner in self._lives:
-            self._start(owner, port)
+        for owner in range(1, self._n_owners + 1):
+            self.owners[owner] = self._started(_own, owner, port)
         while True:
             alive = {process.sentinel: owner for owner, process in self.owners.items()}
             ready = wait([self._pipe, self.learner.sentinel, *alive])
@@ -69,9 +63,11 @@ class Crew:
                 if isinstance(said, Rehearsed):
                     return said
                 self._tell(said)
-            for sentinel in ready:
-                if sentinel in alive:
-                    self._ended(alive[sentinel], port)
+            for owner in [alive[sentinel] for sentinel in ready if sentinel in alive]:
+                process = self.owners.pop(owner)
+                process.join()
+                if process.exitcode != 0:
+                    raise MachineError(f"the process of owner {owner} was killed, or failed")
 
     def close(self) -> None:
         """End all processes that are left."""
@@ -93,28 +89,10 @@ class Crew:
             raise said
         return said
 
-    def _start(self, owner: int, port: int) -> None:
-        self._lives[owner] += 1
-        self.owners[owner] = self._started(_own, owner, port)
-
     def _started(self, work: Callable[..., None], *given: Any) -> BaseProcess:
         process = self._context.Process(target=work, args=(self._packed, *given), daemon=True)
         process.start()
         return process  # type: ignore[no-any-return]
-
-    def _ended(self, owner: int, port: int) -> None:
-        """Start an owner again whose process was killed, unless that has happened too often."""
-        process = self.owners.pop(owner)
-        process.join()
-        if process.exitcode == 0:  # the run is over, or there is no learner any more
-            return
-        if process.exitcode is None or process.exitcode > 0:
-            raise MachineError(f"the process of owner {owner} failed")
-        if self._lives[owner] < LIVES:
-            self.restarts += 1
-            self._start(owner, port)
-        else:
-            self._pipe.send(owner)
 
 
 def _learn(packed: bytes, pipe: Connection) -> None:
@@ -129,19 +107,11 @@ def _learn(packed: bytes, pipe: Connection) -> None:
 async def _held(pipe: Connection, order: Order) -> Rehearsed:
     peer = LearnerPeer(order, pipe.send)
     loop = asyncio.get_running_loop()
-    loop.add_reader(pipe.fileno(), _told, peer, pipe)
+    loop.add_reader(pipe.fileno(), os._exit, 1)  # it says nothing: the command has ended
     try:
         return await peer.run(pipe.send)
     finally:
         loop.remove_reader(pipe.fileno())
-
-
-def _told(peer: LearnerPeer, pipe: Connection) -> None:
-    """Hear who is gone for good; where it is the command itself, be gone too."""
-    try:
-        peer.leave(pipe.recv())
-    except (EOFError, OSError):
-        os._exit(1)
 
 
 def _own(packed: bytes, owner: int, port: int) -> None:

@@ -1,10 +1,8 @@
 """The process of the learner: connections to all owners, the model, and the books."""
 
 import asyncio
-import hmac
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, cast
@@ -13,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.errors import InvariantError, MachineError
+from asyncdp_sim.errors import InvariantError
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.rehearsals.orders import Order
-from asyncdp_sim.rehearsals.owner import NULL_SECONDS, charged, ledger_file
+from asyncdp_sim.rehearsals.owner import NULL_SECONDS
 from asyncdp_sim.rehearsals.serving import RemoteLearning, Serving, ServingAlone, ServingInRounds
-from asyncdp_sim.rehearsals.wire import OF_STRANGER, Numbers, RunPace, Wire, WireMessage
+from asyncdp_sim.rehearsals.wire import Numbers, RunPace, Wire, WireMessage, identified
 from asyncdp_sim.runs.replicates import Learned, judged, watch_of
 from asyncdp_sim.trace import Ending, Recorder, Trace
 from asyncdp_sim.units import LAST_TICK, TICKS_PER_UNIT, to_ticks
@@ -43,16 +41,6 @@ class Notes(Recorder):
         return self._shares
 
 
-RESOLUTION = 100
-"""The shortest mean duration is so many times what the machine takes for an exchange besides."""
-_NULLS = 60
-"""Exchanges that measure that, in all; one with each owner where nothing hangs on it."""
-_AWHILE = 1.0
-"""Seconds after which a null exchange is made once more."""
-_PATIENCE = 5.0
-"""Seconds in which an owner says who it is, or farewell."""
-_STRANGERS = 16
-"""Connections beyond one an owner that may be there without having said the token."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -66,8 +54,6 @@ class Rehearsed:
     learned : Learned
     excess : array of float (m,)
         Seconds of each exchange that ended in its answer, beyond what its owner slept.
-    unit : float
-        Seconds that a unit of time took.
     null : array of float (n,)
         Seconds of each null exchange before the run, beyond what its owner slept.
     """
@@ -75,7 +61,6 @@ class Rehearsed:
     trace: Trace
     learned: Learned
     excess: npt.NDArray[np.float64]
-    unit: float
     null: npt.NDArray[np.float64]
 
 
@@ -95,15 +80,11 @@ class LearnerPeer:
         self._told = monotonic()
         self._wires: dict[int, Wire] = {}
         self._all_here = asyncio.Event()
-        self._nulls: asyncio.Queue[float] = asyncio.Queue()
+        self._nulls: asyncio.Queue[None] = asyncio.Queue()
         self._farewells: dict[int, WireMessage] = {}
         self._left = asyncio.Event()
         self._pace = RunPace(0.0, 1.0)
-        self._begun: dict[str, float] | None = None
-        self._ended: dict[str, int] | None = None
         self._broken: BaseException | None = None
-        self._unknown: list[Wire] = []
-        self._met_strangers = False
 
     async def run(self, listens: Callable[[int], None]) -> Rehearsed:
         """Hold the run with all owners, which are told of the port that this listens at."""
@@ -112,8 +93,6 @@ class LearnerPeer:
         await self._all_here.wait()
         null = await self._measure()
         unit = self._order.unit
-        if unit is None:
-            unit = RESOLUTION * float(null.mean()) / self._order.shortest
         ending = await self._run(unit)
         await self._farewell()
         server.close()
@@ -122,124 +101,62 @@ class LearnerPeer:
         self._remote.show(trace)
         learned = judged(self._order.task, path, [trace], [self._order.number], self._watch)
         excess = np.array(self._serving.excess) * unit / TICKS_PER_UNIT
-        return Rehearsed(trace, learned, excess, unit, null)
-
-    def leave(self, owner: int) -> None:
-        """Note that an owner's process was killed too often, and does not come back."""
-        if self._begun is None:
-            self._broken = MachineError(f"the process of owner {owner} was killed before the run")
-            self._all_here.set()
-        else:
-            self._books.leave(owner)
+        return Rehearsed(trace, learned, excess, null)
 
     async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Let an owner in, and hear it until its connection ends."""
+        """Let an owner in, and receive its messages until its connection ends."""
         wire = Wire(reader, writer)
         try:
-            owner = await self._named(wire)
+            owner = await identified(reader, self._order.token)
             if owner is None:
-                self._refuse(writer)
+                _LOG.warning("rehearse: refused a connection without the token")
             else:
                 await self._talk(owner, wire)
         except Exception as error:  # asyncio would log it, and the run go on
             self._broken = error
             self._all_here.set()
+            self._nulls.put_nowait(None)
             self._pace.stop()
         finally:
             await wire.close()
 
-    async def _named(self, wire: Wire) -> int | None:
-        """Return which owner says hello with the token; None where nobody does.
-
-        Where too many have not, the first of them has had its time: owners say it at once.
-        """
-        self._unknown.append(wire)
-        if len(self._unknown) > self._order.network.n_owners + _STRANGERS:
-            self._unknown.pop(0).hang_up()
-        try:
-            hello = await asyncio.wait_for(wire.receive(OF_STRANGER), _PATIENCE)
-        except TimeoutError:
-            hello = None
-        self._unknown = [each for each in self._unknown if each is not wire]
-        said = {} if hello is None else hello.said
-        token = str(said.get("token")).encode(errors="replace")
-        if not hmac.compare_digest(token, self._order.token.encode()):
-            return None
-        return int(said["owner"])
-
-    def _refuse(self, writer: asyncio.StreamWriter) -> None:
-        """Log the first connection of somebody else; there may be any number."""
-        if not self._met_strangers:
-            self._met_strangers = True
-            host, port = (writer.get_extra_info("peername") or ("somewhere", 0))[:2]
-            _LOG.warning("rehearse: refused a connection without the token, from %s:%d", host, port)
-
     async def _talk(self, owner: int, wire: Wire) -> None:
-        former = self._wires.get(owner)
         self._wires[owner] = wire
-        if former is not None:
-            former.hang_up()
-            self._cut_off(owner)
         if len(self._wires) == self._order.network.n_owners:
             self._all_here.set()
-        if self._begun is not None:
-            wire.send("begin", **self._begun)
-        if self._ended is not None:  # it was not there when the others were told
-            wire.send("end", **self._ended)
         while (heard := await wire.receive()) is not None:
             self._hear(owner, heard)
-        if self._wires.get(owner) is wire:
-            del self._wires[owner]
-            self._cut_off(owner)
-
-    def _cut_off(self, owner: int) -> None:
-        if self._begun is not None and not self._pace.over.is_set():
-            self._pace.look()
-            self._serving.cut_off(owner)
+        del self._wires[owner]
         if len(self._wires) == 0:
             self._left.set()
 
     def _hear(self, owner: int, heard: WireMessage) -> None:
         if heard.kind == "null":
-            self._nulls.put_nowait(heard.said["began"])
+            self._nulls.put_nowait(None)
         elif heard.kind == "bye":
             self._farewells[owner] = heard
-        elif self._begun is not None and not self._pace.over.is_set():
+        elif not self._pace.over.is_set():
             if self._pace.look() < self._horizon:
                 self._serving.hear(owner, heard)
             if monotonic() > self._told + 0.2:
                 self._told = monotonic()
                 self._tell(self._books.updates)
 
-    def _send(
-        self, owner: int, kind: str, numbers: Numbers | None = None, /, **said: int | float | str
-    ) -> None:
+    def _send(self, owner: int, kind: str, numbers: Numbers | None = None, /, **said: Any) -> None:
         if owner in self._wires:
             self._wires[owner].send(kind, numbers, **said)
 
     async def _measure(self) -> npt.NDArray[np.float64]:
         """Return the seconds that null exchanges take beyond what owners sleep, one by one."""
         self._require_whole()
-        n_owners = self._order.network.n_owners
-        each = -(-_NULLS // n_owners) if self._order.unit is None else 1
-        seconds = list[float]()
-        while len(seconds) < each * n_owners:
-            took = await self._null_exchange(len(seconds) % n_owners + 1)
-            if took is not None:
-                seconds.append(took - NULL_SECONDS)
+        points, seconds = np.zeros(self._order.task.steps.n_features), list[float]()
+        for owner in self._wires:
+            before = monotonic()
+            self._send(owner, "null", points)
+            await self._nulls.get()
+            self._require_whole()
+            seconds.append(monotonic() - before - NULL_SECONDS)
         return np.array(seconds)
-
-    async def _null_exchange(self, owner: int) -> float | None:
-        """Return the seconds of an exchange about nothing; None where it was cut off."""
-        points, before = np.zeros(self._order.task.steps.n_features), monotonic()
-        self._nulls = asyncio.Queue()
-        self._send(owner, "null", points, began=before)
-        with suppress(TimeoutError):
-            while await asyncio.wait_for(self._nulls.get(), _AWHILE) != before:
-                pass
-            return monotonic() - before
-        self._require_whole()
-        return None
 
     def _require_whole(self) -> None:
         if self._broken is not None:
@@ -252,9 +169,8 @@ class LearnerPeer:
         self._pace = RunPace(start, unit)
         self._horizon = LAST_TICK if network.until is None else to_ticks(network.until)
         self._books, self._serving = self._opened()
-        self._begun = {"start": start, "unit": unit}
         for owner in self._wires:
-            self._send(owner, "begin", **self._begun)
+            self._send(owner, "begin", start=start, unit=unit)
         await self._pace.until(0)
         rounds = self._pace.start(self._serving.begin())
         over = asyncio.create_task(self._pace.over.wait())
@@ -287,27 +203,23 @@ class LearnerPeer:
         books = Learner(*counted, network.answers_per_update, **trained)
         given: Any = (network, books, self._remote, self._pace, self._send)
         if network.protocol.rehearsed == "in rounds":
-            return books, ServingInRounds(*given, present=lambda: iter(sorted(self._wires)))
+            return books, ServingInRounds(*given)
         return books, (ServingAlone if network.protocol.one_on_one else Serving)(*given)
 
     async def _farewell(self) -> None:
         """Tell owners that the run is over, and wait until they have said what they know."""
-        self._left.clear()
-        self._ended = {"tick": self._pace.tick}
         for owner in self._wires:
-            self._send(owner, "end", **self._ended)
-        if len(self._wires) > 0:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._left.wait(), _PATIENCE)
+            self._send(owner, "end", tick=self._pace.tick)
+        await self._left.wait()
 
     def _closed(self, ending: Ending) -> Trace:
-        """Close the books, by what owners have told and by their ledgers."""
+        """Close the books, by what owners have told and by what they have paid for."""
         network, end_tick = self._order.network, self._pace.tick
-        ledgers = {i: self._paid(i) for i in range(1, network.n_owners + 1)}
-        self._serving.settle(ledgers.__getitem__)
+        charged = {owner: dict(each.said["charged"]) for owner, each in self._farewells.items()}
+        self._serving.settle(charged)
         self._books.close(end_tick)
-        for owner, said in self._farewells.items():
-            self._notes.told(owner, said.said["unheard"], said.said["online"])
+        for owner, farewell in self._farewells.items():
+            self._notes.told(owner, farewell.said["unheard"], farewell.said["online"])
         trace = self._notes.trace(
             end_tick,
             ending,
@@ -316,9 +228,7 @@ class LearnerPeer:
             one_each=network.protocol.one_each,
             answers_per_update=network.answers_per_update,
         )
-        if [len(paid) for paid in ledgers.values()] != trace.released.tolist():
-            raise InvariantError("the owners' ledgers and the trace disagree on what was released")
+        paid = [len(charged[owner]) for owner in range(1, network.n_owners + 1)]
+        if paid != trace.released.tolist():
+            raise InvariantError("the owners' charges and the trace disagree on what was released")
         return trace
-
-    def _paid(self, owner: int) -> dict[int, int]:
-        return charged(ledger_file(self._order.folder, owner))

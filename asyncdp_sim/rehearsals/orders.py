@@ -4,16 +4,16 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, nan
-from pathlib import Path
 from typing import Any
 
+import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.availability import Availability
 from asyncdp_sim.network.build import Builder
-from asyncdp_sim.network.latency import STAGES, acknowledged
+from asyncdp_sim.network.latency import acknowledged
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols import Protocol
@@ -23,6 +23,8 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import kind_of, members
 from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import Ending, Recorder, Trace
+from asyncdp_sim.units import total_units
+from asyncdp_sim.words import duration
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,45 +39,24 @@ class Order:
     seed : int
     number : int
         Of the replicate, from 1.
-    folder : Path
-        Where owners keep their ledgers.
-    token : str
-        What a connection has to know to be an owner's.
-    unit : float, optional
-        Seconds that a unit of time takes; absent, the learner chooses it by what it measures.
-    shortest : float
-        The shortest mean duration of the network (time units).
+    token : bytes
+        What an owner's connection begins with.
+    unit : float
+        Seconds that a unit of time takes.
     """
 
     network: Network
     task: Task
     seed: int
     number: int
-    folder: Path
-    token: str
-    unit: float | None
-    shortest: float
+    token: bytes
+    unit: float
 
     @property
     def streams(self) -> Scope:
         """The replicate's random streams, none of them handed out: each process has its own."""
         scope = Streams(self.seed).within("replicate", self.number)
         return scope.of_owners(self.network.owner_numbers)
-
-
-def shortest_duration(network: Network) -> float:
-    """Return the shortest mean time that an exchange takes for anything (time units).
-
-    Of messages, computing, and what owners and the learner wait for; where none of these takes
-    time, the mean time between two ticks of all clocks together, or else 1.
-    """
-    stages = ("request", *STAGES)
-    found = [mean for stage in stages for mean in network.mean_times(stage) if mean > 0]
-    found += network.protocol.waits
-    if len(found) > 0:
-        return min(found)
-    rates = network.clock.rates(network.n_owners)
-    return 1.0 if rates is None or not network.protocol.acts_on_ticks else 1 / sum(rates)
 
 
 def require_rehearsable(scenario: Scenario) -> None:
@@ -96,17 +77,42 @@ def require_rehearsable(scenario: Scenario) -> None:
         raise SpecError(found)
 
 
-def require_an_end(traces: Sequence[Trace]) -> None:
-    """Raise if the simulation had to be stopped, where processes would go on for ever.
+def paced(traces: Sequence[Trace], unit: float | None) -> tuple[float, float]:
+    """Return the seconds of a unit of time, and about those of the rehearsal.
+
+    Parameters
+    ----------
+    traces : sequence of Trace
+        The simulated replicates.
+    unit : float, optional
+        Seconds. Absent: all replicates together sleep for a minute.
 
     Raises
     ------
     SpecError
-        If a replicate stalled.
+        If it would take more than an hour, or if a replicate stalled: processes would never end.
     """
     if any(trace.ending is Ending.stalled for trace in traces):
         allowed = "allowed in a rehearsal is a time at which it ends: no answer ever comes through"
         raise SpecError([Fault("run.until", "nothing", allowed)])
+    units = max(total_units(np.array([trace.end_tick for trace in traces])), _LEAST)
+    machine = _EXCHANGE * sum(len(trace.exchanges) for trace in traces)
+    machine += _PROCESS * sum(trace.n_owners + 1 for trace in traces)
+    seconds = machine + (_MINUTE if unit is None else unit * units)
+    if seconds > _LONGEST:
+        key, given, fit = "run.replicates", str(len(traces)), "fewer replicates, owners or updates"
+        if unit is not None and machine + _MINUTE <= _LONGEST:
+            key, given, fit = "unit", f"{unit:g}", f"--unit {_MINUTE / units:.3g}, for a minute"
+        allowed = f"{duration(seconds)}; allowed in a rehearsal is an hour: {fit}"
+        raise SpecError([Fault(key, given, allowed)])
+    return _MINUTE / units if unit is None else unit, seconds
+
+
+_MINUTE, _LONGEST = 60.0, 3600.0
+"""Seconds that are slept where no unit is given, and that a rehearsal takes at most."""
+_EXCHANGE, _PROCESS = 0.004, 0.1
+"""Seconds that an exchange, and the start of a process, cost a machine, about."""
+_LEAST = 1e-9
 
 
 def _kinds(scenario: Scenario) -> Iterator[Fault]:

@@ -1,11 +1,9 @@
-"""The process of one owner: a clock, its records, its ledger, and a connection to the learner."""
+"""The process of one owner: a clock, its records, its charges, and a connection to the learner."""
 
 import asyncio
-import os
 from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,56 +19,8 @@ from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import ExchangeOutcome
 
 
-class Charges:
-    """An owner's ledger.
-
-    A line is on disk before its answer can leave, so that an owner that is killed, and started
-    again, knows what it has spent. Of a line that was cut off nothing was sent, and it is paid for
-    all the same.
-
-    Parameters
-    ----------
-    file : Path
-        Made where it is not there.
-
-    Attributes
-    ----------
-    count : int
-        How many answers are paid for.
-    """
-
-    def __init__(self, file: Path) -> None:
-        self._file = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        before = file.read_bytes()
-        if len(before) > 0 and not before.endswith(b"\n"):
-            os.write(self._file, b"?\n")
-        self.count = len(before.split(b"\n")) - before.endswith(b"\n") if before else 0
-
-    def charge(self, message: int, tick: int) -> None:
-        """Pay for the answer to a query; it is on disk when this returns."""
-        os.write(self._file, f"{message} {tick}\n".encode())
-        os.fsync(self._file)
-        self.count += 1
-
-    def close(self) -> None:
-        """Let go of the file."""
-        os.close(self._file)
-
-
-def ledger_file(folder: Path, owner: int) -> Path:
-    """Return where an owner (from 1) keeps its ledger."""
-    return folder / f"owner-{owner}.txt"
-
-
-def charged(file: Path) -> dict[int, int]:
-    """Return the tick of each charge by the message that was paid for; cut lines have none."""
-    lines = file.read_text().splitlines() if file.exists() else []
-    whole = [line.split() for line in lines if "?" not in line]
-    return {int(message): int(tick) for message, tick in whole}
-
-
 class OwnersReleases:
-    """An owner's records and noise, behind its ledger.
+    """An owner's records and noise, and what it has paid for.
 
     Parameters
     ----------
@@ -79,36 +29,32 @@ class OwnersReleases:
         The replicate's streams.
     number : int
         Which owner, from 1.
+
+    Attributes
+    ----------
+    charged : dict
+        The tick of each charge, by the message that was paid for.
     """
 
     def __init__(self, order: Order, streams: Scope, number: int) -> None:
-        steps, self._reply = order.task.steps, order.task.reply
+        self._reply = order.task.reply
         self._allowed = order.network.answers_allowed[number - 1]
         self._turn = Turn(np.array([number - 1]), rows=np.array([0]))
-        self._charges = Charges(ledger_file(order.folder, number))
-        self._unused = Charges(order.folder / f"unused-{number}.txt")
-        self._answers = of_owner(self._reply, streams, number, steps.answer_size)
-        for _ in range(self._charges.count):  # what a former life has released
-            self._answers.give(self._turn, np.zeros((1, steps.n_features)))
+        self._answers = of_owner(self._reply, streams, number, order.task.steps.answer_size)
+        self.charged: dict[int, int] = {}
 
     @property
     def left(self) -> int:
         """How many answers the owner may still release."""
-        return self._allowed - self._charges.count
+        return self._allowed - len(self.charged)
 
     def release(self, message: int, tick: int, points: Numbers) -> Numbers:
         """Pay for an answer to a query, then return it."""
-        self._charges.charge(message, tick)
+        self.charged[message] = tick
         return np.asarray(self._answers.give(self._turn, points[None])[0])
-
-    def close(self) -> None:
-        """Let go of the ledgers."""
-        self._charges.close()
-        self._unused.close()
 
     def pretend(self, points: Numbers) -> Numbers:
         """Do as much work as for an answer, and return nothing that is of records."""
-        self._unused.charge(0, 0)
         return np.zeros_like(self._reply.gradients.gradient(self._turn.owners, points[None])[0])
 
 
@@ -195,41 +141,28 @@ class OwnerPeer:
         self._releases = OwnersReleases(order, streams, number)
         self._pace = Pace(0.0, 1.0)
         self._wire: Wire | None = None
-        self._ticking: asyncio.Task[None] | None = None
         self._work: set[asyncio.Task[None]] = set()
         self._broken: BaseException | None = None
         self._unheard = 0
-        self._forget()
+        self._busy = False
+        self._reserved = 0
+        self._verdicts: dict[int, asyncio.Future[WireMessage]] = {}
+        self._desk = asyncio.Lock()
 
     async def run(self, port: int) -> None:
         """Talk to the learner until it says that the run is over, or is no longer there."""
-        while (wire := await connect(port)) is not None:
-            self._forget()  # what began since the last connection ended reached nobody
-            self._wire = wire
-            wire.send("hello", owner=self._number, token=self._token)
-            over = await self._until_over(wire)
-            await wire.close()
-            if self._broken is not None:
-                raise self._broken
-            if over:
-                break
-            self._forget()  # cut off: what was under way is given up at both ends
-        self._forget()
-        self._releases.close()
-        if self._ticking is not None:
-            self._ticking.cancel()
-
-    async def _until_over(self, wire: Wire) -> bool:
-        """Do what the learner asks; return whether the run is over, and not the connection."""
-        while (heard := await wire.receive()) is not None:
-            if heard.kind == "end":
-                self._forget()
-                share = self._presence.share(heard.said["tick"])
-                wire.send("bye", unheard=self._unheard, online=share)
-                await wire.drain()
-                return True
+        wire = self._wire = await connect(port, self._token, self._number)
+        while (heard := await wire.receive()) is not None and heard.kind != "end":
             self._hear(heard)
-        return False
+        for task in self._work:
+            task.cancel()
+        if heard is not None:
+            online, charged = self._presence.share(heard.said["tick"]), self._releases.charged
+            wire.send("bye", unheard=self._unheard, online=online, charged=list(charged.items()))
+            await wire.drain()
+        await wire.close()
+        if self._broken is not None:
+            raise self._broken
 
     def _hear(self, heard: WireMessage) -> None:
         if heard.kind == "null":
@@ -248,15 +181,6 @@ class OwnerPeer:
         elif heard.kind == "over" and heard.said["message"] in self._verdicts:
             self._verdicts[heard.said["message"]].set_result(heard)
 
-    def _forget(self) -> None:
-        """Give up whatever is under way."""
-        for task in self._work:
-            task.cancel()
-        self._busy = False
-        self._reserved = 0
-        self._verdicts: dict[int, asyncio.Future[WireMessage]] = {}
-        self._desk = asyncio.Lock()
-
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._work.add(task)
@@ -269,28 +193,22 @@ class OwnerPeer:
             self._broken = task.exception()
             self._wire.hang_up()
 
-    def _send(
-        self, kind: str, numbers: Numbers | None = None, /, **said: int | float | str
-    ) -> None:
+    def _send(self, kind: str, numbers: Numbers | None = None, /, **said: Any) -> None:
         if self._wire is not None:
             self._wire.send(kind, numbers, **said)
 
     async def _answer_nothing(self, heard: WireMessage) -> None:
         await asyncio.sleep(NULL_SECONDS)
-        self._send("null", self._releases.pretend(heard.numbers), **heard.said)
+        self._send("null", self._releases.pretend(heard.numbers))
 
     def _begin(self, pace: Pace) -> None:
         self._pace = pace
-        if self._protocol.acts_on_ticks and self._ticking is None:
-            self._ticking = asyncio.create_task(self._tick())
-            self._ticking.add_done_callback(self._done)
+        if self._protocol.acts_on_ticks:
+            self._start(self._tick())
 
     async def _tick(self) -> None:
         """Follow the clock: a tick that finds the owner free and online begins an attempt."""
-        begun = self._pace.look()
         for tick in self._ticks or ():
-            if tick < begun:  # of a former life
-                continue
             await self._pace.until(self._presence.last(tick))
             if self._releases.left == 0 or self._presence.gone(tick):
                 break

@@ -6,7 +6,7 @@ and timers.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -100,7 +100,6 @@ class Serving:
         self._timers: dict[int, asyncio.Task[None]] = {}
         self._lost: set[int] = set()
         self._failed: dict[int, ExchangeOutcome] = {}
-        self._cut: set[int] = set()
 
     async def begin(self) -> None:
         """Do what owners do not ask for: here nothing."""
@@ -139,37 +138,23 @@ class Serving:
         self._send(owner, "query", self._remote.query(message), message=message)
         self._wait(message)
 
-    def cut_off(self, owner: int) -> None:
-        """Give up all exchanges with an owner whose connection is cut."""
-        for exchange in [each for each in self._known.values() if each.owner == owner]:
-            self._cut.add(exchange.message)
-            if exchange.ended is None:
-                self._books.expire(exchange)
-                self.free(exchange)
-            self._finish(exchange)
-
     def stop(self) -> None:
         """Wait for nothing any more."""
         for timer in self._timers.values():
             timer.cancel()
 
-    def settle(self, paid: Callable[[int], dict[int, int]]) -> None:
-        """Close the books by the owners' ledgers: what they have paid for is released.
+    def settle(self, charged: dict[int, dict[int, int]]) -> None:
+        """Close the books: what owners have paid for is released.
 
         Parameters
         ----------
-        paid : callable
+        charged : dict
             From an owner to the tick of each charge, by message.
         """
-        ledgers = {owner: paid(owner) for owner in range(1, self._network.n_owners + 1)}
         for exchange in self._books.unfinished():
-            tick = ledgers[exchange.owner].get(exchange.message)
+            tick = charged[exchange.owner].get(exchange.message)
             if tick is not None:
                 self._note(exchange, max(1, exchange.transmissions), tick)
-            if exchange.message in self._cut:
-                sent = exchange.transmissions > 0
-                exchange.outcome = ExchangeOutcome.lost if sent else ExchangeOutcome.abandoned
-                exchange.release_tick = exchange.release_tick if sent else self._end(exchange)
 
     def _end(self, exchange: Exchange) -> int:
         return self._pace.tick if exchange.ended is None else exchange.ended[0]
@@ -280,49 +265,28 @@ class ServingAlone(Serving):
         if self._locked and not self._pace.over.is_set():
             self.read(*self._waiting.popleft())
 
-    @override
-    def cut_off(self, owner: int) -> None:
-        gone = [each for each in self._waiting if each[0] == owner]
-        for each in gone:
-            self._waiting.remove(each)
-            self._books.finish()
-        super().cut_off(owner)
-
 
 class ServingInRounds(Serving):
-    """A learner that asks all owners at once, and updates when all have answered or failed.
+    """A learner that asks all owners at once, and updates when all have answered or failed."""
 
-    Parameters
-    ----------
-    present : callable
-        Yields the owners that are connected.
-    """
-
-    def __init__(self, *given: Any, present: Callable[[], Iterator[int]]) -> None:
+    def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self._present = present
         self._idle = asyncio.Event()
 
     @override
     async def begin(self) -> None:
         books, deadline = self._books, self._network.protocol.round_deadline
         books.hold()
-        while not books.done and any(map(books.awaits, self._everybody())):
-            asked = [owner for owner in self._present() if books.awaits(owner)]
-            if len(asked) == 0:  # until one that was killed is back
-                await asyncio.sleep(0.01)
-                continue
+        everybody = range(1, self._network.n_owners + 1)
+        while not books.done and any(map(books.awaits, everybody)):
             self._pace.look()
             self._idle.clear()
-            for owner in asked:
+            for owner in filter(books.awaits, everybody):
                 self.read(owner, books.begin(owner), self._pace.tick)
             await self._until_idle(None if deadline is None else to_ticks(deadline))
             if books.collected > 0:
                 books.update()
         books.finish()
-
-    def _everybody(self) -> range:
-        return range(1, self._network.n_owners + 1)
 
     async def _until_idle(self, ticks: int | None) -> None:
         """Wait for the answers of a round; give up those that have not come in time."""

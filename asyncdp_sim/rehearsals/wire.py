@@ -4,6 +4,7 @@ Each message has its length in front, a head in JSON, and numbers as they are.
 """
 
 import asyncio
+import hmac
 import json
 import selectors
 from collections.abc import Coroutine
@@ -21,8 +22,9 @@ from asyncdp_sim.units import TICKS_PER_UNIT
 Numbers = npt.NDArray[np.float64]
 
 _LENGTHS = Struct("<II")
-_MOST, OF_STRANGER = 2**30, 2**12
-"""Bytes of a message at most, and of one by an end that has not said the token yet."""
+TOKEN_BYTES, _NUMBER_BYTES = 16, 4
+_PATIENCE = 5.0
+"""Seconds in which an owner says who it is."""
 
 
 class WireMessage(NamedTuple):
@@ -56,32 +58,22 @@ class Wire:
         self._reader = reader
         self._writer = writer
 
-    def send(self, kind: str, numbers: Numbers | None = None, /, **said: int | float | str) -> None:
+    def send(self, kind: str, numbers: Numbers | None = None, /, **said: Any) -> None:
         """Send a message; one that the other end is not there for is lost."""
         head = json.dumps({"kind": kind, **said}).encode()
         body = b"" if numbers is None else numbers.astype("<f8").tobytes()
         if not self._writer.is_closing():
             self._writer.write(_LENGTHS.pack(len(head), len(body)) + head + body)
 
-    async def receive(self, most: int = _MOST) -> WireMessage | None:
-        """Return the next message; None where there will be no other, or it is no such message.
-
-        Parameters
-        ----------
-        most : int
-            Bytes that are read of it.
-        """
+    async def receive(self) -> WireMessage | None:
+        """Return the next message; None where there will be no other."""
         try:
             head, body = _LENGTHS.unpack(await self._reader.readexactly(_LENGTHS.size))
-            if head + body > most:
-                return None
             said = json.loads(await self._reader.readexactly(head))
             numbers = np.frombuffer(await self._reader.readexactly(body), dtype="<f8")
-            return WireMessage(said.pop("kind"), said, numbers.astype(np.float64))
-        except (OSError, EOFError, ValueError, LookupError, AttributeError, TypeError):
+        except (OSError, EOFError):
             return None
-        except RecursionError:  # brackets within brackets
-            return None
+        return WireMessage(said.pop("kind"), said, numbers.astype(np.float64))
 
     async def drain(self) -> None:
         """Wait until what was sent has left."""
@@ -101,12 +93,23 @@ class Wire:
             await self._writer.wait_closed()
 
 
-async def connect(port: int) -> Wire | None:
-    """Return a connection to a port of this machine; None where nobody listens."""
+async def connect(port: int, token: bytes, owner: int) -> Wire:
+    """Return an owner's connection to a port of this machine."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(token + owner.to_bytes(_NUMBER_BYTES))
+    return Wire(reader, writer)
+
+
+async def identified(reader: asyncio.StreamReader, token: bytes) -> int | None:
+    """Return which owner connects; None of a connection that does not begin with the token."""
     try:
-        return Wire(*await asyncio.open_connection("127.0.0.1", port))
-    except OSError:
+        async with asyncio.timeout(_PATIENCE):
+            start = await reader.readexactly(TOKEN_BYTES + _NUMBER_BYTES)
+    except (TimeoutError, OSError, EOFError):
         return None
+    if not hmac.compare_digest(start[:TOKEN_BYTES], token):
+        return None
+    return int.from_bytes(start[TOKEN_BYTES:])
 
 
 T = TypeVar("T")

@@ -125,7 +125,7 @@ class Machine(TypedDict):
     unit_seconds: Finite
     null_excess_ms: Finite
     excess_ms: Excess
-    restarts: Whole
+    restarts: NotRequired[Whole]  # of versions that started killed owners again
 
 
 def _summary(_: object, to_schema: GetCoreSchemaHandler) -> CoreSchema:

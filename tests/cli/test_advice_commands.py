@@ -16,7 +16,7 @@ EXACT = (
     .replace("theta_max = 10.0\n", "")
 )
 pytestmark = pytest.mark.usefixtures("here")
-QUICK = ("--answers", "2000", "--runs", "100")
+QUICK = ("--thorough", "--answers", "2000", "--runs", "100")
 
 
 @pytest.fixture
@@ -56,26 +56,27 @@ def test_a_refuted_claim_exits_with_3(command: Command) -> None:
     assert "Traceback" not in said.err
 
 
-def test_an_audit_in_one_run_says_what_it_stands_beside(command: Command) -> None:
-    said = command.done("audit", "sound.toml", "--one-run", "--canaries", "4")
-    pair, guessed, limits, complements, verdict = said.out.splitlines()
-    told = "neighbouring datasets: each of 4 records, encoded, is one of two by a fair coin"
-    assert pair == told
+def test_a_first_verdict_says_what_it_can_detect_and_what_is_left(command: Command) -> None:
+    said = command.done("audit", "sound.toml", "--canaries", "4", "--answers", "2000")
+    pair, answer, guessed, _, _, limits, most, left, verdict = said.out.splitlines()
+    assert pair.endswith("; each of 4 records, encoded, is one of two by a fair coin")
+    assert answer.startswith("one answer of owner 1: ε ≥ 0")
     assert guessed.startswith("one run with 4 canaries: ε ≥ 0 shown, 1 claimed: cannot be exceeded")
     assert guessed.endswith("of 2 guesses are right)")
     assert limits.startswith("so many guesses show at most ε = 0, all right; a mechanism tight at")
-    assert "complements the audit in many runs" in complements
+    assert most == "detectable at most: ε = 4.788 (one answer), 0 (canaries)"
+    assert left.startswith("whole runs are not attacked: --thorough does, in about ")
     assert verdict.startswith("claim not refuted, not proven")
 
 
 AUDITS = {
     "no noise": (("--set", "privacy.mechanism=none"), "privacy.mechanism: given 'none'; "),
     "no claim": (("--set", "privacy.epsilon=inf"), "privacy.epsilon: given inf; "),
-    "too few": (("--runs", "9"), "given 9; allowed is a whole number ≥ 100"),
-    "of many runs": (("--one-run", "--runs", "100"), "--runs: given; allowed is without --one-run"),
-    "of one run": (("--canaries", "4"), "--canaries: given; allowed is with --one-run"),
-    "no room": (("--one-run", "--canaries", "999"), "canaries: given 999; allowed is 1 to "),
-    "none": (("--one-run", "--canaries", "0"), "given 0; allowed is a whole number ≥ 1"),
+    "too few": (("--thorough", "--runs", "9"), "given 9; allowed is a whole number ≥ 100"),
+    "of many runs": (("--runs", "100"), "--runs: given; allowed is with --thorough"),
+    "of one run": (("--thorough", "--canaries", "4"), "given; allowed is without --thorough"),
+    "no room": (("--canaries", "999", "--answers", "100"), "canaries: given 999; allowed is 1 to "),
+    "none": (("--canaries", "0"), "given 0; allowed is a whole number ≥ 1"),
     "sure": (("--confidence", "1"), "given '1'; allowed is a number in (0, 1)"),
 }
 

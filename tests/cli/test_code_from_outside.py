@@ -61,7 +61,7 @@ def test_a_setting_executes_nothing_either(command: Command, here: Path) -> None
 
 @pytest.mark.parametrize("verb", ["check", "forecast", "audit"])
 def test_every_command_takes_it_when_it_is_allowed(verb: str, command: Command, here: Path) -> None:
-    more = ["--runs", 100, "--answers", 100] if verb == "audit" else []
+    more = ["--thorough", "--runs", 100, "--answers", 100] if verb == "audit" else []
     assert "Momentum" not in command.done(verb, "small.toml", "--allow-code", *more).out
     assert (here / "executed").exists()
 

@@ -17,7 +17,7 @@ POISSON = SMALL.replace('kind = "gamma"\nrate = 1.0\ncv = 0.5', 'kind = "poisson
 COMMANDS = {
     "run": ("run", "small.toml", "--out", "out", "--set", "run.replicates=8"),
     "sweep": ("sweep", "sweep.toml", "--out", "out"),
-    "audit": ("audit", "small.toml", "--runs", "100", "--answers", "4000"),
+    "audit": ("audit", "small.toml", "--thorough", "--runs", "100", "--answers", "4000"),
     "replay": ("replay", "run"),
     "replay of a sweep": ("replay", "swept"),
     "forecast": ("forecast", "poisson.toml", "--tune"),

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 import asyncdp_sim as ad
-from asyncdp_sim.audits import audit, audit_one_run
+from asyncdp_sim.audits import audit, first_audit
 from asyncdp_sim.forecasts import forecast, grid
 from asyncdp_sim.forecasts.advice.contest import winner
 from asyncdp_sim.forecasts.advice.tune import tune
@@ -87,8 +87,8 @@ def test_audits_forecasts_and_searches_tell(small):
     assert (done[0], done[-1]) == (0, total)
     assert total % 16 == 0
     told.clear()
-    audit_one_run(small, canaries=2, confidence=0.9, progress=told)
-    assert told.stages == ["training once with canaries"]
+    first_audit(small, answers=100, canaries=2, confidence=0.9, progress=told)
+    assert told.stages == ["attacking single answers", "training once with canaries"]
     told.clear()
     forecast(small, progress=told)
     assert "simulating runs" in told.stages
@@ -202,7 +202,7 @@ def test_figures_in_words():
         ),
         (["forecast", "small.toml"], "asyncdp_sim.forecasts.forecast", "nothing is kept"),
         (["forecast", "sweep.toml", "--sweep"], "asyncdp_sim.forecasts.grid", "nothing is kept"),
-        (["audit", "small.toml"], "asyncdp_sim.audits.audit", "nothing is kept"),
+        (["audit", "small.toml"], "asyncdp_sim.audits.first_audit", "nothing is kept"),
         (
             ["plot", "made"],
             "asyncdp_sim.figures.draw.draw_all",
@@ -240,7 +240,7 @@ def test_python_hears_of_progress_and_may_have_it_drawn(small, monkeypatch, tmp_
             ad.replay: heard,
             ad.sweep: small.replace(sweep={"run.seed": [1, 2]}),
         }.get(work, small)
-        few = {"answers": 100, "runs": 100} if work is ad.audit else {}
+        few = {"answers": 100} if work is ad.audit else {}
         work(given, **few, progress=told)
         assert len(told) > 0, work
     assert capsys.readouterr().err == ""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.audits import audit_one_run
+from asyncdp_sim.audits import first_audit
 from asyncdp_sim.describe import describe
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts import forecast
@@ -297,7 +297,7 @@ def test_a_buffer_in_which_an_owner_may_be_twice_is_refused(changed: dict[str, A
 
 def test_canaries_are_not_told_by_sums() -> None:
     with pytest.raises(SpecError, match="told by single answers: allowed is transcript"):
-        audit_one_run(scenario(_SUMS), canaries=4, confidence=0.9)  # type: ignore[arg-type]
+        first_audit(scenario(_SUMS), canaries=4, confidence=0.9)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

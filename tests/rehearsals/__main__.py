@@ -2,8 +2,8 @@
 
 FILE is ``docs/rehearsals.md`` by default, or another with the two markers. ``--replicates R`` and
 ``--updates T`` say how long each is, ``--at-once K`` how many crews rehearse side by side,
-``--only WORD`` which (then nothing is written), ``--shortest SECONDS`` how long the shortest mean
-duration of each takes; it is chosen by measurement otherwise, as ``asyncdp rehearse`` does. A crew
+``--only WORD`` which (then nothing is written), ``--unit SECONDS`` how long a unit of time takes;
+each part takes a minute otherwise, as with ``asyncdp rehearse``. A crew
 plays a scenario's replicates, or several, of which each plays ``--each K`` at most.
 """
 
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str]) -> int:
     options.add_argument("--updates", type=int, default=300)
     options.add_argument("--at-once", type=int, default=1)
     options.add_argument("--only", default="")
-    options.add_argument("--shortest", type=float)
+    options.add_argument("--unit", type=float)
     options.add_argument("--each", type=int)
     given = options.parse_args(arguments)
     page = rewritten(given.file.read_text(encoding="utf-8"), "")
@@ -97,7 +97,7 @@ def main(arguments: Sequence[str]) -> int:
     found = []
     with executor(given.at_once) as pool:
         every = [each for some in parts.values() for each in some]
-        rehearsed = pool.map(partial(played, shortest=given.shortest), every)
+        rehearsed = pool.map(partial(played, unit=given.unit), every)
         for name, some in parts.items():
             found.append(compared(name, list(islice(rehearsed, len(some)))))
             each = found[-1]

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from asyncdp_sim.measures import repeated, shares
 from asyncdp_sim.network.laws import Empirical, NoTime
 from asyncdp_sim.rehearsals import rehearse
-from asyncdp_sim.rehearsals.orders import shortest_duration
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Trace
@@ -110,9 +109,8 @@ class Part:
     null: Array
 
 
-def played(scenario: Scenario, shortest: float | None = None) -> Part:
-    """Rehearse a part; the shortest mean duration takes these seconds, or what measurement asks."""
-    unit = None if shortest is None else shortest / shortest_duration(scenario.network)
+def played(scenario: Scenario, unit: float | None = None) -> Part:
+    """Rehearse a part, whose unit of time takes these seconds, or of which all takes a minute."""
     found = rehearse(scenario, unit=unit)
     traces = tuple(found.measured.traces), tuple(found.simulated.traces)
     return Part(found.simulated.scenario, *traces, found.unit, found.excess, found.null)

@@ -2,14 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.network.contents import EXAMPLES
 from asyncdp_sim.rehearsals.learner import LearnerPeer, Rehearsed
 from asyncdp_sim.rehearsals.orders import Order
 from asyncdp_sim.rehearsals.owner import OwnerPeer
-from asyncdp_sim.rehearsals.wire import run_here
+from asyncdp_sim.rehearsals.wire import TOKEN_BYTES, run_here
 from asyncdp_sim.runs import Ready
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario
@@ -134,34 +133,31 @@ def scenario(**changes: Any) -> Scenario:
     return found
 
 
-def order_of(scenario: Scenario, folder: Path, unit: float | None = 0.02) -> Order:
-    """Return what the peers of a scenario's first replicate are told."""
+def order_of(scenario: Scenario, unit: float = 0.02) -> Order:
+    """Return the order for a scenario's first replicate."""
     base = scenario.base()
     task = Ready.of(base, build_dataset(base)).problem.task
-    return Order(base.network, task, base.run.seed, 1, folder, "token", unit, 0.3)
+    return Order(base.network, task, base.run.seed, 1, bytes(TOKEN_BYTES), unit)
 
 
-Meanwhile = Callable[[int, LearnerPeer, list[OwnerPeer]], Awaitable[None]]
-"""What happens while a run is on: it is told the port, and both sides."""
+Meanwhile = Callable[[int], Awaitable[None]]
+"""What happens while a run is on, by the learner's port."""
 
 
-def rehearsed(order: Order, meanwhile: Meanwhile | None = None) -> Rehearsed:
+def rehearsed(order: Order) -> Rehearsed:
     """Return what peers give that talk over TCP within this process."""
-    return run_here(talking(order, meanwhile))
+    return run_here(talking(order))
 
 
 async def talking(order: Order, meanwhile: Meanwhile | None = None) -> Rehearsed:
     """Let a learner and its owners talk, and return what comes of it."""
     learner, listening = LearnerPeer(order), asyncio.Future[int]()
     run = asyncio.create_task(learner.run(listening.set_result))
-    owners = [OwnerPeer(order, i) for i in range(1, order.network.n_owners + 1)]
     port = await listening
-    lives = [asyncio.create_task(owner.run(port)) for owner in owners]
-    other = None
     if meanwhile is not None:
-        other = asyncio.create_task(meanwhile(port, learner, owners))
+        await meanwhile(port)
+    owners = [OwnerPeer(order, i) for i in range(1, order.network.n_owners + 1)]
+    lives = [asyncio.create_task(owner.run(port)) for owner in owners]
     found = await run
     await asyncio.gather(*lives)
-    if other is not None:
-        await other
     return found

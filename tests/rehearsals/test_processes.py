@@ -1,4 +1,4 @@
-"""Real processes: killed in the middle, alone and all at once; none outlives the command."""
+"""Real processes: one that is killed ends the rehearsal; none outlives the command."""
 
 import os
 import signal
@@ -10,45 +10,24 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.errors import MachineError
-from asyncdp_sim.rehearsals.crew import LIVES, Crew
+from asyncdp_sim.rehearsals.crew import Crew
 from asyncdp_sim.scenario import dump
 from tests.cli.command import PROGRAM, Command
-from tests.rehearsals.scenes import WAYS, order_of, scenario
-from tests.rehearsals.test_semantics import require_sound
+from tests.rehearsals.scenes import order_of, scenario
 
 pytestmark = pytest.mark.long
-CAPPED = WAYS["budget"] | {"run": {"updates": 40, "seed": 3}}
 
 
-class Killing:
-    """Has an owner's process killed, whenever the learner tells how far it is."""
+@pytest.mark.parametrize("whose", ["the learner", "owner 2"])
+def test_a_process_that_is_killed_ends_it_with_one_line(whose: str) -> None:
+    with closing(Crew(order_of(scenario(), unit=0.3))) as working:
 
-    def __init__(self, working: Crew, owner: int, times: int) -> None:
-        self.working, self.owner, self.times, self.done = working, owner, times, 0
-
-    def __call__(self, _: int) -> None:
-        process = self.working.owners.get(self.owner)
-        if self.done < self.times and process is not None:
-            self.done += 1
+        def kill(_: int) -> None:
+            process = working.owners[2] if whose == "owner 2" else working.learner
             os.kill(process.pid or 0, signal.SIGKILL)
 
-
-@pytest.mark.parametrize("times", [1, LIVES + 1])
-def test_an_owner_that_is_killed_comes_back_or_is_gone(times: int, tmp_path: Path) -> None:
-    order = order_of(scenario(**CAPPED), tmp_path, unit=0.5)
-    with closing(Crew(order)) as working:
-        killing = working._tell = Killing(working, 2, times)
-        found = working.run()
-        assert killing.done >= 1
-        assert working.restarts <= min(killing.done, LIVES - 1)
-    require_sound(order, found)
-
-
-def test_a_learner_that_is_killed_ends_it_with_one_line(tmp_path: Path) -> None:
-    order = order_of(scenario(), tmp_path, unit=0.3)
-    with closing(Crew(order)) as working:
-        working._tell = lambda _: os.kill(working.learner.pid or 0, signal.SIGKILL)
-        with pytest.raises(MachineError, match="the process of the learner was killed"):
+        working._tell = kill
+        with pytest.raises(MachineError, match=f"the process of {whose} was killed"):
             working.run()
 
 

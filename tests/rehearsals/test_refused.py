@@ -8,10 +8,11 @@ import pytest
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network import simulate
-from asyncdp_sim.rehearsals.orders import require_an_end, require_rehearsable
+from asyncdp_sim.rehearsals.orders import paced, require_rehearsable
 from asyncdp_sim.scenario import dump
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Ending
+from asyncdp_sim.units import to_units
 from tests.cli.command import Command
 from tests.rehearsals.scenes import WAYS, scenario
 
@@ -82,7 +83,21 @@ def test_what_never_ends_is_not_begun() -> None:
     network = scenario().network
     stalled = replace(simulate(network, Streams(1).within("replicate", 1)), ending=Ending.stalled)
     with pytest.raises(SpecError, match=r"run\.until: given nothing; .* a time at which it ends"):
-        require_an_end([stalled])
+        paced([stalled], None)
+
+
+def test_a_rehearsal_sleeps_for_a_minute_and_is_refused_where_it_takes_hours() -> None:
+    network = scenario().network
+    traces = [simulate(network, Streams(1).within("replicate", each)) for each in (1, 2)]
+    units = sum(to_units(trace.end_tick) for trace in traces)
+    unit, seconds = paced(traces, None)
+    assert unit * units == pytest.approx(60)
+    assert 60 < seconds < 63
+    assert paced(traces, 0.5)[0] == 0.5
+    with pytest.raises(SpecError, match=rf"unit: given 1000; .*: --unit {unit:.3g}, for a minute"):
+        paced(traces, 1000.0)
+    with pytest.raises(SpecError, match=r"run\.replicates: given 40000; .*fewer replicates"):
+        paced(traces * 20_000, None)
 
 
 def test_all_is_named_at_once_and_nothing_begins(command: Command, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from asyncdp_sim.rehearsals import learner as learners
 from asyncdp_sim.rehearsals import wire as paces
 from asyncdp_sim.rehearsals.learner import Rehearsed
 from asyncdp_sim.rehearsals.orders import Order
-from tests.rehearsals.scenes import Meanwhile, talking
+from tests.rehearsals.scenes import talking
 
 _QUIET = 0.0005
 """Seconds without a message after which none is under way: loopback delivers at once."""
@@ -62,10 +62,10 @@ class Loop(asyncio.SelectorEventLoop):
         return self._clock.now
 
 
-def timeless(order: Order, meanwhile: Meanwhile | None = None) -> Rehearsed:
+def timeless(order: Order) -> Rehearsed:
     """Return what peers give to whom the machine costs no time."""
     with pytest.MonkeyPatch.context() as patch, asyncio.Runner(loop_factory=Loop) as runner:
         loop = runner.get_loop()
         for module in (paces, learners):
             patch.setattr(module, "monotonic", loop.time)
-        return runner.run(talking(order, meanwhile))
+        return runner.run(talking(order))

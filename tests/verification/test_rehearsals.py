@@ -5,7 +5,6 @@ Where the machine costs no time, all that they do falls on the ticks at which th
 """
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,16 +35,16 @@ def exchanges(trace: Trace) -> npt.NDArray[np.void]:
     return rows[np.lexsort((rows["owner"], rows["end_tick"], rows["read_tick"]))]
 
 
-def both(changes: dict[str, Any], folder: Path) -> tuple[Trace, Trace]:
-    order = order_of(scenario(**changes), folder, unit=1.0)
+def both(changes: dict[str, Any]) -> tuple[Trace, Trace]:
+    order = order_of(scenario(**changes), unit=1.0)
     rehearsed = timeless(order).trace
     simulated = simulate(order.network, order.streams)
     return rehearsed, simulated
 
 
-def differences(changes: dict[str, Any], folder: Path) -> list[str]:
+def differences(changes: dict[str, Any]) -> list[str]:
     """Return in which columns the two traces differ, by more than the rounding of a tick."""
-    ours, theirs = both(changes, folder)
+    ours, theirs = both(changes)
     if len(ours.exchanges) != len(theirs.exchanges) or ours.ending is not theirs.ending:
         return [f"{len(ours.exchanges)} exchanges and {len(theirs.exchanges)}"]
     one, other = exchanges(ours), exchanges(theirs)
@@ -63,13 +62,11 @@ def differences(changes: dict[str, Any], folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("changes", WAYS.values(), ids=WAYS.keys())
-def test_sockets_and_the_event_queue_agree(changes: dict[str, Any], tmp_path: Path) -> None:
-    assert differences(changes, tmp_path) == []
+def test_sockets_and_the_event_queue_agree(changes: dict[str, Any]) -> None:
+    assert differences(changes) == []
 
 
-def test_a_lock_that_is_released_late_is_seen(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_lock_that_is_released_late_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted bug: the learner is locked for a little longer than an exchange lasts."""
     free = ServingAlone.free
 
@@ -77,4 +74,4 @@ def test_a_lock_that_is_released_late_is_seen(
         asyncio.get_running_loop().call_later(0.05, free, served, exchange)
 
     monkeypatch.setattr(ServingAlone, "free", later)
-    assert differences({}, tmp_path) != []
+    assert differences({}) != []

@@ -136,14 +136,6 @@ class ProtocolKind(Kind):
         return False
 
     @property
-    def waits(self) -> tuple[float, ...]:
-        """How long somebody waits before it goes on without the other, or tries again, on average.
-
-        In time units.
-        """
-        return ()
-
-    @property
     def queues(self) -> bool:
         """Whether requests wait while the learner is busy, first come first served."""
         return False

@@ -131,12 +131,6 @@ class Request(ProtocolKind):
 
     @property
     @override
-    def waits(self) -> tuple[float, ...]:
-        again = () if self.retry is None else (self.retry.mean,)
-        return again if self.timeout is None else (*again, self.timeout)
-
-    @property
-    @override
     def queues(self) -> bool:
         return self.busy == "queue"
 

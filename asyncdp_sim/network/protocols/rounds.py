@@ -60,11 +60,6 @@ class Rounds(ProtocolKind):
     def round_deadline(self) -> float | None:
         return self.deadline
 
-    @property
-    @override
-    def waits(self) -> tuple[float, ...]:
-        return () if self.deadline is None else (self.deadline,)
-
     @override
     def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
         return hopeless("protocol.deadline", self.deadline, min(least_times(n_owners, parts)))

@@ -265,7 +265,7 @@ def test_a_network_alone_has_owners_and_figures_of_the_run() -> None:
 
 @pytest.mark.long
 def test_an_audit_is_a_frame_of_its_checks_and_facts() -> None:
-    found = ad.audit(small(owners={"records": 9}), answers=200, runs=100)
+    found = ad.audit(small(owners={"records": 9}), answers=200, thorough=True, runs=100)
     frame = found.to_frame()
     assert len(frame) == len(found.checks) + len(found.facts) > len(found.checks) > 0
     assert set(frame.attrs["units"]) == set(frame.attrs["meanings"]) == set(frame.columns)
@@ -278,10 +278,10 @@ def test_an_audit_is_a_frame_of_its_checks_and_facts() -> None:
 
 
 def test_an_audit_in_one_run_is_a_row_of_its_frame() -> None:
-    found = ad.audit(small(owners={"records": 9}), one_run=True, canaries=4)
+    found = ad.audit(small(owners={"records": 9}), answers=200, canaries=4)
     guessed = found.guessed
     assert guessed is not None
-    [row] = found.to_frame().to_dict("records")
+    row = found.to_frame().to_dict("records")[1]
     assert row["canaries"] == guessed.canaries == 4
     assert (row["guesses"], row["right"]) == (guessed.guesses, guessed.right)
     assert row["epsilon_shown"] == guessed.epsilon
@@ -320,8 +320,8 @@ def test_what_a_notebook_shows_is_escaped() -> None:
         ({"answers": 50}, "answers: given 50"),
         ({"runs": 1}, "runs"),
         ({"confidence": 1.0}, "in (0, 1)"),
-        ({"canaries": 4}, "allowed is with one_run=True"),
-        ({"canaries": 0, "one_run": True}, "canaries: given 0; allowed is 1 to "),
+        ({"canaries": 4, "thorough": True}, "allowed is without thorough=True"),
+        ({"canaries": 0, "answers": 100}, "canaries: given 0; allowed is 1 to "),
     ],
 )
 def test_what_an_audit_cannot_do_is_said(given: dict, said: str) -> None:
