@@ -46,9 +46,7 @@ def audit_command(
     ] = None,
     thorough: Annotated[
         bool,
-        typer.Option(
-            "--thorough", help="Attack whole runs in place of one training with canary records."
-        ),
+        typer.Option("--thorough", help="Attack whole runs, not one training with canary records."),
     ] = False,
     runs: Annotated[
         int,
