@@ -78,6 +78,15 @@ def test_the_main_command_prints_what_is_shown(
     assert "one draw of noise on all coordinates" in lesson
 
 
+@pytest.mark.documents
+def test_whether_joining_pays(command: Command) -> None:
+    said = command.done("forecast", "lending-three-budgets").out
+    assert "no owner should join at ε = 0.1" in said
+    [alone] = re.findall(r"together, ([\d.]+) alone", said)
+    assert f"{100 * float(alone):.2f} %" == "0.06 %"
+    assert "should join at ε = 1" in command.done("forecast", "value-of-collaboration").out
+
+
 def test_commands_named_are_commands():
     from asyncdp_sim.cli import COMMANDS
 
