@@ -10,7 +10,7 @@ from asyncdp_sim.words import html_table
 
 if TYPE_CHECKING:
     from asyncdp_sim import forecasts
-    from asyncdp_sim.forecasts.decision import Decision
+    from asyncdp_sim.forecasts.words import Decision
 
 
 class Forecast:
@@ -36,7 +36,7 @@ class Forecast:
     @property
     def decision(self) -> "Decision":
         """Who should join, how good, how soon, at what privacy, how sure, and what changes it."""
-        from asyncdp_sim.forecasts.decision import decide
+        from asyncdp_sim.forecasts.words import decide
 
         return decide(self.found)
 

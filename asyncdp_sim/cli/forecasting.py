@@ -119,8 +119,8 @@ def forecast_command(
     require_address_space(TO_RUN)  # before SciPy is there
     from asyncdp_sim.forecasts import forecast, grid, words
     from asyncdp_sim.forecasts.changes import Change, changes
-    from asyncdp_sim.forecasts.decision import decide
     from asyncdp_sim.forecasts.population import Moments, population
+    from asyncdp_sim.forecasts.words import decide
     from asyncdp_sim.reference import write_beside
     from asyncdp_sim.scenario import require_new, save_new
 
@@ -215,8 +215,8 @@ def _advice(
 
     By the option that asks for each, with how far the forecast of its end may be off.
     """
-    from asyncdp_sim.forecasts.advice.buying import buy
     from asyncdp_sim.forecasts.advice.invite import invite
+    from asyncdp_sim.forecasts.advice.market import buy
     from asyncdp_sim.forecasts.advice.tune import tune
     from asyncdp_sim.forecasts.may_be_off import of_the_end
 

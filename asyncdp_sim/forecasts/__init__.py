@@ -5,12 +5,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from asyncdp_sim.forecasts.advice.who_profits import OwnerForecast, prospects, value_alone
-from asyncdp_sim.forecasts.benefit import Errors, errors
+from asyncdp_sim.forecasts.benefit import Errors, OwnerForecast, errors, prospects, value_alone
+from asyncdp_sim.forecasts.by_moments import Array, MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.by_observer import CostAgainst, by_observer
 from asyncdp_sim.forecasts.energy import EnergyForecast, energy_forecast
-from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
-from asyncdp_sim.forecasts.exact.simulated_orders import Array
 from asyncdp_sim.forecasts.grid import Point, grid
 from asyncdp_sim.forecasts.may_be_off import REDRAWS, MayBeOff, may_be_off
 from asyncdp_sim.forecasts.population import Moments, Population, population
@@ -201,8 +199,8 @@ def forecast(
         A ψ > 0 to be reached.
     heterogeneity : float, optional
         τ² ≥ 0, used with common moments alone; see
-        :func:`~asyncdp_sim.forecasts.advice.who_profits.value_alone`. Absent, as found in the
-        records (:func:`~asyncdp_sim.forecasts.exact.unlike_owners.unlike`).
+        :func:`~asyncdp_sim.forecasts.benefit.value_alone`. Absent, as found in the
+        records (:func:`~asyncdp_sim.forecasts.by_moments.unlike`).
     workers : int
         Processes for runs, ≥ 1.
     known : Population, optional

@@ -6,8 +6,8 @@ from typing import cast
 
 import numpy as np
 
-from asyncdp_sim.forecasts.advice.who_profits import prospects, value_alone
-from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
+from asyncdp_sim.forecasts.benefit import prospects, value_alone
+from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier

@@ -9,9 +9,8 @@ import numpy as np
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.errors import AsyncDPError
 from asyncdp_sim.forecasts.advice.contest import Played, affordable, ends
-from asyncdp_sim.forecasts.advice.who_profits import value_alone
-from asyncdp_sim.forecasts.benefit import Errors, errors, with_budgets
-from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
+from asyncdp_sim.forecasts.benefit import Errors, errors, value_alone, with_budgets
+from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.scenario import Scenario
@@ -61,7 +60,7 @@ def changes(
     known : Population
     found : Errors, optional
         Errors on held-out rows, which decide who gains; absent, ψ decides, and budgets have a
-        formula (:func:`~asyncdp_sim.forecasts.advice.who_profits.prospects`), so that none is
+        formula (:func:`~asyncdp_sim.forecasts.benefit.prospects`), so that none is
         tried.
     workers : int
         Processes for runs, ≥ 1; never change a result.

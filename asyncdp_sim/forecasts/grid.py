@@ -8,11 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.forecasts.advice.who_profits import value_alone
-from asyncdp_sim.forecasts.exact.choose import exact
-from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
-from asyncdp_sim.forecasts.exact.one_on_one import Recursions
+from asyncdp_sim.forecasts.benefit import value_alone
+from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.may_be_off import REDRAWS, half_width_of
+from asyncdp_sim.forecasts.moments import Recursions, exact
 from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.results.provenance import digest

@@ -7,10 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.forecasts.advice.contest import affordable
+from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.by_runs import QuickRuns, last
-from asyncdp_sim.forecasts.exact.choose import exact
-from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
-from asyncdp_sim.forecasts.exact.one_on_one import Recursions
+from asyncdp_sim.forecasts.moments import Recursions, exact
 from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.runs.account import learn_alone

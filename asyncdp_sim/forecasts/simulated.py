@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.forecasts.by_moments import MomentForecast
 from asyncdp_sim.forecasts.by_runs import final_psi, half_width, last, overflowed
-from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.progress import Progress
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.whom_to_ask import TARGET, reached
-from asyncdp_sim.forecasts.exact.simulated_orders import orders
+from asyncdp_sim.forecasts.by_moments import orders
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import Scenario

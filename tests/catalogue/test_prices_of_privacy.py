@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
+from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.runs.problem import build_dataset

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from threadpoolctl import threadpool_limits
 
 from asyncdp_sim.errors import InputError
-from asyncdp_sim.forecasts.exact.moment_forecast import moment_forecast
+from asyncdp_sim.forecasts.by_moments import moment_forecast
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario, parse

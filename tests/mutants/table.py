@@ -1361,7 +1361,7 @@ MUTANTS = (
         ("tests/unit/forecasts/test_simulated.py",),
     ),
     Mutant(
-        "asyncdp_sim/forecasts/exact/simulated_orders.py",
+        "asyncdp_sim/forecasts/by_moments.py",
         "last = self.owners[full, updates - 1 :].ravel()",
         "last = self.owners[full, updates - 1]",
         "a network in which no update is ever made has a last one",
@@ -1396,7 +1396,7 @@ MUTANTS = (
         ("tests/unit/forecasts/test_design.py",),
     ),
     Mutant(
-        "asyncdp_sim/forecasts/exact/one_on_one.py",
+        "asyncdp_sim/forecasts/moments.py",
         "if not (np.isfinite(reach) and -ROUNDING <= self.psi[-1] < np.inf):",
         "if not (np.isfinite(reach) and np.isfinite(self.psi[-1])):",
         "an exact ψ may be −10¹⁹⁰",
@@ -1487,14 +1487,14 @@ MUTANTS = (
         ("tests/unit/forecasts/test_one_verdict.py",),
     ),
     Mutant(
-        "asyncdp_sim/forecasts/decision.py",
+        "asyncdp_sim/forecasts/words.py",
         'if privacy.noise == "scalar-as-published":',
         "if False:",
         "noise that is one draw for all coordinates is decided on as private",
         ("tests/unit/forecasts/test_decision.py",),
     ),
     Mutant(
-        "asyncdp_sim/forecasts/decision.py",
+        "asyncdp_sim/forecasts/words.py",
         "if undecided == total:",
         "if total == 0:",
         "a forecast in which nothing is certain advises every owner against joining",

@@ -15,9 +15,9 @@ import pytest
 from scipy.stats import binom
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.forecasts.advice.buying import buy
 from asyncdp_sim.forecasts.advice.contest import CHOOSING, Played, ends
 from asyncdp_sim.forecasts.advice.invite import invite
+from asyncdp_sim.forecasts.advice.market import buy
 from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs.problem import build_dataset

@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from asyncdp_sim.forecasts.advice.coalitions import best_of_each_size, costs
-from asyncdp_sim.forecasts.exact.equal_sizes import Course
+from asyncdp_sim.forecasts.advice.coalitions import Course, best_of_each_size, costs
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.scenario import Scenario

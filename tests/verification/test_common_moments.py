@@ -8,9 +8,7 @@ from scipy.stats import binom
 
 from asyncdp_sim.evidence.exact_moments import BUDGETS_END
 from asyncdp_sim.forecasts import forecast, grid
-from asyncdp_sim.forecasts.exact.given_orders import given
-from asyncdp_sim.forecasts.exact.simulated_orders import orders
-from asyncdp_sim.forecasts.exact.unlike_owners import unlike
+from asyncdp_sim.forecasts.by_moments import given, orders, unlike
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario

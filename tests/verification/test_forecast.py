@@ -10,9 +10,8 @@ import pytest
 
 from asyncdp_sim.evidence.exact_moments import BUDGETS_END
 from asyncdp_sim.forecasts import forecast, grid
-from asyncdp_sim.forecasts.advice.who_profits import value_alone
-from asyncdp_sim.forecasts.exact.choose import choice
-from asyncdp_sim.forecasts.exact.one_on_one import Recursions
+from asyncdp_sim.forecasts.benefit import value_alone
+from asyncdp_sim.forecasts.moments import Recursions, choice
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.exact import one_on_one
-from asyncdp_sim.forecasts.exact.choose import exact
-from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
-from asyncdp_sim.forecasts.exact.one_on_one import Recursions
+from asyncdp_sim.forecasts import moments as forecast_moments
+from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
+from asyncdp_sim.forecasts.moments import Recursions, exact
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.runs import run
@@ -148,7 +147,7 @@ def test_what_is_not_exact_is_simulated_and_says_why() -> None:
         assert any(said in why for why in found), (said, found)
     known = population(load(SCENE)[0], "common", private=False)
     assert not isinstance(exact(known, Recursions()), tuple)
-    assert one_on_one.sample_spread(known, known.objective) is not None  # type: ignore[arg-type]
+    assert forecast_moments.sample_spread(known, known.objective) is not None  # type: ignore[arg-type]
 
 
 def test_a_forecast_says_that_it_is_exact() -> None:

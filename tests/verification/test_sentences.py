@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.evidence.exact_moments import BUDGETS_END, ENDS_EARLY
-from asyncdp_sim.forecasts.exact.choose import broken, exact
-from asyncdp_sim.forecasts.exact.one_on_one import Recursions
+from asyncdp_sim.forecasts.moments import Recursions, broken, exact
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.privacy.mechanisms import NoMechanism
 from asyncdp_sim.runs import run

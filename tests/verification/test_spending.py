@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.audits import recomposed
-from asyncdp_sim.forecasts.exact.moment_forecast import MomentForecast, moment_forecast
+from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.privacy import Privacy, budgets
 from asyncdp_sim.privacy.accountants.attacker import mu_of

@@ -22,8 +22,7 @@ from asyncdp_sim.forecasts.advice.contest import (
     longest,
     source,
 )
-from asyncdp_sim.forecasts.exact.choose import broken, exact
-from asyncdp_sim.forecasts.exact.one_on_one import Recursions
+from asyncdp_sim.forecasts.moments import Recursions, broken, exact
 from asyncdp_sim.forecasts.population import Population, choosing, population
 from asyncdp_sim.progress import Progress, beginning
 from asyncdp_sim.runs.problem import prepare

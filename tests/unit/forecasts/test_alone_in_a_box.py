@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import asyncdp_sim as ad
-from asyncdp_sim.forecasts.advice.who_profits import value_alone
+from asyncdp_sim.forecasts.benefit import value_alone
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse

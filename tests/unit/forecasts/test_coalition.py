@@ -9,14 +9,16 @@ import pytest
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice.coalitions import (
+    Course,
     EqualSizeCost,
     best_of_each_size,
     enough_answers,
+    one_size,
+    rounds,
     steps,
 )
 from asyncdp_sim.forecasts.advice.contest import Played, ends
 from asyncdp_sim.forecasts.advice.invite import NOBODY, invite
-from asyncdp_sim.forecasts.exact.equal_sizes import Course, one_size, rounds
 from asyncdp_sim.forecasts.population import pooled, population
 from asyncdp_sim.forecasts.words import gaining
 from asyncdp_sim.learning.algorithms import Collab2
@@ -217,7 +219,7 @@ def test_first_steps_that_lose_all_digits_cost_infinitely_much(monkeypatch):
     kept = np.stack(rounds(some, schedule))
     assert np.all(kept > 0)
     assert 0 < np.isinf(kept[0]).sum() < 40
-    monkeypatch.setattr("asyncdp_sim.forecasts.exact.equal_sizes.LOST", -np.inf)  # without a guard
+    monkeypatch.setattr("asyncdp_sim.forecasts.advice.coalitions.LOST", -np.inf)  # without a guard
     assert np.nanmin(np.stack(rounds(some, schedule))) < 0
 
 

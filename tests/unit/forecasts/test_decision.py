@@ -9,9 +9,16 @@ import pytest
 
 from asyncdp_sim.forecasts import Forecast, forecast
 from asyncdp_sim.forecasts.changes import changes
-from asyncdp_sim.forecasts.decision import SUBSTITUTE, TO_KNOW, UNKNOWN, decide
 from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.forecasts.words import as_json, decision_lines, lines
+from asyncdp_sim.forecasts.words import (
+    SUBSTITUTE,
+    TO_KNOW,
+    UNKNOWN,
+    as_json,
+    decide,
+    decision_lines,
+    lines,
+)
 from asyncdp_sim.scenario import Scenario
 from tests.unit.forecasts.test_errors import RAW, on_a_table
 

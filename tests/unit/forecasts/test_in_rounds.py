@@ -11,8 +11,7 @@ from asyncdp_sim.forecasts.advice.coalitions import best_of_each_size, costs
 from asyncdp_sim.forecasts.advice.invite import invite
 from asyncdp_sim.forecasts.advice.market import demand
 from asyncdp_sim.forecasts.advice.tune import tune
-from asyncdp_sim.forecasts.exact.choose import exact
-from asyncdp_sim.forecasts.exact.one_on_one import Recursions
+from asyncdp_sim.forecasts.moments import Recursions, exact
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.network import simulate
 from asyncdp_sim.runs import run

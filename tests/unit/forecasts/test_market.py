@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.forecasts.advice.buying import buy
 from asyncdp_sim.forecasts.advice.contest import Played, ends
-from asyncdp_sim.forecasts.advice.market import Demand, cheapest, demand
+from asyncdp_sim.forecasts.advice.market import Demand, buy, cheapest, demand
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario, load
 from scenarios import data_market

@@ -15,10 +15,10 @@ from asyncdp_sim.figures.runs import forecast as drawn_forecast
 from asyncdp_sim.figures.runs import profit, shares, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.forecasts import forecast, words
-from asyncdp_sim.forecasts.advice.buying import buy
 from asyncdp_sim.forecasts.advice.coalitions import Coalition
 from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.advice.invite import Trialled
+from asyncdp_sim.forecasts.advice.market import buy
 from asyncdp_sim.results import Result
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Participants, Scenario

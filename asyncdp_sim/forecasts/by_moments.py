@@ -1,0 +1,656 @@
+"""A forecast worked out from second moments: exactly, or exactly given who updates when."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.evidence.exact_moments import BUDGETS_END, ENDS_EARLY, SAMPLED
+from asyncdp_sim.forecasts.moments import (
+    DRAWS,
+    Exact,
+    ExpectedMoments,
+    InRounds,
+    NormalSample,
+    Recursions,
+    answering,
+    broken,
+    drawn,
+    draws,
+    ending,
+    made_before,
+    nonlinear,
+    process_of,
+    psi_bound,
+    sample_spread,
+    shape_of,
+    variance_of,
+)
+from asyncdp_sim.forecasts.population import Population
+from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.theory.moments.given_order import Ordered, ordered, standard_error
+from asyncdp_sim.theory.moments.releases import Releases
+from asyncdp_sim.theory.moments.with_budgets import capped_moments, capped_size
+from asyncdp_sim.theory.predict.all import predicted
+from asyncdp_sim.theory.predict.update_order import mean_gap, shares
+from asyncdp_sim.theory.prediction import Unknown
+from asyncdp_sim.units import to_units
+
+Array = npt.NDArray[np.float64]
+SPLITS = 25
+"""Random splits of all records among the owners."""
+
+
+@dataclass(frozen=True, eq=False)
+class UnlikeOwners:
+    """Second moments that owners may have, given those of all records together.
+
+    Attributes
+    ----------
+    objectives : tuple of Quadratic
+        As many as :data:`SPLITS`, all of one f and θ* (to rounding).
+    apart : float
+        τ², the ψ that an owner's own truth costs.
+    """
+
+    objectives: tuple[Quadratic, ...]
+    apart: float
+
+    @property
+    def words(self) -> str:
+        """What is left out, and what stands in for it."""
+        return (
+            "owners' own moments are not used: ± and quantiles are over "
+            f"{len(self.objectives)} random splits of all records, own truths τ² = "
+            f"{self.apart:.3g} apart"
+        )
+
+
+def unlike(known: Population, heterogeneity: float | None) -> UnlikeOwners:
+    """Draw owners' second moments.
+
+    If owners' records were alike, any n_i of all records were as good as owner i's: they are dealt
+    out at random, which leaves f and θ* as they are, and has the owners differ as much as samples
+    of such records do, whatever their law. To that is added what owners' own truths make: r_i
+    moves by Hδ_i, so that owner i's optimum moves by about δ_i, with Gaussian δ_i of equal
+    spread in all coordinates, Σ f_i δ_i = 0 and E Σ f_i δ_iᵀHδ_i = τ² f(θ*), f_i = n_i/n. Owners
+    whose features have laws of their own are not in it.
+
+    Parameters
+    ----------
+    known : Population
+        Of a quadratic loss.
+    heterogeneity : float, optional
+        τ² ≥ 0. Absent, as found: Σ f_i s_iᵀH⁻¹s_i/f(θ*), s_i owner i's share of the slope at θ*,
+        as it is less what it is on average over the splits, at least 0. One number about all
+        owners, and no other, is so taken from who has which records.
+    """
+    records, own = known.problem.records, known.problem.task.objective.second_moments
+    if own is None:
+        raise TypeError(f"no second moments of model {known.scenario.model.kind}")
+    features, targets = np.concatenate(records.features), np.concatenate(records.targets)
+    ends = np.cumsum(own.records)[:-1]
+    streams = Streams(known.scenario.run.seed).within("forecast", "split")
+    splits = []
+    for each in range(SPLITS):
+        order = np.split(streams.generator(each).permutation(len(targets)), ends)
+        dealt = [features[rows] for rows in order], [targets[rows] for rows in order]
+        splits.append(Quadratic.from_records(*dealt, own.sigma, own.theta_max))
+    apart = heterogeneity
+    if apart is None:
+        apart = max(0.0, _differing(own) - float(np.mean([_differing(each) for each in splits])))
+    scopes = [streams.within(each) for each in range(SPLITS)]
+    moved = [_moved(each, apart, scope) for each, scope in zip(splits, scopes, strict=True)]
+    return UnlikeOwners(tuple(moved), apart)
+
+
+def _differing(objective: Quadratic) -> float:
+    """Return Σ f_i s_iᵀH⁻¹s_i/f(θ*), s_i the slope of owner i's error at θ* less their mean."""
+    slopes = objective.moment - np.einsum("iab,b->ia", objective.gram, objective.free_optimum)
+    slopes = slopes - objective.weights @ slopes
+    inverse = np.linalg.solve(objective.hessian, slopes.T)
+    return float(np.einsum("i,ia,ai->", objective.weights, slopes, inverse) / objective.least)
+
+
+def _moved(objective: Quadratic, apart: float, scope: Scope) -> Quadratic:
+    """Give owners truths of their own, τ² apart on average over records."""
+    share = objective.weights
+    left = 1 - float(share @ share)  # what taking the mean out leaves of their variance
+    if apart == 0 or objective.n_owners == 1:
+        return objective
+    unit = scope.generator("truth").standard_normal(objective.moment.shape)
+    unit -= share @ unit
+    scale = (apart * objective.least / float(np.trace(objective.hessian)) / left) ** 0.5
+    return replace(objective, moment=objective.moment + scale * unit @ objective.hessian)
+
+
+Indices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Orders:
+    """Orders and times of updates, of simulations of a network.
+
+    Attributes
+    ----------
+    owners : array of int (R, K)
+        Owners (from 0) of the updates; −1 after a run's last, and where several make one.
+    numbers : array of int (R, K)
+        How many answers each update's owner had released before, lost ones too; 0 where none is.
+    staleness : array of int (R, K)
+        Updates between each update's read and its use; 0 where owners are −1.
+    times : array (R, K + 1)
+        Time units until update k = 0, 1, …; a run that has ended stays where it ended.
+    released : array of int (R, N)
+        Answers that each owner released.
+    """
+
+    owners: Indices
+    numbers: Indices
+    staleness: Indices
+    times: Array
+    released: Indices
+
+    @cached_property
+    def mean_times(self) -> Array:
+        """Mean of the times until update k = 0, 1, …, shape (K + 1,)."""
+        return np.asarray(self.times.mean(axis=0))
+
+    @property
+    def time_error(self) -> float:
+        """Standard error of the mean time of the last update."""
+        return float(self.times[:, -1].std(ddof=1) / sqrt(len(self.times)))
+
+    def cut_short(self, updates: int) -> bool:
+        """Return whether some run had fewer updates than T."""
+        return bool(np.any(np.sum(self.owners >= 0, axis=1) < updates))
+
+    def silenced(self, allowed: Indices, updates: int) -> npt.NDArray[np.bool_]:
+        """Return whether some owner had no answer left before a run's last update, shape (R,).
+
+        Parameters
+        ----------
+        allowed : array of int (N,)
+            K_i.
+        updates : int
+            T.
+        """
+        spent = self.released >= allowed
+        full = np.flatnonzero(np.sum(self.owners >= 0, axis=1) == updates)
+        last = self.owners[full, updates - 1 :].ravel()
+        spent[full, last] = False
+        return np.asarray(spent.any(axis=1))
+
+
+def orders(network: Network, count: int, seed: int) -> Orders:
+    """Simulate a network, whose timing does not look at models, so many times.
+
+    Parameters
+    ----------
+    network : Network
+    count : int
+        R ≥ 2.
+    seed : int
+    """
+    streams = Streams(seed).within("forecast", "network")
+    traces = [simulate(network, streams.within(r)) for r in range(count)]
+    longest = max(trace.n_updates for trace in traces)
+    owners, times = np.full((count, longest), -1), np.zeros((count, longest + 1))
+    numbers = np.zeros((count, longest), dtype=np.int64)
+    staleness = np.zeros_like(numbers)
+    for row, trace in enumerate(traces):
+        if not network.protocol.makes_updates:
+            owners[row, : trace.n_updates] = trace.updates["owner"] - 1
+            numbers[row, : trace.n_updates] = trace.numbers
+            staleness[row, : trace.n_updates] = trace.updates["staleness"]
+        times[row, 1 : trace.n_updates + 1] = to_units(trace.update_ticks)
+        times[row, trace.n_updates + 1 :] = times[row, trace.n_updates]
+    return Orders(owners, numbers, staleness, times, np.stack([trace.released for trace in traces]))
+
+
+NETWORKS = 100
+"""Simulations of a network whose updates come at no rate that is known."""
+
+
+@dataclass(frozen=True, eq=False)
+class UpdateTimes:
+    """Expected times of updates.
+
+    Attributes
+    ----------
+    times : array (T + 1,)
+        Time units until update k = 0 … T, or as many as there will be.
+    answers : array (N,)
+        Expected answers released by each owner.
+    half_width : float
+        Of the 95 % interval of the last time; 0 where a formula gives it.
+    words : str
+        Where they come from.
+    """
+
+    times: Array
+    answers: Array
+    half_width: float
+    words: str
+
+
+def pace(network: Network, released: Array | None, seed: int) -> UpdateTimes:
+    """Return when updates come, and how many answers they take.
+
+    Parameters
+    ----------
+    network : Network
+    released : array (N,), optional
+        Expected answers of each owner for T updates, where they are known.
+    seed : int
+        Of simulations, where no formula holds.
+    """
+    gap = Unknown("budgets may end before T") if released is None else _gap(network)
+    if released is not None and not isinstance(gap, Unknown):
+        times = np.arange(network.updates + 1, dtype=float) * gap
+        return UpdateTimes(np.asarray(times), released, 0.0, "theory")
+    found = orders(network, NETWORKS, seed)
+    half = 1.98 * found.time_error  # t, 99 degrees
+    told = np.asarray(found.released.mean(axis=0)) if released is None else released
+    words = f"{NETWORKS} simulations of the network, since {gap}"
+    return UpdateTimes(found.mean_times, told, half, words)
+
+
+def _gap(network: Network) -> float | Unknown:
+    """Return the mean time units from one update to the next, or why it is not known."""
+    if not network.protocol.makes_updates:
+        return mean_gap(network)
+    rate = predicted(network, "throughput")
+    return rate if isinstance(rate, Unknown) else 1 / rate
+
+
+EACH = 20
+"""Orders for each of several second moments."""
+POINTS = 21
+"""Values of k at which expected ψ is worked out."""
+
+
+@dataclass(frozen=True, eq=False)
+class GivenOrders:
+    """Expected ψ, averaged over orders of the updates.
+
+    Attributes
+    ----------
+    ks : array of int (J,)
+        Values of k.
+    psi : array (J,)
+        Expected ψ(θ_L,k) then.
+    half_width : float
+        Of a 95 % interval at the end: of the mean over orders, where owners' moments are known;
+        else of the expected ψ of owners whose moments are like those that were tried.
+    noise_free : float
+        Expected ψ at the end without noise.
+    spread : array (R,)
+        Draws of ψ at the end.
+    """
+
+    ks: Indices
+    psi: Array
+    half_width: float
+    noise_free: float
+    spread: Array
+
+
+def given(
+    known: Population,
+    objectives: Sequence[Quadratic],
+    owners: Indices,
+    numbers: Indices | None = None,
+) -> GivenOrders | Unknown:
+    """Average exact moments given who updates when, or return why they are not those of learning.
+
+    Parameters
+    ----------
+    known : Population
+        Of asynchronous gossip.
+    objectives : sequence of Quadratic
+        With owners' second moments as known, or several that they may have, each of which gets
+        some of the orders.
+    owners : array of int (R, T)
+        Owners (from 0) of the updates in orders of their law; −1 after a learning's last.
+    numbers : array of int (R, T), optional
+        How many answers these had released before; absent, every answer made an update.
+    """
+    numbers = made_before(owners) if numbers is None else numbers
+    several, objective = len(objectives), objectives[0]
+    found = []
+    for at, one in enumerate(objectives):
+        places = np.arange(at, DRAWS, several) % len(owners)
+        some, before = owners[places], numbers[places]
+        found.append(draws(known, one, some, numbers=before, first=at * DRAWS))
+    spread = np.concatenate([each for each, _ in found])
+    if not np.isfinite(spread).all():
+        return Unknown("the learning diverges")
+    bound, algorithm = objective.theta_max, known.scenario.algorithm
+    outside = bound is not None and algorithm.starts_at != "zeros" and bound < 1
+    if outside or any(acted for _, acted in found):
+        return Unknown("the projection onto Θ may act")
+    ks = np.unique(np.rint(np.linspace(0, owners.shape[1], POINTS)).astype(np.int64))
+    least = (objective if known.judge is None else known.judge).least
+    turns = [_turns(len(owners), several, at) for at in range(several)]
+    parts = [
+        _given_order(known, one, owners[rows], numbers[rows], ks)
+        for one, rows in zip(objectives, turns, strict=True)
+    ]
+    psi = np.stack([part.excess for part in parts]) / least  # (M, orders of each, J)
+    error = standard_error(psi[0])[-1]
+    if several > 1:
+        # orders are shared: what they do to owners that are alike is no part of the difference
+        alike = _given_order(known, _pooled(known), owners, numbers, ks[-1:]).excess[:, 0] / least
+        apart = (psi[:, :, -1] - alike[np.array(turns)]).mean(axis=1)
+        one_more = 1.04 * float(apart.std(ddof=1)) * sqrt(1 + 1 / several)  # t, 24 degrees
+        error = np.hypot(one_more, standard_error(alike[:, None])[-1])
+    return GivenOrders(
+        ks=ks,
+        psi=np.asarray(psi.mean(axis=(0, 1))),
+        half_width=1.98 * float(error),  # t, 124 degrees
+        noise_free=float(np.mean([part.noise_free[:, -1] for part in parts]) / least),
+        spread=spread,
+    )
+
+
+def _turns(orders: int, several: int, at: int) -> Indices:
+    """Return which orders the objective at this place gets; all of them if it is the only one."""
+    each = orders if several == 1 else min(orders, EACH)
+    return np.arange(at * each, (at + 1) * each) % orders
+
+
+def _pooled(known: Population) -> Quadratic:
+    """Return what has the same second moments for all owners."""
+    if known.objective is None:
+        raise TypeError(f"no second moments of model {known.scenario.model.kind}")
+    return known.objective
+
+
+def _given_order(
+    known: Population, objective: Quadratic, owners: Indices, numbers: Indices, ks: Indices
+) -> Ordered:
+    algorithm, process = process_of(known, objective, _shares(known))
+    judge = objective if known.judge is None else known.judge
+    return ordered(
+        process,
+        owners,
+        ks,
+        variance_of(known),
+        noise=shape_of(known),
+        initial=algorithm.initial,
+        numbers=numbers,
+        hessian=judge.hessian,
+        optimum=judge.optimum,
+    )
+
+
+def _shares(known: Population) -> Array | None:
+    """Return the shares of the updates that a step is divided by; None where none is."""
+    found = shares(known.scenario.network)
+    return np.array(found) if known.scenario.algorithm.needs_shares else None
+
+
+LARGEST = 2**27
+"""Numbers that the recursion over counts of answers may take, some seconds' work."""
+ORDERS = 125
+"""Simulated orders of the updates, where they have no law that helps."""
+
+
+@dataclass(frozen=True, eq=False)
+class MomentForecast:
+    """Expected ψ and when, without training on records.
+
+    Attributes
+    ----------
+    psi : array (J,)
+        Expected ψ(θ_L,k) at some k, at last at the end, and
+    times : array (J,)
+        when that is expected (time units).
+    half_width : float
+        Of the 95 % interval of the expected ψ at the end; 0 where it is exact.
+    noise_free : float
+        Expected ψ at the end without noise.
+    bound : float or None
+        What a theorem allows it at most, and
+    bound_of : str or None
+        which theorem.
+    spread : array (R,)
+        Draws of ψ at the end.
+    answers : array (N,)
+        Expected answers released.
+    time_half_width : float
+        Of the 95 % interval of the last time; 0 where a formula gives it.
+    words : str
+        How it was found.
+    doubts : tuple of str
+        Why it is exact given the order of the updates alone; none where it is exact.
+    apart : float
+        τ² that owners with common moments are taken to have.
+    """
+
+    psi: Array
+    times: Array
+    half_width: float
+    noise_free: float
+    bound: float | None
+    bound_of: str | None
+    spread: Array
+    answers: Array
+    time_half_width: float
+    words: str
+    doubts: tuple[str, ...] = ()
+    apart: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        """Expected ψ at the end."""
+        return float(self.psi[-1])
+
+    @property
+    def end(self) -> float:
+        """Expected time of the last update."""
+        return float(self.times[-1])
+
+
+def moment_forecast(
+    known: Population, heterogeneity: float | None = None
+) -> MomentForecast | list[str]:
+    """Return the forecast by second moments, or why there is none.
+
+    Exact where owners are independent, and no budget ends before T; exact over the counts of
+    answers where budgets do end, and counts are few; else exact given the order of the updates
+    and averaged over simulated orders, which may be of any law that does not look at models.
+
+    Common moments leave out what sets the owners apart. Where that matters, the forecast is an
+    average over moments that they may have
+    (:func:`~asyncdp_sim.forecasts.by_moments.unlike`), and its ± is of the expected ψ of
+    one more such choice.
+
+    Parameters
+    ----------
+    known : Population
+    heterogeneity : float, optional
+        τ² of owners with common moments; absent, as found.
+    """
+    doubts, objective = broken(known), known.objective
+    if len(nonlinear(known)) > 0 or objective is None:
+        return doubts
+    several = unlike(known, heterogeneity) if known.common else None
+    sampled = known.scenario.privacy.sampling is not None
+    if sampled and several is not None:
+        return [*doubts, SAMPLED]
+    rounds = known.scenario.algorithm.in_rounds
+    if rounds is not None:
+        found = doubts or _in_rounds(InRounds(known, objective, rounds))
+        return _apart(found, several)
+    law, ends = answering(known), ending(known)
+    if several is not None:
+        said = [*doubts, several.words]
+        sure = law if len(doubts) == 0 and isinstance(law, Releases) else None
+        return _apart(_ordered(known, several.objectives, said, sure), several)
+    if len(doubts) == 0 and isinstance(law, Releases):
+        return _independent(known, objective, law)
+    if ends is not None:
+        _, process = process_of(known, objective, ends.chosen)
+        if capped_size(process, _caps(known)) <= LARGEST:
+            return _counted(known, objective, ends.chosen)
+    if sampled:
+        return [*doubts, SAMPLED]
+    return _ordered(known, [objective], doubts)
+
+
+def _apart(
+    found: MomentForecast | list[str], several: UnlikeOwners | None
+) -> MomentForecast | list[str]:
+    """Add how far apart owners are taken to be."""
+    if several is None or isinstance(found, list):
+        return found
+    return replace(found, apart=several.apart)
+
+
+def _in_rounds(exact: InRounds) -> MomentForecast | list[str]:
+    why = exact.refuted(exact.objective.theta_max)
+    if why:
+        return [why]
+    run, network = exact.known.scenario.run, exact.known.scenario.network
+    each = np.full(network.n_owners, float(run.updates))  # one answer of everybody in a round
+    limit, theorem = exact.bound() or (None, None)
+    return _timed(exact.known, exact, exact.draws(), each, limit, theorem)
+
+
+def _independent(
+    known: Population, objective: Quadratic, law: Releases
+) -> MomentForecast | list[str]:
+    scenario, chosen = known.scenario, law.chosen
+    exact = Recursions().expect(known, objective, chosen)
+    released = scenario.run.updates * law.per_update
+    limit = None
+    if known.judge is None and scenario.privacy.sampling is None:
+        algorithm, _ = process_of(known, objective, chosen)
+        noise = known.problem.task.reply.noise
+        limit = psi_bound(algorithm, objective, noise, scenario.run.updates, chosen)
+    endless = np.full(len(chosen), scenario.run.updates)
+    return _exact(known, objective, exact, drawn(known, chosen, endless), released, limit)
+
+
+def _counted(known: Population, objective: Quadratic, chosen: Array) -> MomentForecast | list[str]:
+    algorithm, process = process_of(known, objective, chosen)
+    shape, variance = shape_of(known), variance_of(known)
+    caps = _caps(known)
+    how: dict[str, Any] = {
+        "noise": shape, "initial": algorithm.initial, "spread": sample_spread(known, objective),
+    }  # fmt: skip
+    quiet = loud = capped_moments(process, caps, **how)
+    if np.any(variance > 0):
+        loud = capped_moments(process, caps, variance, **how)
+    exact = ExpectedMoments(loud, quiet, objective if known.judge is None else known.judge)
+    over = " over all counts of answers that budgets allow"
+    return _exact(known, objective, exact, drawn(known, chosen, caps), None, None, over)
+
+
+def _exact(
+    known: Population,
+    objective: Quadratic,
+    exact: ExpectedMoments,
+    owners: npt.NDArray[np.int64],
+    released: Array | None,
+    limit: float | None,
+    over: str = "",
+) -> MomentForecast | list[str]:
+    why = exact.refuted(objective.theta_max)
+    if why:
+        return [why]
+    apart = sample_spread(known, objective)
+    sample = None if apart is None else NormalSample(objective, apart)
+    spread, _ = draws(known, objective, owners, sample=sample)
+    theorem = None if limit is None else "Theorem 2 of Async, mended, smooth losses"
+    return _timed(known, exact, spread, released, limit, theorem, over)
+
+
+def _timed(
+    known: Population,
+    exact: Exact,
+    spread: Array,
+    released: Array | None,
+    limit: float | None,
+    theorem: str | None,
+    over: str = "",
+) -> MomentForecast:
+    when = pace(known.scenario.network, released, known.scenario.run.seed)
+    shown = min(len(exact.psi), len(when.times))
+    return MomentForecast(
+        psi=exact.psi[:shown],
+        times=when.times[:shown],
+        half_width=0.0,
+        noise_free=float(exact.noise_free[-1]),
+        bound=limit,
+        bound_of=theorem,
+        spread=spread,
+        answers=when.answers,
+        time_half_width=when.half_width,
+        words=f"exact moments{over}; time by {when.words}; quantiles of {len(spread)} draws",
+    )
+
+
+def _ordered(
+    known: Population,
+    objectives: Sequence[Quadratic],
+    doubts: list[str],
+    law: Releases | None = None,
+) -> MomentForecast | list[str]:
+    """Average over orders of the updates: of independent owners, where they are; else simulated.
+
+    And over owners' second moments, where several are possible.
+    """
+    network, seed = known.scenario.network, known.scenario.run.seed
+    if law is None:
+        found = orders(network, ORDERS, seed)
+        owners, numbers = found.owners, found.numbers
+        times, half = found.mean_times, 1.98 * found.time_error
+        released = np.asarray(found.released.mean(axis=0))
+        told = f"{ORDERS} simulated networks, which the time is of too"
+        doubts = [*doubts, *_silent(known, found)]
+        if not found.cut_short(network.updates):
+            doubts = [doubt for doubt in doubts if doubt != ENDS_EARLY]
+    else:
+        endless = np.full(network.n_owners, network.updates)
+        owners, numbers = drawn(known, law.chosen, endless)[:ORDERS], None
+        when = pace(network, network.updates * law.per_update, seed)
+        times, half, released = when.times, when.half_width, when.answers
+        told = f"{ORDERS} orders of its law; time by {when.words}"
+    result = given(known, objectives, owners, numbers)
+    if isinstance(result, Unknown):
+        return [result.reason]
+    return MomentForecast(
+        psi=result.psi,
+        times=times[result.ks],
+        half_width=result.half_width,
+        noise_free=result.noise_free,
+        bound=None,
+        bound_of=None,
+        spread=result.spread,
+        answers=released,
+        time_half_width=half,
+        words=f"moments exact given who updates when, averaged over {told}; "
+        f"quantiles of {len(result.spread)} draws",
+        doubts=tuple(doubts),
+    )
+
+
+def _silent(known: Population, found: Orders) -> list[str]:
+    """Say that budgets end before T, where simulated ones do and nobody has said so."""
+    if answering(known) == Unknown(BUDGETS_END):
+        return []
+    seen = found.silenced(_caps(known), known.scenario.run.updates).any()
+    return [BUDGETS_END] if seen else []
+
+
+def _caps(known: Population) -> npt.NDArray[np.int64]:
+    return np.array(known.scenario.network.answers_allowed)

@@ -1,1 +1,0 @@
-"""Forecasts from second moments: exact, or exact given the order of updates."""
