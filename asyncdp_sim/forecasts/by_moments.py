@@ -12,7 +12,6 @@ import numpy.typing as npt
 from asyncdp_sim.evidence.exact_moments import BUDGETS_END, ENDS_EARLY, SAMPLED
 from asyncdp_sim.forecasts.moments import (
     DRAWS,
-    Exact,
     ExpectedMoments,
     InRounds,
     NormalSample,
@@ -27,7 +26,6 @@ from asyncdp_sim.forecasts.moments import (
     process_of,
     psi_bound,
     sample_spread,
-    shape_of,
     variance_of,
 )
 from asyncdp_sim.forecasts.population import Population
@@ -383,7 +381,7 @@ def _given_order(
         owners,
         ks,
         variance_of(known),
-        noise=shape_of(known),
+        noise=known.problem.noise.shape,
         initial=algorithm.initial,
         numbers=numbers,
         hessian=judge.hessian,
@@ -413,6 +411,10 @@ class MomentForecast:
         Expected ψ(θ_L,k) at some k, at last at the end, and
     times : array (J,)
         when that is expected (time units).
+    mean : float
+        Expected ψ at the end.
+    end : float
+        Expected time of the last update.
     half_width : float
         Of the 95 % interval of the expected ψ at the end; 0 where it is exact.
     noise_free : float
@@ -437,6 +439,8 @@ class MomentForecast:
 
     psi: Array
     times: Array
+    mean: float
+    end: float
     half_width: float
     noise_free: float
     bound: float | None
@@ -447,16 +451,6 @@ class MomentForecast:
     words: str
     doubts: tuple[str, ...] = ()
     apart: float = 0.0
-
-    @property
-    def mean(self) -> float:
-        """Expected ψ at the end."""
-        return float(self.psi[-1])
-
-    @property
-    def end(self) -> float:
-        """Expected time of the last update."""
-        return float(self.times[-1])
 
 
 def moment_forecast(
@@ -542,7 +536,7 @@ def _independent(
 
 def _counted(known: Population, objective: Quadratic, chosen: Array) -> MomentForecast | list[str]:
     algorithm, process = process_of(known, objective, chosen)
-    shape, variance = shape_of(known), variance_of(known)
+    shape, variance = known.problem.noise.shape, variance_of(known)
     caps = _caps(known)
     how: dict[str, Any] = {
         "noise": shape, "initial": algorithm.initial, "spread": sample_spread(known, objective),
@@ -576,7 +570,7 @@ def _exact(
 
 def _timed(
     known: Population,
-    exact: Exact,
+    exact: ExpectedMoments | InRounds,
     spread: Array,
     released: Array | None,
     limit: float | None,
@@ -585,9 +579,12 @@ def _timed(
 ) -> MomentForecast:
     when = pace(known.scenario.network, released, known.scenario.run.seed)
     shown = min(len(exact.psi), len(when.times))
+    psi, times = exact.psi[:shown], when.times[:shown]
     return MomentForecast(
-        psi=exact.psi[:shown],
-        times=when.times[:shown],
+        psi=psi,
+        times=times,
+        mean=float(psi[-1]),
+        end=float(times[-1]),
         half_width=0.0,
         noise_free=float(exact.noise_free[-1]),
         bound=limit,
@@ -631,6 +628,8 @@ def _ordered(
     return MomentForecast(
         psi=result.psi,
         times=times[result.ks],
+        mean=float(result.psi[-1]),
+        end=float(times[result.ks[-1]]),
         half_width=result.half_width,
         noise_free=result.noise_free,
         bound=None,

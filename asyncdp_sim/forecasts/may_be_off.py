@@ -59,22 +59,6 @@ class MayBeOff:
     left_out: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class _Figures:
-    """Figures of one redraw: ψ, and owners' errors.
-
-    Attributes
-    ----------
-    psi : float
-    errors : array (3, N)
-        With the private model, with its own, and their difference; N = 0 where no rows are held
-        out.
-    """
-
-    psi: float
-    errors: Array
-
-
 def may_be_off(
     known: Population,
     moments: Moments,
@@ -108,7 +92,7 @@ def may_be_off(
     runs = affordable(scenario, known.dataset, (redraws + 1) * scenario.run.updates, RUNS)
     advance = counted(progress, "how far it may be off: redraws", redraws + 1)
     how: Any = (heterogeneity, runs, known.quick_runs, workers)
-    itself = _figures(known, *how)
+    psi, own_errors = _figures(known, *how)
     advance(1)
     others = []
     drawn = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
@@ -120,11 +104,11 @@ def may_be_off(
     errors, alone, gains = (
         tuple(half_width_of(redrawn, own) for redrawn, own in zip(kind.T, owns, strict=True))
         for kind, owns in zip(
-            np.stack([each.errors for each in others], axis=1), itself.errors, strict=True
+            np.stack([each for _, each in others], axis=1), own_errors, strict=True
         )
     )
     return MayBeOff(
-        psi_half_width=half_width_of(np.array([each.psi for each in others]), itself.psi),
+        psi_half_width=half_width_of(np.array([each for each, _ in others]), psi),
         errors_half_width=errors,
         alone_half_width=alone,
         gain_half_width=gains,
@@ -174,24 +158,28 @@ def _by_moments(known: Population, heterogeneity: float | None) -> float | None:
 
 def _figures(
     known: Population, heterogeneity: float | None, runs: int, quick_runs: QuickRuns, workers: int
-) -> _Figures:
-    """Return ψ, by moments where these apply, and errors, by runs."""
+) -> tuple[float, Array]:
+    """Return ψ, by moments where these apply, and errors, by runs.
+
+    Errors, (3, N), are with the private model, with its own, and their difference; N = 0 where no
+    rows are held out.
+    """
     psi = _by_moments(known, heterogeneity)
     if psi is not None and not known.scenario.data.holds_out:
-        return _Figures(psi, np.zeros((3, 0)))
+        return psi, np.zeros((3, 0))
     task = known.problem.task
     _, [learned] = quick_runs.learned([task], range(1, runs + 1), workers=workers)
     if psi is None:
         psi = float(np.mean(last(learned.curve, "relative_fitness")))
     if not known.scenario.data.holds_out:
-        return _Figures(psi, np.zeros((3, 0)))
+        return psi, np.zeros((3, 0))
     judges = known.problem.held_out
     joined = np.stack([judge.headline(learned.models) for judge in judges], axis=1).mean(axis=0)
     own = learn_alone(known.scenario.model, known.problem.records)
     alone = np.array(
         [judge.headline(model[None])[0] for judge, model in zip(judges, own, strict=True)]
     )
-    return _Figures(psi, np.stack([joined, alone, joined - alone]))
+    return psi, np.stack([joined, alone, joined - alone])
 
 
 __all__ = ["REDRAWS", "MayBeOff", "half_width_of", "may_be_off", "of_the_end"]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -301,7 +301,7 @@ class Recursions:
             If the algorithm is another.
         """
         algorithm, process = process_of(known, objective, chosen)
-        shape, noise = shape_of(known), known.problem.task.reply.noise
+        shape, noise = known.problem.noise.shape, known.problem.task.reply.noise
         judge = objective if known.judge is None else known.judge
         spread = sample_spread(known, objective)
         if spread is not None:
@@ -373,11 +373,6 @@ def process_of(
     )
 
 
-def shape_of(known: Population) -> Shape:
-    """Return whether coordinates have noise of their own."""
-    return known.problem.noise.shape
-
-
 def _proportion(variance: Array, former: Array) -> float | None:
     """Return c where all variances are c times the former ones; None where they are not."""
     most = int(np.argmax(former))
@@ -442,7 +437,7 @@ def psi_bound(
 
 @dataclass(frozen=True, eq=False)
 class InRounds:
-    """Moments of a synchronous learning; :class:`~asyncdp_sim.forecasts.moments.Exact`.
+    """Moments of a synchronous learning.
 
     Owners' second moments count pooled alone, so that "common" and "own" ones come to the same.
 
@@ -603,22 +598,7 @@ def ending(population: Population) -> Releases | None:
     return None if lasting or isinstance(law, Unknown) else law
 
 
-class Exact(Protocol):
-    """The exact moments of a learning."""
-
-    @property
-    def psi(self) -> Array:
-        """E ψ, k = 0 … T."""
-
-    @property
-    def noise_free(self) -> Array:
-        """E ψ without noise, k = 0 … T."""
-
-    def refuted(self, theta_max: float | None) -> str:
-        """Return why these moments are not those of learning in Θ; empty where they are."""
-
-
-def exact(known: Population, shared: Recursions) -> Exact | tuple[str, ...]:
+def exact(known: Population, shared: Recursions) -> "ExpectedMoments | InRounds | tuple[str, ...]":
     """Return the exact moments of a scenario, or why they do not apply.
 
     Parameters
@@ -630,7 +610,7 @@ def exact(known: Population, shared: Recursions) -> Exact | tuple[str, ...]:
     doubts, objective = broken(known), known.objective
     if len(doubts) > 0 or objective is None:
         return tuple(doubts)
-    found: Exact
+    found: ExpectedMoments | InRounds
     rounds = known.scenario.algorithm.in_rounds
     if rounds is not None:
         found = InRounds(known, objective, rounds)

@@ -1,7 +1,7 @@
 """A forecast by training on the population's records, where moments do not apply at all."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,35 +15,12 @@ Array = npt.NDArray[np.float64]
 REPLICATES = 100
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SimulatedForecast(MomentForecast):
-    """The same by runs of the scenario, of which ``spread`` is ψ at the end of every run.
-
-    Attributes
-    ----------
-    ends : array (R,)
-        Times of the last updates.
-    """
-
-    ends: Array
-
-    @property
-    def mean(self) -> float:
-        """Mean ψ at the end."""
-        return float(self.spread.mean())
-
-    @property
-    def end(self) -> float:
-        """Mean time of the last update."""
-        return float(self.ends.mean())
-
-
 def simulated(
     population: Population,
     doubts: Sequence[str],
     workers: int,
     progress: Progress | None = None,
-) -> SimulatedForecast:
+) -> MomentForecast:
     """Run the scenario, and once more without noise, on the population's records.
 
     The runs without noise are over the same networks (unless timing looks at models), and clip
@@ -66,9 +43,11 @@ def simulated(
         whole=True, workers=workers, progress=progress,
     )  # fmt: skip
     final, ends = final_psi(noisy.curve), last(noisy.curve, "time")
-    return SimulatedForecast(
+    return MomentForecast(
         psi=overflowed(_mean(noisy.curve, "relative_fitness")),
         times=_mean(noisy.curve, "time"),
+        mean=float(final.mean()),
+        end=float(ends.mean()),
         half_width=half_width(final),
         noise_free=float(final_psi(silent.curve).mean()),
         bound=None,
@@ -78,7 +57,6 @@ def simulated(
         time_half_width=half_width(ends),
         words=f"{len(final)} simulated runs, since exact moments do not apply",
         doubts=tuple(doubts),
-        ends=ends,
     )
 
 

@@ -9,7 +9,6 @@ from asyncdp_sim.forecasts.advice.contest import (
     CHOOSING,
     Played,
     affordable,
-    afresh,
     compared,
     following,
     gained,
@@ -51,23 +50,6 @@ def test_a_choice_is_never_run_twice_in_the_same_replicate():
     assert winner([partial(play, at) for at in seen], 30) == [0, 1, 2]
     assert seen[0] == list(range(CHOOSING, CHOOSING + 30))
     assert seen[2] == list(range(CHOOSING, CHOOSING + 8))
-
-
-def test_the_figure_of_the_winner_of_many_alike_is_of_fresh_runs():
-    chosen, fresh = [], []
-    for trial in range(60):
-        plays = [
-            lambda numbers, at=at, trial=trial: 1 + 0.5 * np.array(
-                [np.random.default_rng([trial, at, number]).normal() for number in numbers]
-            )
-            for at in range(8)
-        ]  # fmt: skip
-        best = winner(plays, 8)[0]
-        chosen.append(plays[best](range(CHOOSING, CHOOSING + 8)).mean())
-        fresh.append(afresh([plays[best]], 8)[0].psi)
-    error = 0.5 / np.sqrt(8 * 60)
-    assert np.mean(chosen) < 1 - 5 * error  # the winner's curse
-    assert abs(np.mean(fresh) - 1) < 4 * error
 
 
 def test_intervals_of_a_ratio_of_paired_means_hold_95_of_100():

@@ -7,7 +7,7 @@ from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice import tune as module
 from asyncdp_sim.forecasts.advice.coalitions import enough_answers
-from asyncdp_sim.forecasts.advice.contest import CHOOSING, Played, ends
+from asyncdp_sim.forecasts.advice.contest import CHOOSING, ends
 from asyncdp_sim.forecasts.advice.tune import StepLengthCap, tune
 from asyncdp_sim.forecasts.population import CHOSEN, choosing, population
 from asyncdp_sim.runs import run
@@ -56,12 +56,6 @@ def test_no_step_and_length_nearby_are_better(records, rho, updates):
             assert exactly(StepLengthCap(other, longer, longer), asked) > 0.98 * psi
 
 
-def test_of_unequal_owners_it_is_better_than_as_if_they_were_of_one_size():
-    unequal, equal = scenario((6000, 500, 150)), scenario((2217, 2217, 2216))
-    found, other = (tune(each, replicates=2).best.setting for each in (unequal, equal))
-    assert exactly(found, unequal) < 0.8 * exactly(other, unequal)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("answers", [4, 45, 300])
 def test_the_cap_is_tuned_too_and_bears_all_updates(answers):
@@ -95,17 +89,6 @@ def test_the_headline_is_what_a_run_of_the_scenario_gives(privacy):
     gain = next(line for line in found.lines() if line.startswith("gain"))
     assert gain.startswith(f"gain      {ratio:.3g} ± {half:.2g} times")
     assert "not shown" not in gain
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("privacy", [{}, CAPPED], ids=["by moments", "by runs"])
-def test_the_headline_agrees_with_an_independent_simulation(privacy):
-    found = tune(scenario(privacy=privacy))
-    again = ends(found.scenario, range(5001, 5151), dataset=build_dataset(found.scenario))
-    independent = Played(again)
-    apart = abs(found.best.simulated.psi - independent.psi)
-    assert apart <= 1.5 * np.hypot(found.best.simulated.half_width, independent.half_width)
-    assert found.best.simulated.half_width < 0.4 * independent.psi
 
 
 def test_without_noise_the_longest_run_that_is_tried_is_the_best(monkeypatch):
