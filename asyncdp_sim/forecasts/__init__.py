@@ -222,21 +222,21 @@ def forecast(
     require_room(scenario.base())
     if known is None:
         known = population(scenario.base(), moments, private=private)
-    found = moment_forecast(known, heterogeneity)
-    if isinstance(found, list):
-        doubts = [*found, *[RECORDS] * known.common]
+    result = moment_forecast(known, heterogeneity)
+    if isinstance(result, list):
+        doubts = [*result, *[RECORDS] * known.common]
         if known.common:
             own = population(scenario.base(), "own", private=private, dataset=known.dataset)
             known = replace(own, quick_runs=known.quick_runs)
-        found = simulated(known, doubts, workers, progress)
-    said = _forecast(known, found, target)
+        result = simulated(known, doubts, workers, progress)
+    report = _forecast(known, result, target)
     off = None
     if redraws > 0:
         which: Moments = "own" if not known.common else "common"
-        how: Any = {"redraws": redraws, "workers": workers, "progress": progress}
-        off = may_be_off(known, which, heterogeneity, **how)
+        options: Any = {"redraws": redraws, "workers": workers, "progress": progress}
+        off = may_be_off(known, which, heterogeneity, **options)
     observer = scenario.privacy.observer
-    told: dict[str, Any] = {
+    parts: dict[str, Any] = {
         "unsound": "; ".join(scenario.unsound) or None,
         "timing": known.scenario.timing_unaccounted,
         "against": None if observer is None else observer.words(),
@@ -245,18 +245,24 @@ def forecast(
         "time_unit": (unit := scenario.run.time_unit),
         "rounds": counts_rounds(unit, scenario.clock.model_dump()),
     }
-    energy = energy_forecast(known.scenario, said.time, said.time_half_width)
-    pace = (each for each in predict(known.scenario.network) if each.quantity == "throughput")
-    told["throughput"] = next((each for each in pace if each.between is not None), None)
+    energy = energy_forecast(known.scenario, report.time, report.time_half_width)
+    pace = (
+        prediction
+        for prediction in predict(known.scenario.network)
+        if prediction.quantity == "throughput"
+    )
+    parts["throughput"] = next(
+        (prediction for prediction in pace if prediction.between is not None), None
+    )
     if known.scenario.data.holds_out:
         worth = errors(known, workers=workers, progress=progress)
         rows = None if off is None else np.array(off.gain_half_width)
-        told["worth"] = worth = replace(worth, rows=rows)
-        told["owners"] = tuple(
-            replace(each, profits=verdict, epsilon_needed=worth.needed(at))
-            for at, (each, verdict) in enumerate(zip(said.owners, worth.verdicts, strict=False))
+        parts["worth"] = worth = replace(worth, rows=rows)
+        parts["owners"] = tuple(
+            replace(owner, profits=verdict, epsilon_needed=worth.needed(at))
+            for at, (owner, verdict) in enumerate(zip(report.owners, worth.verdicts, strict=False))
         )
-    return replace(said, **told, may_be_off=off, energy=energy)
+    return replace(report, **parts, may_be_off=off, energy=energy)
 
 
 def _forecast(known: Population, found: MomentForecast, target: float | None) -> Forecast:

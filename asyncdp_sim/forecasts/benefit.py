@@ -121,21 +121,21 @@ def prospects(
     half_width : float
         Of the 95 % interval of ``expected``: an owner whose ``alone`` lies in it is undecided.
     """
-    accountant, found = population.problem.accountant, []
+    accountant, forecasts = population.problem.accountant, []
     hidden = population.problem.xi is not None
     spent = accountant.spent(np.rint(answers).astype(np.int64))
     records = population.problem.task.objective.records
-    cost, who = max(expected - noise_free, 0.0), population.participants
-    names = who.names or (None,) * len(records)
+    cost, owners = max(expected - noise_free, 0.0), population.participants
+    names = owners.names or (None,) * len(records)
     with np.errstate(divide="ignore", invalid="ignore"):
         louder = np.sqrt(cost / np.maximum(alone - noise_free, 0.0))
         needed = accountant.quieter(louder)
     needed = np.where(np.isfinite(accountant.epsilon), needed, np.inf)
     for i, value in enumerate(alone.tolist()):
         budget = float(accountant.epsilon[i]) if hidden else None
-        found.append(
+        forecasts.append(
             OwnerForecast(
-                owner=who.numbers[i],
+                owner=owners.numbers[i],
                 name=names[i],
                 records=int(records[i]),
                 epsilon=budget,
@@ -145,7 +145,7 @@ def prospects(
                 epsilon_needed=float(needed[i]) if value > noise_free else None,
             )
         )
-    return found
+    return forecasts
 
 
 FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -279,15 +279,15 @@ def errors(
         factors = FACTORS if problem.xi is not None and np.isfinite(epsilon).any() else (1.0,)
     if runs is None:
         runs = affordable(scenario, known.dataset, len(factors) * scenario.run.updates, RUNS)
-    given = [with_budgets(scenario, factor) for factor in factors]
-    tasks = [prepare(each, known.dataset).task for each in given]
+    scenarios = [with_budgets(scenario, factor) for factor in factors]
+    tasks = [prepare(each, known.dataset).task for each in scenarios]
     beginning(progress, "what joining is worth")
-    how: Any = {"workers": workers, "progress": progress}
-    _, found = known.quick_runs.learned(tasks, range(1, runs + 1), **how)
+    options: Any = {"workers": workers, "progress": progress}
+    _, learned = known.quick_runs.learned(tasks, range(1, runs + 1), **options)
     alone = learn_alone(scenario.model, problem.records)
     judges, best = problem.held_out, problem.task.objective.optimum
     score = judges[0].scores[0]
-    joined = [np.stack([j.headline(each.models) for j in judges], axis=1) for each in found]
+    joined = [np.stack([j.headline(each.models) for j in judges], axis=1) for each in learned]
     return Errors(
         names=_names(known.participants),
         records=problem.task.objective.records,
@@ -305,11 +305,11 @@ def errors(
 def _guessed(known: Population, judges: Sequence[HeldOut], score: Score) -> Array:
     """Return the scores of one prediction for all rows, on each owner's held-out rows, (N,)."""
     guess = known.scenario.model.guess(np.concatenate(known.dataset.targets))
-    found = []
+    scores = []
     for judge in judges:
         y = judge.known[1]
-        found.append(score.of(np.broadcast_to(guess, (1, len(y), *guess.shape)), y)[0])
-    return np.array(found)
+        scores.append(score.of(np.broadcast_to(guess, (1, len(y), *guess.shape)), y)[0])
+    return np.array(scores)
 
 
 def _names(who: Participants) -> tuple[str, ...]:
@@ -326,8 +326,8 @@ def with_budgets(scenario: Scenario, factor: float) -> Scenario:
     """Return the scenario with all budgets so many times as large."""
     if factor == 1.0:
         return scenario
-    each = scenario.privacy.asked(scenario.owners.count)
-    privacy = scenario.privacy.model_copy(update={"epsilon": tuple((factor * each).tolist())})
+    budgets = scenario.privacy.asked(scenario.owners.count)
+    privacy = scenario.privacy.model_copy(update={"epsilon": tuple((factor * budgets).tolist())})
     return scenario.model_copy(update={"privacy": privacy})
 
 

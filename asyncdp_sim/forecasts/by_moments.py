@@ -96,15 +96,15 @@ def unlike(known: Population, heterogeneity: float | None) -> UnlikeOwners:
     ends = np.cumsum(own.records)[:-1]
     streams = Streams(known.scenario.run.seed).within("forecast", "split")
     splits = []
-    for each in range(SPLITS):
-        order = np.split(streams.generator(each).permutation(len(targets)), ends)
+    for split in range(SPLITS):
+        order = np.split(streams.generator(split).permutation(len(targets)), ends)
         dealt = [features[rows] for rows in order], [targets[rows] for rows in order]
         splits.append(Quadratic.from_records(*dealt, own.sigma, own.theta_max))
     apart = heterogeneity
     if apart is None:
-        apart = max(0.0, _differing(own) - float(np.mean([_differing(each) for each in splits])))
-    scopes = [streams.within(each) for each in range(SPLITS)]
-    moved = [_moved(each, apart, scope) for each, scope in zip(splits, scopes, strict=True)]
+        apart = max(0.0, _differing(own) - float(np.mean([_differing(split) for split in splits])))
+    scopes = [streams.within(split) for split in range(SPLITS)]
+    moved = [_moved(split, apart, scope) for split, scope in zip(splits, scopes, strict=True)]
     return UnlikeOwners(tuple(moved), apart)
 
 
@@ -253,11 +253,11 @@ def pace(network: Network, released: Array | None, seed: int) -> UpdateTimes:
     if released is not None and not isinstance(gap, Unknown):
         times = np.arange(network.updates + 1, dtype=float) * gap
         return UpdateTimes(np.asarray(times), released, 0.0, "theory")
-    found = orders(network, NETWORKS, seed)
-    half = 1.98 * found.time_error  # t, 99 degrees
-    told = np.asarray(found.released.mean(axis=0)) if released is None else released
+    simulations = orders(network, NETWORKS, seed)
+    half = 1.98 * simulations.time_error  # t, 99 degrees
+    answers = np.asarray(simulations.released.mean(axis=0)) if released is None else released
     words = f"{NETWORKS} simulations of the network, since {gap}"
-    return UpdateTimes(found.mean_times, told, half, words)
+    return UpdateTimes(simulations.mean_times, answers, half, words)
 
 
 def _gap(network: Network) -> float | Unknown:
@@ -322,24 +322,24 @@ def given(
     """
     numbers = made_before(owners) if numbers is None else numbers
     several, objective = len(objectives), objectives[0]
-    found = []
-    for at, one in enumerate(objectives):
+    psi_draws = []
+    for at, moments in enumerate(objectives):
         places = np.arange(at, DRAWS, several) % len(owners)
-        some, before = owners[places], numbers[places]
-        found.append(draws(known, one, some, numbers=before, first=at * DRAWS))
-    spread = np.concatenate([each for each, _ in found])
+        chosen, before = owners[places], numbers[places]
+        psi_draws.append(draws(known, moments, chosen, numbers=before, first=at * DRAWS))
+    spread = np.concatenate([values for values, _ in psi_draws])
     if not np.isfinite(spread).all():
         return Unknown("the learning diverges")
     bound, algorithm = objective.theta_max, known.scenario.algorithm
     outside = bound is not None and algorithm.starts_at != "zeros" and bound < 1
-    if outside or any(acted for _, acted in found):
+    if outside or any(acted for _, acted in psi_draws):
         return Unknown("the projection onto Θ may act")
     ks = np.unique(np.rint(np.linspace(0, owners.shape[1], POINTS)).astype(np.int64))
     least = (objective if known.judge is None else known.judge).least
     turns = [_turns(len(owners), several, at) for at in range(several)]
     parts = [
-        _given_order(known, one, owners[rows], numbers[rows], ks)
-        for one, rows in zip(objectives, turns, strict=True)
+        _given_order(known, moments, owners[rows], numbers[rows], ks)
+        for moments, rows in zip(objectives, turns, strict=True)
     ]
     psi = np.stack([part.excess for part in parts]) / least  # (M, orders of each, J)
     error = standard_error(psi[0])[-1]
@@ -360,8 +360,8 @@ def given(
 
 def _turns(orders: int, several: int, at: int) -> Indices:
     """Return which orders the objective at this place gets; all of them if it is the only one."""
-    each = orders if several == 1 else min(orders, EACH)
-    return np.arange(at * each, (at + 1) * each) % orders
+    per_objective = orders if several == 1 else min(orders, EACH)
+    return np.arange(at * per_objective, (at + 1) * per_objective) % orders
 
 
 def _pooled(known: Population) -> Quadratic:
@@ -391,8 +391,8 @@ def _given_order(
 
 def _shares(known: Population) -> Array | None:
     """Return the shares of the updates that a step is divided by; None where none is."""
-    found = shares(known.scenario.network)
-    return np.array(found) if known.scenario.algorithm.needs_shares else None
+    result = shares(known.scenario.network)
+    return np.array(result) if known.scenario.algorithm.needs_shares else None
 
 
 LARGEST = 2**27
@@ -482,13 +482,13 @@ def moment_forecast(
         return [*doubts, SAMPLED]
     rounds = known.scenario.algorithm.in_rounds
     if rounds is not None:
-        found = doubts or _in_rounds(InRounds(known, objective, rounds))
-        return _apart(found, several)
+        result = doubts or _in_rounds(InRounds(known, objective, rounds))
+        return _apart(result, several)
     law, ends = answering(known), ending(known)
     if several is not None:
-        said = [*doubts, several.words]
+        reasons = [*doubts, several.words]
         sure = law if len(doubts) == 0 and isinstance(law, Releases) else None
-        return _apart(_ordered(known, several.objectives, said, sure), several)
+        return _apart(_ordered(known, several.objectives, reasons, sure), several)
     if len(doubts) == 0 and isinstance(law, Releases):
         return _independent(known, objective, law)
     if ends is not None:
@@ -514,9 +514,9 @@ def _in_rounds(exact: InRounds) -> MomentForecast | list[str]:
     if why:
         return [why]
     run, network = exact.known.scenario.run, exact.known.scenario.network
-    each = np.full(network.n_owners, float(run.updates))  # one answer of everybody in a round
+    answers = np.full(network.n_owners, float(run.updates))  # one answer of everybody in a round
     limit, theorem = exact.bound() or (None, None)
-    return _timed(exact.known, exact, exact.draws(), each, limit, theorem)
+    return _timed(exact.known, exact, exact.draws(), answers, limit, theorem)
 
 
 def _independent(
@@ -538,12 +538,12 @@ def _counted(known: Population, objective: Quadratic, chosen: Array) -> MomentFo
     algorithm, process = process_of(known, objective, chosen)
     shape, variance = known.problem.noise.shape, variance_of(known)
     caps = _caps(known)
-    how: dict[str, Any] = {
+    options: dict[str, Any] = {
         "noise": shape, "initial": algorithm.initial, "spread": sample_spread(known, objective),
     }  # fmt: skip
-    quiet = loud = capped_moments(process, caps, **how)
+    quiet = loud = capped_moments(process, caps, **options)
     if np.any(variance > 0):
-        loud = capped_moments(process, caps, variance, **how)
+        loud = capped_moments(process, caps, variance, **options)
     exact = ExpectedMoments(loud, quiet, objective if known.judge is None else known.judge)
     over = " over all counts of answers that budgets allow"
     return _exact(known, objective, exact, drawn(known, chosen, caps), None, None, over)
@@ -608,20 +608,20 @@ def _ordered(
     """
     network, seed = known.scenario.network, known.scenario.run.seed
     if law is None:
-        found = orders(network, ORDERS, seed)
-        owners, numbers = found.owners, found.numbers
-        times, half = found.mean_times, 1.98 * found.time_error
-        released = np.asarray(found.released.mean(axis=0))
-        told = f"{ORDERS} simulated networks, which the time is of too"
-        doubts = [*doubts, *_silent(known, found)]
-        if not found.cut_short(network.updates):
+        simulations = orders(network, ORDERS, seed)
+        owners, numbers = simulations.owners, simulations.numbers
+        times, half = simulations.mean_times, 1.98 * simulations.time_error
+        released = np.asarray(simulations.released.mean(axis=0))
+        source = f"{ORDERS} simulated networks, which the time is of too"
+        doubts = [*doubts, *_silent(known, simulations)]
+        if not simulations.cut_short(network.updates):
             doubts = [doubt for doubt in doubts if doubt != ENDS_EARLY]
     else:
         endless = np.full(network.n_owners, network.updates)
         owners, numbers = drawn(known, law.chosen, endless)[:ORDERS], None
         when = pace(network, network.updates * law.per_update, seed)
         times, half, released = when.times, when.half_width, when.answers
-        told = f"{ORDERS} orders of its law; time by {when.words}"
+        source = f"{ORDERS} orders of its law; time by {when.words}"
     result = given(known, objectives, owners, numbers)
     if isinstance(result, Unknown):
         return [result.reason]
@@ -637,7 +637,7 @@ def _ordered(
         spread=result.spread,
         answers=released,
         time_half_width=half,
-        words=f"moments exact given who updates when, averaged over {told}; "
+        words=f"moments exact given who updates when, averaged over {source}; "
         f"quantiles of {len(result.spread)} draws",
         doubts=tuple(doubts),
     )

@@ -63,8 +63,8 @@ def by_observer(known: Population, heterogeneity: float | None = None) -> tuple[
     if len(observers) < 2:
         return ()
     return tuple(
-        _against(known, _with(known.scenario, {"observer": each}), each, heterogeneity)
-        for each in observers
+        _against(known, _with(known.scenario, {"observer": observer}), observer, heterogeneity)
+        for observer in observers
     )
 
 
@@ -114,7 +114,7 @@ def _budgets(asked: Scenario, quieter: float, delta: float) -> tuple[float, ...]
     """Return ε_i of whoever hears every answer, where noise is only so large a share."""
     budgets = asked.privacy.asked(asked.owners.count).tolist()
     return tuple(
-        gaussian_epsilon(gaussian_multiplier(each, delta) * quieter, delta) for each in budgets
+        gaussian_epsilon(gaussian_multiplier(budget, delta) * quieter, delta) for budget in budgets
     )
 
 
@@ -122,13 +122,13 @@ def _outcome(
     known: Population, scenario: Scenario, heterogeneity: float | None
 ) -> tuple[float | None, int | None]:
     which = "common" if known.common else "own"
-    there = population(scenario, which, private=known.private, dataset=known.dataset)  # type: ignore[arg-type]
-    found = moment_forecast(there, heterogeneity)
-    if not isinstance(found, MomentForecast) or there.objective is None:
+    data = population(scenario, which, private=known.private, dataset=known.dataset)  # type: ignore[arg-type]
+    result = moment_forecast(data, heterogeneity)
+    if not isinstance(result, MomentForecast) or data.objective is None:
         return None, None
-    alone = value_alone(there, there.objective, found.apart)
-    psi = float(found.psi[-1])
-    owners = prospects(there, alone, psi, found.noise_free, found.answers)
+    alone = value_alone(data, data.objective, result.apart)
+    psi = float(result.psi[-1])
+    owners = prospects(data, alone, psi, result.noise_free, result.answers)
     return psi, sum(owner.alone > psi for owner in owners)
 
 
@@ -148,14 +148,14 @@ def as_rows(found: Sequence[CostAgainst]) -> list[list[str]]:
         header,
         *(
             [
-                each.name,
-                told(each.epsilon),
-                told(each.least),
-                told(each.quieter),
-                told(each.psi),
-                told(each.psi_alone_above),
+                cost.name,
+                told(cost.epsilon),
+                told(cost.least),
+                told(cost.quieter),
+                told(cost.psi),
+                told(cost.psi_alone_above),
             ]
-            for each in found
+            for cost in found
         ),
     ]
 

@@ -132,15 +132,15 @@ class QuickRuns:
             one_thread(),
             nullcontext(run_map) if run_map is not None else processes(workers) as mapped,
         ):
-            how: Any = {"workers": workers, "run_map": mapped, "progress": progress}
+            options: Any = {"workers": workers, "run_map": mapped, "progress": progress}
             if self.live:
                 both = [
-                    live_all(self.network, task, self.seed, numbers, events=False, **how)
+                    live_all(self.network, task, self.seed, numbers, events=False, **options)
                     for task in quick
                 ]
                 return both[0][0], [learned for _, learned in both]
-            traces = self._of(numbers, how)
-            return traces, learn_all(quick, self.seed, numbers, traces, **how)
+            traces = self._of(numbers, options)
+            return traces, learn_all(quick, self.seed, numbers, traces, **options)
 
     def _of(self, numbers: Sequence[int], how: Any) -> list[Trace]:
         new = [number for number in numbers if number not in self._traces]

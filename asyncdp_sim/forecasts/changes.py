@@ -67,37 +67,39 @@ def changes(
     progress : Progress, optional
         Told how many changes are tried.
     """
-    told = list[Change]()
+    tried_changes = list[Change]()
     if found is not None:
         for at in range(found.given + 1, len(found.factors)):
-            told.append(_larger(found.factors[at], _counts(found, at)))
+            tried_changes.append(_larger(found.factors[at], _counts(found, at)))
 
     def tried(scenario: Scenario, dataset: Dataset) -> tuple[int, int]:
         if found is None:
             return _by_psi(known, scenario, dataset, workers)
-        there = population(scenario, "own", private=known.private, dataset=dataset)
-        one = errors(there, factors=(1.0,), runs=found.joined.shape[1], workers=workers)
-        return _counts(replace(one, rows=found.rows), 0)
+        data = population(scenario, "own", private=known.private, dataset=dataset)
+        result = errors(data, factors=(1.0,), runs=found.joined.shape[1], workers=workers)
+        return _counts(replace(result, rows=found.rows), 0)
 
     settings = list(_settings(known.scenario))
     advance = counted(progress, "what would help: trials", len(BEYOND) + len(settings) + 1)
     for factor in BEYOND:
-        if len(told) > 0 and told[-1].profits == 0:
+        if len(tried_changes) > 0 and tried_changes[-1].profits == 0:
             budgets = with_budgets(known.scenario, factor)
-            told.append(_larger(factor, tried(budgets, known.dataset)))
+            tried_changes.append(_larger(factor, tried(budgets, known.dataset)))
         advance(1)
     for words, parts in settings:
         try:
-            told.append(Change(words, *tried(known.scenario.replace(**parts), known.dataset)))
+            tried_changes.append(
+                Change(words, *tried(known.scenario.replace(**parts), known.dataset))
+            )
         except AsyncDPError:  # the scenario does not allow it: no advice then
             continue
         finally:
             advance(1)
     more = _more_records(known)
     if more is not None:
-        told.append(Change(MORE, *tried(known.scenario, more)))
+        tried_changes.append(Change(MORE, *tried(known.scenario, more)))
     advance(1)
-    return told
+    return tried_changes
 
 
 def _counts(found: Errors, at: int) -> tuple[int, int]:
@@ -110,18 +112,18 @@ def _by_psi(
 ) -> tuple[int, int]:
     """Return the same by ψ: of moments where these apply, else of a few runs."""
     which = "common" if known.common else "own"
-    there = population(scenario, which, private=known.private, dataset=dataset)  # type: ignore[arg-type]
-    found, apart = moment_forecast(there), 0.0
-    if isinstance(found, MomentForecast):
-        psi, half, apart = float(found.psi[-1]), found.half_width, found.apart
+    data = population(scenario, which, private=known.private, dataset=dataset)  # type: ignore[arg-type]
+    result, apart = moment_forecast(data), 0.0
+    if isinstance(result, MomentForecast):
+        psi, half, apart = float(result.psi[-1]), result.half_width, result.apart
     else:
-        there = population(scenario, "own", private=known.private, dataset=dataset)
+        data = population(scenario, "own", private=known.private, dataset=dataset)
         runs = affordable(scenario, dataset, 3.0 * scenario.run.updates, RUNS)
         played = Played(ends(scenario, range(1, runs + 1), dataset=dataset, workers=workers))
         psi, half = played.psi, played.half_width
-    if there.objective is None:
+    if data.objective is None:
         return 0, 0
-    alone = value_alone(there, there.objective, apart)
+    alone = value_alone(data, data.objective, apart)
     return int(np.sum(alone > psi + half)), int(np.sum(alone < psi - half))
 
 
@@ -142,12 +144,12 @@ def _settings(scenario: Scenario) -> Iterator[tuple[str, dict[str, Any]]]:
 def _more_records(known: Population) -> Dataset | None:
     """Return records of which every owner has :data:`TIMES` as many, where they can be drawn."""
     scenario, held = known.scenario, known.dataset
-    there = sum(map(len, (*held.targets, *held.held_out_targets)))
-    if TIMES * there > MOST_RECORDS:
+    total = sum(map(len, (*held.targets, *held.held_out_targets)))
+    if TIMES * total > MOST_RECORDS:
         return None
-    how = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
+    options = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
     try:
-        drawn = scenario.read_data.enlarged(TIMES, *how)
+        drawn = scenario.read_data.enlarged(TIMES, *options)
     except AsyncDPError:
         return None
     return None if drawn is None else scenario.part(drawn)

@@ -54,16 +54,16 @@ def energy_forecast(scenario: Scenario, time: float, half_width: float) -> Energ
     """
     if scenario.energy is None:
         return None
-    found = expected(scenario.energy, scenario.network)
-    if isinstance(found, Unknown):
-        return EnergyForecast(None, 0.0, (), None, None, found.reason)
-    each, updates = float(found.watts.sum()) * scenario.energy.seconds, found.updates * time
+    result = expected(scenario.energy, scenario.network)
+    if isinstance(result, Unknown):
+        return EnergyForecast(None, 0.0, (), None, None, result.reason)
+    per_unit, updates = float(result.watts.sum()) * scenario.energy.seconds, result.updates * time
     return EnergyForecast(
-        joules=each * time,
-        joules_half_width=each * half_width,
-        watts=tuple(found.watts.tolist()),
-        bytes_sent=found.sent * updates,
-        bytes_received=found.received * updates,
+        joules=per_unit * time,
+        joules_half_width=per_unit * half_width,
+        watts=tuple(result.watts.tolist()),
+        bytes_sent=result.sent * updates,
+        bytes_received=result.received * updates,
         reason="",
     )
 

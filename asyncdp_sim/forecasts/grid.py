@@ -99,21 +99,21 @@ def grid(
     for place, (_, cell) in enumerate(cells):
         alike.setdefault(_data(cell), []).append(place)
     own = Recursions() if shared is None else Recursions(shared.known)
-    found = dict[int, Point]()
+    points_at = dict[int, Point]()
     advance = counted(progress, "forecasting: cells", len(cells))
     for places in alike.values():  # cells with the same records, which may be large
         dataset, several = None, list[Population]()
         for place in places:
             values, cell = cells[place]
             like = several[-1].problem if len(several) > 0 else None
-            known = population(cell, moments, private=private, dataset=dataset, like=like)
-            found[place], dataset = _point(values, known, own, heterogeneity), known.dataset
-            several.append(known)
+            data = population(cell, moments, private=private, dataset=dataset, like=like)
+            points_at[place], dataset = _point(values, data, own, heterogeneity), data.dataset
+            several.append(data)
             advance(1)
-        points = [found[place] for place in places]
-        told = _with_off(points, several, moments, heterogeneity, redraws)
-        found.update(zip(places, told, strict=True))
-    return [found[place] for place in range(len(cells))]
+        points = [points_at[place] for place in places]
+        with_off = _with_off(points, several, moments, heterogeneity, redraws)
+        points_at.update(zip(places, with_off, strict=True))
+    return [points_at[place] for place in range(len(cells))]
 
 
 def _with_off(
@@ -125,25 +125,25 @@ def _with_off(
 ) -> list[Point]:
     """Return forecasts of cells that have the same records with how far they may be off."""
     cell, data = several[0].scenario, several[0].scenario.data
-    known = [at for at, point in enumerate(points) if point.psi is not None]
-    if data.uncertain is None or redraws == 0 or len(known) == 0:
+    places = [at for at, point in enumerate(points) if point.psi is not None]
+    if data.uncertain is None or redraws == 0 or len(places) == 0:
         return list(points)
-    how = (cell.owners.whole, cell.all_records, Streams(cell.run.seed))
-    drawn: dict[int, list[float]] = {at: [] for at in known}
-    for redrawn in cell.read_data.redraws(redraws, *how):
+    options = (cell.owners.whole, cell.all_records, Streams(cell.run.seed))
+    drawn: dict[int, list[float]] = {at: [] for at in places}
+    for redrawn in cell.read_data.redraws(redraws, *options):
         shared, dataset = Recursions(), cell.part(redrawn)
-        for at in known:
-            there = population(several[at].scenario, moments, private=False, dataset=dataset)
-            psi = _point(points[at].values, there, shared, heterogeneity).psi
+        for at in places:
+            redrawn_data = population(several[at].scenario, moments, private=False, dataset=dataset)
+            psi = _point(points[at].values, redrawn_data, shared, heterogeneity).psi
             drawn[at].append(np.inf if psi is None else psi)
-    told = list(points)
-    for at in known:
+    results = list(points)
+    for at in places:
         half = half_width_of(np.array(drawn[at]), points[at].psi or 0.0)
-        said = f"{redraws} {data.uncertain}"
-        told[at] = replace(
-            told[at], may_be_off=half, uncertain=said, left_out=several[at].dataset.doubts
+        uncertain = f"{redraws} {data.uncertain}"
+        results[at] = replace(
+            results[at], may_be_off=half, uncertain=uncertain, left_out=several[at].dataset.doubts
         )
-    return told
+    return results
 
 
 def _point(
@@ -152,11 +152,11 @@ def _point(
     shared: Recursions,
     heterogeneity: float | None,
 ) -> Point:
-    found, objective = exact(known, shared), known.objective
-    if isinstance(found, tuple) or objective is None:
-        doubts = found if isinstance(found, tuple) else ()
+    result, objective = exact(known, shared), known.objective
+    if isinstance(result, tuple) or objective is None:
+        doubts = result if isinstance(result, tuple) else ()
         return Point(values, None, None, None, doubts, known.private)
-    psi, quiet, half, apart = float(found.psi[-1]), float(found.noise_free[-1]), 0.0, 0.0
+    psi, quiet, half, apart = float(result.psi[-1]), float(result.noise_free[-1]), 0.0, 0.0
     if known.common:
         several = moment_forecast(known, heterogeneity)
         if not isinstance(several, MomentForecast):

@@ -91,24 +91,24 @@ def may_be_off(
         return None
     runs = affordable(scenario, known.dataset, (redraws + 1) * scenario.run.updates, RUNS)
     advance = counted(progress, "how far it may be off: redraws", redraws + 1)
-    how: Any = (heterogeneity, runs, known.quick_runs, workers)
-    psi, own_errors = _figures(known, *how)
+    options: Any = (heterogeneity, runs, known.quick_runs, workers)
+    psi, own_errors = _figures(known, *options)
     advance(1)
-    others = []
+    redrawn_figures = []
     drawn = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
     for redrawn in scenario.read_data.redraws(redraws, *drawn):
-        there = population(scenario, moments, private=False, dataset=scenario.part(redrawn))
-        others.append(_figures(there, *how))
+        other = population(scenario, moments, private=False, dataset=scenario.part(redrawn))
+        redrawn_figures.append(_figures(other, *options))
         advance(1)
     score = known.problem.held_out[0].scores[0] if data.holds_out else None
     errors, alone, gains = (
         tuple(half_width_of(redrawn, own) for redrawn, own in zip(kind.T, owns, strict=True))
         for kind, owns in zip(
-            np.stack([each for _, each in others], axis=1), own_errors, strict=True
+            np.stack([figure for _, figure in redrawn_figures], axis=1), own_errors, strict=True
         )
     )
     return MayBeOff(
-        psi_half_width=half_width_of(np.array([each for each, _ in others]), psi),
+        psi_half_width=half_width_of(np.array([figure for figure, _ in redrawn_figures]), psi),
         errors_half_width=errors,
         alone_half_width=alone,
         gain_half_width=gains,
@@ -135,8 +135,8 @@ def of_the_end(
     twin = None if private else scenario.data.twin()
     if twin is None or twin.uncertain is None:
         return None
-    known = population(scenario.base(), moments, private=False)
-    return may_be_off(known, moments, workers=workers, progress=progress)
+    data = population(scenario.base(), moments, private=False)
+    return may_be_off(data, moments, workers=workers, progress=progress)
 
 
 def half_width_of(values: Array, itself: float) -> float:
@@ -149,9 +149,9 @@ def half_width_of(values: Array, itself: float) -> float:
 
 def _by_moments(known: Population, heterogeneity: float | None) -> float | None:
     """Return the expected ψ by second moments; None where they do not apply."""
-    found = exact(known, Recursions())
-    if not isinstance(found, tuple) and not known.common:
-        return float(found.psi[-1])
+    result = exact(known, Recursions())
+    if not isinstance(result, tuple) and not known.common:
+        return float(result.psi[-1])
     several = moment_forecast(known, heterogeneity)
     return float(several.psi[-1]) if isinstance(several, MomentForecast) else None
 

@@ -51,10 +51,10 @@ def variance_of(known: Population) -> Array:
     allotment = scenario.privacy.allotment(scenario.owners.count)
     if allotment is None:
         return noise.variance
-    found = np.zeros((len(allotment.answers), int(allotment.answers.max())))
-    held = np.arange(found.shape[1]) < allotment.answers[:, None]
-    found[held] = noise.variance  # owner after owner, as allotments have it
-    return found
+    variances = np.zeros((len(allotment.answers), int(allotment.answers.max())))
+    held = np.arange(variances.shape[1]) < allotment.answers[:, None]
+    variances[held] = noise.variance  # owner after owner, as allotments have it
+    return variances
 
 
 def made_before(owners: Indices) -> Indices:
@@ -65,11 +65,11 @@ def made_before(owners: Indices) -> Indices:
     owners : array of int (R, T)
         Owners (from 0) of the updates; −1 after the last.
     """
-    found = np.zeros_like(owners)
+    counts = np.zeros_like(owners)
     for owner in range(int(owners.max(initial=0)) + 1):
         his = owners == owner
-        found[his] = (np.cumsum(his, axis=1) - 1)[his]
-    return found
+        counts[his] = (np.cumsum(his, axis=1) - 1)[his]
+    return counts
 
 
 _ROUNDING = 1e-14
@@ -90,8 +90,8 @@ def sample_spread(known: Population, objective: Quadratic) -> SampleSpread | Non
         return None
     if records is None:
         raise TypeError(f"no fourth moments of model {known.scenario.model.kind}")
-    found = SampleSpread.of(records.features, records.targets, objective.free_optimum, probability)
-    return found.pooled(objective.weights) if known.common else found
+    spread = SampleSpread.of(records.features, records.targets, objective.free_optimum, probability)
+    return spread.pooled(objective.weights) if known.common else spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ class NormalSample:
         """Return how far gradients at θ* + ``away`` are from those over all records, (r, p)."""
         from scipy.special import ndtri  # a slow import
 
-        found = np.zeros_like(away)
+        deviations = np.zeros_like(away)
         normal = ndtri(np.clip(draws, np.finfo(float).tiny, None))
         for owner in np.unique(owners).tolist():
             rows = np.flatnonzero(owners == owner)
@@ -132,8 +132,8 @@ class NormalSample:
             largest = np.einsum("raa->ra", square).max(axis=1, initial=0.0)
             square += (_ROUNDING * largest)[:, None, None] * np.eye(u.shape[1])
             if np.isfinite(square).all() and np.all(largest > 0):
-                found[rows] = np.einsum("rab,rb->ra", np.linalg.cholesky(square), normal[rows])
-        return found
+                deviations[rows] = np.einsum("rab,rb->ra", np.linalg.cholesky(square), normal[rows])
+        return deviations
 
 
 DRAWS = 500
@@ -179,8 +179,8 @@ def draws(
             # those that have ended go along
             turn = Turn(np.maximum(owners[:, k], 0), numbers=before[:, k])
             points = task.steps.query(state, turn)
-            found = answers.give(turn, points)
-            task.steps.apply(state, turn, points, found)
+            given_answers = answers.give(turn, points)
+            task.steps.apply(state, turn, points, given_answers)
             task.steps.update(state)
             done = ends == k + 1
             final[done], clipped[done] = state.central[done], state.clipped[done]
@@ -201,15 +201,15 @@ def drawn(known: Population, chosen: Array, answers: Indices) -> Indices:
     """
     scenario, n = known.scenario, len(chosen)
     source = Streams(scenario.run.seed).generator("forecast", "owners")
-    found = np.full((DRAWS, scenario.run.updates), -1)
+    orders = np.full((DRAWS, scenario.run.updates), -1)
     count, every = np.zeros((DRAWS, n), dtype=np.int64), np.arange(DRAWS)
     caps = answers * (chosen > 0)
     for k in range(min(scenario.run.updates, int(caps.sum()))):
         chance = np.cumsum((count < caps) * chosen, axis=1)
         least = source.random(DRAWS) * chance[:, -1]
-        found[:, k] = np.sum(chance <= least[:, None], axis=1)
-        count[every, found[:, k]] += 1
-    return found
+        orders[:, k] = np.sum(chance <= least[:, None], axis=1)
+        count[every, orders[:, k]] += 1
+    return orders
 
 
 ROUNDING = 1e-6
@@ -259,11 +259,11 @@ class ExpectedMoments:
             return self._reach()
 
     def _reach(self) -> float:
-        found = self.with_noise
-        bias = found.copies_mean - found.optimum
-        own = np.einsum("iaia->ia", found.copies_second) - np.square(bias)
-        copies = np.abs(found.copies_mean) + 6 * np.sqrt(np.maximum(own, 0.0))
-        return max(found.reach, float(copies.max()))
+        loud = self.with_noise
+        bias = loud.copies_mean - loud.optimum
+        own = np.einsum("iaia->ia", loud.copies_second) - np.square(bias)
+        copies = np.abs(loud.copies_mean) + 6 * np.sqrt(np.maximum(own, 0.0))
+        return max(loud.reach, float(copies.max()))
 
 
 @dataclass
@@ -305,11 +305,11 @@ class Recursions:
         judge = objective if known.judge is None else known.judge
         spread = sample_spread(known, objective)
         if spread is not None:
-            how: dict[str, Any] = {
+            options: dict[str, Any] = {
                 "noise": shape, "initial": algorithm.initial, "spread": spread,
             }  # fmt: skip
             return ExpectedMoments(
-                moments(process, noise.variance, **how), moments(process, **how), judge
+                moments(process, noise.variance, **options), moments(process, **options), judge
             )
         start = algorithm.initial
         quiet, variance = self._moments(process, start, "vector", None), noise.variance
@@ -336,9 +336,9 @@ class Recursions:
 
 def _named(process: GossipMap, initial: Initial, shape: Shape, variance: Array | None) -> str:
     """Return what tells moments apart from all others: a digest of all that they are of."""
-    said = {name: np.asarray(value).tobytes().hex() for name, value in vars(process).items()}
+    numbers = {name: np.asarray(value).tobytes().hex() for name, value in vars(process).items()}
     level = None if variance is None else variance.tobytes().hex()
-    return digest(said | {"start": initial, "noise": shape, "variance": level})
+    return digest(numbers | {"start": initial, "noise": shape, "variance": level})
 
 
 def process_of(
@@ -384,11 +384,11 @@ def _scaled(quiet: Moments, loud: Moments, share: float) -> Moments:
     """Return the moments with the noise's part ``share`` times as large; means have none."""
     parts = ("second", "copies_second", "cross_second")
     with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
-        found = {
+        scaled = {
             name: getattr(quiet, name) + share * (getattr(loud, name) - getattr(quiet, name))
             for name in parts
         }
-    return replace(quiet, **found)
+    return replace(quiet, **scaled)
 
 
 def psi_bound(
@@ -422,7 +422,7 @@ def psi_bound(
             probability=chosen,
             inverse_rate=algorithm.inverse_rate,
         )
-        found = sharpened(
+        bound = sharpened(
             steps,
             answer_noise(objective.weights, noise.variance, objective.n_features),
             slopes=quadratic_slopes(
@@ -432,7 +432,7 @@ def psi_bound(
         )
     except SpecError:
         return None
-    return excess_bound(found.after(updates), objective.smoothness) / objective.least
+    return excess_bound(bound.after(updates), objective.smoothness) / objective.least
 
 
 @dataclass(frozen=True, eq=False)
@@ -550,7 +550,7 @@ class InRounds:
         if self.known.judge is not None or self._spread is not None or reply.allotment is not None:
             return None
         values = np.linalg.eigvalsh(objective.hessian)
-        found = along(
+        bounds = along(
             self._schedule.sizes,
             float(
                 answer_noise(objective.weights, reply.noise.variance, objective.n_features).sum()
@@ -560,7 +560,7 @@ class InRounds:
             start=float(self.psi[0] * objective.least),
             kept=self._schedule.kept,
         )
-        return float(found[-1] / objective.least), self.algorithm.theorem
+        return float(bounds[-1] / objective.least), self.algorithm.theorem
 
 
 def broken(population: Population) -> list[str]:
@@ -610,14 +610,14 @@ def exact(known: Population, shared: Recursions) -> "ExpectedMoments | InRounds 
     doubts, objective = broken(known), known.objective
     if len(doubts) > 0 or objective is None:
         return tuple(doubts)
-    found: ExpectedMoments | InRounds
+    result: ExpectedMoments | InRounds
     rounds = known.scenario.algorithm.in_rounds
     if rounds is not None:
-        found = InRounds(known, objective, rounds)
+        result = InRounds(known, objective, rounds)
     else:
         chosen = choice(known)
         if isinstance(chosen, Unknown):
             raise TypeError("broken() lets no such scenario pass")
-        found = shared.expect(known, objective, chosen)
-    why = found.refuted(objective.theta_max)
-    return (why,) if why else found
+        result = shared.expect(known, objective, chosen)
+    why = result.refuted(objective.theta_max)
+    return (why,) if why else result

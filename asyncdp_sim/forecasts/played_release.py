@@ -51,10 +51,10 @@ def play(
     SpecError
         If the mechanism is neither.
     """
-    known = population(scenario, "own", private=False)
+    data = population(scenario, "own", private=False)
     privacy, seed = scenario.privacy, scenario.run.seed
     norm = privacy.mechanism.norm
-    rows = _rows(known)
+    rows = _rows(data)
     order = 1 if norm == "l1" else 2
     norms = np.concatenate([np.linalg.norm(z, ord=order, axis=1) for z in rows])
     limit = float(f"{np.median(norms):.3g}") if bound is None else bound
@@ -72,13 +72,13 @@ def play(
         noise = privacy.mechanism.noise(influence, once, "vector", privacy.grid)
     law = None if noise is None or noise.added is None else noise.added.split(",")[0]
     if noise is None or law not in ("laplace", "gaussian"):
-        allowed = "a release is played with laplace or gaussian noise"
-        raise SpecError([Fault("privacy.mechanism", repr(privacy.mechanism.kind), allowed)])
+        domain = "a release is played with laplace or gaussian noise"
+        raise SpecError([Fault("privacy.mechanism", repr(privacy.mechanism.kind), domain)])
     streams = Streams(seed).within("forecast", "played-release")
     exact = np.array([(z.T @ z / len(z))[upper] for z in inside])
     drawn = np.concatenate([noise.rows(streams.generator(i), 1, size) for i in range(len(inside))])
     noisy = noise.hide(np.arange(len(inside)), exact, drawn)
-    names: tuple[str | None, ...] = (None,) if together else _names(known)
+    names: tuple[str | None, ...] = (None,) if together else _names(data)
     owners = tuple(
         OwnerMoments(
             name=name, records=len(z), deviation=float(deviation), moments=_square(values, width)
@@ -94,7 +94,7 @@ def play(
         "epsilon": epsilon,
         "delta": privacy.stated_delta or None,
     }
-    return Release(**asked, played_on=known.words, owners=owners)
+    return Release(**asked, played_on=data.words, owners=owners)
 
 
 def write_played(release: Release, out: Path) -> None:

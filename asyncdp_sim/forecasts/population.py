@@ -110,9 +110,9 @@ def population(
     elif not drawn:
         data = scenario.data.twin()
         if data is None:
-            given = ("data.kind", scenario.data.kind) if path is None else ("data.path", path)
-            allowed = f"a forecast of {scenario.data.kind} data without public rows needs --private"
-            raise DataError([Fault(given[0], repr(given[1]), allowed)])
+            setting = ("data.kind", scenario.data.kind) if path is None else ("data.path", path)
+            domain = f"a forecast of {scenario.data.kind} data without public rows needs --private"
+            raise DataError([Fault(setting[0], repr(setting[1]), domain)])
         scenario = scenario.model_copy(update={"data": data})
         words = data.twin_words
     with one_thread():
@@ -122,10 +122,10 @@ def population(
     alike = moments == "common" or (moments is None and dataset.real)
     if objective is not None and alike:
         objective, judge = pooled(objective), None
-    said = f"the same second moments for all owners, of {words}" if alike else words
+    described = f"the same second moments for all owners, of {words}" if alike else words
     seen = private and not drawn
     runs = QuickRuns.of(scenario)
-    return Population(scenario, dataset, problem, objective, judge, alike, seen, said, runs)
+    return Population(scenario, dataset, problem, objective, judge, alike, seen, described, runs)
 
 
 def pooled(objective: Quadratic) -> Quadratic:

@@ -62,10 +62,10 @@ def simulated(
 
 def _mean(curve: npt.NDArray[np.void], column: str) -> Array:
     """Return the mean over replicates; one that has ended stays where it ended."""
-    each = [
+    curves = [
         curve[column][curve["replicate"] == replicate]
         for replicate in np.unique(curve["replicate"])
     ]
-    longest = max(map(len, each))
-    held = [np.append(some, np.full(longest - len(some), some[-1])) for some in each]
+    longest = max(map(len, curves))
+    held = [np.append(values, np.full(longest - len(values), values[-1])) for values in curves]
     return np.asarray(np.mean(held, axis=0))

@@ -29,24 +29,24 @@ def step_lines(scenario: Scenario) -> Iterator[str]:
     algorithm = scenario.algorithm
     step = algorithm.step_of(owners, updates, sigma)
     if step is not None:
-        said = f"step: {step:.4g} per update, ρ = {step * updates**2 * sigma / owners:.4g}"
+        text = f"step: {step:.4g} per update, ρ = {step * updates**2 * sigma / owners:.4g}"
     elif hasattr(algorithm, algorithm.step_field):
-        said = f"step: {algorithm.step_field} = {algorithm.step_length:.4g}"
+        text = f"step: {algorithm.step_field} = {algorithm.step_length:.4g}"
     else:
         return
     left_along = _left_along(scenario)
     if left_along is None:
-        yield f"{said}; how far T updates take the model is not computed for {algorithm.kind}"
+        yield f"{text}; how far T updates take the model is not computed for {algorithm.kind}"
         return
     left = [left_along(curvature) for curvature in _curvatures(scenario)]
     if len(left) == 0:
-        yield said
+        yield text
         return
     direction = "least" if len(left) > 1 else "largest"
     share = f"{left[0]:.2g} of it" if left[0] >= LEAST else f"less than {LEAST:g} of it"
     fresh = "" if algorithm.mean_step is None else ", with answers that are not stale"
     yield (
-        f"{said}; T updates bring the distance to the optimum to {share} in the direction of "
+        f"{text}; T updates bring the distance to the optimum to {share} in the direction of "
         f"{direction} curvature, in the mean, without noise and clipping{fresh}"
     )
     if not max(left) <= 1:
@@ -61,12 +61,12 @@ def _curvatures(scenario: Scenario) -> list[float]:
     if size > MOST:
         return []
     try:
-        known = population(scenario, "own", private=False)
+        data = population(scenario, "own", private=False)
     except DataError:
         return []
-    if known.objective is not None:
-        return [2 * float(each) for each in np.linalg.eigvalsh(known.objective.hessian)[[0, -1]]]
-    largest = known.problem.task.objective.smoothness
+    if data.objective is not None:
+        return [2 * float(value) for value in np.linalg.eigvalsh(data.objective.hessian)[[0, -1]]]
+    largest = data.problem.task.objective.smoothness
     return [] if largest is None else [largest]
 
 
@@ -106,15 +106,15 @@ def _left_in_rounds(schedule: Schedule, curvature: float) -> float:
 
 def swept_step(cells: Sequence[Scenario]) -> Iterator[str]:
     """Yield what a sweep over N, T or σ does to the step."""
-    sizes = [(each.owners.count, each.run.updates, each.model.sigma) for each in cells]
-    steps = [each.algorithm.step_of(*size) for each, size in zip(cells, sizes, strict=True)]
-    known = [step for step in steps if step is not None]
-    if len(known) == 0 or len(set(sizes)) == 1:
+    sizes = [(cell.owners.count, cell.run.updates, cell.model.sigma) for cell in cells]
+    steps = [cell.algorithm.step_of(*size) for cell, size in zip(cells, sizes, strict=True)]
+    lengths = [step for step in steps if step is not None]
+    if len(lengths) == 0 or len(set(sizes)) == 1:
         return
-    if steps == [each.algorithm.step_of(*sizes[0]) for each in cells]:
-        yield f"sweep: the step, {extent(known)} per update, does not change with N, T and σ"
+    if steps == [cell.algorithm.step_of(*sizes[0]) for cell in cells]:
+        yield f"sweep: the step, {extent(lengths)} per update, does not change with N, T and σ"
     else:
         yield (
-            f"sweep: ρ as given makes the step Nρ/(T²σ) {extent(known)} per update in the cells; "
+            f"sweep: ρ as given makes the step Nρ/(T²σ) {extent(lengths)} per update in the cells; "
             "algorithm.step in its place does not change with N, T and σ"
         )

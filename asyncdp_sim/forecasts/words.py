@@ -115,7 +115,7 @@ def divergence(found: Forecast) -> str | None:
 
 def counts(found: Forecast) -> tuple[int, int, int]:
     """Return how many owners gain, how many do worse, and how many are undecided."""
-    gain, worse, undecided = (found.verdicts.count(each) for each in (True, False, None))
+    gain, worse, undecided = (found.verdicts.count(verdict) for verdict in (True, False, None))
     return gain, worse, undecided
 
 
@@ -144,7 +144,7 @@ def _decision(found: Forecast) -> str:
 def _budgets(found: Forecast) -> list[float]:
     """Return the finite budgets of the owners."""
     budgets = found.scenario.privacy.epsilons(found.scenario.owners.count).tolist()
-    return [each for each in budgets if isfinite(each)]
+    return [budget for budget in budgets if isfinite(budget)]
 
 
 def _at(found: Forecast) -> str:
@@ -155,20 +155,20 @@ def _at(found: Forecast) -> str:
 def _break_even(found: Forecast) -> str:
     """Return from which ε on owners gain, by the criterion of the decision."""
     every = found.break_even
-    some = sorted(each for each in every if each is not None)
+    finite = sorted(budget for budget in every if budget is not None)
     if len(every) == 0 or len(_budgets(found)) == 0:
         return "–"
-    if len(some) == 0:
+    if len(finite) == 0:
         if found.worth is not None:
             largest = found.worth.factors[-1] * max(_budgets(found))
             return f"none up to ε = {number(largest)}, the largest tried"
         return f"none: without noise ψ is {number(found.noise_free)}, above every owner's alone"
     low = 0.0 if found.worth is None else found.worth.factors[0] * min(_budgets(found))
-    first, middle = ("below the least tried" if each < low else number(each)
-                     for each in (some[0], some[len(some) // 2]))  # fmt: skip
-    without = len(every) - len(some)
+    first, middle = ("below the least tried" if budget < low else number(budget)
+                     for budget in (finite[0], finite[len(finite) // 2]))  # fmt: skip
+    without = len(every) - len(finite)
     none = f"; {without} of {len(every)} owners have none" if without > 0 else ""
-    if len(some) == 1:
+    if len(finite) == 1:
         return f"{first} for one owner{none}"
     return f"{first} for the first owner, {middle} for the median one{none}"
 
@@ -189,7 +189,7 @@ def _errors(found: Forecast, worth: Errors) -> str:
     score, half = worth.score, intervals(worth, found.may_be_off).joined
     joined = worth.joined[worth.given].mean(axis=0)
     unit = f" ({worth.unit})" if worth.unit else ""
-    values = [float(np.nanmedian(each)) for each in (joined, half, worth.alone, worth.guessing)]
+    values = [float(np.nanmedian(scores)) for scores in (joined, half, worth.alone, worth.guessing)]
     together, off, alone, guess = (
         f"{value:.1%}" if score.more_is_better else number(value) for value in values
     )
@@ -243,15 +243,17 @@ def _levers(found: Forecast, changes: Sequence[Change]) -> Iterator[str]:
         yield from TO_KNOW
     if total == 0:
         return
-    others = [(each.words, each.profits) for each in changes if each.budgets_times is None]
-    tried = [*_budget_lever(found, changes, gain, total), *others]
+    settings = [
+        (change.words, change.profits) for change in changes if change.budgets_times is None
+    ]
+    tried = [*_budget_lever(found, changes, gain, total), *settings]
     tried.sort(key=lambda lever: -abs(lever[1] - gain))
-    told = [f"{words}: {would} of {total} owners would gain" for words, would in tried]
+    texts = [f"{words}: {would} of {total} owners would gain" for words, would in tried]
     helping = sum(would != gain for _, would in tried)
-    yield from told[:helping]
+    yield from texts[:helping]
     if found.scenario.algorithm.one_on_one is not None:
         yield "another step, length and cap on answers: --tune seeks them"
-    yield from told[helping:]
+    yield from texts[helping:]
 
 
 def _budget_lever(
@@ -310,20 +312,20 @@ def lines(found: Forecast, changes: Sequence[Change] = ()) -> list[str]:
     """
     rows = figures(found)
     width = max(len(name) for name, _ in rows)
-    told = [*decision_lines(decide(found, changes)), ""]
-    told += [f"{name:<{width}}  {value}" for name, value in rows]
+    texts = [*decision_lines(decide(found, changes)), ""]
+    texts += [f"{name:<{width}}  {value}" for name, value in rows]
     if len(found.verdicts) > 0:
-        told += [*aligned(owners(found)), *_more(found)]
-        told += [_BY_PSI if found.worth is None else _BY_ERRORS, _BREAK_EVEN]
+        texts += [*aligned(owners(found)), *_more(found)]
+        texts += [_BY_PSI if found.worth is None else _BY_ERRORS, _BREAK_EVEN]
     if found.worth is not None:
-        told += _meaning(found.worth, found.may_be_off)
-    told += [
-        f"tried: {each.words}: {each.profits} owners would gain, {each.loses} do worse"
-        for each in changes
+        texts += _meaning(found.worth, found.may_be_off)
+    texts += [
+        f"tried: {change.words}: {change.profits} owners would gain, {change.loses} do worse"
+        for change in changes
     ]
     if len(found.observers) > 0:
-        told += [*aligned(as_rows(found.observers)), *_OBSERVED]
-    return told
+        texts += [*aligned(as_rows(found.observers)), *_OBSERVED]
+    return texts
 
 
 def _meaning(found: Errors, off: MayBeOff | None) -> Iterator[str]:
@@ -392,13 +394,13 @@ def off(found: MayBeOff | None) -> list[tuple[str, str]]:
     """Say how far a stand-in's figures may be off, and what that leaves out."""
     if found is None:
         return []
-    told = f"ψ ± {_figure(found.psi_half_width)}"
+    text = f"ψ ± {_figure(found.psi_half_width)}"
     if len(found.errors_half_width) > 0:
         unit = f" {found.unit}" if found.unit else ""
         middle = float(np.median(found.errors_half_width))
-        told += f", {found.score} ± {_figure(middle)}{unit} of the median owner"
-    told += f": {found.redraws} {found.uncertain}"
-    return [("may be off by", told), *(("beyond that", each) for each in found.left_out)]
+        text += f", {found.score} ± {_figure(middle)}{unit} of the median owner"
+    text += f": {found.redraws} {found.uncertain}"
+    return [("may be off by", text), *(("beyond that", reason) for reason in found.left_out)]
 
 
 def off_lines(found: MayBeOff | None) -> list[str]:
@@ -407,7 +409,7 @@ def off_lines(found: MayBeOff | None) -> list[str]:
         return []
     [(name, first), *rest] = off(found)
     rows = [(name, f"with what this ends with, {first}"), *rest]
-    return [f"{name:<{len(rows[0][0])}}  {said}" for name, said in rows]
+    return [f"{name:<{len(rows[0][0])}}  {text}" for name, text in rows]
 
 
 def gaining(found: Forecast) -> str:
@@ -422,12 +424,12 @@ def _gaining(found: Forecast) -> list[tuple[str, str]]:
     """Say how many owners gain; and name the criterion that does not decide as what it is."""
     if len(found.verdicts) == 0:
         return []
-    said = [("gains from joining", gaining(found))]
+    rows = [("gains from joining", gaining(found))]
     if found.worth is not None and len(found.owners) > 0:
         fits, total = sum(owner.alone > found.psi for owner in found.owners), len(found.owners)
         fit = f"for {fits} of {total} owners the joint model fits all records better"
-        said.append(("smaller ψ", fit))
-    return said
+        rows.append(("smaller ψ", fit))
+    return rows
 
 
 def owners(found: Forecast) -> list[list[str]]:
@@ -448,7 +450,9 @@ def owners(found: Forecast) -> list[list[str]]:
             for both, own, width in zip(joined, worth.alone, half, strict=True)
         ]
     alike = len(set(budgets.tolist())) == 1
-    verdicts = [{True: "yes", False: "no", None: "undecided"}[each] for each in found.verdicts]
+    verdicts = [
+        {True: "yes", False: "no", None: "undecided"}[verdict] for verdict in found.verdicts
+    ]
     order = np.argsort(-gains, kind="stable")[:MOST].tolist()
     return [
         ["owner", "records", *["ε"] * (not alike), *heads, "gains", "break-even"],
@@ -482,8 +486,8 @@ def _pace(found: Forecast) -> list[tuple[str, str]]:
     if found.throughput is None or found.throughput.between is None:
         return []
     low, high = map(_figure, found.throughput.between)
-    said = f"{low} to {high} whatever the laws of times; no one value, since"
-    return [(in_unit("updates per unit", found.time_unit), f"{said} {found.throughput.reason}")]
+    text = f"{low} to {high} whatever the laws of times; no one value, since"
+    return [(in_unit("updates per unit", found.time_unit), f"{text} {found.throughput.reason}")]
 
 
 def _divergence(found: Forecast) -> list[tuple[str, str]]:
@@ -506,9 +510,9 @@ def as_json(found: Forecast, changes: Sequence[Change] = ()) -> str:
         del raw["rounds"]
     if len(found.observers) == 0:
         del raw["observers"]
-    for each in ("energy", "throughput", "time_unit"):
-        if raw[each] is None:
-            del raw[each]
+    for key in ("energy", "throughput", "time_unit"):
+        if raw[key] is None:
+            del raw[key]
     if found.worth is not None:
         raw["errors"] = _errors_table(found.worth, changes, found.may_be_off)
     raw["cost_of_privacy"] = found.cost_of_privacy
@@ -521,16 +525,16 @@ def _errors_table(
     found: Errors, changes: Sequence[Change], off: MayBeOff | None = None
 ) -> dict[str, Any]:
     """Return all figures as plain values, ready for JSON; half widths are those of sentences."""
-    at, known = found.given, intervals(found, off)
+    at, widths = found.given, intervals(found, off)
     columns = {
         "name": list(found.names),
         "records": found.records.tolist(),
         "joined": found.joined[at].mean(axis=0).tolist(),
-        "joined_half_width": known.joined.tolist(),
+        "joined_half_width": widths.joined.tolist(),
         "alone": found.alone.tolist(),
-        "alone_half_width": known.alone.tolist(),
+        "alone_half_width": widths.alone.tolist(),
         "gain": found.gain(at).tolist(),
-        "gain_half_width": known.gain.tolist(),
+        "gain_half_width": widths.gain.tolist(),
         "together": found.together.tolist(),
         "guessing": found.guessing.tolist(),
         "profits": found.profits(at).tolist(),
@@ -544,14 +548,15 @@ def _errors_table(
         "runs": found.joined.shape[1],
         "budgets_times": list(found.factors),
         "owners": [dict(zip(columns, row, strict=True)) for row in rows],
-        "changes": [asdict(each) for each in changes],
+        "changes": [asdict(change) for change in changes],
     }
 
 
 def _escaped(text: str) -> str:
     """Return JSON in which names from a table hold nothing that a terminal would obey."""
     return "".join(
-        each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text
+        letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1]
+        for letter in text
     )
 
 
@@ -560,25 +565,25 @@ def grid_lines(points: Sequence[Point]) -> list[str]:
     paths = list(points[0].values)
     stood_in = any(point.may_be_off is not None for point in points)
     header = [*paths, "expected ψ", *["off by ±"] * stood_in, "without noise", "ψ alone above"]
-    table, said = [header], list[str]()
+    table, notes = [header], list[str]()
     for point in points:
         swept = [show(spoken(path, point.values[path])) for path in paths]
-        told = ["–"] * (3 + stood_in)
+        cells = ["–"] * (3 + stood_in)
         if point.psi is not None and point.alone is not None:
-            who = int((point.alone > point.psi).sum())
-            told = [
+            better_alone = int((point.alone > point.psi).sum())
+            cells = [
                 _figure(point.psi) + _half(point.half_width),
                 *[_figure(point.may_be_off)] * stood_in,
                 _figure(point.noise_free),
-                f"{who} of {len(point.alone)}",
+                f"{better_alone} of {len(point.alone)}",
             ]
-        table.append([*swept, *told])
-        said += [f"no exact moments where {doubt}" for doubt in point.doubts]
+        table.append([*swept, *cells])
+        notes += [f"no exact moments where {doubt}" for doubt in point.doubts]
         if point.may_be_off is not None:
-            said.append(f"ψ may be off by ±: {point.uncertain}")
-            said += [f"beyond that: {each}" for each in point.left_out]
+            notes.append(f"ψ may be off by ±: {point.uncertain}")
+            notes += [f"beyond that: {reason}" for reason in point.left_out]
     marked = [RELEASE] if any(point.not_for_release for point in points) else []
-    return [*aligned(table), ABOVE, *dict.fromkeys(said), *marked]
+    return [*aligned(table), ABOVE, *dict.fromkeys(notes), *marked]
 
 
 def grid_json(points: Sequence[Point]) -> str:
@@ -594,8 +599,10 @@ def advice_json(advice: Mapping[str, tuple[Any, MayBeOff | None]]) -> str:
     advice : mapping
         From an option's name to what was found and how far its end may be off.
     """
-    told = {name: _fields(found) | {"may_be_off": off} for name, (found, off) in advice.items()}
-    return _escaped(json.dumps(_plain(told), ensure_ascii=False, indent=1))
+    by_option = {
+        name: _fields(result) | {"may_be_off": off} for name, (result, off) in advice.items()
+    }
+    return _escaped(json.dumps(_plain(by_option), ensure_ascii=False, indent=1))
 
 
 def _fields(found: Any) -> dict[str, Any]:

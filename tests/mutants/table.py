@@ -604,8 +604,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/forecasts/step.py",
-        "if len(known) == 0 or len(set(sizes)) == 1:",
-        "if len(known) == 0 or len(set(sizes)) > 1:",
+        "if len(lengths) == 0 or len(set(sizes)) == 1:",
+        "if len(lengths) == 0 or len(set(sizes)) > 1:",
         "a sweep over N or T is silent on the step",
         ("tests/unit/forecasts/test_step.py",),
     ),
@@ -1060,8 +1060,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/theory/formulas/staleness.py",
-        "ages = [(1 - each) / each * -expm1(",
-        "ages = [1 / each * -expm1(",
+        "ages = [(1 - chance) / chance * -expm1(",
+        "ages = [1 / chance * -expm1(",
         "the job that has just begun is as old as the others",
         ("tests/unit/theory/test_short_runs.py",),
     ),
@@ -1075,8 +1075,8 @@ MUTANTS = (
     # theory of kinds from outside
     Mutant(
         "asyncdp_sim/theory/predict/all.py",
-        "        if facts.unknown:\n            each =",
-        "        if False:\n            each =",
+        "        if facts.unknown:\n            prediction =",
+        "        if False:\n            prediction =",
         "a channel of one's own has the theory of the one that it derives from",
         ("tests/unit/theory/test_predictions_from_outside.py",),
     ),
@@ -1334,8 +1334,8 @@ MUTANTS = (
     # forecast
     Mutant(
         "asyncdp_sim/forecasts/simulated.py",
-        "held = [np.append(some, np.full(longest - len(some), some[-1])) for some in each]",
-        "held = [np.append(some, np.full(longest - len(some), some[0])) for some in each]",
+        "held = [np.append(values, np.full(longest - len(values), values[-1])) for values in curves]",
+        "held = [np.append(values, np.full(longest - len(values), values[0])) for values in curves]",
         "a run that ended goes back to its start",
         ("tests/unit/forecasts/test_simulated.py",),
     ),
@@ -1418,7 +1418,7 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/forecasts/advice/invite.py",
-        "if any(owner.profits for owner in found[at].owners):",
+        "if any(owner.profits for owner in forecasts[at].owners):",
         "if True:",
         "the least ψ is invited though another coalition alone has owners that gain",
         ("tests/unit/forecasts/test_coalition.py",),
@@ -1474,8 +1474,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/forecasts/__init__.py",
-        "replace(each, profits=verdict, epsilon_needed=worth.needed(at))",
-        "replace(each, epsilon_needed=worth.needed(at))",
+        "replace(owner, profits=verdict, epsilon_needed=worth.needed(at))",
+        "replace(owner, epsilon_needed=worth.needed(at))",
         "the table says by ψ who gains, the sentences by held-out errors",
         ("tests/unit/forecasts/test_one_verdict.py",),
     ),
@@ -2043,8 +2043,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/theory/moments/sample_spread.py",
-        "whole[:, :p, p], whole[:, p, p] = second, mean, chance",
-        "whole[:, :p, p], whole[:, p, p] = second, 0 * mean, chance",
+        "joint[:, :p, p], joint[:, p, p] = second, mean, chance",
+        "joint[:, :p, p], joint[:, p, p] = second, 0 * mean, chance",
         "the spread of a sample forgets where the mean of the models is",
         ("tests/verification/test_sampled_moments.py",),
     ),
@@ -2324,8 +2324,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/theory/formulas/closed_network.py",
-        "others = self.rest - load * np.append(0.0, self.rest[:-1])",
-        "others = self.rest",
+        "without = self.rest - load * np.append(0.0, self.rest[:-1])",
+        "without = self.rest",
         "an owner that sends nothing is taken to serve nothing",
         ("tests/unit/theory/test_occupation.py",),
     ),

@@ -134,7 +134,7 @@ def one_size(
     step, chance = rate / course.sigma, 1 / k * unit
     big = 1 - rate / 2 - 2 * step * course.values  # M
     a, e = (m - 1) * course.optimum, (step * course.sigma - rate / 2) * course.optimum
-    others = k - 1
+    rest = k - 1
     turn = np.zeros((*big.shape, 8, 8))
     turn[..., 0, 0] = turn[..., 1, 1] = 1
 
@@ -151,8 +151,8 @@ def one_size(
         put(6, {column: chance * big**2 * share})
     put(4, {0: a**2, 2: m * a, 3: m * a})
     mixed = chance * (m * e + a * big) / 2
-    put(5, {0: chance * a * e, 2: mixed, 3: mixed + chance * others * a})
-    put(5, {5: chance * others * m / 2, 7: chance * others * m / 2})
+    put(5, {0: chance * a * e, 2: mixed, 3: mixed + chance * rest * a})
+    put(5, {5: chance * rest * m / 2, 7: chance * rest * m / 2})
     put(6, {0: chance * e**2, 1: chance * step**2 * course.pattern})
     put(6, {2: chance * big * e, 3: chance * big * e, 6: 1 - chance})
     put(7, {3: 2 * chance * e, 5: chance * big, 7: 1 - 2 * chance + chance * big})
@@ -165,7 +165,7 @@ def one_size(
         power = np.linalg.matrix_power(turn, course.updates)
         weight = course.hessian / course.least
         free, gain = (
-            np.einsum("bdj,dj,d->b", power[..., 4, :], each, weight) for each in (start, noise)
+            np.einsum("bdj,dj,d->b", power[..., 4, :], vector, weight) for vector in (start, noise)
         )
     stable = np.isfinite(free) & np.isfinite(gain)
     return np.where(stable, free, np.inf), np.where(stable, gain, np.inf)
@@ -198,10 +198,10 @@ def rounds(course: Course, schedule: Schedule) -> tuple[Array, Array]:
     def gain(added: Array) -> Array:
         return added[..., 0, 0] @ weight
 
-    each = Schedule(schedule.sizes[..., None], schedule.kept)  # directions on their own
+    by_direction = Schedule(schedule.sizes[..., None], schedule.kept)  # directions on their own
     with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
         most = np.stack([np.full(schedule.sizes.shape[1], weight @ square), 0 * schedule.sizes[0]])
-        for left in descend(course.hessian[:, None], course.pattern[:, None, None], each):
+        for left in descend(course.hessian[:, None], course.pattern[:, None, None], by_direction):
             most = np.maximum(most, np.stack([free(left.start), gain(left.noise)]))
         quiet, loud = free(left.judged_start), gain(left.judged_noise)
         stable = np.isfinite(quiet) & np.isfinite(loud)
@@ -293,11 +293,11 @@ class EqualSizeCost:
         columns = []
         for course, rho in choices:
             members = np.arange(1, len(rho) + 1)
-            allowed = np.array([answers(k, course.updates) for k in members.tolist()])
+            caps = np.array([answers(k, course.updates) for k in members.tolist()])
             quiet, gain = one_size(course, rho, members)
-            columns.append((rho, allowed, quiet, gain * members * np.square(allowed.astype(float))))
+            columns.append((rho, caps, quiet, gain * members * np.square(caps.astype(float))))
         rho_of, allowed_of, free, noise = (
-            np.stack(each, axis=1) for each in zip(*columns, strict=True)
+            np.stack(column, axis=1) for column in zip(*columns, strict=True)
         )
         courses = tuple(course for course, _ in choices)
         return cls(courses, rho_of, allowed_of, free, noise, total)
@@ -311,15 +311,15 @@ class EqualSizeCost:
         scheduled: Callable[[Array, int], Schedule],
     ) -> "EqualSizeCost":
         """Work out all choices of a synchronous algorithm: a course, and ρ, c_1 or α; K = T."""
-        found = [
+        outcomes = [
             rounds(course, scheduled(np.array([step]), course.updates)) for course, step in choices
         ]
         courses = tuple(course for course, _ in choices)
         paid = np.array([course.updates for course in courses])
-        free, gain = (np.concatenate(each) for each in zip(*found, strict=True))
+        free, gain = (np.concatenate(column) for column in zip(*outcomes, strict=True))
         step = np.array([step for _, step in choices])
         step, answers, free, noise = (
-            np.tile(each, (owners, 1)) for each in (step, paid, free, gain * paid**2.0)
+            np.tile(column, (owners, 1)) for column in (step, paid, free, gain * paid**2.0)
         )
         return cls(courses, step, answers, free, noise, total)
 
@@ -361,7 +361,7 @@ def best_of_each_size(alike: EqualSizeCost, records: Array, spread: Array) -> li
     orders = np.stack([np.lexsort((w, -n, score)) for score in scores])
     held, loud = np.cumsum(n[orders], axis=1), np.cumsum(w[orders], axis=1)
     members = np.tile(np.arange(1, len(n) + 1), len(orders))
-    cost, place = (each.reshape(held.shape) for each in
+    cost, place = (column.reshape(held.shape) for column in
                    alike.cost(members, held.ravel(), loud.ravel()))  # fmt: skip
     if not np.isfinite(cost).any():
         raise SpecError([Fault("algorithm.rho", "a step with which learning diverges", "lower it")])
@@ -442,8 +442,8 @@ def _in_rounds(
     algorithm = scenario.algorithm.in_rounds
     if algorithm is None:
         raise TypeError("_refuse() lets no such scenario pass")
-    how = {"noise": scenario.privacy.noise, "initial": algorithm.initial}
-    courses = [Course.of(objective, updates=length, **how) for length in lengths]  # type: ignore[arg-type]
+    options = {"noise": scenario.privacy.noise, "initial": algorithm.initial}
+    courses = [Course.of(objective, updates=length, **options) for length in lengths]  # type: ignore[arg-type]
     choices = [(courses[-1], algorithm.step)]
     for course in courses * tuned:
         first = algorithm.schedule(np.ones(1), course.updates).sizes[0, 0]
@@ -466,12 +466,14 @@ def _one_on_one(
     )  # fmt: skip
     courses = [course(updates=length) for length in lengths]
     updates, sigma = scenario.run.updates, objective.sigma
-    given = [algorithm.rho(members, updates, sigma) for members in range(1, n + 1)]
-    choices = [(courses[-1], np.array(given))]
-    choices += [(each, rho) for each in courses * tuned for rho in steps(each, n)]
+    own_rho = [algorithm.rho(members, updates, sigma) for members in range(1, n + 1)]
+    choices = [(courses[-1], np.array(own_rho))]
+    choices += [
+        (length_course, rho) for length_course in courses * tuned for rho in steps(length_course, n)
+    ]
     follows = scenario.privacy.budget.follows_updates
-    allowed = (lambda _, length: length) if follows else enough_answers
-    return EqualSizeCost.one_on_one(choices, allowed, float(objective.records.sum()))
+    answers = (lambda _, length: length) if follows else enough_answers
+    return EqualSizeCost.one_on_one(choices, answers, float(objective.records.sum()))
 
 
 def steps(course: Course, owners: int) -> list[Array]:
@@ -489,8 +491,8 @@ def _refuse(known: Population) -> None:
     """Refuse scenarios whose coalitions have no moments."""
     privacy = known.scenario.privacy
     if privacy.overlap > 1:
-        said = "allowed is 1: who shares records changes with the coalition"
-        raise SpecError([Fault("privacy.overlap", str(privacy.overlap), said)])
+        domain = "allowed is 1: who shares records changes with the coalition"
+        raise SpecError([Fault("privacy.overlap", str(privacy.overlap), domain)])
     # budgets are made to fit each coalition, so that those of the scenario's do not matter here
     endless = privacy.model_copy(update={"budget": Horizon()})
     free = known.scenario.model_copy(update={"privacy": endless})
@@ -541,10 +543,10 @@ def invited(
     called : sequence of int or str, optional
         What its owners are called in ``owners.only``; their numbers, where absent.
     """
-    each = scenario.owners.participants if called is None else called
-    only = tuple(each[member - 1] for member in coalition.members)
+    names = scenario.owners.participants if called is None else called
+    only = tuple(names[member - 1] for member in coalition.members)
     return scenario.replace(
-        owners={"only": only, "score_on": scenario.owners.judging_beside(each)},
+        owners={"only": only, "score_on": scenario.owners.judging_beside(names)},
         run={"updates": coalition.updates},
         algorithm=scenario.algorithm.with_step(coalition.rho),
         privacy={"budget": scenario.privacy.budget.sized(coalition.answers), "learner": None},

@@ -131,11 +131,11 @@ def afresh(
     """Return what choices come to in runs 1 … R, which had no part in the choosing."""
     total = len(plays) * replicates
     advance = counted(progress, f"simulating the best {len(plays)} afresh: runs", total)
-    found = []
+    played = []
     for play in plays:
-        found.append(Played(play(range(1, replicates + 1))))
+        played.append(Played(play(range(1, replicates + 1))))
         advance(replicates)
-    return found
+    return played
 
 
 def affordable(scenario: Scenario, dataset: Dataset, updates: float, most: int = REPLICATES) -> int:
@@ -174,8 +174,8 @@ def ends(
     if len(numbers) == 0:
         return np.zeros(0)
     runs, task = QuickRuns.of(scenario), prepare(scenario, dataset).task
-    _, [found] = runs.learned([task], numbers, workers=workers, run_map=run_map)
-    return final_psi(found.curve)
+    _, [learned] = runs.learned([task], numbers, workers=workers, run_map=run_map)
+    return final_psi(learned.curve)
 
 
 def gained(gain: tuple[float, float], other: str, this: str) -> str:
@@ -191,18 +191,18 @@ def gained(gain: tuple[float, float], other: str, this: str) -> str:
     ratio, half = gain
     if not isfinite(ratio):
         return f"not a number: ψ {other} is not finite"
-    said = f"{ratio:.3g} ± {half:.2g} times (ψ {other} over ψ {this}, in the same runs)"
-    return said if ratio - half > 1 else f"{said}: not shown to pay"
+    text = f"{ratio:.3g} ± {half:.2g} times (ψ {other} over ψ {this}, in the same runs)"
+    return text if ratio - half > 1 else f"{text}: not shown to pay"
 
 
 def following(others: Sequence[tuple[object, Played]], best: Played) -> list[str]:
     """Return the next best choices, and how many times as large the ψ of each is."""
-    told = []
-    for each, simulated in others:
+    lines = []
+    for choice, simulated in others:
         ratio, half = simulated.over(best)
         times = f"{ratio:.3g} ± {half:.2g} times" if isfinite(ratio) else "not comparable with"
-        told.append(f"next best {each}; {times} ψ of the best")
-    return told
+        lines.append(f"next best {choice}; {times} ψ of the best")
+    return lines
 
 
 def compared(best: Played, choices: int, of: str) -> str:
@@ -227,10 +227,10 @@ def source(words: str, *, private: bool, unchecked: bool, command: str) -> list[
     command : str
         What to type, without ``--private``.
     """
-    told = [f"data      {words}" + (f": {RELEASE}" if private else "")]
+    lines = [f"data      {words}" + (f": {RELEASE}" if private else "")]
     if unchecked:
-        told.append(
+        lines.append(
             "unchecked on the table itself, whose records were not read; to simulate on them: "
             f"asyncdp forecast {command} --private (what that says is not for release)"
         )
-    return told
+    return lines

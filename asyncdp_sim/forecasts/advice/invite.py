@@ -128,8 +128,8 @@ class Invited:
             f"gains     {self.verdict}",
             f"everybody {self.everybody}",
             f"given     {self.given}",
-            *(f"gain      {said}" for said in self._gains()),
-            *following([(each, each.simulated) for each in self.others], self.best.simulated),
+            *(f"gain      {gain}" for gain in self._gains()),
+            *following([(trial, trial.simulated) for trial in self.others], self.best.simulated),
             f"runs      {compared(self.best.simulated, self.choices, 'coalitions, ρ and T')}",
             f"assumed   by the moments that choose what is simulated: {ASSUMED}",
             *source(
@@ -142,16 +142,16 @@ class Invited:
 
     def _gains(self) -> list[str]:
         """Return what leaving owners out is worth, and what the whole choice is."""
-        told, best = [], self.best.simulated
+        lines, best = [], self.best.simulated
         if len(self.best.coalition.members) == len(self.everybody.coalition.members):
-            told.append("none by leaving anybody out: everybody is the best coalition found")
+            lines.append("none by leaving anybody out: everybody is the best coalition found")
         else:
-            told.append(gained(self.everybody.simulated.over(best), "of everybody", "of the best"))
+            lines.append(gained(self.everybody.simulated.over(best), "of everybody", "of the best"))
         if self.best is self.given:
-            told.append("none by another ρ or T: no better choice was found")
+            lines.append("none by another ρ or T: no better choice was found")
         else:
-            told.append(gained(self.given.simulated.over(best), "as given", "of the best"))
-        return told
+            lines.append(gained(self.given.simulated.over(best), "as given", "of the best"))
+        return lines
 
 
 def invite(
@@ -200,12 +200,12 @@ def invite(
         As :func:`~asyncdp_sim.forecasts.forecast`.
     """
     asked = scenario.base()
-    known = population(asked, "own", private=private)
-    own, size = known.scenario, known.scenario.owners.count
+    population_data = population(asked, "own", private=private)
+    own, size = population_data.scenario, population_data.scenario.owners.count
     beginning(progress, "ranking coalitions by moments")
-    alike, records, spread = costs(known, tuned=tuned)
+    alike, records, spread = costs(population_data, tuned=tuned)
     sizes = best_of_each_size(alike, records, spread)
-    given = replace(
+    own_choice = replace(
         sizes[-1], rho=float(alike.rho[-1, 0]), updates=own.run.updates,
         answers=max(own.network.answers_allowed),
     )  # fmt: skip
@@ -213,37 +213,46 @@ def invite(
     candidates = _candidates(sizes)
     if tuned:
         around = AROUND if own.privacy.clip_bound is None else CLIPPED
-    tried = [given, *(replace(it, rho=by * it.rho) for by in around for it in candidates)]
-    light = partial(affordable, own, known.dataset, most=replicates)
+    tried = [own_choice, *(replace(it, rho=by * it.rho) for by in around for it in candidates)]
+    light = partial(affordable, own, population_data.dataset, most=replicates)
     with processes(workers) as mapped:
         pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
-        scenes = [(own, known.dataset), *(by_themselves(known, each) for each in tried[1:])]
+        scenes = [
+            (own, population_data.dataset),
+            *(by_themselves(population_data, coalition) for coalition in tried[1:]),
+        ]
         plays: list[Play] = [partial(ends, scene, dataset=data, **pool) for scene, data in scenes]
-        order = winner(plays, light(SHARE * sum(each.updates for each in tried)), progress)
-        whole = next(at for at in order if at > 0 and len(tried[at].members) == size)
-        others: list[int] = []
+        order = winner(
+            plays, light(SHARE * sum(coalition.updates for coalition in tried)), progress
+        )
+        everybody = next(at for at in order if at > 0 and len(tried[at].members) == size)
+        next_best: list[int] = []
         for at in order:
-            told = {tried[other].members for other in (order[0], whole, *others)}
-            if tried[at].members not in told and len(others) < NEXT:
-                others.append(at)
-        shown = list(dict.fromkeys([order[0], whole, 0, *others]))
-        scenarios = {at: _chosen(asked, known, at, tried) for at in sorted(shown, key=order.index)}
+            shown_members = {tried[other].members for other in (order[0], everybody, *next_best)}
+            if tried[at].members not in shown_members and len(next_best) < NEXT:
+                next_best.append(at)
+        shown = list(dict.fromkeys([order[0], everybody, 0, *next_best]))
+        scenarios = {
+            at: _chosen(asked, population_data, at, tried) for at in sorted(shown, key=order.index)
+        }
         best, gains = _gaining(scenarios, private=private, workers=workers, progress=progress)
-        others = [at for at in dict.fromkeys([order[0], *others]) if at not in (best, whole)]
+        next_best = [
+            at for at in dict.fromkeys([order[0], *next_best]) if at not in (best, everybody)
+        ]
         runs = light(sum(tried[at].updates for at in shown))
         settled = afresh([plays[at] for at in shown], runs, progress)
     figures = zip(shown, settled, strict=True)
-    done = {at: Trialled(tried[at], figure, known.participants) for at, figure in figures}
+    done = {at: Trialled(tried[at], figure, population_data.participants) for at, figure in figures}
     return Invited(
         best=done[best],
-        everybody=done[whole],
+        everybody=done[everybody],
         given=done[0],
-        others=tuple(done[at] for at in others),
+        others=tuple(done[at] for at in next_best),
         verdict=gaining(gains),
         choices=len(tried),
         scenario=None if _worse(gains) else scenarios[best],
-        moments=known.words,
-        not_for_release=known.private,
+        moments=population_data.words,
+        not_for_release=population_data.private,
         unchecked=own.data != asked.data,
     )
 
@@ -253,8 +262,8 @@ def _candidates(sizes: Sequence[Coalition]) -> list[Coalition]:
     several = [each for each in sizes if np.isfinite(each.cost) and len(each.members) > 1]
     spread = np.unique(np.rint(np.geomspace(1, len(sizes), SIZES)).astype(np.int64))
     best = sorted(several, key=lambda each: each.cost)[:BEST]
-    some = [each for each in several if len(each.members) in spread]
-    return list({each.members: each for each in (*some, *best, sizes[-1])}.values())
+    sampled = [each for each in several if len(each.members) in spread]
+    return list({each.members: each for each in (*sampled, *best, sizes[-1])}.values())
 
 
 def _gaining(scenarios: dict[int, Scenario], **how: Any) -> tuple[int, Forecast]:
@@ -262,14 +271,14 @@ def _gaining(scenarios: dict[int, Scenario], **how: Any) -> tuple[int, Forecast]
 
     If there is none, the first in which that is undecided; else the first.
     """
-    found = dict[int, Forecast]()
+    forecasts = dict[int, Forecast]()
     for at, scenario in scenarios.items():
-        found[at] = forecast(scenario, moments="own", **how)
-        if any(owner.profits for owner in found[at].owners):
-            return at, found[at]
-    open_ = [at for at, each in found.items() if not _worse(each)]
-    best = [*open_, *found][0]
-    return best, found[best]
+        forecasts[at] = forecast(scenario, moments="own", **how)
+        if any(owner.profits for owner in forecasts[at].owners):
+            return at, forecasts[at]
+    open_ = [at for at, result in forecasts.items() if not _worse(result)]
+    best = [*open_, *forecasts][0]
+    return best, forecasts[best]
 
 
 def _worse(found: Forecast) -> bool:
@@ -284,9 +293,11 @@ def _chosen(asked: Scenario, known: Population, best: int, tried: Sequence[Coali
     """
     if best == 0:
         return choosing(asked, known)
-    who = known.participants
+    owners = known.participants
     named = asked.owners.names is not None or known.scenario.data == asked.data
-    called = who.names if named and len(set(who.names)) == len(who.numbers) else who.numbers
+    called = (
+        owners.names if named and len(set(owners.names)) == len(owners.numbers) else owners.numbers
+    )
     return choosing(invited(asked, tried[best], called), known)
 
 

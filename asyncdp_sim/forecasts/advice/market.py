@@ -97,8 +97,8 @@ def demand(scenario: Scenario, *, moments: Moments = None, private: bool = False
     DataError
         As :func:`~asyncdp_sim.forecasts.forecast`.
     """
-    known = population(scenario.base(), moments, private=private)
-    return priced(known, broken(known))
+    data = population(scenario.base(), moments, private=private)
+    return priced(data, broken(data))
 
 
 def priced(known: Population, doubts: Sequence[str]) -> Demand:
@@ -119,8 +119,8 @@ def priced(known: Population, doubts: Sequence[str]) -> Demand:
     if scenario.algorithm.in_rounds is not None:
         doubts.append("budgets of learning in rounds have no prices here")
     if len(doubts) > 0:
-        given, why = "a scenario that cannot be priced", "prices are by exact moments, but"
-        raise SpecError([Fault("", given, f"{why} {doubt}") for doubt in doubts])
+        asked, why = "a scenario that cannot be priced", "prices are by exact moments, but"
+        raise SpecError([Fault("", asked, f"{why} {doubt}") for doubt in doubts])
     if objective is None or isinstance(chosen, Unknown) or algorithm is None:
         raise TypeError("broken() lets no such scenario pass")
     rho = algorithm.rho(objective.n_owners, scenario.run.updates, objective.sigma)
@@ -141,8 +141,8 @@ def priced(known: Population, doubts: Sequence[str]) -> Demand:
     unit = 2 * np.square(2 * xi * answers / objective.records)
     free = float(quiet.expected_excess(judge.hessian, judge.optimum)[-1] / judge.least)
     if not np.isfinite(free):
-        given = f"ρ = {rho:g}"
-        raise SpecError([Fault("algorithm", given, "no prices: the learning diverges")])
+        asked = f"ρ = {rho:g}"
+        raise SpecError([Fault("algorithm", asked, "no prices: the learning diverges")])
     return Demand(free, np.asarray(gain * unit / judge.least))
 
 
@@ -166,8 +166,8 @@ def cheapest(wanted: Demand, prices: Sequence[float] | Array, target: float) -> 
     for price in cost.tolist():
         positive("prices", price)
     if not wanted.free < target:
-        allowed = f"allowed is more than {wanted.free:.4g}, the expected ψ without noise"
-        raise SpecError([Fault("target", f"{target:g}", allowed)])
+        domain = f"allowed is more than {wanted.free:.4g}, the expected ψ without noise"
+        raise SpecError([Fault("target", f"{target:g}", domain)])
     epsilon = lagrange(wanted, cost, target)
     margin = float(cost @ epsilon) / (2 * (target - wanted.free))
     buying = wanted.loss > 0
@@ -240,13 +240,13 @@ class Bought:
     @property
     def verdict(self) -> str:
         """Whether the target was reached, and whether buying pays."""
-        found, target = self.simulated, self.purchase.target
-        if not found.psi - found.half_width <= target:
+        played, target = self.simulated, self.purchase.target
+        if not played.psi - played.half_width <= target:
             return "the target is not reached: these budgets do not pay"
-        given = self.given.psi + self.given.half_width
-        if self.given_total <= self.purchase.total and given <= target:
+        own_psi = self.given.psi + self.given.half_width
+        if self.given_total <= self.purchase.total and own_psi <= target:
             return "the given budgets reach the target for no more: buying does not pay"
-        near = found.psi + found.half_width >= target
+        near = played.psi + played.half_width >= target
         return "the target is " + ("within ±" if near else "undercut")
 
     def lines(self, file: str = "FILE") -> list[str]:
@@ -260,7 +260,7 @@ class Bought:
         it, runs = self.purchase, self.simulated.final
         ratio = self.with_equal.over(self.simulated)
         inactive = ", clipping taken as inactive" * self.clipped
-        known = f"by moments{inactive} {it.psi:.4g}"
+        by_moments = f"by moments{inactive} {it.psi:.4g}"
         prices = ",".join(f"{price:.6g}" for price in (it.paid / it.epsilon).tolist())
         asked = f"--market {prices} --target {it.target:g}"
         return [
@@ -268,7 +268,7 @@ class Bought:
                 f"{self.owners.said(i)}: ε = {epsilon:.4g} for {paid:.4g}"
                 for i, (epsilon, paid) in enumerate(zip(it.epsilon, it.paid, strict=True))
             ),
-            f"bought    for {it.total:.5g} in all: {self.simulated} ({known}); "
+            f"bought    for {it.total:.5g} in all: {self.simulated} ({by_moments}); "
             f"target {it.target:g}: {self.verdict}",
             f"equal     ε = {self.equal:.4g} for everybody, for the same money: {self.with_equal}",
             f"given     budgets, for {self.given_total:.5g} in all: {self.given}",
@@ -328,41 +328,41 @@ def buy(
         As :func:`~asyncdp_sim.forecasts.forecast`.
     """
     asked = scenario.base()
-    known = population(asked, moments, private=private)
-    clipped = known.scenario.privacy.clip_bound is not None
-    wanted = priced(known, [why for why in broken(known) if not why.startswith("clipped")])
-    own, cost = known.scenario, finite("prices", np.asarray(prices, float), wanted.loss.shape)
+    data = population(asked, moments, private=private)
+    clipped = data.scenario.privacy.clip_bound is not None
+    wanted = priced(data, [why for why in broken(data) if not why.startswith("clipped")])
+    own, cost = data.scenario, finite("prices", np.asarray(prices, float), wanted.loss.shape)
     with processes(workers) as mapped:
-        pool: dict[str, Any] = {"dataset": known.dataset, "workers": workers, "run_map": mapped}
+        pool: dict[str, Any] = {"dataset": data.dataset, "workers": workers, "run_map": mapped}
 
         def play(epsilon: Array) -> Play:
             return partial(ends, _with(own, epsilon), **pool)
 
-        light = partial(affordable, own, known.dataset, most=replicates)
-        if clipped or known.common:
+        light = partial(affordable, own, data.dataset, most=replicates)
+        if clipped or data.common:
             runs = light(ROUNDS * own.run.updates)
-            found = _scaled(wanted, cost, positive("target", target), play, runs, progress)
+            purchase = _scaled(wanted, cost, positive("target", target), play, runs, progress)
         else:
-            found = cheapest(wanted, cost, target)
-            _require_inside(known, found)
-        each = own.privacy.epsilons(own.owners.count)
-        equal = np.full(len(cost), found.total / cost.sum())
+            purchase = cheapest(wanted, cost, target)
+            _require_inside(data, purchase)
+        own_budgets = own.privacy.epsilons(own.owners.count)
+        equal = np.full(len(cost), purchase.total / cost.sum())
         runs = light(3 * own.run.updates)
-        choices = [play(budgets) for budgets in (found.epsilon, equal, each)]
-        bought, same, given = afresh(choices, runs, progress)
+        choices = [play(budgets) for budgets in (purchase.epsilon, equal, own_budgets)]
+        bought, same, as_given = afresh(choices, runs, progress)
     return Bought(
-        owners=known.participants,
-        purchase=found,
+        owners=data.participants,
+        purchase=purchase,
         clipped=clipped,
         simulated=bought,
         equal=float(equal[0]),
         with_equal=same,
-        given_total=float(cost @ each),
-        given=given,
-        scaled=clipped or known.common,
-        scenario=choosing(_with(asked, found.epsilon), known),
-        moments=known.words,
-        not_for_release=known.private,
+        given_total=float(cost @ own_budgets),
+        given=as_given,
+        scaled=clipped or data.common,
+        scenario=choosing(_with(asked, purchase.epsilon), data),
+        moments=data.words,
+        not_for_release=data.private,
         unchecked=own.data != asked.data,
     )
 
@@ -382,9 +382,9 @@ def _require_inside(known: Population, found: Purchase) -> None:
         raise TypeError("priced() lets no such scenario pass")
     bound = objective.theta_max
     if bound is not None and Recursions().expect(here, objective, chosen).refuted(bound):
-        said = f"the noise of ψ = {found.target:g} may reach beyond"
+        problem = f"the noise of ψ = {found.target:g} may reach beyond"
         raise SpecError(
-            [Fault("model.theta_max", f"{bound:g}", f"{said}: allowed is a larger Θ, or less ψ")]
+            [Fault("model.theta_max", f"{bound:g}", f"{problem}: allowed is a larger Θ, or less ψ")]
         )
 
 
@@ -414,9 +414,9 @@ def _scaled(
     advance(runs)
     free = reach.psi
     if not free < target:
-        known = f"{free:.4g} ± {reach.half_width:.2g}"
-        allowed = f"allowed is more than {known}, the simulated ψ without noise"
-        raise SpecError([Fault("target", f"{target:g}", allowed)])
+        quiet_psi = f"{free:.4g} ± {reach.half_width:.2g}"
+        domain = f"allowed is more than {quiet_psi}, the simulated ψ without noise"
+        raise SpecError([Fault("target", f"{target:g}", domain)])
     proportion = np.maximum(np.cbrt(wanted.loss / prices), 1e-12)
     scale = float(np.sqrt(np.sum(wanted.loss / proportion**2) / (target - free)))
     for _ in range(ROUNDS):

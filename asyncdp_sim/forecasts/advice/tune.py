@@ -119,8 +119,8 @@ class Choices:
 
 def _times(number: int, factor: float) -> int:
     """Return a whole number about so many times as large, and another one."""
-    found = round(factor * number)
-    return max(found, number + 1) if factor > 1 else min(found, number - 1)
+    scaled = round(factor * number)
+    return max(scaled, number + 1) if factor > 1 else min(scaled, number - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,12 +183,12 @@ class Design:
             The scenario and its settings, as typed.
         """
         if self.best is self.given:
-            told = [
+            lines = [
                 f"best      as given, {self.best}",
                 "gain      none: no better choice was found",
             ]
         else:
-            told = [
+            lines = [
                 f"best      {self.best}",
                 f"given     {self.given}",
                 f"gain      {gained(self.gain, 'as given', 'of the best')}",
@@ -199,7 +199,7 @@ class Design:
         runs = len(self.best.simulated.final)
         limit = "limit     T is the longest that is tried: a longer run may be better"
         return [
-            *told,
+            *lines,
             f"runs      {runs} of each choice, with the same networks and noise; ± is the longer "
             "half of a 95 % interval",
             f"search    {self.tried} choices of the step, T and K compared by {by}; it ends where "
@@ -250,45 +250,45 @@ def tune(
         As :func:`~asyncdp_sim.forecasts.forecast`.
     """
     asked = scenario.base()
-    known = population(asked, "own", private=private)
-    own = known.scenario
+    data = population(asked, "own", private=private)
+    own = data.scenario
     updates, capped = own.run.updates, not own.privacy.budget.follows_updates
     step = own.algorithm.step_of(own.owners.count, updates, own.model.sigma)
     if step is None or own.algorithm.one_on_one is None:
-        said = "the best step, T and K are sought for async-gossip alone"
-        raise SpecError([Fault("algorithm.kind", repr(own.algorithm.kind), said)])
+        scope = "the best step, T and K are sought for async-gossip alone"
+        raise SpecError([Fault("algorithm.kind", repr(own.algorithm.kind), scope)])
     beginning(progress, "trying steps, lengths and caps")
-    choices = Choices(own.owners.count, capped, longest(own, known.dataset))
-    given = StepLengthCap(step, updates, max(own.network.answers_allowed))
-    by_moments = not capped and len(broken(known)) == 0 and _size(known) <= MOMENTS
+    choices = Choices(own.owners.count, capped, longest(own, data.dataset))
+    own_choice = StepLengthCap(step, updates, max(own.network.answers_allowed))
+    by_moments = not capped and len(broken(data)) == 0 and _size(data) <= MOMENTS
     with processes(workers) as mapped:
 
         def play(setting: StepLengthCap, numbers: Sequence[int]) -> Array:
-            how: Any = {"dataset": known.dataset, "workers": workers, "run_map": mapped}
-            return ends(setting.into(own), numbers, **how)
+            options: Any = {"dataset": data.dataset, "workers": workers, "run_map": mapped}
+            return ends(setting.into(own), numbers, **options)
 
         def cost(setting: StepLengthCap, runs: int) -> float:
             if by_moments:
-                return _exactly(known, setting)
+                return _exactly(data, setting)
             return float(play(setting, range(CHOOSING, CHOOSING + runs)).mean())
 
         def runs_of(updates: int, most: int) -> int:
-            return affordable(own, known.dataset, updates, min(most, replicates))
+            return affordable(own, data.dataset, updates, min(most, replicates))
 
-        best, tried = _least(cost, given, choices, runs_of)
-        shown = [best] if best == given else [best, given]
-        runs = runs_of(sum(each.updates for each in shown), replicates)
-        played = afresh([partial(play, each) for each in shown], runs, progress)
-    found = [SimulatedChoice(*each) for each in zip(shown, played, strict=True)]
+        best, tried = _least(cost, own_choice, choices, runs_of)
+        shown = [best] if best == own_choice else [best, own_choice]
+        runs = runs_of(sum(choice.updates for choice in shown), replicates)
+        played = afresh([partial(play, choice) for choice in shown], runs, progress)
+    results = [SimulatedChoice(*choice) for choice in zip(shown, played, strict=True)]
     return Design(
-        given=found[-1],
-        best=found[0],
-        exactly=_exactly(known, best) if by_moments else None,
+        given=results[-1],
+        best=results[0],
+        exactly=_exactly(data, best) if by_moments else None,
         tried=tried,
         at_limit=best.updates == choices.longest,
-        scenario=choosing(asked if best == given else best.into(asked), known),
-        moments=known.words,
-        not_for_release=known.private,
+        scenario=choosing(asked if best == own_choice else best.into(asked), data),
+        moments=data.words,
+        not_for_release=data.private,
         unchecked=own.data != asked.data,
     )
 
@@ -308,13 +308,13 @@ def _least(
         tried, least, pays = {best}, cost(best, runs), True
         while pays:
             pays = False
-            for by, which in product([*factors, *(1 / each for each in factors)], range(4)):
+            for by, which in product([*factors, *(1 / factor for factor in factors)], range(4)):
                 while (other := choices.changed(best, by)[which]) not in tried:
                     tried.add(other)
-                    found = cost(other, runs)
-                    if not _pays(found, least):
+                    psi = cost(other, runs)
+                    if not _pays(psi, least):
                         break
-                    best, least, pays = other, found, True
+                    best, least, pays = other, psi, True
         seen |= tried
     seen.add(given)
     as_good = not _pays(least, cost(given, runs))
@@ -352,8 +352,8 @@ def _exactly(known: Population, setting: StepLengthCap) -> float:
     """Return E ψ of a choice by exact moments; infinite where it has none."""
     scenario = setting.into(known.scenario)
     here = replace(known, scenario=scenario, problem=prepare(scenario, known.dataset))
-    found = exact(here, Recursions())
-    return inf if isinstance(found, tuple) else float(found.psi[-1])
+    result = exact(here, Recursions())
+    return inf if isinstance(result, tuple) else float(result.psi[-1])
 
 
 def _size(known: Population) -> float:

@@ -117,8 +117,8 @@ def sharpened(
     steep = finite("smoothness", slopes.smoothness, (size,))
     curved = finite("convexity", slopes.convexity, (size,))
     if np.any(curved <= 0) or np.any(curved > steep * (1 + 1e-12)) or np.any(alpha * steep > 1):
-        allowed = "0 < convexity ≤ smoothness ≤ 1/step for every model"
-        raise refused("smoothness", steep.tolist(), allowed)
+        domain = "0 < convexity ≤ smoothness ≤ 1/step for every model"
+        raise refused("smoothness", steep.tolist(), domain)
     m_each = alpha * curved * (1 - alpha * steep)
     m = float(np.min(m_each[0] + m_each[1:])) / 2
     if m <= 0:

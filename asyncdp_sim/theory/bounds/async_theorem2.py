@@ -97,8 +97,8 @@ class StepSizes:
     @property
     def curvatures(self) -> Array:
         """α_L σ_L, α_1 σ_1 … α_N σ_N, shape (N + 1,)."""
-        each = self.own / (2 * len(self.own))
-        return self.sigma * np.concatenate([[self.central / 2], each])
+        half_own = self.own / (2 * len(self.own))
+        return self.sigma * np.concatenate([[self.central / 2], half_own])
 
     @property
     def contraction(self) -> float:

@@ -104,16 +104,16 @@ def along(
     least, most = positive("convexity", convexity), positive("smoothness", smoothness)
     if least > most:
         raise refused("convexity", least, f"at most smoothness, {most}")
-    step = np.array([positive("steps", each) for each in np.asarray(steps).tolist()])
+    step = np.array([positive("steps", size) for size in np.asarray(steps).tolist()])
     short = 1 - 2 * least * step * (1 - most * step / 2)
     shrunk = np.where(step <= 2 / most, short, (1 - most * step) ** 2)
     added = most / 2 * step**2 * nonnegative("noise", noise)
-    found = [nonnegative("start", start)]
+    bounds = [nonnegative("start", start)]
     for factor, push in zip(shrunk.tolist(), added.tolist(), strict=True):
-        found.append(factor * found[-1] + push)
+        bounds.append(factor * bounds[-1] + push)
     if kept is None:
-        return np.array(found)
-    mean = [found[0]]
-    for share, model in zip(np.asarray(kept).tolist(), found[:-1], strict=True):
+        return np.array(bounds)
+    mean = [bounds[0]]
+    for share, model in zip(np.asarray(kept).tolist(), bounds[:-1], strict=True):
         mean.append(probability("kept", share) * mean[-1] + (1 - share) * model)
     return np.array(mean)

@@ -40,9 +40,9 @@ def sum_over_messages(matrix: Array, steps: int) -> Array:
     if steps < 1:
         raise refused("steps", steps, "at least 1")
     near = (rows != 0) & ~np.eye(len(rows), dtype=np.bool_)
-    found, power = np.zeros_like(rows), np.eye(len(rows))
+    total, power = np.zeros_like(rows), np.eye(len(rows))
     for _ in range(steps):
         share = np.square(power / np.linalg.norm(power, axis=1, keepdims=True))
-        found += share.T @ near
+        total += share.T @ near
         power = rows @ power
-    return found
+    return total

@@ -63,7 +63,7 @@ def broadcast(n_owners: int, probability: float, airtime: float, window: float) 
 
 def share(airtime: float, window: float) -> float:
     """Return d = τ/W, which is at most ½."""
-    length, whole = nonnegative("airtime", airtime), positive("window", window)
-    if 2 * length > whole:
-        raise refused("airtime", repr(airtime), f"a number ≤ window/2 = {whole / 2!r}")
-    return length / whole
+    length, span = nonnegative("airtime", airtime), positive("window", window)
+    if 2 * length > span:
+        raise refused("airtime", repr(airtime), f"a number ≤ window/2 = {span / 2!r}")
+    return length / span

@@ -109,11 +109,11 @@ def aloha(n_owners: int, rate: float, airtime: float) -> RandomAccess:
     ----------
     Abramson (1970) for many owners; derived as above for N.
     """
-    others = count("n_owners", n_owners) - 1
-    each = positive("rate", rate)
-    load = each * nonnegative("airtime", airtime)
-    survives = exp(-others * load) / (1 + load) ** others
-    return RandomAccess.of(survives, n_owners * each / (1 + load))
+    rivals = count("n_owners", n_owners) - 1
+    idle_rate = positive("rate", rate)
+    load = idle_rate * nonnegative("airtime", airtime)
+    survives = exp(-rivals * load) / (1 + load) ** rivals
+    return RandomAccess.of(survives, n_owners * idle_rate / (1 + load))
 
 
 def aloha_capture(n_owners: int, rate: float, airtime: float, threshold: float) -> RandomAccess:
@@ -136,13 +136,13 @@ def aloha_capture(n_owners: int, rate: float, airtime: float, threshold: float) 
     SpecError
         If an argument is outside its domain.
     """
-    others = count("n_owners", n_owners) - 1
-    each = positive("rate", rate)
-    load = each * nonnegative("airtime", airtime)
+    rivals = count("n_owners", n_owners) - 1
+    idle_rate = positive("rate", rate)
+    load = idle_rate * nonnegative("airtime", airtime)
     spared = 1 / (1 + nonnegative("threshold", threshold))
     once = -expm1(-load)
     factor = (exp(-load) + 2 * once * spared + (load - once) * spared**2) / (1 + load)
-    return RandomAccess.of(factor**others, n_owners * each / (1 + load))
+    return RandomAccess.of(factor**rivals, n_owners * idle_rate / (1 + load))
 
 
 def slotted_aloha_infinite(load: float) -> float:
@@ -185,14 +185,14 @@ def slotted_aloha(
     SpecError
         If an argument is outside its domain.
     """
-    others, length = count("n_owners", n_owners) - 1, positive("slot", slot)
-    each = positive("rate", rate)
+    rivals, length = count("n_owners", n_owners) - 1, positive("slot", slot)
+    idle_rate = positive("rate", rate)
     sending = length if airtime is None else nonnegative("airtime", airtime)
     if sending > length:
         raise refused("airtime", repr(airtime), f"a number ≤ slot = {slot!r}")
-    ticks, silent = -expm1(-each * length), exp(-each * (length - sending))
+    ticks, silent = -expm1(-idle_rate * length), exp(-idle_rate * (length - sending))
     return RandomAccess.of(
-        (silent / (ticks + silent)) ** others, n_owners * ticks / (ticks + silent) / length
+        (silent / (ticks + silent)) ** rivals, n_owners * ticks / (ticks + silent) / length
     )
 
 
@@ -333,10 +333,10 @@ def csma(n_owners: int, rate: float, airtime: float, propagation_delay: float) -
     """
     from scipy.integrate import quad  # only here: a slow import
 
-    others, each, a = _carrier(n_owners, rate, airtime, propagation_delay)
-    late = exp(-each * a)
-    early = quad(lambda y: (late - expm1(-each * y)) ** others, 0, a, epsabs=1e-12)[0]
-    return _sensing(others, each, a, airtime, 1 + 2 * a - early)
+    rivals, idle_rate, a = _carrier(n_owners, rate, airtime, propagation_delay)
+    late = exp(-idle_rate * a)
+    early = quad(lambda y: (late - expm1(-idle_rate * y)) ** rivals, 0, a, epsabs=1e-12)[0]
+    return _sensing(rivals, idle_rate, a, airtime, 1 + 2 * a - early)
 
 
 def csma_detecting(
@@ -354,14 +354,14 @@ def csma_detecting(
     SpecError
         If an argument is outside its domain.
     """
-    others, each, a = _carrier(n_owners, rate, airtime, propagation_delay)
-    return _sensing(others, each, a, airtime, _mean_detected(others * each, a))
+    rivals, idle_rate, a = _carrier(n_owners, rate, airtime, propagation_delay)
+    return _sensing(rivals, idle_rate, a, airtime, _mean_detected(rivals * idle_rate, a))
 
 
 def _delay(key: str, value: float, airtime: float = 1.0) -> float:
     if not isfinite(value) or not 0 <= value < airtime:
-        allowed = f"a number ≥ 0 and below the airtime, {airtime!r}: the formula needs colliding"
-        raise refused(key, repr(value), f"{allowed} answers to be heard without a gap")
+        domain = f"a number ≥ 0 and below the airtime, {airtime!r}: the formula needs colliding"
+        raise refused(key, repr(value), f"{domain} answers to be heard without a gap")
     return value / airtime
 
 
@@ -369,9 +369,9 @@ def _carrier(
     n_owners: int, rate: float, airtime: float, propagation_delay: float
 ) -> tuple[int, float, float]:
     """Return N − 1, and λ and a in units of the airtime."""
-    others, length = count("n_owners", n_owners) - 1, positive("airtime", airtime)
+    rivals, length = count("n_owners", n_owners) - 1, positive("airtime", airtime)
     a = _delay("propagation_delay", propagation_delay, length)
-    return others, positive("rate", rate) * length, a
+    return rivals, positive("rate", rate) * length, a
 
 
 def _sensing(others: int, each: float, a: float, airtime: float, busy: float) -> RandomAccess:
@@ -422,6 +422,6 @@ def tdma(n_owners: int, slot: float, airtime: float, rate: float = inf) -> float
         raise refused("airtime", repr(airtime), f"a number ≤ slot = {slot!r}")
     frame, skipped = count("n_owners", n_owners) * length, 0.0
     if rate != inf:
-        each = positive("rate", rate)
-        skipped = exp(-each * (frame - sending)) / -expm1(-each * frame)
+        idle_rate = positive("rate", rate)
+        skipped = exp(-idle_rate * (frame - sending)) / -expm1(-idle_rate * frame)
     return 1 / (length * (1 + skipped))

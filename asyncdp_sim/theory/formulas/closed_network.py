@@ -62,8 +62,8 @@ def closed_network(
     of the ACM 27(2).
     """
     number, chosen = count("tasks", tasks), probabilities("shares", shares).tolist()
-    served = [nonnegative("service", each) for each in service]
-    beyond = [nonnegative("travel", each) for each in travel]
+    served = [nonnegative("service", time) for time in service]
+    beyond = [nonnegative("travel", time) for time in travel]
     waiting, stays, flow = [0.0] * len(chosen), [0.0] * len(chosen), 0.0
     for n in range(1, number + 1):
         stale = tuple(flow * stay for stay in stays)  # of n − 1 tasks, Λ p_i R_i / p_i
@@ -108,9 +108,9 @@ def return_bounds(
     Surveys 10(3).
     """
     number, chosen = count("tasks", tasks), probabilities("shares", shares).tolist()
-    demands = list(map(mul, chosen, (nonnegative("service", each) for each in service)))
+    demands = list(map(mul, chosen, (nonnegative("service", time) for time in service)))
     demand = fsum(demands)
-    away = fsum(map(mul, chosen, (nonnegative("travel", each) for each in travel)))
+    away = fsum(map(mul, chosen, (nonnegative("travel", time) for time in travel)))
     slowest = 1 / max(demands) if demand > 0 else inf
     return number / (number * demand + away), min(number / (demand + away), slowest)
 
@@ -155,14 +155,14 @@ class Whereabouts:
         """
         elsewhere = 1 - ways / self.travel if self.travel > 0 else np.ones(len(self.served))
         loads = self.served if serving else np.zeros(len(self.served))
-        none = [self._none(load, one) for load, one in zip(loads, elsewhere, strict=True)]
+        none = [self._none(load, share) for load, share in zip(loads, elsewhere, strict=True)]
         return np.array(none) / float(self.away @ self.rest[::-1])
 
     def _none(self, load: float, elsewhere: float) -> float:
         """Return the weight of an owner with nobody in service, if ``load`` > 0, or on its ways."""
-        others = self.rest - load * np.append(0.0, self.rest[:-1])
+        without = self.rest - load * np.append(0.0, self.rest[:-1])
         away = self.away * elsewhere ** np.arange(len(self.away))
-        return max(0.0, float(away @ others[::-1]))
+        return max(0.0, float(away @ without[::-1]))
 
 
 def whereabouts(tasks: int, served: Array, travel: float) -> Whereabouts:
@@ -191,9 +191,9 @@ def whereabouts(tasks: int, served: Array, travel: float) -> Whereabouts:
 
 def _joined(rest: list[float], load: float) -> list[float]:
     """Return the weights with an owner more, the largest being 1."""
-    found = list(accumulate(rest, lambda sofar, one: one + load * sofar))
-    largest = max(found)
-    return [each / largest for each in found]
+    weights = list(accumulate(rest, lambda sofar, one: one + load * sofar))
+    largest = max(weights)
+    return [weight / largest for weight in weights]
 
 
 def _away(travel: float, number: int) -> Array:

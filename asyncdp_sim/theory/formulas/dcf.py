@@ -109,11 +109,11 @@ def fixed_point(n_owners: int, window: int, doublings: int) -> Contention:
 
 def states(n_owners: int, window: int, doublings: int) -> int:
     """Return how many states the chain of :func:`exact` has."""
-    each = window * (2 ** (doublings + 1) - 1)
-    found = 1
+    places = window * (2 ** (doublings + 1) - 1)
+    total = 1
     for i in range(n_owners):
-        found = found * (each + i) // (i + 1)
-    return found
+        total = total * (places + i) // (i + 1)
+    return total
 
 
 def exact(n_owners: int, window: int, doublings: int) -> Contention:
@@ -159,8 +159,8 @@ def _next(
         tuple(sorted(zip(begins, lefts, strict=True)))
         for lefts in product(*(range(window << i) for i in begins))
     )
-    for each, times in drawn.items():
-        yield tuple(sorted([*waiting, *each])), times / drawn.total()
+    for stations, times in drawn.items():
+        yield tuple(sorted([*waiting, *stations])), times / drawn.total()
 
 
 def _stationary(chain: Array) -> Array:

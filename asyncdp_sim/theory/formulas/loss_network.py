@@ -82,7 +82,7 @@ def loss_network(
     nodes = max(max(edge) for edge in rates) + 1
     if nodes > MOST_NODES:
         return None
-    counted = {edge: nonnegative("marks", each) for edge, each in (marks or {}).items()}
+    counted = {edge: nonnegative("marks", mark) for edge, mark in (marks or {}).items()}
     sums = _Sums({edge: weight for edge, weight in weights.items() if weight > 0}, counted)
     everybody = (1 << nodes) - 1
     try:

@@ -30,8 +30,8 @@ def binomial_quantile(share: float, trials: int, chance: Array | float) -> Array
     inside = np.where(sure, 0.5, chances)
     near = np.clip(np.ceil(bdtrik(share, trials, inside)), 0, trials)
     one_less = np.maximum(near - 1, 0)  # rounding may have carried it past a whole number
-    found = np.where(bdtr(one_less, trials, inside) >= share, one_less, near)
-    return np.asarray(np.where(sure, trials * np.clip(chances, 0, 1), found))
+    quantile = np.where(bdtr(one_less, trials, inside) >= share, one_less, near)
+    return np.asarray(np.where(sure, trials * np.clip(chances, 0, 1), quantile))
 
 
 def t_quantile(freedom: int, share: float) -> float:

@@ -63,14 +63,14 @@ def refusing_unequal(rates: Sequence[float], mean_services: Sequence[float]) -> 
     Update by the Data Owner".
     """
     if len(rates) == 0 or len(rates) != len(mean_services):
-        given = f"{len(rates)} rates and {len(mean_services)} mean services"
-        raise refused("rates", given, "one of each per owner, at least one")
-    each = [positive(f"rates[{i}]", rate) for i, rate in enumerate(rates)]
+        lengths = f"{len(rates)} rates and {len(mean_services)} mean services"
+        raise refused("rates", lengths, "one of each per owner, at least one")
+    idle_rates = [positive(f"rates[{i}]", rate) for i, rate in enumerate(rates)]
     means = [nonnegative(f"mean_services[{i}]", mean) for i, mean in enumerate(mean_services)]
-    total = fsum(each)
-    load = fsum(rate * mean for rate, mean in zip(each, means, strict=True))
+    total = fsum(idle_rates)
+    load = fsum(rate * mean for rate, mean in zip(idle_rates, means, strict=True))
     turned_away = fsum(
-        rate / total * mean * (total - rate) for rate, mean in zip(each, means, strict=True)
+        rate / total * mean * (total - rate) for rate, mean in zip(idle_rates, means, strict=True)
     )
     return LockedLearner(
         update_rate=total / (1 + load),
@@ -129,9 +129,9 @@ def fifo_wait(rate: float, mean: float, second: float, third: float) -> Wait:
     Kleinrock, Queueing Systems, volume 1 (1975), chapter 5 (Pollaczek–Khinchine, Takács).
     """
     load = utilisation(rate, mean)
-    for key, given, least in (("second", second, mean**2), ("third", third, second**2 / mean)):
-        if nonnegative(key, given) < least * (1 - 1e-12):
-            raise refused(key, repr(given), f"a moment ≥ {least!r}, as of any law ≥ 0")
+    for key, moment, least in (("second", second, mean**2), ("third", third, second**2 / mean)):
+        if nonnegative(key, moment) < least * (1 - 1e-12):
+            raise refused(key, repr(moment), f"a moment ≥ {least!r}, as of any law ≥ 0")
     first = rate * second / (2 * (1 - load))
     return Wait(load, first, 2 * first**2 + rate * third / (3 * (1 - load)))
 

@@ -31,8 +31,8 @@ def mean_round(n_owners: int, rate: float) -> float:
     ----------
     Feller, An Introduction to Probability Theory and Its Applications II (1971), section I.6.
     """
-    number, each = count("n_owners", n_owners), positive("rate", rate)
-    return fsum(1 / missing for missing in range(1, number + 1)) / each
+    number, response_rate = count("n_owners", n_owners), positive("rate", rate)
+    return fsum(1 / missing for missing in range(1, number + 1)) / response_rate
 
 
 def mean_until_all(n_owners: int) -> float:

@@ -81,13 +81,13 @@ def one_at_a_time(n_owners: int, rate: float, job: float) -> Array:
     SpecError
         If an argument is outside its domain.
     """
-    others = count("n_owners", n_owners) - 1
+    rivals = count("n_owners", n_owners) - 1
     load = positive("rate", rate) * nonnegative("job", job)
     busy = load / (1 + load)
-    chance = np.empty(others + 1)
-    chance[0] = (1 - busy) ** others
-    for s in range(1, others + 1):
-        chance[s] = chance[s - 1] * (others - s + 1) / s * load
+    chance = np.empty(rivals + 1)
+    chance[0] = (1 - busy) ** rivals
+    for s in range(1, rivals + 1):
+        chance[s] = chance[s - 1] * (rivals - s + 1) / s * load
     return chance
 
 
@@ -159,5 +159,7 @@ def always_busy_mean_of(shares: Sequence[float], updates: int) -> float:
         if not 0 < share <= 1:
             raise refused("share", share, "a number > 0 and ≤ 1")
     last = count("updates", updates)
-    ages = [(1 - each) / each * -expm1(last * log1p(-each)) for each in shares if each < 1]
+    ages = [
+        (1 - chance) / chance * -expm1(last * log1p(-chance)) for chance in shares if chance < 1
+    ]
     return len(shares) - 1 - fsum(ages) / last

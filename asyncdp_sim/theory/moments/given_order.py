@@ -115,7 +115,7 @@ def _means(process: GossipMap, turns: Indices, ks: Indices, start: float) -> Arr
     """Return E u_L,k given the orders, (R, J, p)."""
     every = np.arange(len(turns))
     u = np.tile(start - process.optimum, (len(turns), process.n_owners + 1, 1))  # θ_L is row 0
-    found = np.empty((len(turns), len(ks), process.n_features))
+    means = np.empty((len(turns), len(ks), process.n_features))
     for k in range(int(ks[-1]) + 1):
         if k > 0:
             rows = every[turns[:, k - 1] >= 0]
@@ -123,8 +123,8 @@ def _means(process: GossipMap, turns: Indices, ks: Indices, start: float) -> Arr
             q = (u[rows, 0] + u[rows, 1 + i]) / 2
             u[rows, 0] = process.central_factor * q + process.central_drift
             u[rows, 1 + i] = np.einsum("rab,rb->ra", process.factor[i], q) + process.drift[i]
-        found[:, ks == k] = u[:, :1]
-    return found
+        means[:, ks == k] = u[:, :1]
+    return means
 
 
 def _covered(

@@ -128,13 +128,13 @@ def gossip_map(
         chance = probabilities("probability", probability)
         finite("probability", chance, (n_owners,))
     sigma, rate = positive("sigma", sigma), positive("rho", rho) / count("updates", updates) ** 2
-    one = np.eye(n_features)
-    hessian = np.tensordot(share, square, 1) + sigma / 2 * one
+    identity = np.eye(n_features)
+    hessian = np.tensordot(share, square, 1) + sigma / 2 * identity
     optimum: Array = np.linalg.solve(hessian, share @ inner).astype(float)
     often = n_owners * chance if inverse_rate else np.ones(n_owners)
     step = n_owners * rate / sigma * share / often
     kept = rate / 2 / often
-    factor = (1 - kept)[:, None, None] * one - 2 * step[:, None, None] * square
+    factor = (1 - kept)[:, None, None] * identity - 2 * step[:, None, None] * square
     shrink = rate / 2 if central_step == "proof" else (n_owners - 1) / n_owners * rate
     return GossipMap(
         optimum=optimum,

@@ -145,7 +145,7 @@ def moments(
     """
     n, p, chance = process.n_owners, process.n_features, process.probability
     m, a, big, e = process.central_factor, process.central_drift, process.factor, process.drift
-    pushed, part, stack, each = (
+    pushed, part, stack, blocks = (
         injected(process, noise_variance, noise),
         chance[:, None, None],
         n * p,
@@ -163,7 +163,7 @@ def moments(
     diverging = np.errstate(over="ignore", invalid="ignore")  # then there is nothing to warn of
     with one_thread(), diverging:  # several threads wait for each other longer than they work
         for _ in range(process.updates):
-            link, own = cross.transpose(1, 0, 2), copies[each, :, each, :]  # U_Li and U_ii
+            link, own = cross.transpose(1, 0, 2), copies[blocks, :, blocks, :]  # U_Li and U_ii
             q = (v_central + v_copies) / 2
             middle = (central + link + link.transpose(0, 2, 1) + own) / 4  # P_i
             moved = (big @ q[:, :, None])[:, :, 0]
@@ -190,7 +190,7 @@ def moments(
             flat = copies.reshape(stack, stack)
             flat += change
             flat += change.T
-            copies[each, :, each, :] = own + part * (copy - own)
+            copies[blocks, :, blocks, :] = own + part * (copy - own)
 
             tilt = m * np.outer(chance @ q, a)
             central = m * m * np.tensordot(chance, middle, 1) + tilt + tilt.T + np.outer(a, a)
@@ -240,8 +240,8 @@ def variances(process: GossipMap, noise_variance: Array | None, noise: Shape) ->
     """
     if noise not in ("vector", "scalar-as-published"):
         raise refused("noise", repr(noise), "vector or scalar-as-published")
-    given = np.zeros(process.n_owners) if noise_variance is None else noise_variance
-    variance = finite("noise_variance", given, (process.n_owners, *given.shape[1:2]))
+    values = np.zeros(process.n_owners) if noise_variance is None else noise_variance
+    variance = finite("noise_variance", values, (process.n_owners, *values.shape[1:2]))
     if np.any(variance < 0):
         raise refused("noise_variance", variance.tolist(), "numbers ≥ 0")
     return np.asarray((process.step**2 * variance.T).T)

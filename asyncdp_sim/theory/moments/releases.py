@@ -48,8 +48,8 @@ class Releases:
     @property
     def per_update(self) -> Array:
         """Mean answers that each owner releases per update of the learner, shape (N,)."""
-        each = [self._answers(loss) for loss in self.loss.tolist()]
-        return np.asarray(self.rate * each / fsum(self._used.tolist()))
+        answers = [self._answers(loss) for loss in self.loss.tolist()]
+        return np.asarray(self.rate * answers / fsum(self._used.tolist()))
 
     def _answers(self, loss: float) -> float:
         """Return the mean number of answers of an exchange."""
@@ -82,14 +82,14 @@ class Releases:
             T ≥ 1.
         """
         kinds = zip(self.rate.tolist(), self.loss.tolist(), answers.tolist(), strict=True)
-        found: dict[tuple[float, float, int], float] = {}
+        by_kind: dict[tuple[float, float, int], float] = {}
         total = fsum(self._used.tolist())
-        each = []
+        chances = []
         for kind in kinds:
-            if kind not in found:
-                found[kind] = self._silent(*kind, total, updates)
-            each.append(found[kind])
-        return min(1.0, fsum(each))
+            if kind not in by_kind:
+                by_kind[kind] = self._silent(*kind, total, updates)
+            chances.append(by_kind[kind])
+        return min(1.0, fsum(chances))
 
     def _silent(self, rate: float, loss: float, answers: int, total: float, updates: int) -> float:
         """Return P(an owner releases K answers before update T)."""

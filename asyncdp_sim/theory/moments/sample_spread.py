@@ -100,19 +100,19 @@ def fourth_moments(n_owners: int, n_features: int) -> int:
 def _augmented(second: Array, mean: Array, chance: Array) -> Array:
     """Return W of (u, 1), its upper triangle by rows, (S, (p + 1)(p + 2)/2)."""
     p = mean.shape[1]
-    whole = np.empty((len(mean), p + 1, p + 1))
-    whole[:, :p, :p], whole[:, :p, p], whole[:, p, p] = second, mean, chance
+    joint = np.empty((len(mean), p + 1, p + 1))
+    joint[:, :p, :p], joint[:, :p, p], joint[:, p, p] = second, mean, chance
     rows, columns = np.triu_indices(p + 1)
-    return whole[:, rows, columns]
+    return joint[:, rows, columns]
 
 
 def _square(triangles: Array) -> Array:
     """Return symmetric matrices (S, p, p) from their upper triangles by rows."""
     p = int((2 * triangles.shape[1]) ** 0.5)
     rows, columns = np.triu_indices(p)
-    found = np.empty((len(triangles), p, p))
-    found[:, rows, columns] = found[:, columns, rows] = triangles
-    return found
+    squares = np.empty((len(triangles), p, p))
+    squares[:, rows, columns] = squares[:, columns, rows] = triangles
+    return squares
 
 
 def _fourth(features: Array, targets: Array, optimum: Array) -> Array:

@@ -77,13 +77,13 @@ def central_map(objective: Quadratic, step: float, divided: Array | None = None)
     over = np.ones(objective.n_owners) if divided is None else np.asarray(divided, dtype=float)
     if over.shape != (objective.n_owners,) or np.any(over <= 0):
         raise refused("divided", over.tolist(), f"{objective.n_owners} numbers > 0")
-    each = positive("step", step) * objective.n_owners * objective.weights / over
+    gain = positive("step", step) * objective.n_owners * objective.weights / over
     pull = step * objective.sigma / over
     optimum = objective.free_optimum
-    slope = 2 * each[:, None, None] * objective.gram
+    slope = 2 * gain[:, None, None] * objective.gram
     slope += pull[:, None, None] * np.eye(objective.n_features)
-    drift = slope @ optimum - 2 * each[:, None] * objective.moment
-    return CentralMap(optimum, objective.hessian, slope, np.asarray(drift), each)
+    drift = slope @ optimum - 2 * gain[:, None] * objective.moment
+    return CentralMap(optimum, objective.hessian, slope, np.asarray(drift), gain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +103,8 @@ class StaleCourse:
 
     def excess(self, variance: Array) -> Array:
         """Return E f(θ_k) − f(θ*) with noise of these variances, (N,) or (J, N); shape (R, J)."""
-        each = np.broadcast_to(variance, self.gain.shape[1:])
-        return np.asarray(self.free + np.einsum("rjn,jn->rj", self.gain, each))
+        variances = np.broadcast_to(variance, self.gain.shape[1:])
+        return np.asarray(self.free + np.einsum("rjn,jn->rj", self.gain, variances))
 
 
 def stale_course(

@@ -107,10 +107,10 @@ def drawn(initial: Initial) -> tuple[float, float]:
     SpecError
         If there is no such start.
     """
-    known = {"zeros": (0.0, 0.0), "ones": (1.0, 0.0), "uniform": (0.5, 1 / 12)}
-    if initial not in known:
+    starts = {"zeros": (0.0, 0.0), "ones": (1.0, 0.0), "uniform": (0.5, 1 / 12)}
+    if initial not in starts:
         raise refused("initial", repr(initial), "zeros, ones or uniform")
-    return known[initial]
+    return starts[initial]
 
 
 def moments(
@@ -157,9 +157,12 @@ def moments(
     first = vectors.T @ (mean - finite("optimum", optimum, (p,)))
     ones = vectors.sum(axis=0)
     form = np.eye(p) if noise == "vector" else np.outer(ones, ones)
-    whole, nothing = np.ones(p), np.zeros((p, p))
+    unit, nothing = np.ones(p), np.zeros((p, p))
     with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
-        path = [Left(whole, nothing, whole, nothing), *descend(values, form, schedule, levels)]
+        path = [
+            Left(unit, nothing, unit, nothing),
+            *descend(values, form, schedule, levels),
+        ]
 
         def seen(left: Array, added: Array) -> CentralMoments:
             bias = left * first
@@ -221,13 +224,13 @@ def sampled_moments(
     with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
         for k, size in enumerate(schedule.sizes.tolist()):
             mean = np.tile(plain.model.mean[k] - optimum, (owners, 1))
-            each = spread.at(np.tile(second, (owners, 1, 1)), mean)
+            spreads = spread.at(np.tile(second, (owners, 1, 1)), mean)
             shrink = np.eye(p) - 2 * size * hessian
             if schedule.kept is not None:
                 old, new = schedule.kept[k], 1 - schedule.kept[k]
                 judged = old**2 * judged + old * new * (cross + cross.T) + new**2 * second
                 cross = shrink @ (old * cross + new * second)
-            added = form + np.tensordot(np.square(weights), each, 1)
+            added = form + np.tensordot(np.square(weights), spreads, 1)
             second = shrink @ second @ shrink + size**2 * added
             seconds.append(second)
             judgements.append(second if schedule.kept is None else judged)

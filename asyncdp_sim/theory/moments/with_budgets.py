@@ -21,12 +21,12 @@ Indices = npt.NDArray[np.int64]
 
 def capped_size(process: GossipMap, answers: Indices) -> int:
     """Return how many numbers :func:`capped_moments` works out, N ((N+1)p)² for every count."""
-    each = process.n_owners * ((process.n_owners + 1) * process.n_features) ** 2
+    per_state = process.n_owners * ((process.n_owners + 1) * process.n_features) ** 2
     caps = np.minimum(answers, process.updates).tolist()
     states = 1
     for cap in caps:
         states *= cap + 1
-    return states * each
+    return states * per_state
 
 
 def capped_moments(
@@ -70,7 +70,7 @@ def capped_moments(
     SpecError
         If an argument is outside its domain.
     """
-    n, one = process.n_owners, np.eye(process.n_owners, dtype=np.int64)
+    n, units = process.n_owners, np.eye(process.n_owners, dtype=np.int64)
     caps = np.minimum(answers, process.updates)
     if caps.shape != (n,) or np.any(caps < 1):
         raise refused("answers", caps.tolist(), f"{n} whole numbers ≥ 1")
@@ -85,19 +85,19 @@ def capped_moments(
             weight = left * process.probability
             weight /= weight.sum(axis=1, keepdims=True)
             turns = [np.flatnonzero(left[:, i]) for i in range(n)]
-            reached = np.concatenate([counts[turns[i]] + one[i] for i in range(n)])
+            reached = np.concatenate([counts[turns[i]] + units[i] for i in range(n)])
             before = counts
             counts, where = np.unique(reached, axis=0, return_inverse=True)
             targets = np.split(where.ravel(), np.cumsum([len(rows) for rows in turns[:-1]]))
-            sums = [np.zeros((len(counts), *each.shape[1:])) for each in (chance, v, u)]
+            sums = [np.zeros((len(counts), *part.shape[1:])) for part in (chance, v, u)]
             for i, (rows, to) in enumerate(zip(turns, targets, strict=True)):
                 share = weight[rows, i]
-                some, means = chance[rows] * share, v[rows] * share[:, None, None]
+                chances, means = chance[rows] * share, v[rows] * share[:, None, None]
                 squares = u[rows] * share[:, None, None, None, None]
                 level = levels[i] if levels.ndim == 1 else levels[i, before[rows, i]]
-                _turn(process, i, some, means, squares, some * level, form, spread)
-                for total, each in zip(sums, (some, means, squares), strict=True):
-                    total[to] += each
+                _turn(process, i, chances, means, squares, chances * level, form, spread)
+                for total, part in zip(sums, (chances, means, squares), strict=True):
+                    total[to] += part
             chance, v, u = sums
             mean.append(v[:, 0].sum(axis=0))
             second.append(u[:, 0, :, 0].sum(axis=0))
@@ -161,7 +161,7 @@ def _turn(
     pair = [0, own]
     u[:, pair] = rows
     u[:, :, :, pair] = rows.transpose(0, 3, 4, 1, 2)
-    for x, one in enumerate(pair):
+    for x, first in enumerate(pair):
         for y, other in enumerate(pair):
-            u[:, one, :, other] = new[:, x, :, y]
+            u[:, first, :, other] = new[:, x, :, y]
     v[:, pair] = moved + chance[:, None, None] * drift

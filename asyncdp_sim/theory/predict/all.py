@@ -85,9 +85,9 @@ def losses(facts: Facts) -> Iterator[Prediction]:
     if not facts.loses(""):
         return iter(())
     names = ("loss_rate", "transmissions_per_answer")
-    said = "each transmission is lost on its own or in bursts: 1 − P(delivered), (1−l^R)/(1−l)"
+    formula = "each transmission is lost on its own or in bursts: 1 − P(delivered), (1−l^R)/(1−l)"
     reason = _entangled(facts)
-    return each_of(names, Unknown(reason) if reason else _lost(facts), said)
+    return each_of(names, Unknown(reason) if reason else _lost(facts), formula)
 
 
 def _entangled(facts: Facts) -> str:
@@ -144,9 +144,9 @@ def predict(network: Network) -> tuple[Prediction, ...]:
 
 def predicted(network: Network, quantity: str) -> float | Unknown:
     """Return the prediction of one figure of the summary, or why there is none."""
-    for each in predict(network):
-        if each.quantity == quantity:
-            return Unknown(each.reason) if each.value is None else each.value
+    for prediction in predict(network):
+        if prediction.quantity == quantity:
+            return Unknown(prediction.reason) if prediction.value is None else prediction.value
     return Unknown("no formula is known")
 
 
@@ -156,14 +156,14 @@ def _of_facts(facts: Facts) -> tuple[Prediction, ...]:
     parts = [_traffic(facts), facts.waiting(), staleness(facts), choice(facts), losses(facts)]
     if facts.protocol.makes_updates:
         parts = [facts.predictions()]
-    found: dict[str, Prediction] = {}
-    for each in _stated(facts):
-        found.setdefault(each.quantity, each)
-    for each in chain(*parts, presence(facts)):
+    predictions: dict[str, Prediction] = {}
+    for prediction in _stated(facts):
+        predictions.setdefault(prediction.quantity, prediction)
+    for prediction in chain(*parts, presence(facts)):
         if facts.unknown:
-            each = replace(each, value=None, reason=facts.unknown, low=None, high=None)
-        found.setdefault(each.quantity, each)
-    return tuple(found.values())
+            prediction = replace(prediction, value=None, reason=facts.unknown, low=None, high=None)
+        predictions.setdefault(prediction.quantity, prediction)
+    return tuple(predictions.values())
 
 
 def _stated(facts: Facts) -> Iterator[Prediction]:
@@ -178,18 +178,18 @@ def _stated(facts: Facts) -> Iterator[Prediction]:
         stated: Mapping[str, float] = cast("Any", kind).predicts(facts.network)
         for quantity, value in stated.items():
             if not isinstance(value, Real) or not isfinite(value):
-                allowed = "allowed from predicts are figures by name, each a finite number"
-                raise SpecError([Fault(at.partition(" ")[0], f"{quantity}: {value!r}", allowed)])
+                domain = "allowed from predicts are figures by name, each a finite number"
+                raise SpecError([Fault(at.partition(" ")[0], f"{quantity}: {value!r}", domain)])
             yield Prediction(quantity, float(value), f"stated by {at}")
 
 
 def _traffic(facts: Facts) -> Iterator[Prediction]:
     """How many updates per unit, and what becomes of requests and answers."""
-    for each in _of_answers(facts):
-        if each.quantity == "throughput" and facts.buffered:
-            yield replace(each, value=None, reason=facts.buffered, low=None, high=None)
+    for prediction in _of_answers(facts):
+        if prediction.quantity == "throughput" and facts.buffered:
+            yield replace(prediction, value=None, reason=facts.buffered, low=None, high=None)
         else:
-            yield each
+            yield prediction
 
 
 def _of_answers(facts: Facts) -> Iterator[Prediction]:

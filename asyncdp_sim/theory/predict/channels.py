@@ -279,8 +279,8 @@ class CsmaTheory(ChannelTheory):
         channel, offered, airtime = self.channel, load.offered, load.airtime
         delay = channel.propagation_delay / airtime
         if channel.gives_up:
-            found = formulas.csma_giving_up(offered, delay, detecting=channel.collision_detection)
-            return RandomAccess.of(found.success_probability, found.attempt_rate / airtime)
+            result = formulas.csma_giving_up(offered, delay, detecting=channel.collision_detection)
+            return RandomAccess.of(result.success_probability, result.attempt_rate / airtime)
         if channel.persistence == 1.0 and not channel.collision_detection:
             survived = formulas.csma_one_persistent_infinite(offered, delay)
             return RandomAccess.of(survived / offered, load.total)
@@ -316,18 +316,18 @@ class DcfTheory(ChannelTheory):
             about = approximation(channel, load.n_owners, load.airtime)
             return Unknown(f"of so many states only Bianchi's approximation is known, {about:.4g}")
         times = channel.slot, load.airtime, channel.after_success, channel.after_collision
-        found = dcf.exact(*asked).access(*times)
-        if load.attempts > 1 and (1 - found.success_probability) ** load.attempts > SURE:
+        result = dcf.exact(*asked).access(*times)
+        if load.attempts > 1 and (1 - result.success_probability) ** load.attempts > SURE:
             return Unknown(f"answers may be given up after {load.attempts} attempts")
-        return found
+        return result
 
     @override
     def mean_staleness(self, load: Load) -> float | Unknown | None:
         """Return N − 1: between two answers of an owner every other has one on average."""
         if load.attempts == 1:
             return None
-        found = self.access(load)
-        return found if isinstance(found, Unknown) else load.n_owners - 1.0
+        result = self.access(load)
+        return result if isinstance(result, Unknown) else load.n_owners - 1.0
 
 
 def approximation(channel: Dcf, n_owners: int, airtime: float) -> float:
@@ -336,8 +336,8 @@ def approximation(channel: Dcf, n_owners: int, airtime: float) -> float:
     Of so many owners that always have one, taken to be independent of each other.
     """
     times = channel.slot, airtime, channel.after_success, channel.after_collision
-    found = dcf.fixed_point(n_owners, channel.window, channel.doublings).access(*times)
-    return found.success_rate
+    result = dcf.fixed_point(n_owners, channel.window, channel.doublings).access(*times)
+    return result.success_rate
 
 
 class TdmaTheory(ChannelTheory):
@@ -364,8 +364,8 @@ class TdmaTheory(ChannelTheory):
         frame, slot = self.channel.frame or load.n_owners, self.channel.slot
         if load.saturated:
             return RandomAccess.of(1.0, load.n_owners / (frame * slot))
-        each = (formulas.tdma(frame, slot, load.airtime, rate) for rate in load.rates)
-        return RandomAccess.of(1.0, fsum(each) / frame)
+        flows = (formulas.tdma(frame, slot, load.airtime, rate) for rate in load.rates)
+        return RandomAccess.of(1.0, fsum(flows) / frame)
 
     @override
     def mean_staleness(self, load: Load) -> float | None:
@@ -388,8 +388,8 @@ class ParallelTheory(ChannelTheory):
 
     @override
     def setting(self, airtime: float) -> str:
-        one = self._each.setting(airtime)
-        return f"{self.channel.channels} channels" + (f", {one}" if one else "")
+        setting = self._each.setting(airtime)
+        return f"{self.channel.channels} channels" + (f", {setting}" if setting else "")
 
     @override
     def spread_alike(self) -> Parallel:
@@ -406,8 +406,8 @@ class ParallelTheory(ChannelTheory):
         if self.channel.each.in_turn:  # and so on each of the channels, whichever it is
             return self._each.access(load)
         doubt = self._each.doubt(load)
-        found = Unknown(doubt) if doubt else self._parts(load)
-        return found if isinstance(found, Unknown) else self._together(found)
+        loads = Unknown(doubt) if doubt else self._parts(load)
+        return loads if isinstance(loads, Unknown) else self._together(loads)
 
     def _parts(self, load: Load) -> dict[Load, int] | Unknown:
         """Return the loads of the channels, with how many have each, or why they are not known."""
@@ -424,11 +424,11 @@ class ParallelTheory(ChannelTheory):
     def _together(self, parts: dict[Load, int]) -> RandomAccess | Unknown:
         begun, survived = [], []
         for part, count in parts.items():
-            found = self._each.access(part)
-            if isinstance(found, Unknown):
-                return found
-            begun.append(count * found.attempt_rate)
-            survived.append(count * found.success_rate)
+            result = self._each.access(part)
+            if isinstance(result, Unknown):
+                return result
+            begun.append(count * result.attempt_rate)
+            survived.append(count * result.success_rate)
         return RandomAccess.of(fsum(survived) / fsum(begun), fsum(begun))
 
     @override
@@ -457,40 +457,40 @@ BROKEN_OFF = Unknown("answers that are broken off are not of one length")
 
 def access(facts: Facts) -> Iterator[Prediction]:
     """Yield throughput, collisions and load of a channel that owners contend for."""
-    found, channel = contention(facts), facts.network.channel
+    result, channel = contention(facts), facts.network.channel
     shared, airtime = channel.contended, facts.network.airtime
     if shared is None or airtime is None:
         return
-    who = "infinite population" if facts.overlap else f"{facts.n_owners} owners"
-    said = f"{channel.label}, {who}, answers of one length, {theory_of(channel).assumed}"
+    population = "infinite population" if facts.overlap else f"{facts.n_owners} owners"
+    formula = f"{channel.label}, {population}, answers of one length, {theory_of(channel).assumed}"
     rate: float | Unknown
     lost: float | Unknown
     load: float | Unknown
-    if isinstance(found, Unknown):
-        rate = lost = load = found
+    if isinstance(result, Unknown):
+        rate = lost = load = result
     else:
-        rate, load = found.success_rate, found.attempt_rate * airtime
-        lost = 0.0 if channel.retransmissions > 0 else 1 - found.success_probability
+        rate, load = result.success_rate, result.attempt_rate * airtime
+        lost = 0.0 if channel.retransmissions > 0 else 1 - result.success_probability
         if shared.breaks_off:
             load = BROKEN_OFF
-    yield either("throughput", rate, said)
+    yield either("throughput", rate, formula)
     if facts.in_turn:
         yield Prediction("collision_rate", 0.0, "an owner has slots of its own")
     else:
-        yield either("collision_rate", lost, said)
-    yield either("offered_load", load, said)
+        yield either("collision_rate", lost, formula)
+    yield either("offered_load", load, formula)
 
 
 def contention(facts: Facts) -> RandomAccess | Unknown:
     """Return what gets through a shared channel under ``push``, or why it is not known."""
-    found, channel = unspent(facts), facts.network.channel
-    if isinstance(found, Unknown):
-        return found
+    result, channel = unspent(facts), facts.network.channel
+    if isinstance(result, Unknown):
+        return result
     per_answer = 1.0
     if channel.retransmissions == 0 or channel.resend == "fresh":
-        per_answer = 1 / found.success_probability if found.success_probability > 0 else inf
+        per_answer = 1 / result.success_probability if result.success_probability > 0 else inf
     spent = facts.spent(per_answer)
-    return Unknown(spent) if spent else found
+    return Unknown(spent) if spent else result
 
 
 def unspent(facts: Facts) -> RandomAccess | Unknown:
@@ -521,8 +521,8 @@ class AccessCurve:
     @property
     def words(self) -> tuple[str, str]:
         """The formula of an infinite population in TeX, and the setting; empty where none."""
-        known = theory_of(self.channel)
-        return known.formula, known.setting(self.airtime)
+        theory = theory_of(self.channel)
+        return theory.formula, theory.setting(self.airtime)
 
     def points(self, loads: Iterable[float]) -> tuple[Array, Array]:
         """Return the mean number of transmissions on air, and the part of it that survives.
@@ -532,12 +532,12 @@ class AccessCurve:
         loads : iterable of float
             Ticks of idle owners per airtime, of all owners together, > 0.
         """
-        found = []
+        rates = []
         for load in loads:
             access = theory_of(self.channel).access(_load(load, self.airtime, self.n_owners))
             if not isinstance(access, Unknown):
-                found.append((access.attempt_rate, access.success_rate))
-        begun, survived = np.array(found).reshape(-1, 2).T * self.airtime
+                rates.append((access.attempt_rate, access.success_rate))
+        begun, survived = np.array(rates).reshape(-1, 2).T * self.airtime
         return begun, survived
 
 
@@ -550,11 +550,11 @@ def access_curve(facts: Facts) -> AccessCurve | Unknown:
     Networks that differ in the rate of their clocks alone have equal curves.
     """
     network = facts.network
-    found, known = unspent(facts), theory_of(network.channel)
-    if isinstance(found, Unknown):
-        return found
-    if facts.overlap and known.dependence(overlap=True):
-        return Unknown(known.dependence(overlap=True))
+    result, theory = unspent(facts), theory_of(network.channel)
+    if isinstance(result, Unknown):
+        return result
+    if facts.overlap and theory.dependence(overlap=True):
+        return Unknown(theory.dependence(overlap=True))
     return _curve(network, None if facts.overlap else facts.n_owners)
 
 
@@ -577,8 +577,8 @@ def _curve(network: Network, n_owners: int | None) -> AccessCurve | Unknown:
     if shared.breaks_off:
         return BROKEN_OFF
     channel = network.channel if n_owners is not None else theory_of(network.channel).spread_alike()
-    found = theory_of(channel).access(_load(n_owners or 1, airtime, n_owners))
-    return found if isinstance(found, Unknown) else AccessCurve(channel, airtime, n_owners)
+    result = theory_of(channel).access(_load(n_owners or 1, airtime, n_owners))
+    return result if isinstance(result, Unknown) else AccessCurve(channel, airtime, n_owners)
 
 
 def _load(ticks: float, airtime: float, n_owners: int | None) -> Load:

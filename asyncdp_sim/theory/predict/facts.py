@@ -193,8 +193,8 @@ class Facts:
         total, sums = fsum(rates), [0.0, 0.0, 0.0]
         laws = [self.laws(stage) for stage in STAGES]
         for i, (rate, mean) in enumerate(zip(rates, self.services, strict=True)):
-            variance = fsum(each[i].variance for each in laws)
-            third = fsum(each[i].third for each in laws)
+            variance = fsum(stage_laws[i].variance for stage_laws in laws)
+            third = fsum(stage_laws[i].third for stage_laws in laws)
             raw = (mean, variance + mean**2, third + 3 * mean * variance + mean**3)
             sums = [sofar + rate / total * moment for sofar, moment in zip(sums, raw, strict=True)]
         return sums[0], sums[1], sums[2]
@@ -278,10 +278,10 @@ class Facts:
                 return Unknown("queries that are lost leave their owners free")
         shares = [1.0] * self.n_owners
         for message in ("", "_query", *(["_request"] * protocol.sends_requests)):
-            each = channel.packet_loss(message)
+            loss = channel.packet_loss(message)
             attempts = 1 + channel.retransmissions if message == "" else 1
-            if not each.bursty:  # bursts are alike for all owners
-                pairs = zip(shares, each.shares(self.n_owners), strict=True)
+            if not loss.bursty:  # bursts are alike for all owners
+                pairs = zip(shares, loss.shares(self.n_owners), strict=True)
                 shares = [share * delivered(lose, attempts) for share, lose in pairs]
         return tuple(shares)
 
@@ -356,11 +356,11 @@ class Facts:
         if min(network.answers_allowed) >= used and per_answer == 1:
             return ""
         total, until = fsum(self._flows), network.until
-        for allowed, flow in zip(network.answers_allowed, self._flows, strict=True):
+        for budget, flow in zip(network.answers_allowed, self._flows, strict=True):
             released = used * per_answer * flow / total
             released = released if until is None else min(released, until * flow)
-            if allowed < released + SPREADS * sqrt(released * max(1.0, per_answer)):
-                return f"a budget of {allowed} answers may be spent before the run ends"
+            if budget < released + SPREADS * sqrt(released * max(1.0, per_answer)):
+                return f"a budget of {budget} answers may be spent before the run ends"
         return ""
 
     @cached_property
@@ -372,7 +372,7 @@ class Facts:
 
     def exponential(self, stages: Sequence[str] = STAGES) -> bool:
         """Return whether each owner takes one exponential time for these stages together."""
-        work = [fsum(each) for each in zip(*map(self.network.mean_times, stages), strict=True)]
+        work = [fsum(times) for times in zip(*map(self.network.mean_times, stages), strict=True)]
         every = zip(*map(self.laws, stages), strict=True)
         random = [[law for law in own if not law.instant] for own in every]
         return all(

@@ -87,8 +87,8 @@ def _answers(facts: Facts, updates: float) -> Array | Unknown:
     own = facts.answers(updates)
     if own is not None:
         return own if isinstance(own, Unknown) else np.array(own)
-    known = shares(facts.network)
-    return known if isinstance(known, Unknown) else updates * np.array(known)
+    result = shares(facts.network)
+    return result if isinstance(result, Unknown) else updates * np.array(result)
 
 
 def _requests(facts: Facts, flows: Array) -> Array:

@@ -54,16 +54,16 @@ class BroadcastFacts(Facts):
         if self.network.channel.contended is None:
             yield Prediction("throughput", None, BROADCAST, "owners share no channel")
             return
-        found, interval = self._answers(), self.protocol.interval
-        if isinstance(found, Unknown):
-            yield either("throughput", found, BROADCAST)
+        result, interval = self._answers(), self.protocol.interval
+        if isinstance(result, Unknown):
+            yield either("throughput", result, BROADCAST)
             if self.in_turn:
                 yield Prediction("collision_rate", 0.0, "an owner has slots of its own")
-                yield either("offered_load", found, BROADCAST)
+                yield either("offered_load", result, BROADCAST)
             else:
-                yield from each_of(("collision_rate", "offered_load"), found, BROADCAST)
+                yield from each_of(("collision_rate", "offered_load"), result, BROADCAST)
             return
-        begun, clean = found.mean_begun, found.mean_clean
+        begun, clean = result.mean_begun, result.mean_clean
         yield Prediction("throughput", clean / interval, BROADCAST)
         yield Prediction("collision_rate", 1 - clean / begun, BROADCAST)
         yield Prediction(
@@ -93,10 +93,10 @@ class BroadcastFacts(Facts):
             return Unknown("owners listen differently often")
         if window + airtime > self.protocol.interval or airtime > window / 2:
             return Unknown("W + airtime > interval, or airtime > W/2")
-        found = broadcast(self.n_owners, online[0], airtime, window)
-        begun, clean = found.mean_begun, found.mean_clean
+        result = broadcast(self.n_owners, online[0], airtime, window)
+        begun, clean = result.mean_begun, result.mean_clean
         spent = self.spent(begun / clean if clean > 0 else inf)
-        return Unknown(spent) if spent else found
+        return Unknown(spent) if spent else result
 
 
 IN_THE_WAY: dict[Queue, tuple[str, ...]] = {
@@ -135,15 +135,15 @@ class DispatchFacts(Facts):
         lost = self.can_lose_messages or self.shared or self._by_policy
         if lost or self.protocol.to != "same":
             return Unknown(lost) if lost else self._chances
-        each = self._of_same()
-        if isinstance(each, Unknown) or min(each) == 0:
-            return each if isinstance(each, Unknown) else Unknown("some owners have no task")
-        return tuple(one / fsum(each) for one in each)
+        flows = self._of_same()
+        if isinstance(flows, Unknown) or min(flows) == 0:
+            return flows if isinstance(flows, Unknown) else Unknown("some owners have no task")
+        return tuple(flow / fsum(flows) for flow in flows)
 
     @override
     def predictions(self) -> Iterator[Prediction]:
-        said = "a closed network of m tasks"
-        yield bounded("throughput", self._returns(), self._bounds(), said)
+        formula = "a closed network of m tasks"
+        yield bounded("throughput", self._returns(), self._bounds(), formula)
 
     @override
     def occupied(self, sending: Array, receiving: Array) -> Array | Unknown:
@@ -153,15 +153,15 @@ class DispatchFacts(Facts):
             return rate
         if self.protocol.to != "same":
             return self._occupied(tasks, self._chances, rate, sending, receiving)
-        found, each = np.zeros((self.n_owners, 3)), self._of_same()
-        if isinstance(each, Unknown):
-            return each
-        for i, (held, own) in enumerate(zip(self._dealt(), each, strict=True)):
+        occupied, flows = np.zeros((self.n_owners, 3)), self._of_same()
+        if isinstance(flows, Unknown):
+            return flows
+        for i, (held, own) in enumerate(zip(self._dealt(), flows, strict=True)):
             if held > 0:
                 alone = np.zeros(self.n_owners)
                 alone[i] = 1.0
-                found[i] = self._occupied(held, alone.tolist(), own, sending, receiving)[i]
-        return found
+                occupied[i] = self._occupied(held, alone.tolist(), own, sending, receiving)[i]
+        return occupied
 
     @override
     def staleness(self) -> float | Unknown:
@@ -171,8 +171,8 @@ class DispatchFacts(Facts):
         owner has spent goes to others.
         """
         network = self.network
-        allowed, most = sum(network.answers_allowed), network.updates + self.protocol.left_open
-        spent = "" if allowed >= most else f"budgets of {allowed} answers in all may be spent"
+        budget, most = sum(network.answers_allowed), network.updates + self.protocol.left_open
+        spent = "" if budget >= most else f"budgets of {budget} answers in all may be spent"
         doubt = self.buffered or self.can_lose_messages or self.shared or spent
         return Unknown(doubt) if doubt else self.protocol.tasks - 1.0
 
@@ -184,11 +184,11 @@ class DispatchFacts(Facts):
             return Unknown(reason) if reason else (1.0,) * self.n_owners
         times = self.services
         alike = max(times) - min(times) <= 1e-12 * max(times)
-        each = self.protocol.to == "same" and tasks == self.n_owners
-        if not self.exponential() or not (each or (alike and self.protocol.queue == "none")):
+        one_each = self.protocol.to == "same" and tasks == self.n_owners
+        if not self.exponential() or not (one_each or (alike and self.protocol.queue == "none")):
             return Unknown("tasks that wait, or whose times are not exponential, have no such law")
         rate = fsum(1 / time for time in times)
-        return tuple(1 / time / rate if each else 1 / tasks for time in times)
+        return tuple(1 / time / rate if one_each else 1 / tasks for time in times)
 
     @property
     def _by_policy(self) -> str:
@@ -215,8 +215,8 @@ class DispatchFacts(Facts):
         if self._by_policy:
             return Unknown(self._by_policy)
         if self.protocol.to == "same":
-            each = self._of_same()
-            return each if isinstance(each, Unknown) else fsum(each)
+            flows = self._of_same()
+            return flows if isinstance(flows, Unknown) else fsum(flows)
         if self._in_turn and self.protocol.queue != "none":
             return Unknown(self._in_turn)
         if self._doubt:
@@ -250,17 +250,17 @@ class DispatchFacts(Facts):
         work, travel = self._times(self.protocol.queue)
         if self.protocol.to != "same":
             return return_bounds(self.protocol.tasks, self._chances, work, travel)
-        each = [
+        bounds = [
             return_bounds(held, (1.0,), (busy,), (away,))
             for held, busy, away in zip(self._dealt(), work, travel, strict=True)
             if held > 0
         ]
-        return fsum(low for low, _ in each), fsum(high for _, high in each)
+        return fsum(low for low, _ in bounds), fsum(high for _, high in bounds)
 
     def _dealt(self) -> list[int]:
         """Return how many tasks each owner has that are dealt in turn."""
-        each, more = divmod(self.protocol.tasks, self.n_owners)
-        return [each + (i < more) for i in range(self.n_owners)]
+        per_owner, more = divmod(self.protocol.tasks, self.n_owners)
+        return [per_owner + (i < more) for i in range(self.n_owners)]
 
     def _occupied(
         self,
@@ -289,18 +289,18 @@ class DispatchFacts(Facts):
         flows, queue = rate * np.array(chances), self.protocol.queue
         computing = flows * self.network.mean_times("compute")
         sent, heard = flows * sending, flows * receiving
-        work, travel = (np.array(each) for each in self._times("none" if tasks == 1 else queue))
-        found = whereabouts(tasks, flows * work, float(flows @ travel))
+        work, travel = (np.array(times) for times in self._times("none" if tasks == 1 else queue))
+        places = whereabouts(tasks, flows * work, float(flows @ travel))
         if queue == "fifo" and tasks > 1:
-            free = found.none(0 * heard, serving=True)
-            return np.stack([sent, computing, free - found.none(heard, serving=True)], axis=1)
+            free = places.none(0 * heard, serving=True)
+            return np.stack([sent, computing, free - places.none(heard, serving=True)], axis=1)
         shared = queue == "shared" and tasks > 1
         at_work = sent if shared else sent + computing
         none = [
             np.ones(self.n_owners),
-            found.none(sent, serving=False),
-            found.none(at_work, serving=shared),
-            found.none(at_work + heard, serving=shared),
+            places.none(sent, serving=False),
+            places.none(at_work, serving=shared),
+            places.none(at_work + heard, serving=shared),
         ]
         return -np.diff(none, axis=0).T
 
@@ -313,8 +313,8 @@ class DispatchFacts(Facts):
     def _times(self, queue: Queue) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Return each owner's mean times: where tasks are in each other's way, and the rest."""
         stages = {stage: self.network.mean_times(stage) for stage in STAGES}
-        work = [each for stage, each in stages.items() if stage in IN_THE_WAY[queue]]
-        rest = [each for stage, each in stages.items() if stage not in IN_THE_WAY[queue]]
+        work = [times for stage, times in stages.items() if stage in IN_THE_WAY[queue]]
+        rest = [times for stage, times in stages.items() if stage not in IN_THE_WAY[queue]]
         return _sums(work, self.n_owners), _sums(rest, self.n_owners)
 
 
@@ -385,18 +385,20 @@ class GossipFacts(Facts):
     @override
     def predictions(self) -> Iterator[Prediction]:
         """Yield throughput, utilisation and staleness."""
-        found, names = self._long_run(), ("throughput", "utilisation", "mean_staleness")
-        if isinstance(found, Unknown):
-            return each_of(names, found, MEETINGS)
-        return each_of(names, (found.rate, found.meetings.busy_fraction, found.staleness), MEETINGS)
+        result, names = self._long_run(), ("throughput", "utilisation", "mean_staleness")
+        if isinstance(result, Unknown):
+            return each_of(names, result, MEETINGS)
+        return each_of(
+            names, (result.rate, result.meetings.busy_fraction, result.staleness), MEETINGS
+        )
 
     @override
     def answers(self, updates: float) -> tuple[float, ...] | Unknown:
         """Return each owner's meetings per time unit."""
-        found = self._long_run()
-        if isinstance(found, Unknown):
-            return found
-        return tuple(found.of(owner) for owner in range(1, self.n_owners + 1))
+        result = self._long_run()
+        if isinstance(result, Unknown):
+            return result
+        return tuple(result.of(owner) for owner in range(1, self.n_owners + 1))
 
     def _long_run(self) -> LongRun | Unknown:
         """Return the long run of neighbours that meet, or why it is not known."""
@@ -425,9 +427,9 @@ class GossipFacts(Facts):
         meetings = loss_network(rates, times, used)
         if meetings is None:
             return Unknown("the graph has too many matchings to sum")
-        found = LongRun(meetings, updating, used)
-        spent = _spent(self, found)
-        return Unknown(spent) if spent else found
+        result = LongRun(meetings, updating, used)
+        spent = _spent(self, result)
+        return Unknown(spent) if spent else result
 
 
 def _come_through(
@@ -438,7 +440,7 @@ def _come_through(
     for edge in edges:
         own = [losses[number - 1] for number in edge if number != LEARNER]
         updating[edge] = 1 - prod(own)
-        used[edge] = fsum(1 - each for each in own)
+        used[edge] = fsum(1 - loss for loss in own)
     return updating, used
 
 
@@ -446,10 +448,10 @@ def _spent(facts: Facts, found: LongRun) -> str:
     """Return why an owner may fall silent before the run ends, if it may."""
     updates = facts.network.updates
     most = inf if facts.loses("") else updates
-    for owner, allowed in enumerate(facts.network.answers_allowed, start=1):
+    for owner, budget in enumerate(facts.network.answers_allowed, start=1):
         spent = updates * found.of(owner) / found.rate
-        if allowed < min(most, spent + SPREADS * sqrt(spent)):
-            return f"a budget of {allowed} answers may be spent before the run ends"
+        if budget < min(most, spent + SPREADS * sqrt(spent)):
+            return f"a budget of {budget} answers may be spent before the run ends"
     return ""
 
 
@@ -497,35 +499,35 @@ class RequestFacts(Facts):
     @property
     @override
     def waits(self) -> str:
-        said = {"queue": "requests wait in a queue", "retry": "refused requests are sent again"}
-        return "" if self.instant else said.get(self.protocol.busy, "")
+        reasons = {"queue": "requests wait in a queue", "retry": "refused requests are sent again"}
+        return "" if self.instant else reasons.get(self.protocol.busy, "")
 
     @override
     def predictions(self) -> Iterator[Prediction]:
         """Yield throughput, and what becomes of requests, and the load of a channel."""
         queues = self.protocol.queues and not self.instant
-        found = list(self._queue() if queues else self._locked())
-        yield from found
-        yield from self._alone(found[0])
+        predictions = list(self._queue() if queues else self._locked())
+        yield from predictions
+        yield from self._alone(predictions[0])
 
     @override
     def waiting(self) -> Iterator[Prediction]:
         if not self.protocol.queues:
-            said = "a request that is served is served at once"
+            formula = "a request that is served is served at once"
             value = None if self.slow_requests else 0.0
-            yield Prediction("mean_waiting", value, said, self.slow_requests)
+            yield Prediction("mean_waiting", value, formula, self.slow_requests)
             return
-        said = "Pollaczek–Khinchine: ΛE[S²]/(2(1−ρ'))"
+        formula = "Pollaczek–Khinchine: ΛE[S²]/(2(1−ρ'))"
         reason = self.slow_requests or self.disturbed
         if not reason and self.instant:
             yield Prediction("mean_waiting", 0.0, "service takes no time, so nobody waits")
             return
         reason = reason or self._not_open
         if reason or self.rates is None:
-            yield Prediction("mean_waiting", None, said, reason)
+            yield Prediction("mean_waiting", None, formula, reason)
             return
         wait = queueing.fifo_wait(fsum(self.rates), *self.moments())
-        yield Prediction("mean_waiting", wait.mean, said)
+        yield Prediction("mean_waiting", wait.mean, formula)
 
     @override
     def answers(self, updates: float) -> tuple[float, ...] | None:
@@ -533,27 +535,27 @@ class RequestFacts(Facts):
         return self.rates if self.protocol.queues and not self.protocol.one_each else None
 
     def _locked(self) -> Iterator[Prediction]:
-        said = "locked learner that refuses, Poisson clocks, any law of the service"
+        formula = "locked learner that refuses, Poisson clocks, any law of the service"
         reason = self.disturbed or self.slow_requests or self.waits
         names = ("throughput", "utilisation", "refusal_rate")
         if reason or self.rates is None:
-            return each_of(names, Unknown(reason), said)
-        found = queueing.refusing_unequal(self.rates, self.services)
-        values = (found.update_rate, found.busy_fraction, found.refusal_probability)
-        return each_of(names, values, said)
+            return each_of(names, Unknown(reason), formula)
+        result = queueing.refusing_unequal(self.rates, self.services)
+        values = (result.update_rate, result.busy_fraction, result.refusal_probability)
+        return each_of(names, values, formula)
 
     def _queue(self) -> Iterator[Prediction]:
         """Yield throughput and utilisation of the open queue.
 
         Requests may take time: a Poisson process displaced by independent times is one.
         """
-        said = "open first-come-first-served queue (M/G/1), every tick a request, Poisson clocks"
+        formula = "open first-come-first-served queue (M/G/1), every tick a request, Poisson clocks"
         reason = self.disturbed or self._busy_channel or self._not_open
         names = ("throughput", "utilisation")
         if reason or self.rates is None:
-            return each_of(names, Unknown(reason), said)
+            return each_of(names, Unknown(reason), formula)
         total = fsum(self.rates)
-        return each_of(names, (total, total * self.moments()[0]), said)
+        return each_of(names, (total, total * self.moments()[0]), formula)
 
     @property
     def _busy_channel(self) -> str:
@@ -572,12 +574,12 @@ class RequestFacts(Facts):
     def _alone(self, throughput: Prediction) -> Iterator[Prediction]:
         """Yield the load of a channel that the lock keeps to one answer at a time."""
         airtime = self.network.airtime
-        said = "the lock leaves the channel to one answer at a time"
+        formula = "the lock leaves the channel to one answer at a time"
         if airtime is None:
             return iter(())
         rate = throughput.value
-        found = Unknown(throughput.reason) if rate is None else (0.0, rate * airtime)
-        return each_of(("collision_rate", "offered_load"), found, said)
+        result = Unknown(throughput.reason) if rate is None else (0.0, rate * airtime)
+        return each_of(("collision_rate", "offered_load"), result, formula)
 
 
 class PushFacts(Facts):
@@ -602,20 +604,20 @@ class PushFacts(Facts):
 
     @override
     def predictions(self) -> Iterator[Prediction]:
-        said = "N idle-or-busy owners, λ/(1+λm) each"
+        formula = "N idle-or-busy owners, λ/(1+λm) each"
         if self.overlap:
-            said = "every tick starts a job"
+            formula = "every tick starts a job"
         if self.network.clock.saturated:
-            said = "always-busy owners, 1/m each"
+            formula = "always-busy owners, 1/m each"
             reason = self.can_lose_messages or self.spent()
             value = None if reason else fsum(1 / service for service in self.services)
-            yield Prediction("throughput", value, said, reason)
+            yield Prediction("throughput", value, formula, reason)
             return
         reason = self.disturbed
         if reason or self.rates is None:
-            yield Prediction("throughput", None, said, reason)
+            yield Prediction("throughput", None, formula, reason)
             return
-        yield Prediction("throughput", fsum(self.flows(self.services)), said)
+        yield Prediction("throughput", fsum(self.flows(self.services)), formula)
 
 
 ROUNDS = "synchronous rounds: 1/E max of N response times, H_N/μ where they are exponential"
@@ -701,15 +703,15 @@ def _steps(facts: Facts, protocol: Servers) -> float | Unknown:
         return Unknown("times are random: servers and clients wait for the slowest of several")
     gradients = protocol.answers_each
     computing = facts.network.mean_times("compute")
-    each = [s + (gradients - 1) * c for s, c in zip(facts.services, computing, strict=True)]
+    times = [s + (gradients - 1) * c for s, c in zip(facts.services, computing, strict=True)]
     slow = max(law.mean for law in theirs)
-    if max(each) - min(each) > 1e-12 * max(each) or slow > min(law.mean for law in theirs):
+    if max(times) - min(times) > 1e-12 * max(times) or slow > min(law.mean for law in theirs):
         return Unknown("clients or servers are not equally fast")
     turns = protocol.agreements
-    if any(len(others) == 0 for near in turns if near is not None for others in near):
+    if any(len(neighbours) == 0 for near in turns if near is not None for neighbours in near):
         return Unknown("servers without neighbours in some agreement are ahead of the others")
     exchanges = sum(2 if near is None else 1 for near in turns) / len(turns)
-    window = protocol.window * (each[0] + 2 * slow) + exchanges * protocol.exchange.mean
+    window = protocol.window * (times[0] + 2 * slow) + exchanges * protocol.exchange.mean
     return protocol.window / window if window > 0 else Unknown("steps take no time")
 
 
@@ -729,9 +731,9 @@ PROTOCOLS: Mapping[type, type[Facts]] = {
 
 def facts_of(network: Network) -> Facts:
     """Return the network as theory sees it, worked out once."""
-    known = PROTOCOLS.get(type(network.protocol), Facts)
-    found: Facts = network.remembered.setdefault("facts", known(network))
-    return found
+    kind = PROTOCOLS.get(type(network.protocol), Facts)
+    facts: Facts = network.remembered.setdefault("facts", kind(network))
+    return facts
 
 
 def law(of: Callable[[Facts], _T]) -> Callable[[Network], _T | Unknown]:

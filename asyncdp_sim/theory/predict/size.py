@@ -68,8 +68,10 @@ def size(scenario: Any, *, events: bool = False) -> Size:
     """
     network, run = scenario.network, scenario.run
     n_owners, replicates = network.n_owners, run.replicates
-    each = {"pair": 2, "answer": network.answers_per_update or 1}
-    per_update = each.get(network.protocol.update_of, n_owners * network.protocol.answers_each)
+    answers_of = {"pair": 2, "answer": network.answers_per_update or 1}
+    per_update = answers_of.get(
+        network.protocol.update_of, n_owners * network.protocol.answers_each
+    )
     updates = min(float(run.updates), sum(network.answers_allowed) / per_update)
     pace = _pace(scenario)
     if run.until is not None and pace is not None:
@@ -102,9 +104,9 @@ def _goes_on(scenario: Any) -> bool:
 
 def _pace(scenario: Any) -> float | None:
     """Return the updates per time unit, or the most that they may be; None where nobody knows."""
-    for each in predict(scenario.network):
-        if each.quantity == "throughput":
-            return each.value if each.between is None else each.between[1]
+    for prediction in predict(scenario.network):
+        if prediction.quantity == "throughput":
+            return prediction.value if prediction.between is None else prediction.between[1]
     return None
 
 
@@ -125,10 +127,10 @@ def require_room(scenario: Any, *, events: bool = False) -> None:
     if needed.growing < (needed.memory - START) / 2:
         lower = f"{fits}: lower it" + ("" if scenario.clock.superposed else f", or set {_CROWD}")
         raise SpecError([Fault("owners.count", f"{owners}, which takes {takes}", lower)])
-    given = f"{run.updates} in {run.replicates} replicates, which takes {takes}"
+    asked = f"{run.updates} in {run.replicates} replicates, which takes {takes}"
     further = ", and keep no events" if events else ""
     lower = f"lower it or run.replicates, or raise run.record_every{further}"
-    raise SpecError([Fault("run.updates", given, f"{fits}: {lower}")])
+    raise SpecError([Fault("run.updates", asked, f"{fits}: {lower}")])
 
 
 _CROWD = 'clock.population = "superposed"'
@@ -151,6 +153,6 @@ def machine_memory() -> float:
         return inf
     import resource
 
-    allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
-    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return float(there if allowed == resource.RLIM_INFINITY else min(allowed, there))
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return float(physical if limit == resource.RLIM_INFINITY else min(limit, physical))

@@ -93,7 +93,7 @@ def _races(facts: Facts) -> tuple[float, ...] | Unknown:
     """Return the chance that an owner's job is the next of all to end, where that is known."""
     if not facts.exponential():
         return Unknown("owners' times are not exponential")
-    return tuple((1 / each) / fsum(1 / one for one in facts.services) for each in facts.services)
+    return tuple((1 / own) / fsum(1 / time for time in facts.services) for own in facts.services)
 
 
 def _until(share: float) -> int:
@@ -108,8 +108,8 @@ def staleness(facts: Facts) -> Iterator[Prediction]:
     jobs are always under way the mean of T updates is about (m−1)(1 − m/T). Exactly so much less
     where each ends next with a probability that no past changes, as exponential jobs do.
     """
-    for each in _in_the_long_run(facts):
-        yield _of_a_run(facts, each)
+    for prediction in _in_the_long_run(facts):
+        yield _of_a_run(facts, prediction)
 
 
 def holds_from(facts: Facts, found: Prediction) -> int:
@@ -126,8 +126,8 @@ def settled_from(facts: Facts) -> int:
     between = facts.network.protocol.makes_updates  # of several answers, and all are at rest then
     if between or facts.unknown:
         return CLOSE
-    [found] = _in_the_long_run(facts)
-    return ceil(CLOSE * (1 + (found.value or 0.0)))
+    [prediction] = _in_the_long_run(facts)
+    return ceil(CLOSE * (1 + (prediction.value or 0.0)))
 
 
 def _of_a_run(facts: Facts, found: Prediction) -> Prediction:
@@ -184,29 +184,29 @@ def _in_the_long_run(facts: Facts) -> Iterator[Prediction]:
         return
     own = _on_a_channel(facts)
     if facts.network.clock.saturated:
-        said, doubt = f"{SAID}: N−1 where owners are always busy", _doubt(facts)
-        found = Unknown(doubt) if doubt else always_busy_mean(facts.n_owners)
-        yield either("mean_staleness", found if own is None else own, said)
+        formula, doubt = f"{SAID}: N−1 where owners are always busy", _doubt(facts)
+        result = Unknown(doubt) if doubt else always_busy_mean(facts.n_owners)
+        yield either("mean_staleness", result if own is None else own, formula)
         return
     if own is not None:
         yield either("mean_staleness", own, f"{SAID}: those under way just after an update")
         return
-    said = f"{SAID}: (N−1)ρ/(1+ρ) for equal owners, any law"
+    formula = f"{SAID}: (N−1)ρ/(1+ρ) for equal owners, any law"
     if facts.overlap:
-        said = f"{SAID}: Poisson(ΛS) given S"
+        formula = f"{SAID}: Poisson(ΛS) given S"
     reason = _doubt(facts) or facts.not_poisson
     if reason or facts.rates is None:
-        yield Prediction("mean_staleness", None, said, reason)
+        yield Prediction("mean_staleness", None, formula, reason)
         return
     loads = [rate * job for rate, job in zip(facts.rates, facts.services, strict=True)]
     if facts.overlap:
-        yield Prediction("mean_staleness", fsum(loads), said)
+        yield Prediction("mean_staleness", fsum(loads), formula)
         return
     flows = [rate / (1 + load) for rate, load in zip(facts.rates, loads, strict=True)]
     busy = [load / (1 + load) for load in loads]
     all_busy = fsum(busy)
     value = fsum(flow * (all_busy - own) for flow, own in zip(flows, busy, strict=True))
-    yield Prediction("mean_staleness", value / fsum(flows), said)
+    yield Prediction("mean_staleness", value / fsum(flows), formula)
 
 
 def never_stale(network: Network) -> str:
@@ -235,8 +235,8 @@ def _on_a_channel(facts: Facts) -> float | Unknown | None:
         return None
     if facts.buffered:
         return Unknown(facts.buffered)
-    found = contention(facts)
-    return found if isinstance(found, Unknown) else mean
+    result = contention(facts)
+    return result if isinstance(result, Unknown) else mean
 
 
 def _doubt(facts: Facts) -> str:

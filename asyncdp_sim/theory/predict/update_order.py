@@ -77,11 +77,11 @@ def selection(facts: Facts) -> tuple[float, ...] | Unknown:
     if facts.n_owners == 1:
         return (1.0,)
     if network.protocol.one_on_one:
-        found = releases(network)
-        if isinstance(found, Unknown):
-            return found
-        spent = _unspent(facts, found)
-        return Unknown(spent) if spent else tuple(found.chosen.tolist())
+        result = releases(network)
+        if isinstance(result, Unknown):
+            return result
+        spent = _unspent(facts, result)
+        return Unknown(spent) if spent else tuple(result.chosen.tolist())
     reason = facts.not_poisson or _dependent(facts)
     if not reason and not facts.shared:
         reason = facts.spent()
@@ -129,9 +129,9 @@ def mean_gap(facts: Facts) -> float | Unknown:
     them where they are computed anew. Assumes what :func:`releases` does.
     """
     network, channel = facts.network, facts.network.channel
-    found = releases(network)
-    if isinstance(found, Unknown):
-        return found
+    result = releases(network)
+    if isinstance(result, Unknown):
+        return result
     reason = facts.not_poisson or _dependent(facts)
     if not reason and channel.contended is not None and channel.retransmissions > 0:
         reason = "answers may wait before they are sent again"
@@ -142,18 +142,18 @@ def mean_gap(facts: Facts) -> float | Unknown:
         for message in ("_query", "_request")
     )
     asked, compute, answer = (np.array(network.mean_times(stage)) for stage in STAGES)
-    sent = np.array([mean_attempts(loss, found.attempts) for loss in found.loss.tolist()])
-    work = (sent if found.fresh else 1.0) * compute + sent * (answer + (network.airtime or 0.0))
+    sent = np.array([mean_attempts(loss, result.attempts) for loss in result.loss.tolist()])
+    work = (sent if result.fresh else 1.0) * compute + sent * (answer + (network.airtime or 0.0))
     reached = np.array(facts.rates) * (1 - request)
     locked = reached * (asked + (1 - query) * work)
-    used = reached * (1 - query) * (1 - found.loss**found.attempts)
+    used = reached * (1 - query) * (1 - result.loss**result.attempts)
     return (1 + fsum(locked.tolist())) / fsum(used.tolist())
 
 
 def surely_until(network: Network, updates: int) -> bool:
     """Return whether a run surely has so many updates before ``until``; False if unknown."""
-    found = gap_law(network)
-    return not isinstance(found, Unknown) and found.n_gaps >= updates
+    result = gap_law(network)
+    return not isinstance(result, Unknown) and result.n_gaps >= updates
 
 
 def _unspent(facts: Facts, found: Releases) -> str:
@@ -205,11 +205,11 @@ def shares(facts: Facts) -> tuple[float, ...] | Unknown:
 
 def choice(facts: Facts) -> Iterator[Prediction]:
     """Yield P(i_{k+1} = i_k), and the mean k by which all owners have contributed."""
-    found = Unknown(facts.buffered) if facts.buffered else selection(facts.network)
-    said = "i_k independent: Σπ_i², 1/N where uniform"
-    again = found if isinstance(found, Unknown) else fsum(share * share for share in found)
-    yield either("p_repeat", again, said)
-    until = found if isinstance(found, Unknown) else _until_all(facts, found)
+    result = Unknown(facts.buffered) if facts.buffered else selection(facts.network)
+    formula = "i_k independent: Σπ_i², 1/N where uniform"
+    again = result if isinstance(result, Unknown) else fsum(share * share for share in result)
+    yield either("p_repeat", again, formula)
+    until = result if isinstance(result, Unknown) else _until_all(facts, result)
     yield either("updates_until_all", until, "N H_N where i_k is independent and uniform")
 
 
@@ -226,9 +226,9 @@ def _until_all(facts: Facts, found: tuple[float, ...]) -> float | Unknown:
 
 def _update_rate(facts: Facts) -> float:
     """Return updates per time unit where ``selection`` is known, or fewer where they are lost."""
-    found = contention(facts)
-    if not isinstance(found, Unknown):
-        return found.success_rate
+    result = contention(facts)
+    if not isinstance(result, Unknown):
+        return result.success_rate
     pairs = list(zip(facts.rates or (), facts.services, strict=False))
     load = 0.0 if facts.overlap else fsum(rate * service for rate, service in pairs)
     arriving = facts.arriving
@@ -260,9 +260,9 @@ def _dependent(facts: Facts) -> str:
     if channel.contended is None:
         busy = not facts.overlap and not facts.instant
         return facts.can_lose_messages or ("jobs take time" if busy else "")
-    found = contention(facts)
-    if isinstance(found, Unknown):
-        return found.reason
+    result = contention(facts)
+    if isinstance(result, Unknown):
+        return result.reason
     return theory_of(channel).dependence(overlap=facts.overlap)
 
 
