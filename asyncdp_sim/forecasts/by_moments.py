@@ -45,33 +45,11 @@ SPLITS = 25
 """Random splits of all records among the owners."""
 
 
-@dataclass(frozen=True, eq=False)
-class UnlikeOwners:
-    """Second moments that owners may have, given those of all records together.
+def unlike(known: Population, heterogeneity: float | None) -> tuple[tuple[Quadratic, ...], float]:
+    """Draw second moments that owners may have, given those of all records together.
 
-    Attributes
-    ----------
-    objectives : tuple of Quadratic
-        As many as :data:`SPLITS`, all of one f and θ* (to rounding).
-    apart : float
-        τ², the ψ that an owner's own truth costs.
-    """
-
-    objectives: tuple[Quadratic, ...]
-    apart: float
-
-    @property
-    def words(self) -> str:
-        """What is left out, and what stands in for it."""
-        return (
-            "owners' own moments are not used: ± and quantiles are over "
-            f"{len(self.objectives)} random splits of all records, own truths τ² = "
-            f"{self.apart:.3g} apart"
-        )
-
-
-def unlike(known: Population, heterogeneity: float | None) -> UnlikeOwners:
-    """Draw owners' second moments.
+    Return as many objectives as :data:`SPLITS`, all of one f and θ* (to rounding), and τ², the ψ
+    that an owner's own truth costs.
 
     If owners' records were alike, any n_i of all records were as good as owner i's: they are dealt
     out at random, which leaves f and θ* as they are, and has the owners differ as much as samples
@@ -105,7 +83,7 @@ def unlike(known: Population, heterogeneity: float | None) -> UnlikeOwners:
         apart = max(0.0, _differing(own) - float(np.mean([_differing(split) for split in splits])))
     scopes = [streams.within(split) for split in range(SPLITS)]
     moved = [_moved(split, apart, scope) for split, scope in zip(splits, scopes, strict=True)]
-    return UnlikeOwners(tuple(moved), apart)
+    return tuple(moved), apart
 
 
 def _differing(objective: Quadratic) -> float:
@@ -464,7 +442,7 @@ def moment_forecast(
 
     Common moments leave out what sets the owners apart. Where that matters, the forecast is an
     average over moments that they may have
-    (:func:`~asyncdp_sim.forecasts.by_moments.unlike`), and its ± is of the expected ψ of
+    (:func:`unlike`), and its ± is of the expected ψ of
     one more such choice.
 
     Parameters
@@ -476,19 +454,23 @@ def moment_forecast(
     doubts, objective = broken(known), known.objective
     if len(nonlinear(known)) > 0 or objective is None:
         return doubts
-    several = unlike(known, heterogeneity) if known.common else None
+    several, apart = unlike(known, heterogeneity) if known.common else (None, 0.0)
     sampled = known.scenario.privacy.sampling is not None
     if sampled and several is not None:
         return [*doubts, SAMPLED]
     rounds = known.scenario.algorithm.in_rounds
     if rounds is not None:
         result = doubts or _in_rounds(InRounds(known, objective, rounds))
-        return _apart(result, several)
+        return result if isinstance(result, list) else replace(result, apart=apart)
     law, ends = answering(known), ending(known)
     if several is not None:
-        reasons = [*doubts, several.words]
+        left_out = (
+            "owners' own moments are not used: ± and quantiles are over "
+            f"{len(several)} random splits of all records, own truths τ² = {apart:.3g} apart"
+        )
         sure = law if len(doubts) == 0 and isinstance(law, Releases) else None
-        return _apart(_ordered(known, several.objectives, reasons, sure), several)
+        result = _ordered(known, several, [*doubts, left_out], sure)
+        return result if isinstance(result, list) else replace(result, apart=apart)
     if len(doubts) == 0 and isinstance(law, Releases):
         return _independent(known, objective, law)
     if ends is not None:
@@ -498,15 +480,6 @@ def moment_forecast(
     if sampled:
         return [*doubts, SAMPLED]
     return _ordered(known, [objective], doubts)
-
-
-def _apart(
-    found: MomentForecast | list[str], several: UnlikeOwners | None
-) -> MomentForecast | list[str]:
-    """Add how far apart owners are taken to be."""
-    if several is None or isinstance(found, list):
-        return found
-    return replace(found, apart=several.apart)
 
 
 def _in_rounds(exact: InRounds) -> MomentForecast | list[str]:

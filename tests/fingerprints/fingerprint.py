@@ -141,7 +141,11 @@ def of_forecast(scenario: Scenario) -> str:
         found = moment_forecast(population(linear(scenario), None, private=False))
     except InputError:
         return "none"
-    return "none" if isinstance(found, list) else of_text(numbers([*asdict(found).values()]))
+    if isinstance(found, list):
+        return "none"
+    known = asdict(found)
+    del known["mean"], known["end"]  # the last ψ and time, once more
+    return of_text(numbers([*known.values()]))
 
 
 def linear(scenario: Scenario) -> Scenario:
