@@ -1060,8 +1060,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/theory/formulas/staleness.py",
-        "ages = [(1 - chance) / chance * -expm1(",
-        "ages = [1 / chance * -expm1(",
+        "(1 - chance) / chance * -expm1(",
+        "1 / chance * -expm1(",
         "the job that has just begun is as old as the others",
         ("tests/unit/theory/test_short_runs.py",),
     ),
@@ -1334,8 +1334,8 @@ MUTANTS = (
     # forecast
     Mutant(
         "asyncdp_sim/forecasts/simulated.py",
-        "held = [np.append(values, np.full(longest - len(values), values[-1])) for values in curves]",
-        "held = [np.append(values, np.full(longest - len(values), values[0])) for values in curves]",
+        "np.full(longest - len(values), values[-1])",
+        "np.full(longest - len(values), values[0])",
         "a run that ended goes back to its start",
         ("tests/unit/forecasts/test_simulated.py",),
     ),
