@@ -185,15 +185,9 @@ def _stated(facts: Facts) -> Iterator[Prediction]:
 
 def _traffic(facts: Facts) -> Iterator[Prediction]:
     """How many updates per unit, and what becomes of requests and answers."""
-    for prediction in _of_answers(facts):
+    alone = facts.shared and not facts.dependent  # owners that contend each on their own
+    for prediction in access(facts) if alone else facts.predictions():
         if prediction.quantity == "throughput" and facts.buffered:
             yield replace(prediction, value=None, reason=facts.buffered, low=None, high=None)
         else:
             yield prediction
-
-
-def _of_answers(facts: Facts) -> Iterator[Prediction]:
-    """Say the same of a network where every answer that arrives is an update."""
-    if facts.shared and not facts.dependent:  # formulas are of owners that contend on their own
-        return access(facts)
-    return facts.predictions()
