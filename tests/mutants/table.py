@@ -754,7 +754,7 @@ MUTANTS = (
         ("tests/verification/test_local_steps.py",),
     ),
     Mutant(
-        "asyncdp_sim/learning/replay_reads.py",
+        "asyncdp_sim/learning/replay.py",
         'read_k = int(used["k"][j]) - 1 - int(used["staleness"][j])',
         'read_k = int(used["k"][j]) - int(used["staleness"][j])',
         "a stale read is one update too new",
@@ -2225,7 +2225,7 @@ MUTANTS = (
         ("tests/rehearsals/test_semantics.py",),
     ),
     Mutant(
-        "asyncdp_sim/learning/released.py",
+        "asyncdp_sim/learning/answers.py",
         "found.append([rank[message] for message in used])",
         "found.append([place for place, _ in enumerate(used)])",
         "answers that were lost use up no noise",

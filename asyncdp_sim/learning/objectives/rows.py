@@ -179,11 +179,14 @@ class MeasuredRows:
     features : sequence of array (n_i, ·)
     targets : sequence of array (n_i,)
     norm : str
+    clip : float or None
+        C: each record's gradient is scaled down to norm ≤ C; None clips nothing.
     """
 
     features: Sequence[Array]
     targets: Sequence[Array]
     norm: Norm
+    clip: float | None
 
     @cached_property
     def counts(self) -> npt.NDArray[np.int64]:
@@ -207,14 +210,43 @@ class MeasuredRows:
         """Return, per owner, the largest unclipped ‖∇ℓ‖ at any of the models (m, p), shape (N,)."""
         return largest_of_all(self, models, np.zeros(len(self.targets)))
 
+    @abstractmethod
+    def total(self, x: Array, y: Array, lengths: Array, theta: Array, clip: float | None) -> Array:
+        """Return records' (clipped) gradients added up, at each model (r, p) or at one (p,).
+
+        Each model is a matrix product of its own. ``lengths`` are the rows' ‖x‖.
+        """
+
+    def included(
+        self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array, probability: float
+    ) -> Array:
+        """Return the (clipped) gradients of some records, added up and over q n_i.
+
+        Parameters
+        ----------
+        owners : array of int (R,)
+            Owners, from 0.
+        points : array (R, p)
+        uniforms : array (R, m)
+            In [0, 1), m ≥ n_i: record j is in where the j-th is below q.
+        probability : float
+            q in (0, 1).
+        """
+        found = np.empty(points.shape)
+        for row, (owner, theta) in enumerate(zip(owners.tolist(), points, strict=True)):
+            n = len(self.targets[owner])
+            chosen = np.flatnonzero(uniforms[row, :n] < probability)
+            x, y = self.features[owner][chosen], self.targets[owner][chosen]
+            total = self.total(x, y, self.lengths[owner][chosen], theta, self.clip)
+            found[row] = total / (probability * n)
+        return found
+
 
 class StackedRecords(MeasuredRows):
     """Records whose gradients are no multiples of their rows: models are taken in stacks.
 
-    A base of frozen dataclasses with a ``clip`` too: C, or None where nothing is clipped.
+    A base of frozen dataclasses.
     """
-
-    clip: float | None
 
     @property
     def linear(self) -> None:
@@ -224,13 +256,6 @@ class StackedRecords(MeasuredRows):
     @abstractmethod
     def stacks(self, models: int, rows: int) -> Iterator[slice]:
         """Split so many models, each met by so many rows, so that a stack stays in the cache."""
-
-    @abstractmethod
-    def total(self, x: Array, y: Array, lengths: Array, theta: Array, clip: float | None) -> Array:
-        """Return records' (clipped) gradients added up, at each model (r, p) or at one (p,).
-
-        Each model is a matrix product of its own. ``lengths`` are the rows' ‖x‖.
-        """
 
     @abstractmethod
     def ceiling(
@@ -291,30 +316,6 @@ class StackedRecords(MeasuredRows):
             chosen = (uniforms[row] * len(self.targets[owner])).astype(np.int64)
             x, y = self.features[owner][chosen], self.targets[owner][chosen]
             found[row] = self.total(x, y, self.lengths[owner][chosen], theta, None) / len(y)
-        return found
-
-    def included(
-        self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array, probability: float
-    ) -> Array:
-        """Return the (clipped) gradients of some records, added up and over q n_i.
-
-        Parameters
-        ----------
-        owners : array of int (R,)
-            Owners, from 0.
-        points : array (R, p)
-        uniforms : array (R, m)
-            In [0, 1), m ≥ n_i: record j is in where the j-th is below q.
-        probability : float
-            q in (0, 1).
-        """
-        found = np.empty(points.shape)
-        for row, (owner, theta) in enumerate(zip(owners.tolist(), points, strict=True)):
-            n = len(self.targets[owner])
-            chosen = np.flatnonzero(uniforms[row, :n] < probability)
-            x, y = self.features[owner][chosen], self.targets[owner][chosen]
-            total = self.total(x, y, self.lengths[owner][chosen], theta, self.clip)
-            found[row] = total / (probability * n)
         return found
 
 
