@@ -2116,7 +2116,7 @@ MUTANTS = (
         "clip / np.maximum(long, clip)",
         "clip / np.maximum(long, clip / 2)",
         "a gradient of several scores is clipped to twice its bound",
-        ("tests/unit/learning/test_softmax.py",),
+        ("tests/unit/learning/test_record_gradients.py",),
     ),
     Mutant(
         "asyncdp_sim/learning/objectives/softmax.py",

@@ -78,19 +78,6 @@ def test_live_equals_replay_to_the_bit(model: Any, sensitivity: int) -> None:
     assert {int(s) for t in replayed.traces for s in t.updates["staleness"]} > {0}
 
 
-@pytest.mark.parametrize("model", MODELS, ids=said)
-@pytest.mark.long
-def test_a_replicate_is_the_same_alone_or_among_many(model: Any) -> None:
-    many = scenario(model, 1, run={"seed": 3, "replicates": 33, "updates": 25, "record_every": 5})
-    everyone = run(many)
-    for numbers in ((1,), (1, 2), (1, 2, 3), (33,)):
-        few = run(many, numbers=numbers)
-        rows = [number - 1 for number in numbers]
-        assert np.array_equal(few.learned.models, everyone.learned.models[rows])
-        of = np.isin(everyone.learned.curve["replicate"], numbers)
-        assert few.learned.curve.tolist() == everyone.learned.curve[of].tolist()
-
-
 @pytest.mark.parametrize(
     "model",
     [

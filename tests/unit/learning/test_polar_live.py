@@ -1,7 +1,5 @@
 """Servers live, each stepping at its own tick, against replay, bit for bit."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 
@@ -14,9 +12,6 @@ from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
 from asyncdp_sim.network.protocols import Servers
 from asyncdp_sim.privacy.mechanisms import NoNoise
-from asyncdp_sim.runs import run
-from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Ending
 from tests.unit.learning.problems import records
@@ -176,28 +171,3 @@ def scenario(number):
         | ({"batch": 3} if rng.random() < 0.5 else {}),
         "privacy": {"mechanism": "none"},
     }
-
-
-@pytest.mark.parametrize("number", range(6))
-def test_scenarios_live_and_replayed(number):
-    raw = scenario(number)
-    replayed = run(parse(Scenario, raw), events=True)
-    raw["run"]["learning"] = "live"
-    live = run(parse(Scenario, raw), events=True)
-    for one, two in zip(live.traces, replayed.traces, strict=True):
-        assert one.events.tolist() == two.events.tolist()
-    assert live.learned.curve.tolist() == replayed.learned.curve.tolist()
-    assert np.array_equal(live.learned.models, replayed.learned.models)
-    assert replayed.summary["private"] is False
-    assert replayed.summary["updates"] == 22
-    assert any("obfuscated, no DP guarantee" in said for said in replayed.warnings)
-    assert not any("exact gradients" in said for said in replayed.warnings)
-
-
-def test_the_scenarios_reach_what_they_should():
-    drawn = [scenario(number) for number in range(6)]
-    assert {raw["protocol"]["read"] for raw in drawn} == set(READS)
-    for name, some in product(("every_step", "per_coordinate"), (True, False)):
-        assert any(raw["algorithm"][name] is some for raw in drawn)
-    assert {"batch" in raw["algorithm"] for raw in drawn} == {True, False}
-    assert {raw["data"]["features"] for raw in drawn} >= {1}
