@@ -214,15 +214,15 @@ class _Rows:
                 self._refill(range(len(self._sources)))
                 self._at = 0
             self._at += 1
-            found: Array = self._kept[self._at - 1]
-            return found
+            drawn: Array = self._kept[self._at - 1]
+            return drawn
         spent = rows[self._next[rows] == self._block]
         if len(spent) > 0:
             self._refill(spent.tolist())
             self._next[spent] = 0
-        found = self._kept[self._next[rows], rows]
+        drawn = self._kept[self._next[rows], rows]
         self._next[rows] += 1
-        return found
+        return drawn
 
     def _refill(self, replicates: Sequence[int]) -> None:
         for replicate in replicates:
@@ -317,13 +317,13 @@ def ranks(trace: Trace) -> list[list[int]]:
     """Return for each owner which of its released answers, from 0, its answers used were."""
     rows = trace.exchanges[trace.came_to(*RELEASED)]
     released = rows[np.lexsort((rows["message"], rows["release_tick"]))]
-    found = []
+    ranks_by_owner = []
     for owner in range(1, trace.n_owners + 1):
         messages = released["message"][released["owner"] == owner].tolist()
         rank = {message: place for place, message in enumerate(messages)}
         used = trace.updates["message"][trace.updates["owner"] == owner].tolist()
-        found.append([rank[message] for message in used])
-    return found
+        ranks_by_owner.append([rank[message] for message in used])
+    return ranks_by_owner
 
 
 class _RankedRows:
@@ -334,7 +334,7 @@ class _RankedRows:
     ) -> None:
         self._sources = sources
         self._draw = draw
-        self._next = [iter(each) for each in ranks]
+        self._next = [iter(owner_ranks) for owner_ranks in ranks]
         self._drawn: list[list[npt.NDArray[np.float64]]] = [[] for _ in sources]
 
     def following(self, rows: Indices | None) -> Array:

@@ -64,8 +64,8 @@ class LargeGradient(TriggerKind):
     def faults(self, algorithm: AlgorithmKind) -> list[Fault]:
         if algorithm.looks_at_models:
             return []
-        allowed = "a trigger needs owners that answer with gradients"
-        return [Fault("algorithm.kind", repr(algorithm.kind), allowed)]
+        remedy = "a trigger needs owners that answer with gradients"
+        return [Fault("algorithm.kind", repr(algorithm.kind), remedy)]
 
     @override
     def words(self) -> str:

@@ -111,7 +111,7 @@ def fold(
         else TraceSchedule(traces, per_update, cell.reply.allotment is not None)
     )
     stale = StaleReads([] if per_update is None else traces, ask, rows)
-    watches = [each.watch for each in cells]
+    watches = [task.watch for task in cells]
     watched = None
     if any(watch is not None for watch in watches):
         watched = WatchedReads(watches, traces, ask, rows)
@@ -130,12 +130,12 @@ def fold(
                 turn = rows.repeated(of_cell)
                 fresh = ask(state, turn)
                 points = stale.points(use, fresh)
-                found = answers.give(turn, points)
+                taken = answers.give(turn, points)
                 if from_now:
                     points = fresh if asks_average else steps.query(state, turn)
                 if steps.answers_once:
                     put_in_besides(steps, state, turn, answers)
-                steps.apply(state, turn, points, found)
+                steps.apply(state, turn, points, taken)
             going = schedule.rows(k)
             steps.update(state, None if going is None else rows.rows(going))
             if advance is not None:
@@ -199,10 +199,10 @@ def replay_together(
         held = max(1, BYTES // max(cells[number].size(*shape) for number in same))
         held = 1 if kind is None else held
         for first in range(0, len(same), held):
-            some = same[first : first + held]
-            rows = [scope for _ in some for scope in scopes()]
-            tasks = [cells[number] for number in some]
-            yield from zip(some, fold(traces, tasks, rows, asks, advance=advance), strict=True)
+            batch = same[first : first + held]
+            rows = [scope for _ in batch for scope in scopes()]
+            tasks = [cells[number] for number in batch]
+            yield from zip(batch, fold(traces, tasks, rows, asks, advance=advance), strict=True)
 
 
 def replay(
@@ -267,8 +267,8 @@ class TraceSchedule:
             self._peers[: len(used), column] = used["peer"]
         if per_update is None:
             horizon = max((trace.n_updates for trace in traces), default=0)
-            each = [np.bincount(t.updates["k"], minlength=horizon + 1)[1:] for t in traces]
-            self._counts = np.stack(each, axis=1)
+            counts = [np.bincount(t.updates["k"], minlength=horizon + 1)[1:] for t in traces]
+            self._counts = np.stack(counts, axis=1)
             self._first = np.cumsum(self._counts, axis=0) - self._counts
 
     def turns(self, k: int) -> Iterator[tuple[int, Turn]]:
@@ -304,8 +304,8 @@ class Iterations:
         self._peers = []
         for trace in traces:
             used = trace.updates[np.lexsort([trace.updates[x] for x in ("message", "owner", "k")])]
-            each = len(used) // max(1, trace.n_updates * trace.n_owners)
-            self._peers.append(used["peer"].reshape(trace.n_updates, trace.n_owners, each))
+            per_owner = len(used) // max(1, trace.n_updates * trace.n_owners)
+            self._peers.append(used["peer"].reshape(trace.n_updates, trace.n_owners, per_owner))
 
     def turns(self, k: int) -> Iterator[tuple[int, Turn]]:
         """Yield the number of an answer in its iteration, from 0, and all such of update k + 1."""

@@ -92,8 +92,10 @@ def draw_weights(
     """
     width = 1 if n_features is None else n_features
     sums, cells = (window, n_servers) if every_step else (1, window * n_servers)
-    uniform = np.stack([each.random((sums, cells + 1, width)) for each in generators])
-    sizes = np.stack([each.standard_exponential((sums, cells, width)) for each in generators])
+    uniform = np.stack([generator.random((sums, cells + 1, width)) for generator in generators])
+    sizes = np.stack(
+        [generator.standard_exponential((sums, cells, width)) for generator in generators]
+    )
 
     # in units of M̄'s last place every sum is a whole number below 2^53, hence exact
     unit = float(np.spacing(bound))
@@ -143,8 +145,8 @@ def draw_additive(
     to the geometry of the l_p^n-ball (the uniform law in a ball by a normal and an exponential).
     """
     shape = (window, n_servers, n_features)
-    drawn = np.stack([each.standard_normal(shape) for each in generators])
-    extra = np.stack([each.standard_exponential((window, 1, 1)) for each in generators])
+    drawn = np.stack([generator.standard_normal(shape) for generator in generators])
+    extra = np.stack([generator.standard_exponential((window, 1, 1)) for generator in generators])
     drawn -= drawn.mean(axis=2, keepdims=True)
     drawn *= sqrt(n_servers / (n_servers - 1))
     largest = np.square(drawn).sum(axis=3, keepdims=True).max(axis=2, keepdims=True)
@@ -224,7 +226,9 @@ def draw_masks(generators: Sequence[np.random.Generator], n_servers: int, n_feat
         R_{J,L} at [J, L]; R_{J,J} = 0, as a server sends itself none.
     """
     shape = (n_servers, n_servers, n_features)
-    masks = np.stack([each.integers(0, MODULUS, shape, dtype=np.uint64) for each in generators])
+    masks = np.stack(
+        [generator.integers(0, MODULUS, shape, dtype=np.uint64) for generator in generators]
+    )
     own = np.arange(n_servers)
     masks[:, own, own] = 0
     return masks
@@ -293,8 +297,8 @@ def averaged(points: Points, server: int, near: Neighbours) -> Points:
         Each server's neighbours, from 1.
     """
     own = points[..., server, :]
-    found = own.copy()
+    average = own.copy()
     for other in near[server]:
         away = points[..., other - 1, :] - own
-        found += np.sign(away) * (np.abs(away) // parts(near, server, other - 1))
-    return found
+        average += np.sign(away) * (np.abs(away) // parts(near, server, other - 1))
+    return average

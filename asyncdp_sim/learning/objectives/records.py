@@ -83,9 +83,9 @@ class LinearRecords(MeasuredRows):
                 owner = int(asking[row])
                 x, y, lengths = self.features[owner], self.targets[owner], self.lengths[owner]
                 sums[row] = self.total(x, y, lengths, asked[row], self.clip)
-        found = np.empty(points.shape)
-        found[order] = sums * self._shares[asking, None]
-        return found
+        means = np.empty(points.shape)
+        means[order] = sums * self._shares[asking, None]
+        return means
 
     def _sums(self, owner: int, points: Array) -> Array:
         """Return an owner's (clipped) record gradients added up, at each point (r, p).
@@ -102,8 +102,8 @@ class LinearRecords(MeasuredRows):
         together = min(len(stacks), max(1, _SLOPES // (ABREAST * block)))
         buffer = np.empty(together * ABREAST * block)  # allocating it anew is slow
         for start in range(0, len(targets), block):
-            some = slice(start, start + block)
-            x, y, bound = features[some], targets[some], self._slope_bounds[owner][some]
+            part = slice(start, start + block)
+            x, y, bound = features[part], targets[part], self._slope_bounds[owner][part]
             for first in range(0, len(stacks), together):
                 these = stacks[first : first + together]
                 slopes = buffer[: len(these) * ABREAST * len(y)].reshape(-1, ABREAST, len(y))
@@ -142,9 +142,9 @@ class LinearRecords(MeasuredRows):
         for owner, point, draws in zip(owners, points, uniforms, strict=True):
             features, targets = self.features[owner], self.targets[owner]
             chosen = (draws * len(targets)).astype(np.int64)
-            some = features[chosen]
-            slope = self.loss.slope(some @ point, targets[chosen])
-            rows.append((1 / len(chosen)) * (some.T @ slope))
+            x = features[chosen]
+            slope = self.loss.slope(x @ point, targets[chosen])
+            rows.append((1 / len(chosen)) * (x.T @ slope))
         return np.stack(rows)
 
     def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
