@@ -82,10 +82,10 @@ class Clipping:
     def accept(self, owners: Indices, answers: Array) -> Array:
         """Return a min(1, B_i/‖a‖₁) for each row, shape (r, p)."""
         bounds = self.bounds[owners]
-        known = np.where(np.isfinite(answers).all(axis=1, keepdims=True), answers, 0.0)
+        finite = np.where(np.isfinite(answers).all(axis=1, keepdims=True), answers, 0.0)
         with np.errstate(over="ignore"):
-            share = bounds / np.maximum(np.abs(known).sum(axis=1), bounds)
-        return np.asarray(known * share[:, None])
+            share = bounds / np.maximum(np.abs(finite).sum(axis=1), bounds)
+        return np.asarray(finite * share[:, None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,8 +172,8 @@ class BoundedKind(AcceptanceKind):
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
         if self.bound is not None and self.quantile is not None:
-            allowed = "allowed is bound or quantile, not both"
-            raise faults_of([Fault("quantile", show(self.quantile), allowed)])
+            remedy = "allowed is bound or quantile, not both"
+            raise faults_of([Fault("quantile", show(self.quantile), remedy)])
         return self
 
     def bounds(self, honest: HonestAnswers) -> Array:
@@ -187,8 +187,8 @@ class BoundedKind(AcceptanceKind):
         # a bound is worked out from the noise
         if self.bound is not None or mechanism != "none":
             return []
-        allowed = f"allowed is a number > 0: with mechanism {mechanism} it is not worked out"
-        return [Fault("acceptance.bound", "nothing", allowed)]
+        remedy = f"allowed is a number > 0: with mechanism {mechanism} it is not worked out"
+        return [Fault("acceptance.bound", "nothing", remedy)]
 
     def _told(self, what: str) -> Counted:
         """Return which answers are too long, and what becomes of them."""

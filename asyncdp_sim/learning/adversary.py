@@ -38,20 +38,20 @@ class AdversaryKind(Kind):
 
     def factors(self, n_owners: int) -> Array:
         """Return a_i per owner, shape (N,): 1 where owner i is honest."""
-        found = np.ones(n_owners)
-        found[[owner - 1 for owner in self.owners]] = self.multiplier
-        return found
+        factors = np.ones(n_owners)
+        factors[[owner - 1 for owner in self.owners]] = self.multiplier
+        return factors
 
     def faults(self, n_owners: int) -> list[Fault]:
         """Return owners that there are not, owners named twice, and that nobody is honest."""
-        allowed = None
+        remedy = None
         if max(self.owners, default=0) > n_owners:
-            allowed = f"allowed are owner numbers 1 to {n_owners}"
+            remedy = f"allowed are owner numbers 1 to {n_owners}"
         elif len(set(self.owners)) < len(self.owners):
-            allowed = "allowed is every owner once"
+            remedy = "allowed is every owner once"
         elif len(self.owners) == n_owners:
-            allowed = f"allowed are at most {n_owners - 1}: one owner at least is honest"
-        return [] if allowed is None else [Fault("adversary.owners", show(self.owners), allowed)]
+            remedy = f"allowed are at most {n_owners - 1}: one owner at least is honest"
+        return [] if remedy is None else [Fault("adversary.owners", show(self.owners), remedy)]
 
     def words(self, called: Sequence[int]) -> str:
         """Return who lies, and how, owners 1…N being called by these numbers."""

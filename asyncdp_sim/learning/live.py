@@ -64,8 +64,8 @@ class LargeGradient(TriggerKind):
     def faults(self, algorithm: AlgorithmKind) -> list[Fault]:
         if algorithm.looks_at_models:
             return []
-        allowed = "a trigger needs owners that answer with gradients"
-        return [Fault("algorithm.kind", repr(algorithm.kind), allowed)]
+        remedy = "a trigger needs owners that answer with gradients"
+        return [Fault("algorithm.kind", repr(algorithm.kind), remedy)]
 
     @override
     def words(self) -> str:
@@ -142,8 +142,7 @@ class LiveLearning(Learning):
         self._rows: Indices | None = np.zeros(1, dtype=np.int64)
         if steps.answers_per_update is not None:
             self._rows = None
-        self._complete = self._use_collected if steps.collects else _complete_already
-        self._put_in_besides = self._others if steps.answers_once else _no_others
+        self._collects = steps.collects
         self._gradients = reply.gradients
         self._trigger = trigger
         self._target = target
@@ -152,7 +151,7 @@ class LiveLearning(Learning):
         self._asked: dict[int, tuple[Array, int]] = {}
         self._watch = watch
         self._formed: dict[int, Array] = {}
-        self._count = _count_none if reply.allotment is None else self._count_released
+        self._numbered = reply.allotment is not None
         self._released: dict[int, int] = {}
         self._numbers: dict[int, int] = {}
         self._updates = 0
@@ -194,11 +193,9 @@ class LiveLearning(Learning):
 
     def release(self, owner: int, message: int) -> None:
         """Count the answer to this query among those that its owner releases."""
-        self._count(owner, message)
-
-    def _count_released(self, owner: int, message: int) -> None:
-        self._numbers[message] = self._released.get(owner, 0)
-        self._released[owner] = self._numbers[message] + 1
+        if self._numbered:
+            self._numbers[message] = self._released.get(owner, 0)
+            self._released[owner] = self._numbers[message] + 1
 
     def apply(self, owner: int, message: int, peer: int = 0) -> None:
         """Take the owner's noisy answer to the query of this message."""
@@ -208,22 +205,18 @@ class LiveLearning(Learning):
             answers = self._answers.give(turn, points)
             if self._steps.apply_at == "current":
                 points = self._steps.query(self._state, turn)
-            self._put_in_besides(turn)
+            if self._steps.answers_once:
+                put_in_besides(self._steps, self._state, turn, self._answers)
             self._steps.apply(self._state, turn, points, answers)
-
-    def _others(self, turn: Turn) -> None:
-        put_in_besides(self._steps, self._state, turn, self._answers)
 
     def update(self) -> None:
         """Complete an update of the answers taken since the last one."""
-        self._complete()
+        if self._collects:
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._steps.update(self._state, self._rows)
         self._updates += 1
         if self._updates % self._record_every == 0:
             self._models.append(self._state.central.copy())
-
-    def _use_collected(self) -> None:
-        with np.errstate(over="ignore", invalid="ignore"):
-            self._steps.update(self._state, self._rows)
 
     def withholds(self, owner: int, message: int) -> bool:
         """Return whether an owner keeps its answer to the query of this message to itself."""
@@ -265,15 +258,3 @@ class LiveLearning(Learning):
             final=self._state.central.copy(),
             clipped=self._state.clipped.copy(),
         )
-
-
-def _count_none(owner: int, message: int) -> None:
-    """Count nothing: the noise of all answers of an owner is alike."""
-
-
-def _no_others(turn: Turn) -> None:
-    """Do nothing: a turn needs the answers alone that arrive in it."""
-
-
-def _complete_already() -> None:
-    """Do nothing: every answer was an update."""

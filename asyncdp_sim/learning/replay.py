@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Array, Asks, CellRows, Indices, Steps
+from asyncdp_sim.learning.algorithms import Array, Asks, CellRows, Indices, Steps, Turn
 from asyncdp_sim.learning.answers import Answers, answers_of, put_in_besides
 from asyncdp_sim.learning.replay_cells import CellTask, alike, together
-from asyncdp_sim.learning.replay_reads import Iterations, StaleReads, TraceSchedule, WatchedReads
 from asyncdp_sim.learning.reply import Reply
-from asyncdp_sim.learning.watch import Watch
+from asyncdp_sim.learning.watch import Reads, Watch
 from asyncdp_sim.progress import Advance
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
@@ -111,7 +111,7 @@ def fold(
         else TraceSchedule(traces, per_update, cell.reply.allotment is not None)
     )
     stale = StaleReads([] if per_update is None else traces, ask, rows)
-    watches = [each.watch for each in cells]
+    watches = [task.watch for task in cells]
     watched = None
     if any(watch is not None for watch in watches):
         watched = WatchedReads(watches, traces, ask, rows)
@@ -130,12 +130,12 @@ def fold(
                 turn = rows.repeated(of_cell)
                 fresh = ask(state, turn)
                 points = stale.points(use, fresh)
-                found = answers.give(turn, points)
+                taken = answers.give(turn, points)
                 if from_now:
                     points = fresh if asks_average else steps.query(state, turn)
                 if steps.answers_once:
                     put_in_besides(steps, state, turn, answers)
-                steps.apply(state, turn, points, found)
+                steps.apply(state, turn, points, taken)
             going = schedule.rows(k)
             steps.update(state, None if going is None else rows.rows(going))
             if advance is not None:
@@ -199,10 +199,10 @@ def replay_together(
         held = max(1, BYTES // max(cells[number].size(*shape) for number in same))
         held = 1 if kind is None else held
         for first in range(0, len(same), held):
-            some = same[first : first + held]
-            rows = [scope for _ in some for scope in scopes()]
-            tasks = [cells[number] for number in some]
-            yield from zip(some, fold(traces, tasks, rows, asks, advance=advance), strict=True)
+            batch = same[first : first + held]
+            rows = [scope for _ in batch for scope in scopes()]
+            tasks = [cells[number] for number in batch]
+            yield from zip(batch, fold(traces, tasks, rows, asks, advance=advance), strict=True)
 
 
 def replay(
@@ -242,3 +242,152 @@ def replay(
     """
     cell = CellTask(steps, reply, record_every, watch)
     return fold(traces, [cell], replicates, asks, advance=advance)[0]
+
+
+class TraceSchedule:
+    """The owners whose answers each update is made of, all replicates side by side.
+
+    Where B answers make an update, replicates go together, those that have ended too; where the
+    protocol decides, each replicate has as many as its trace says.
+    """
+
+    def __init__(self, traces: Sequence[Trace], per_update: int | None, numbered: bool) -> None:
+        self._per_update = per_update
+        most = max((len(trace.updates) for trace in traces), default=0)
+        self._owners = np.zeros((most, len(traces)), dtype=np.int64)
+        self._staleness = np.zeros_like(self._owners)
+        self._peers = np.zeros_like(self._owners)
+        self._numbers = np.zeros_like(self._owners) if numbered else None
+        for column, trace in enumerate(traces):
+            used = trace.updates
+            if self._numbers is not None:
+                self._numbers[: len(used), column] = trace.numbers
+            self._owners[: len(used), column] = used["owner"] - 1
+            self._staleness[: len(used), column] = used["staleness"]
+            self._peers[: len(used), column] = used["peer"]
+        if per_update is None:
+            horizon = max((trace.n_updates for trace in traces), default=0)
+            counts = [np.bincount(t.updates["k"], minlength=horizon + 1)[1:] for t in traces]
+            self._counts = np.stack(counts, axis=1)
+            self._first = np.cumsum(self._counts, axis=0) - self._counts
+
+    def turns(self, k: int) -> Iterator[tuple[int, Turn]]:
+        """Yield the number of an answer, from 0, and the answer, for all of update k + 1."""
+        if self._per_update is not None:
+            for use in range(k * self._per_update, (k + 1) * self._per_update):
+                numbers = None if self._numbers is None else self._numbers[use]
+                yield use, Turn(self._owners[use], self._staleness[use], numbers=numbers)
+            return
+        counts, first = self._counts[k], self._first[k]
+        for number in range(int(counts.max())):
+            rows = np.flatnonzero(counts > number)
+            use = first[rows] + number
+            late, peers = self._staleness[use, rows], self._peers[use, rows]
+            numbers = None if self._numbers is None else self._numbers[use, rows]
+            yield number, Turn(self._owners[use, rows], late, peers, rows, numbers)
+
+    def rows(self, k: int) -> Indices | None:
+        """Return the replicates that have an update k + 1; None is all of them."""
+        return None if self._per_update is not None else np.flatnonzero(self._counts[k] > 0)
+
+
+class Iterations:
+    """The owners whose answers each iteration of several servers is made of.
+
+    Each client has one in every iteration, or one for each of its servers; those of all clients
+    and replicates are taken together.
+    """
+
+    def __init__(self, traces: Sequence[Trace]) -> None:
+        self._updates = np.array([trace.n_updates for trace in traces])
+        self._owners = np.arange(traces[0].n_owners if len(traces) > 0 else 0)
+        self._peers = []
+        for trace in traces:
+            used = trace.updates[np.lexsort([trace.updates[x] for x in ("message", "owner", "k")])]
+            per_owner = len(used) // max(1, trace.n_updates * trace.n_owners)
+            self._peers.append(used["peer"].reshape(trace.n_updates, trace.n_owners, per_owner))
+
+    def turns(self, k: int) -> Iterator[tuple[int, Turn]]:
+        """Yield the number of an answer in its iteration, from 0, and all such of update k + 1."""
+        rows = self.rows(k)
+        peers = np.stack([self._peers[row][k] for row in rows]).astype(np.int64)
+        owners = np.tile(self._owners, len(rows))
+        for number in range(peers.shape[2]):
+            read = peers[:, :, number].ravel()
+            yield number, Turn(owners, None, read, np.repeat(rows, len(self._owners)))
+
+    def rows(self, k: int) -> Indices:
+        """Return the replicates that have an update k + 1."""
+        return np.flatnonzero(self._updates > k)
+
+
+class StaleReads:
+    """Reads that are used some updates later: formed when they were read, kept till then.
+
+    Where the protocol decides what an update is made of, nothing that was read changes before its
+    use, and there is nothing to keep.
+    """
+
+    def __init__(
+        self, traces: Sequence[Trace], ask: Callable[..., Array], rows_of: CellRows
+    ) -> None:
+        self._ask = ask
+        self._rows_of = rows_of
+        self._reads: dict[int, list[tuple[int, int, int]]] = {}
+        self._kept: dict[int, list[tuple[int, Array]]] = {}
+        for row, trace in enumerate(traces):
+            used = trace.updates
+            for j in np.flatnonzero(used["staleness"] > 0).tolist():
+                read_k = int(used["k"][j]) - 1 - int(used["staleness"][j])
+                self._reads.setdefault(read_k, []).append((row, int(used["owner"][j]) - 1, j))
+
+    def read(self, k: int, state: Any) -> None:
+        """Form the queries that were read after ``k`` updates and used later."""
+        due = self._reads.pop(k, None)
+        if due is not None:
+            rows, owners, uses = np.array(due, dtype=np.int64).T
+            asked = self._ask(state, self._rows_of.repeated(Turn(owners, rows=rows)))
+            points = _by_cell(asked, self._rows_of)
+            for place, (row, use) in enumerate(zip(rows.tolist(), uses.tolist(), strict=True)):
+                self._kept.setdefault(use, []).append((row, points[:, place]))
+
+    def points(self, use: int, fresh: Array) -> Array:
+        """Return where the gradients of an answer (from 0) are taken."""
+        kept = self._kept.pop(use, None)
+        if kept is None:
+            return fresh
+        asked = fresh.copy()
+        for row, points in kept:
+            _by_cell(asked, self._rows_of)[:, row] = points
+        return asked
+
+
+class WatchedReads:
+    """Shows cells' watches the queries that were answered, formed when they were read."""
+
+    def __init__(
+        self,
+        watches: Sequence[Watch | None],
+        traces: Sequence[Trace],
+        ask: Callable[..., Array],
+        rows_of: CellRows,
+    ) -> None:
+        self._watches = watches
+        self._reads = Reads.of(traces)
+        self._ask = ask
+        self._rows_of = rows_of
+
+    def read(self, k: int, state: Any) -> None:
+        """Form the queries that were read after ``k`` updates."""
+        due = self._reads.between(k, k + 1)
+        if len(due.rows) > 0:
+            turn = self._rows_of.repeated(Turn(due.owners, peers=due.peers, rows=due.rows))
+            points = _by_cell(self._ask(state, turn), self._rows_of)
+            for watch, of_cell in zip(self._watches, points, strict=True):
+                if watch is not None:
+                    watch.take(due.owners, of_cell)
+
+
+def _by_cell(points: Array, rows_of: CellRows) -> Array:
+    """Return points (Cm, p) as those of each cell, shape (C, m, p): a view of them."""
+    return points.reshape(rows_of.cells, -1, points.shape[1])

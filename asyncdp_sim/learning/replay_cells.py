@@ -75,16 +75,16 @@ def together(cells: Sequence[CellTask], rows: CellRows) -> CellTask:
     noise = replace(
         noises[0],  # type: ignore[type-var]  # alike has asked for a dataclass
         **{
-            name: np.concatenate([getattr(each, name) for each in noises])
+            name: np.concatenate([getattr(cell_noise, name) for cell_noise in noises])
             for name in _tables(noises[0])
         },
     )
 
-    sizes = [len(each.scale) for each in noises]
+    sizes = [len(cell_noise.scale) for cell_noise in noises]
 
     def parts(name: str) -> Any:
-        found = [getattr(reply, name) for reply in replies]
-        return None if found[0] is None else CellParts(found, rows.owners, sizes)
+        values = [getattr(reply, name) for reply in replies]
+        return None if values[0] is None else CellParts(values, rows.owners, sizes)
 
     factors = [reply.factors for reply in replies if reply.factors is not None]
     reply = Reply(
@@ -139,35 +139,35 @@ class CellParts:
 
     def places(self, places: Indices, numbers: Indices) -> Indices:
         """Return the places of answers in the noise of all cells, shape (r,)."""
-        found = self._each(lambda part: part.places, places, numbers)
-        return np.asarray(found + self._firsts[places // self._n_owners])
+        within_cell = self._each(lambda part: part.places, places, numbers)
+        return np.asarray(within_cell + self._firsts[places // self._n_owners])
 
     def _each(self, ask: Callable[[Any], Callable[..., Any]], places: Indices, *given: Any) -> Any:
         cells, owners = np.divmod(places, self._n_owners)
         if len(self._parts) == 1:
             return ask(self._parts[0])(owners, *given)
-        which, rows, found = self._which[cells], [], []
+        which, rows, results = self._which[cells], [], []
         for number, part in enumerate(self._parts):
-            some = np.flatnonzero(which == number)
-            if len(some) > 0:
-                rows.append(some)
-                found.append(ask(part)(owners[some], *(each[some] for each in given)))
-        return np.concatenate(found)[np.argsort(np.concatenate(rows))]
+            mine = np.flatnonzero(which == number)
+            if len(mine) > 0:
+                rows.append(mine)
+                results.append(ask(part)(owners[mine], *(argument[mine] for argument in given)))
+        return np.concatenate(results)[np.argsort(np.concatenate(rows))]
 
 
 def _common(held: Any, free: Sequence[str]) -> tuple[Hashable, ...]:
     """Return what of a dataclass is the same in all cells: all but its free numbers."""
-    found: list[Any] = [type(held)]
+    shared: list[Any] = [type(held)]
     for name, value in ((field.name, getattr(held, field.name)) for field in fields(held)):
         if is_dataclass(value):
-            found.append(_common(value, getattr(value, "by_row", ())))
+            shared.append(_common(value, getattr(value, "by_row", ())))
         elif name in free:
-            found.append(value is None)
+            shared.append(value is None)
         elif isinstance(value, np.ndarray):
-            found.append((value.shape, value.dtype.str, value.tobytes()))
+            shared.append((value.shape, value.dtype.str, value.tobytes()))
         else:
-            found.append(value)
-    return tuple(found)
+            shared.append(value)
+    return tuple(shared)
 
 
 def _by_row(parts: Sequence[Any], free: Sequence[str], replicates: int) -> Any:

@@ -166,15 +166,15 @@ class Reply:
     @property
     def changes(self) -> tuple[Change, ...]:
         """What becomes of a noisy answer in turn: a liar's factor, what the learner makes of it."""
-        found: list[Change] = []
+        changes: list[Change] = []
         factors = self.factors
         if factors is not None:
-            found.append(
+            changes.append(
                 lambda owners, answers: np.multiply(answers, factors[owners, None], answers)
             )
         if self.acceptance is not None:
-            found.append(self.acceptance.accept)
-        return tuple(found)
+            changes.append(self.acceptance.accept)
+        return tuple(changes)
 
     def places(self, owners: Indices, numbers: Indices | None) -> Indices:
         """Return where answers stand in what the noise has a number of: owners, or answers.

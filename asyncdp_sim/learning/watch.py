@@ -37,8 +37,8 @@ class Met:
     def joined(cls, parts: Iterable["Met"]) -> "Met":
         """Return what was met in several parts of a run."""
         every = list(parts)
-        largest = np.max([each.largest for each in every], axis=0)
-        return cls(largest, sum(each.queries for each in every))
+        largest = np.max([part.largest for part in every], axis=0)
+        return cls(largest, sum(part.queries for part in every))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.learning.algorithms import Turn
-from asyncdp_sim.learning.released import of_owner
+from asyncdp_sim.learning.answers import of_owner
 from asyncdp_sim.network.build import block, policy_of
 from asyncdp_sim.network.channels.link import LostMessages
 from asyncdp_sim.network.owner import Attends

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.columns import Columns, arrow_array, arrow_texts, from_arrow, update_columns
 from asyncdp_sim.errors import Fault, InvariantError, ResultError
-from asyncdp_sim.learning.released import ReleasedAnswers
+from asyncdp_sim.learning.answers import ReleasedAnswers
 from asyncdp_sim.learning.replay import fold
 from asyncdp_sim.learning.replay_cells import CellTask
 from asyncdp_sim.measures import summarise

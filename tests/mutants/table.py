@@ -643,7 +643,7 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/learning/algorithms/steps.py",
-        "return np.asarray(often * np.array(each))",
+        "return np.asarray(often * np.array(mean_weights))",
         "return np.asarray(often)",
         "steps are divided by shares alone where weights were asked for",
         ("tests/verification/test_stale_order.py",),
@@ -754,7 +754,7 @@ MUTANTS = (
         ("tests/verification/test_local_steps.py",),
     ),
     Mutant(
-        "asyncdp_sim/learning/replay_reads.py",
+        "asyncdp_sim/learning/replay.py",
         'read_k = int(used["k"][j]) - 1 - int(used["staleness"][j])',
         'read_k = int(used["k"][j]) - int(used["staleness"][j])',
         "a stale read is one update too new",
@@ -769,15 +769,15 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/learning/algorithms/steps.py",
-        "return np.array([[base**each] for each in exponent.ravel().tolist()])",
+        "return np.array([[base**value] for value in exponent.ravel().tolist()])",
         "return np.asarray(base**exponent)",
         "powers of several cells are worked out as an array, which rounds otherwise",
         ("tests/conformance/test_cells_as_rows.py",),
     ),
     Mutant(
         "asyncdp_sim/learning/replay_cells.py",
-        "return np.asarray(found + self._firsts[places // self._n_owners])",
-        "return np.asarray(found)",
+        "return np.asarray(within_cell + self._firsts[places // self._n_owners])",
+        "return np.asarray(within_cell)",
         "a cell's answers have the noise of the first cell's",
         ("tests/unit/learning/test_replay_together.py",),
     ),
@@ -2116,7 +2116,7 @@ MUTANTS = (
         "clip / np.maximum(long, clip)",
         "clip / np.maximum(long, clip / 2)",
         "a gradient of several scores is clipped to twice its bound",
-        ("tests/unit/learning/test_softmax.py",),
+        ("tests/unit/learning/test_record_gradients.py",),
     ),
     Mutant(
         "asyncdp_sim/learning/objectives/softmax.py",
@@ -2225,9 +2225,9 @@ MUTANTS = (
         ("tests/rehearsals/test_semantics.py",),
     ),
     Mutant(
-        "asyncdp_sim/learning/released.py",
-        "found.append([rank[message] for message in used])",
-        "found.append([place for place, _ in enumerate(used)])",
+        "asyncdp_sim/learning/answers.py",
+        "ranks_by_owner.append([rank[message] for message in used])",
+        "ranks_by_owner.append([place for place, _ in enumerate(used)])",
         "answers that were lost use up no noise",
         ("tests/rehearsals/test_semantics.py",),
     ),

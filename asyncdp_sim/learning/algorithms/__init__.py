@@ -3,21 +3,18 @@
 from typing import Annotated
 
 from asyncdp_sim.families import FAMILY
-from asyncdp_sim.learning.algorithms.async_gossip import AsyncGossip, GossipState, GossipSteps
-from asyncdp_sim.learning.algorithms.central import FedAsync, FedAsyncSteps, FedBuff, FedBuffSteps
+from asyncdp_sim.learning.algorithms.async_gossip import AsyncGossip, GossipSteps
+from asyncdp_sim.learning.algorithms.central import FedAsync, FedBuff, FedBuffSteps
 from asyncdp_sim.learning.algorithms.gathered import (
     Collab1,
     Collab1Steps,
     Collab2,
-    Collab2Steps,
     ParameterServer,
-    ParameterServerSteps,
 )
 from asyncdp_sim.learning.algorithms.gossip_graph import (
     Averaging,
     AveragingSteps,
     GossipGraph,
-    GossipGraphSteps,
 )
 from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
 from asyncdp_sim.learning.algorithms.local_steps import LocalSteps
@@ -27,7 +24,7 @@ from asyncdp_sim.learning.algorithms.noisy_statistics import (
     NoisyStatisticsSteps,
     Statistics,
 )
-from asyncdp_sim.learning.algorithms.polar import Polar, PolarState, PolarSteps
+from asyncdp_sim.learning.algorithms.polar import Polar, PolarSteps
 from asyncdp_sim.learning.algorithms.steps import (
     Array,
     Asks,
@@ -67,14 +64,10 @@ __all__ = [
     "Collab1",
     "Collab1Steps",
     "Collab2",
-    "Collab2Steps",
     "FedAsync",
-    "FedAsyncSteps",
     "FedBuff",
     "FedBuffSteps",
     "GossipGraph",
-    "GossipGraphSteps",
-    "GossipState",
     "GossipSteps",
     "Gradients",
     "Indices",
@@ -83,9 +76,7 @@ __all__ = [
     "NoisyStatisticsSteps",
     "OneOnOne",
     "ParameterServer",
-    "ParameterServerSteps",
     "Polar",
-    "PolarState",
     "PolarSteps",
     "Schedule",
     "Setting",

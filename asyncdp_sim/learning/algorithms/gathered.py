@@ -116,9 +116,9 @@ class GatheredSteps(Steps):
 
     def mean(self, state: GatheredState) -> Array:
         """Return the mean of this round's answers, shape (R, p), and forget them."""
-        found = self._trimmed(state) if self.trim > 0 else self._weighted(state)
+        mean = self._trimmed(state) if self.trim > 0 else self._weighted(state)
         state.turns, state.answers = [], []
-        return found
+        return mean
 
     def _weighted(self, state: GatheredState) -> Array:
         total, weight = np.zeros_like(state.model), np.zeros((len(state.model), 1))
@@ -150,10 +150,10 @@ class GatheredSteps(Steps):
         direction = self.sigma * state.model + self.mean(state)
         model = state.model - step * direction
         outside = project(model, self.theta_max)
-        some = slice(None) if rows is None else rows
+        updated = slice(None) if rows is None else rows
         if outside is not None:
-            state.clipped[some] += outside[some]
-        state.model[some] = model[some]
+            state.clipped[updated] += outside[updated]
+        state.model[updated] = model[updated]
         state.k += 1
 
 
@@ -220,9 +220,9 @@ class Collab2Steps(GatheredSteps):
     def update(self, state: GatheredState, rows: Indices | None = None) -> None:
         k = state.k + 1
         old, new = (k - 1) / (self.lead + k), (self.lead + 1) / (self.lead + k)
-        some = slice(None) if rows is None else rows
+        updated = slice(None) if rows is None else rows
         average = state.central.copy()
-        average[some] = (old * average + new * state.model)[some]
+        average[updated] = (old * average + new * state.model)[updated]
         self.move(state, self.rate / sqrt(k), rows)
         state.central = average
 
@@ -382,14 +382,14 @@ class ParameterServer(GatheredKind):
 
     @override
     def misfits(self, scenario: Any) -> list[Fault]:
-        found, several = super().misfits(scenario), self.gradients_per_answer > 1
+        faults, several = super().misfits(scenario), self.gradients_per_answer > 1
         if several and self.local_step is None:
-            allowed = "this field is required with local steps: η > 0"
-            found.append(Fault("algorithm.local_step", "nothing", allowed))
+            remedy = "this field is required with local steps: η > 0"
+            faults.append(Fault("algorithm.local_step", "nothing", remedy))
         if self.local_step is not None and not several:
-            allowed = "allowed is nothing without local steps: owners answer with a gradient"
-            found.append(Fault("algorithm.local_step", f"{self.local_step:g}", allowed))
-        return found
+            remedy = "allowed is nothing without local steps: owners answer with a gradient"
+            faults.append(Fault("algorithm.local_step", f"{self.local_step:g}", remedy))
+        return faults
 
     def _local(self, setting: Setting) -> LocalSteps | None:
         eta, count = self.local_step, self.gradients_per_answer

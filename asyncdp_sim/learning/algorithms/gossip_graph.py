@@ -273,12 +273,12 @@ class AveragingState:
     def central(self) -> Array:
         """The model that is judged, shape (R, p)."""
         if self.judged is not None:
-            found = self.vectors[:, self.judged].copy()
+            model = self.vectors[:, self.judged].copy()
         else:  # summed node by node: how ``sum`` groups its terms may change with R
             total = np.add.accumulate(self.vectors, axis=1)[:, -1]
-            found = np.asarray(total / self.vectors.shape[1])
+            model = np.asarray(total / self.vectors.shape[1])
         bound = self.theta_max
-        return found if bound is None else np.clip(found, -bound, bound, out=found)
+        return model if bound is None else np.clip(model, -bound, bound, out=model)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

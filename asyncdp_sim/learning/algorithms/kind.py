@@ -138,34 +138,34 @@ class AlgorithmKind(Kind):
 
     def faults(self, protocol: Any) -> list[Fault]:
         """Return what does not suit it in a protocol."""
-        found = []
+        faults = []
         if not self.runs_on(protocol):
-            fitting = [kind_of(each) for each in members(Protocol) if self.runs_on(each)]
-            allowed = f"algorithm {self.kind} runs on {' or '.join(fitting)}"
-            found.append(Fault("protocol.kind", repr(protocol.kind), allowed))
+            fitting = [kind_of(member) for member in members(Protocol) if self.runs_on(member)]
+            remedy = f"algorithm {self.kind} runs on {' or '.join(fitting)}"
+            faults.append(Fault("protocol.kind", repr(protocol.kind), remedy))
         if self.one_model and protocol.sends_copies:
-            allowed = f'algorithm {self.kind} has one model: allowed is payload = "central"'
-            found.append(Fault("protocol.payload", repr(protocol.payload), allowed))
-        return found
+            remedy = f'algorithm {self.kind} has one model: allowed is payload = "central"'
+            faults.append(Fault("protocol.payload", repr(protocol.payload), remedy))
+        return faults
 
     def misfits(self, scenario: Any) -> list[Fault]:
         """Return what does not suit it in a scenario's model, privacy and acceptance."""
-        found = beyond_one_step(scenario) if self.gradients_per_answer > 1 else []
+        faults = beyond_one_step(scenario) if self.gradients_per_answer > 1 else []
         if self.sample is None or not scenario.privacy.hides:
-            return found
-        allowed = (
+            return faults
+        remedy = (
             "no ε is known of records drawn with replacement: allowed with noise is nothing, or "
             "privacy.sampling in its place"
         )
-        return [*found, Fault("algorithm.batch", str(self.sample), allowed)]
+        return [*faults, Fault("algorithm.batch", str(self.sample), remedy)]
 
     def undeclared(self, what: str) -> Fault:
         """Return the fault of one from outside that decides ``what``, and does not declare it."""
-        allowed = (
+        remedy = (
             f"it decides {what}: allowed from outside with handles_gradients = True, and its label "
             "then reads “not shown”"
         )
-        return Fault("algorithm.kind", repr(self.kind), allowed)
+        return Fault("algorithm.kind", repr(self.kind), remedy)
 
     def reaches_for_gradients(self, numbers: int) -> list[Fault]:
         """Return what one from outside decides of answers with ``numbers`` before noise is added.
@@ -181,7 +181,7 @@ class AlgorithmKind(Kind):
             "that answers are drawn once": self.answers_once,
             "over which records answers are": self.sample is not None,
         }
-        return [self.undeclared(what) for what, does in decided.items() if does]
+        return [self.undeclared(decision) for decision, does in decided.items() if does]
 
     def answers_more_than_once(self, scenario: Any) -> list[Fault]:
         """Return a fault where a budget is divided among more answers than an owner's only one."""
@@ -230,8 +230,8 @@ class GossipKind(AlgorithmKind):
     @model_validator(mode="after")
     def _one_step(self) -> Self:
         if (self.rho is None) == (self.step is None):
-            given = "neither" if self.rho is None else "both"
-            raise faults_of([Fault("step", given, "allowed is one of step and rho")])
+            value = "neither" if self.rho is None else "both"
+            raise faults_of([Fault("step", value, "allowed is one of step and rho")])
         return self
 
     def rho_of(self, n_owners: int, updates: int, sigma: float) -> float:

@@ -76,30 +76,30 @@ class LocalSteps:
 def beyond_one_step(scenario: Any) -> list[Fault]:
     """Return what several gradients for each answer are not known to go with."""
     privacy = scenario.privacy
-    given, found = str(scenario.algorithm.gradients_per_answer), []
+    steps, faults = str(scenario.algorithm.gradients_per_answer), []
     if privacy.hides and privacy.on_trust:
-        allowed = "allowed with local steps: clip or domain; nobody watches a bound on the way"
-        found.append(Fault("privacy.sensitivity.kind", repr(privacy.sensitivity.kind), allowed))
+        remedy = "allowed with local steps: clip or domain; nobody watches a bound on the way"
+        faults.append(Fault("privacy.sensitivity.kind", repr(privacy.sensitivity.kind), remedy))
     if len(privacy.prices(scenario.owners.count)) > 0:
-        allowed = "allowed with local steps is answers: a price is of one gradient"
-        found.append(Fault("privacy.budget.per_answer", given, allowed))
+        remedy = "allowed with local steps is answers: a price is of one gradient"
+        faults.append(Fault("privacy.budget.per_answer", steps, remedy))
     if scenario.acceptance is not None:
-        allowed = "allowed is nothing with local steps: no length of honest differences is known"
-        found.append(Fault("acceptance.kind", repr(scenario.acceptance.kind), allowed))
-    return found + _too_slow(scenario)
+        remedy = "allowed is nothing with local steps: no length of honest differences is known"
+        faults.append(Fault("acceptance.kind", repr(scenario.acceptance.kind), remedy))
+    return faults + _too_slow(scenario)
 
 
 def _too_slow(scenario: Any) -> list[Fault]:
     """Return what keeps gradients from being computed one after another."""
-    count, found = scenario.algorithm.gradients_per_answer, []
+    count, faults = scenario.algorithm.gradients_per_answer, []
     for law in dict.fromkeys(per_owner(scenario.compute, 1)):
         if count * law.mean > LONGEST:
-            allowed = f"allowed with {count} local steps is at most 1e9 for all of them together"
-            found.append(Fault("compute", show(law.model_dump()), allowed))
+            remedy = f"allowed with {count} local steps is at most 1e9 for all of them together"
+            faults.append(Fault("compute", show(law.model_dump()), remedy))
         elif law.in_a_row(count) is None:
-            allowed = (
+            remedy = (
                 "allowed with local steps: none, constant, exponential or gamma, several of which "
                 "in a row have a law with a name"
             )
-            found.append(Fault("compute.kind", repr(law.kind), allowed))
-    return found
+            faults.append(Fault("compute.kind", repr(law.kind), remedy))
+    return faults

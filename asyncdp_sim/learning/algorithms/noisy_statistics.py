@@ -189,15 +189,17 @@ class NoisyStatisticsSteps(Steps):
 
     @override
     def update(self, state: StatisticsState, rows: Indices | None = None) -> None:
-        some = np.arange(len(state.weight)) if rows is None else rows
-        weight = state.weight[some]
-        mean = state.total[some] / weight[:, None]
-        deviation = self.units.gram * np.sqrt(state.variance[some]) / weight
+        updated = np.arange(len(state.weight)) if rows is None else rows
+        weight = state.weight[updated]
+        mean = state.total[updated] / weight[:, None]
+        deviation = self.units.gram * np.sqrt(state.variance[updated]) / weight
         model = self.solve(mean, 2 * self.caution * sqrt(self.n_features) * deviation)
-        outside = project(model, None if self.theta_max is None else of_rows(self.theta_max, some))
+        outside = project(
+            model, None if self.theta_max is None else of_rows(self.theta_max, updated)
+        )
         if outside is not None:
-            state.clipped[some] += outside
-        state.central[some] = model
+            state.clipped[updated] += outside
+        state.central[updated] = model
 
     def solve(self, mean: Array, floor: Array) -> Array:
         """Return (Ĝ + (λ + σ/2)I)⁻¹ ĝ for mean answers (r, q) and τ (r,), each by itself.
@@ -255,34 +257,34 @@ class NoisyStatistics(AlgorithmKind):
         model, privacy = scenario.model, scenario.privacy
         if len(privacy.faults(scenario.owners.count, model)) > 0:
             return []
-        found = []
+        faults = []
         if not model.quadratic:
-            allowed = f"algorithm {self.kind} solves least squares: allowed is ridge"
-            found.append(Fault("model.kind", repr(model.kind), allowed))
-        return found + self.answers_more_than_once(scenario) + self._unscaled(privacy)
+            remedy = f"algorithm {self.kind} solves least squares: allowed is ridge"
+            faults.append(Fault("model.kind", repr(model.kind), remedy))
+        return faults + self.answers_more_than_once(scenario) + self._unscaled(privacy)
 
     def _unscaled(self, privacy: Any) -> list[Fault]:
         """Return what answers of second moments are not scaled for in a ``privacy``."""
-        found: list[Fault] = []
+        faults: list[Fault] = []
         if not privacy.hides:
-            return found
+            return faults
         if not privacy.laplace_variance:
-            allowed = f"algorithm {self.kind} is scaled for laplace"
-            found.append(Fault("privacy.mechanism", repr(privacy.mechanism.kind), allowed))
+            remedy = f"algorithm {self.kind} is scaled for laplace"
+            faults.append(Fault("privacy.mechanism", repr(privacy.mechanism.kind), remedy))
         if privacy.noise != "vector":
-            allowed = f'algorithm {self.kind} needs noise of its own on each number: "vector"'
-            found.append(Fault("privacy.noise", repr(privacy.noise), allowed))
+            remedy = f'algorithm {self.kind} needs noise of its own on each number: "vector"'
+            faults.append(Fault("privacy.noise", repr(privacy.noise), remedy))
         bound = privacy.sensitivity
         if bound is not None and not bound.bounds_records:
-            allowed = f"algorithm {self.kind} releases no gradients: allowed is domain"
-            found.append(Fault("privacy.sensitivity.kind", repr(bound.kind), allowed))
+            remedy = f"algorithm {self.kind} releases no gradients: allowed is domain"
+            faults.append(Fault("privacy.sensitivity.kind", repr(bound.kind), remedy))
         elif bound is not None and bound.rows not in (None, "l1"):
-            allowed = f'algorithm {self.kind} is scaled for rows bounded in "l1"'
-            found.append(Fault("privacy.sensitivity.rows", repr(bound.rows), allowed))
+            remedy = f'algorithm {self.kind} is scaled for rows bounded in "l1"'
+            faults.append(Fault("privacy.sensitivity.rows", repr(bound.rows), remedy))
         elif bound is not None and bound.norm not in (None, "l1"):
-            allowed = f'algorithm {self.kind} is scaled for rows bounded in "l1"'
-            found.append(Fault("privacy.sensitivity.norm", repr(bound.norm), allowed))
-        return found
+            remedy = f'algorithm {self.kind} is scaled for rows bounded in "l1"'
+            faults.append(Fault("privacy.sensitivity.norm", repr(bound.norm), remedy))
+        return faults
 
     def units(self, domain: Any = None) -> Units:
         """Return the units of answers over a domain with ``row_norm`` r and ``target_max`` Y.

@@ -201,8 +201,8 @@ class PolarSteps(Steps):
     def query(self, state: PolarState, turn: Turn) -> Array:
         peers = np.zeros_like(turn.owners) if turn.peers is None else turn.peers
         read = np.where(peers[:, None] > 0, peers[:, None] - 1, self.reached[turn.owners])
-        found = state.servers[turn.replicates[:, None], read]
-        return np.where(peers[:, None] > 0, found[:, 0], _mean(found))
+        models = state.servers[turn.replicates[:, None], read]
+        return np.where(peers[:, None] > 0, models[:, 0], _mean(models))
 
     @override
     def apply(self, state: PolarState, turn: Turn, points: Array, answers: Array) -> None:
@@ -242,8 +242,8 @@ class PolarSteps(Steps):
         near = self._near(k)
         if near is not None:
             iteration.stepped[:, server] = model
-            for each in (server, *(other - 1 for other in near[server])):
-                self._average(state, iteration, k, each, near)
+            for neighbour in (server, *(other - 1 for other in near[server])):
+                self._average(state, iteration, k, neighbour, near)
         elif min(state.steps) == k:
             state.servers[:] = iteration.models[:] = self._agreed(state)[:, None]
 
@@ -259,14 +259,14 @@ class PolarSteps(Steps):
         Models that have overflowed are not on the grid, and have no mean either.
         """
         group = [server, *(other - 1 for other in near[server])]
-        if server in iteration.agreed or any(state.steps[each] < k for each in group):
+        if server in iteration.agreed or any(state.steps[member] < k for member in group):
             return
         iteration.agreed.add(server)
-        known = np.isfinite(iteration.stepped[:, group]).all(axis=(1, 2))
-        found = np.full_like(state.central, np.nan)
-        points = gridded(np.nan_to_num(iteration.stepped[known]), self.theta_max)
-        found[known] = averaged(points, server, near) / RESOLUTION * self.theta_max
-        state.servers[:, server] = iteration.models[:, server] = found
+        finite = np.isfinite(iteration.stepped[:, group]).all(axis=(1, 2))
+        average = np.full_like(state.central, np.nan)
+        points = gridded(np.nan_to_num(iteration.stepped[finite]), self.theta_max)
+        average[finite] = averaged(points, server, near) / RESOLUTION * self.theta_max
+        state.servers[:, server] = iteration.models[:, server] = average
 
     def step_size(self, k: int) -> float | Array:
         """Return α w^(−e) of iteration k, in window w."""
@@ -282,9 +282,9 @@ class PolarSteps(Steps):
         done = state.iterations.pop(state.k)
         alike = state.k % self.window == 0 and self._near(state.k) is None
         central = done.models[:, 0] if alike else _mean(done.models)
-        some = slice(None) if rows is None else rows
-        state.central[some] = central[some]
-        state.clipped[some] += done.clipped[some]
+        updated = slice(None) if rows is None else rows
+        state.central[updated] = central[updated]
+        state.clipped[updated] += done.clipped[updated]
 
     def _iteration(self, state: PolarState, k: int) -> Iteration:
         """Return what there is of iteration k; the first to ask begins it, and its window."""
@@ -331,11 +331,11 @@ class PolarSteps(Steps):
         Models that have overflowed are not on the consensus's grid, and have no mean either.
         """
         masks = draw_masks(state.masks, self.n_servers, self.n_features)
-        known = np.isfinite(state.servers).all(axis=(1, 2))
-        found = np.full_like(state.central, np.nan)
-        some = state.servers[known]
-        found[known] = secure_consensus(some, self.theta_max, masks[known]).mean
-        return found
+        finite = np.isfinite(state.servers).all(axis=(1, 2))
+        mean = np.full_like(state.central, np.nan)
+        models = state.servers[finite]
+        mean[finite] = secure_consensus(models, self.theta_max, masks[finite]).mean
+        return mean
 
 
 def _mean(models: Array) -> Array:
@@ -396,8 +396,8 @@ class Polar(AlgorithmKind):
     def _bound_is_above(self) -> Self:
         if not self.weight_total <= self.weight_bound <= WIDEST * self.weight_total:
             low, high = self.weight_total, WIDEST * self.weight_total
-            allowed = f"allowed is a number from weight_total = {low:g} to {high:.4g}"
-            raise faults_of([Fault("weight_bound", f"{self.weight_bound:g}", allowed)])
+            remedy = f"allowed is a number from weight_total = {low:g} to {high:.4g}"
+            raise faults_of([Fault("weight_bound", f"{self.weight_bound:g}", remedy)])
         return self
 
     @property
@@ -412,28 +412,28 @@ class Polar(AlgorithmKind):
 
     @override
     def misfits(self, scenario: Any) -> list[Fault]:
-        model, privacy, found = scenario.model, scenario.privacy, []
+        model, privacy, faults = scenario.model, scenario.privacy, []
         if model.theta_max is None:
-            allowed = "algorithm polar projects onto a box: allowed is a number > 0"
-            found.append(Fault("model.theta_max", "nothing", allowed))
+            remedy = "algorithm polar projects onto a box: allowed is a number > 0"
+            faults.append(Fault("model.theta_max", "nothing", remedy))
         if model.phi.curvature is None:
             rough = f"with model {model.kind}, whose loss is not smooth"
             if not self.every_step:
-                allowed = f"allowed is true {rough}"
-                found.append(Fault("algorithm.every_step", "false", allowed))
+                remedy = f"allowed is true {rough}"
+                faults.append(Fault("algorithm.every_step", "false", remedy))
             if getattr(scenario.protocol, "read", None) == "basic":
-                allowed = f"allowed: minimum-wait, client-averaged {rough}"
-                found.append(Fault("protocol.read", "'basic'", allowed))
+                remedy = f"allowed: minimum-wait, client-averaged {rough}"
+                faults.append(Fault("protocol.read", "'basic'", remedy))
         if privacy.hides:
-            allowed = "algorithm polar obfuscates and has no finite ε: allowed is none"
-            found.append(Fault("privacy.mechanism", repr(privacy.mechanism.kind), allowed))
+            remedy = "algorithm polar obfuscates and has no finite ε: allowed is none"
+            faults.append(Fault("privacy.mechanism", repr(privacy.mechanism.kind), remedy))
         if not privacy.budget.follows_updates:
-            allowed = "algorithm polar has no budget to spend: allowed is horizon"
-            found.append(Fault("privacy.budget.kind", repr(privacy.budget.kind), allowed))
+            remedy = "algorithm polar has no budget to spend: allowed is horizon"
+            faults.append(Fault("privacy.budget.kind", repr(privacy.budget.kind), remedy))
         if scenario.acceptance is not None and not scenario.acceptance.takes_all:
-            allowed = "with algorithm polar no server sees an answer as it is: allowed is all"
-            found.append(Fault("acceptance.kind", repr(scenario.acceptance.kind), allowed))
-        return found
+            remedy = "with algorithm polar no server sees an answer as it is: allowed is all"
+            faults.append(Fault("acceptance.kind", repr(scenario.acceptance.kind), remedy))
+        return faults
 
     @override
     def steps(self, setting: Setting) -> PolarSteps:

@@ -97,17 +97,17 @@ class Setting:
         """
         if selection == "uniform":
             return None
-        allowed = "it needs each owner's share of the updates, which has no formula here"
+        remedy = "it needs each owner's share of the updates, which has no formula here"
         if self.shares is None:
-            raise SpecError([Fault("algorithm.selection", selection, allowed)])
+            raise SpecError([Fault("algorithm.selection", selection, remedy)])
         often = self.n_owners * self.shares
         if selection == "inverse-rate" or weight is None:
             return often
         if self.lateness is None:
-            allowed = "it needs the law of each owner's staleness, which has no formula here"
-            raise SpecError([Fault("algorithm.selection", selection, allowed)])
-        each = [float(law @ weight(np.arange(len(law)))) for law in self.lateness]
-        return np.asarray(often * np.array(each))
+            remedy = "it needs the law of each owner's staleness, which has no formula here"
+            raise SpecError([Fault("algorithm.selection", selection, remedy)])
+        mean_weights = [float(law @ weight(np.arange(len(law)))) for law in self.lateness]
+        return np.asarray(often * np.array(mean_weights))
 
 
 @dataclass(eq=False, slots=True)
@@ -179,7 +179,7 @@ def shared(table: Array) -> Array:
 def power(base: float, exponent: float | Array) -> float | Array:
     """Return base^exponent, by scalars alone: powers of arrays round otherwise."""
     if isinstance(exponent, np.ndarray):
-        return np.array([[base**each] for each in exponent.ravel().tolist()])
+        return np.array([[base**value] for value in exponent.ravel().tolist()])
     return float(base**exponent)
 
 

@@ -17,7 +17,6 @@ from asyncdp_sim.learning.objectives.models import (
     Huber,
     LinearKind,
     Logistic,
-    ModelKind,
     Ridge,
 )
 from asyncdp_sim.learning.objectives.objective import Constants, Objective, Records, constants
@@ -49,7 +48,6 @@ __all__ = [
     "LogisticLoss",
     "Loss",
     "Model",
-    "ModelKind",
     "Norm",
     "Objective",
     "Perceptron",

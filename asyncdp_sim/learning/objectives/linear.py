@@ -114,13 +114,13 @@ class LinearObjective(JudgedRows):
         for x, y, (z, slope) in zip(self.features, self.targets, self._met, strict=True):
             together = max(1, _AT_ONCE // max(1, z.size))
             for first in range(0, len(steps), together):
-                some = slice(first, first + together)
-                moved = self.loss.scores(x, steps[some])
-                total[some] += self.loss.above_tangent(moved, z, y, slope).sum(axis=-1)
+                stack = slice(first, first + together)
+                moved = self.loss.scores(x, steps[stack])
+                total[stack] += self.loss.above_tangent(moved, z, y, slope).sum(axis=-1)
         square = np.array([float(step @ step) for step in steps])
         pull = np.array([float(self._pull @ step) for step in steps])
-        found = self.sigma / 2 * square + total / float(self.records.sum()) + pull
-        return np.asarray(found.reshape(theta.shape[:-1]))
+        excess = self.sigma / 2 * square + total / float(self.records.sum()) + pull
+        return np.asarray(excess.reshape(theta.shape[:-1]))
 
     def fitness(self, theta: Array) -> Array:
         """Return f(θ) for points of shape (…, p)."""

@@ -107,9 +107,9 @@ class Squared(Loss):
     @override
     def slope(self, z: Array, y: Array, out: Array | None = None) -> Array:
         """Return 2(z − y)."""
-        found = np.asarray(np.subtract(z, y, out=out))
-        found *= 2
-        return found
+        slopes = np.asarray(np.subtract(z, y, out=out))
+        slopes *= 2
+        return slopes
 
     @override
     def steepest(self, reach: Array | float, target: Array | float) -> Array | float:
@@ -147,8 +147,8 @@ class HuberLoss(Loss):
     @override
     def slope(self, z: Array, y: Array, out: Array | None = None) -> Array:
         """Return z − y clipped to ±δ."""
-        found = np.subtract(z, y, out=out)
-        return np.asarray(np.clip(found, -self.delta, self.delta, out=out))
+        residuals = np.subtract(z, y, out=out)
+        return np.asarray(np.clip(residuals, -self.delta, self.delta, out=out))
 
     @override
     def bend(self, z: Array, y: Array) -> Array:
@@ -222,16 +222,16 @@ class LogisticLoss(Loss):
         """
         t = -y * step
         q = np.broadcast_to(-y * slope, t.shape)
-        found = np.logaddexp(0, t - y * z) - np.logaddexp(0, -y * z) - q * t  # t is large
-        some = np.abs(t) < 30
-        found[some] = np.log1p(q[some] * np.expm1(t[some])) - q[some] * t[some]
+        distance = np.logaddexp(0, t - y * z) - np.logaddexp(0, -y * z) - q * t  # t is large
+        near = np.abs(t) < 30
+        distance[near] = np.log1p(q[near] * np.expm1(t[near])) - q[near] * t[near]
         few = np.abs(t) < 3e-3
         t, q = t[few], q[few]
         second = q * (1 - q)
         third, fourth = second * (1 - 2 * q), second * (1 - 6 * second)
         fifth = third * (1 - 12 * second)
-        found[few] = t * t * (second / 2 + t * (third / 6 + t * (fourth / 24 + t * fifth / 120)))
-        return np.asarray(np.maximum(found, 0))
+        distance[few] = t * t * (second / 2 + t * (third / 6 + t * (fourth / 24 + t * fifth / 120)))
+        return np.asarray(np.maximum(distance, 0))
 
 
 def _doubt(margin: Array) -> Array:
@@ -279,13 +279,13 @@ def positive(least: float) -> float:
         If it is not positive.
     """
     if least <= 0:
-        allowed = "the relative fitness f(θ)/f(θ*) − 1 needs f(θ*) > 0: add noise or records"
-        raise DataError([Fault("data", f"records that θ* fits with f(θ*) = {least:g}", allowed)])
+        remedy = "the relative fitness f(θ)/f(θ*) − 1 needs f(θ*) > 0: add noise or records"
+        raise DataError([Fault("data", f"records that θ* fits with f(θ*) = {least:g}", remedy)])
     return least
 
 
 def unsolved(sigma: float, reached: float, promised: float) -> DataError:
     """Return what is raised where a solver has not found θ*."""
-    given = f"σ = {sigma:g}, with which θ* is found to {reached:.1g} only"
-    allowed = f"θ* must be found to {promised:g}: raise it, or scale the features"
-    return DataError([Fault("model.regularisation", given, allowed)])
+    value = f"σ = {sigma:g}, with which θ* is found to {reached:.1g} only"
+    remedy = f"θ* must be found to {promised:g}: raise it, or scale the features"
+    return DataError([Fault("model.regularisation", value, remedy)])

@@ -66,8 +66,8 @@ class _MeanLoss:
 
     def curvatures(self, theta: Array) -> Iterator[Array]:
         """Yield the second derivative (p, p), then that of a quadratic that lies above."""
-        for found in self.loss.curvatures(self.x, self.loss.scores(self.x, theta), self.y):
-            yield found / len(self.y)
+        for curvature in self.loss.curvatures(self.x, self.loss.scores(self.x, theta), self.y):
+            yield curvature / len(self.y)
 
 
 def minimum(loss: Loss, x: Array, y: Array, sigma: float, theta_max: float | None) -> Fit:
@@ -83,19 +83,19 @@ def minimum(loss: Loss, x: Array, y: Array, sigma: float, theta_max: float | Non
         return _of_labelled(x, y, sigma, theta_max)
     bound = np.inf if theta_max is None else theta_max
     theta, reached = np.zeros(loss.numbers(x.shape[1])), np.inf
-    for each in loss.path(y):
+    for path_loss in loss.path(y):
         with np.errstate(all="ignore"):  # what is found is judged, however it was
-            found, reached = _descend(_MeanLoss(each, x, y), sigma, bound, theta)
-        theta = found.theta
+            fit, reached = _descend(_MeanLoss(path_loss, x, y), sigma, bound, theta)
+        theta = fit.theta
     if reached > LARGEST_SLOPE:
         raise unsolved(sigma, reached, LARGEST_SLOPE)
-    return found
+    return fit
 
 
 def _descend(mean: _MeanLoss, sigma: float, bound: float, theta: Array) -> tuple[Fit, float]:
     """Return the best point met from ``theta`` on, and its slope relative to its terms."""
     best, left = np.inf, _PATIENCE
-    found = Fit(theta, mean.slopes(theta))
+    best_fit = Fit(theta, mean.slopes(theta))
     for _ in range(_ITERATIONS):
         slopes = mean.slopes(theta)
         gradient = sigma * theta + mean.pulled(slopes)
@@ -103,7 +103,7 @@ def _descend(mean: _MeanLoss, sigma: float, bound: float, theta: Array) -> tuple
         reached = _slope(theta, gradient, terms, bound)
         left = _PATIENCE if reached < best / 2 else left - 1
         if reached < best:
-            found, best = Fit(theta, slopes), reached
+            best_fit, best = Fit(theta, slopes), reached
         if best <= _AIM or (best <= LARGEST_SLOPE / 100 and left <= 0):
             break
         ends = []
@@ -114,7 +114,7 @@ def _descend(mean: _MeanLoss, sigma: float, bound: float, theta: Array) -> tuple
             if ends[-1].length > _SHORT:
                 break
         theta = min(ends, key=attrgetter("fitness")).theta
-    return found, best
+    return best_fit, best
 
 
 def _slope(theta: Array, gradient: Array, terms: Array, bound: float) -> float:
@@ -208,8 +208,8 @@ def _of_labelled(x: Array, y: Array, sigma: float, theta_max: float | None) -> F
         return _interior(x, y, sigma, theta_max)
     slopes, theta, of = np.zeros(len(y)), np.zeros(x.shape[1]), np.count_nonzero(labelled)
     if of > 0:
-        found = _interior(x[labelled], y[labelled], sigma * len(y) / of, theta_max)
-        slopes[labelled], theta = found.slopes, found.theta
+        fit = _interior(x[labelled], y[labelled], sigma * len(y) / of, theta_max)
+        slopes[labelled], theta = fit.slopes, fit.theta
     return Fit(theta, slopes)
 
 
@@ -224,7 +224,7 @@ def _interior(x: Array, y: Array, sigma: float, theta_max: float | None) -> Fit:
     bound = np.inf if theta_max is None else theta_max
     rows = x * y[:, None]
     state = _State(rows, len(y) * sigma, theta_max)
-    found, best, left = Fit(state.theta, 0 * y), np.inf, _PATIENCE
+    best_fit, best, left = Fit(state.theta, 0 * y), np.inf, _PATIENCE
     for _ in range(_INTERIOR_ITERATIONS):
         with np.errstate(all="ignore"):  # what is found is judged, however it was
             state.advance()
@@ -235,12 +235,12 @@ def _interior(x: Array, y: Array, sigma: float, theta_max: float | None) -> Fit:
         reached = abs(gap) / value
         left = _PATIENCE if reached < best / 2 else left - 1
         if reached < best:
-            found, best = fit, reached
+            best_fit, best = fit, reached
         if best <= _AIM or (best <= LARGEST_GAP / 100 and left <= 0):
             break
     if best > LARGEST_GAP:
         raise unsolved(sigma, best, LARGEST_GAP)
-    return found
+    return best_fit
 
 
 def _fit_of(state: "_State", y: Array, sigma: float, bound: float) -> Fit:

@@ -76,13 +76,13 @@ def best_of(
         outer /= np.sqrt(net.hidden + 1)
         threshold /= np.sqrt(net.hidden + 1)
         trials.append(fitness.descend(drawn, _TRIAL))
-    found = min(trials, key=lambda v: fitness(v)[0])
-    if fitness.left(found) > _AIM:
-        found = fitness.descend(found, _EVALUATIONS)
-    reached = fitness.left(found)
+    best = min(trials, key=lambda v: fitness(v)[0])
+    if fitness.left(best) > _AIM:
+        best = fitness.descend(best, _EVALUATIONS)
+    reached = fitness.left(best)
     if not reached <= PROMISED:
         raise unsolved(sigma, reached, PROMISED)
-    return fitness.theta(found)
+    return fitness.theta(best)
 
 
 class _Scaled:
@@ -130,10 +130,10 @@ class _Scaled:
         aims = {"maxfun": evaluations, "ftol": 0.0, "xtol": 0.0, "gtol": _AIM}
         same = {"scale": np.ones(len(v)), "offset": np.zeros(len(v))}  # either alone is undefined
         with np.errstate(all="ignore"):  # what is found is judged, however it was
-            found = minimize(
+            result = minimize(
                 self, begun, jac=True, method="TNC", bounds=box, options={**aims, **same}
             )
-        return np.asarray(np.clip(found.x, -self._box, self._box))
+        return np.asarray(np.clip(result.x, -self._box, self._box))
 
     def _fitness(self, theta: Array) -> tuple[float, Array]:
         """Return f and ∇f, by blocks of rows that stay in the cache."""
@@ -215,11 +215,11 @@ class PerceptronObjective(JudgedRows):
         points = theta.reshape(-1, self.n_features)
         total = np.zeros(len(points))
         for x, y in zip(self.features, self.targets, strict=True):
-            for some in self.net.stacks(len(points), len(y)):
-                z = self.net.outputs(x, points[some], self.net.active(x, points[some]))
-                total[some] += self.loss.value(z, y).sum(axis=-1)
-        found = self.sigma / 2 * (points * points).sum(axis=-1) + total / self.records.sum()
-        return np.asarray(found.reshape(theta.shape[:-1]))
+            for stack in self.net.stacks(len(points), len(y)):
+                z = self.net.outputs(x, points[stack], self.net.active(x, points[stack]))
+                total[stack] += self.loss.value(z, y).sum(axis=-1)
+        fitness = self.sigma / 2 * (points * points).sum(axis=-1) + total / self.records.sum()
+        return np.asarray(fitness.reshape(theta.shape[:-1]))
 
     def excess(self, theta: Array) -> Array:
         """Return f(θ) − f(θ*) for points of shape (…, p), the plain difference.
@@ -272,8 +272,8 @@ class MLP(ModelKind):
         # hidden units that start alike have gradients that are alike, too
         if initial in ("uniform", None):
             return []
-        allowed = "allowed is uniform with model.kind = mlp: hidden units must start apart"
-        return [Fault("algorithm.initial", initial, allowed)]
+        remedy = "allowed is uniform with model.kind = mlp: hidden units must start apart"
+        return [Fault("algorithm.initial", initial, remedy)]
 
     @override
     def numbers(self, features: int) -> int:

@@ -68,8 +68,8 @@ class ModelKind(Kind):
     @model_validator(mode="after")
     def _one_intercept(self) -> Self:
         if self.augmented and self.intercept is not None:
-            allowed = f"allowed is nothing with model.kind = {self.kind}, which has an intercept"
-            raise faults_of([Fault("intercept", str(self.intercept).lower(), allowed)])
+            remedy = f"allowed is nothing with model.kind = {self.kind}, which has an intercept"
+            raise faults_of([Fault("intercept", str(self.intercept).lower(), remedy)])
         return self
 
     @property

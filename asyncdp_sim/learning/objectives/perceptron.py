@@ -72,12 +72,12 @@ class Perceptron:
         inner = active * active
         np.subtract(1, inner, out=inner)
         inner *= slope[..., None, :]
-        found = np.empty(theta.shape)
-        units, outer, threshold = self.parts(found)
+        gradients = np.empty(theta.shape)
+        units, outer, threshold = self.parts(gradients)
         np.multiply(weights[..., None], inner @ x, out=units)
         outer[...] = (active @ slope[..., None])[..., 0]
         threshold[..., 0] = slope.sum(axis=-1)
-        return found
+        return gradients
 
     def lengths(self, theta: Array, active: Array, rows: Array, norm: Norm) -> Array:
         """Return ‖∂z/∂θ‖ ≥ 1, shape (…, n), for rows of norms ‖(x, 1)‖ (n,) in the same norm.
@@ -214,7 +214,9 @@ class PerceptronRecords(StackedRecords):
     @override
     def lengths_at(self, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
         """Return |φ'(z, y)|‖∂z/∂θ‖, shape (m,), one record and point per row."""
-        x, y, lengths = (each[owner][rows] for each in (self.features, self.targets, self.lengths))
+        x, y, lengths = (
+            table[owner][rows] for table in (self.features, self.targets, self.lengths)
+        )
         units, weights, threshold = self.net.parts(points)
         active = np.tanh(np.einsum("ihj,ij->ih", units, x))
         slope = self.loss.slope(

@@ -68,13 +68,13 @@ class Quadratic:
 
     def of_owner(self, owner: int) -> "Quadratic":
         """Return the same of one owner's records alone; ``owner`` counts from 0."""
-        one = slice(owner, owner + 1)
+        row = slice(owner, owner + 1)
         return replace(
             self,
-            gram=self.gram[one],
-            moment=self.moment[one],
-            energy=self.energy[one],
-            records=self.records[one],
+            gram=self.gram[row],
+            moment=self.moment[row],
+            energy=self.energy[row],
+            records=self.records[row],
         )
 
     @property
@@ -197,9 +197,9 @@ def solved(matrix: Array, right: Array, least: float) -> Array:
     small singular values are then raised to what they are at least.
     """
     try:
-        found = np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
-        if np.isfinite(found).all():
-            return found
+        solution = np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
+        if np.isfinite(solution).all():
+            return solution
     except np.linalg.LinAlgError:
         pass
     left, singular, rightmost = np.linalg.svd(matrix)

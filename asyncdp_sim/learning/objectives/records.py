@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from asyncdp_sim.learning.objectives.losses import SQUARED, Array, Loss
 from asyncdp_sim.learning.objectives.rows import (
@@ -79,10 +80,12 @@ class LinearRecords(MeasuredRows):
             sums[first:last] = self._sums(int(asking[first]), asked[first:last])
         if self.clip is not None and not np.isfinite(sums).all():
             for row in np.flatnonzero(~np.isfinite(sums).all(axis=1)).tolist():
-                sums[row] = self._bounded_sum(int(asking[row]), asked[row])
-        found = np.empty(points.shape)
-        found[order] = sums * self._shares[asking, None]
-        return found
+                owner = int(asking[row])
+                x, y, lengths = self.features[owner], self.targets[owner], self.lengths[owner]
+                sums[row] = self.total(x, y, lengths, asked[row], self.clip)
+        means = np.empty(points.shape)
+        means[order] = sums * self._shares[asking, None]
+        return means
 
     def _sums(self, owner: int, points: Array) -> Array:
         """Return an owner's (clipped) record gradients added up, at each point (r, p).
@@ -99,8 +102,8 @@ class LinearRecords(MeasuredRows):
         together = min(len(stacks), max(1, _SLOPES // (ABREAST * block)))
         buffer = np.empty(together * ABREAST * block)  # allocating it anew is slow
         for start in range(0, len(targets), block):
-            some = slice(start, start + block)
-            x, y, bound = features[some], targets[some], self._slope_bounds[owner][some]
+            part = slice(start, start + block)
+            x, y, bound = features[part], targets[part], self._slope_bounds[owner][part]
             for first in range(0, len(stacks), together):
                 these = stacks[first : first + together]
                 slopes = buffer[: len(these) * ABREAST * len(y)].reshape(-1, ABREAST, len(y))
@@ -113,12 +116,16 @@ class LinearRecords(MeasuredRows):
                 sums[first : first + together] += np.matmul(slopes, x)
         return _rows(sums, len(points))
 
-    def _bounded_sum(self, owner: int, point: Array) -> Array:
-        """Return the sum of clipped gradients; 0 of a record where it is no number (∞ − ∞)."""
-        x, bound = self.features[owner], self._slope_bounds[owner]
-        with np.errstate(over="ignore", invalid="ignore"):
-            slope = np.clip(self.loss.slope(x @ point, self.targets[owner]), -bound, bound)
-        return np.asarray(x.T @ np.where(np.isfinite(slope), slope, 0.0))
+    @override
+    def total(self, x: Array, y: Array, lengths: Array, theta: Array, clip: float | None) -> Array:
+        """Return the (clipped) gradients added up at one model; 0 of a record where it is ∞ − ∞."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            slope = self.loss.slope(x @ theta, y)
+            if clip is not None:
+                bound = clip / lengths
+                np.clip(slope, -bound, bound, out=slope)
+                slope[~np.isfinite(slope)] = 0.0
+        return np.asarray(x.T @ slope)
 
     def sampled(self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array) -> Array:
         """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped.
@@ -135,38 +142,10 @@ class LinearRecords(MeasuredRows):
         for owner, point, draws in zip(owners, points, uniforms, strict=True):
             features, targets = self.features[owner], self.targets[owner]
             chosen = (draws * len(targets)).astype(np.int64)
-            some = features[chosen]
-            slope = self.loss.slope(some @ point, targets[chosen])
-            rows.append((1 / len(chosen)) * (some.T @ slope))
+            x = features[chosen]
+            slope = self.loss.slope(x @ point, targets[chosen])
+            rows.append((1 / len(chosen)) * (x.T @ slope))
         return np.stack(rows)
-
-    def included(
-        self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array, probability: float
-    ) -> Array:
-        """Return the (clipped) gradients of some records, added up and over q n_i.
-
-        Parameters
-        ----------
-        owners : array of int (R,)
-            Owners, from 0.
-        points : array (R, p)
-        uniforms : array (R, m)
-            In [0, 1), m ≥ n_i: record j is in where the j-th is below q.
-        probability : float
-            q in (0, 1).
-        """
-        found = np.empty(points.shape)
-        for row, (owner, point) in enumerate(zip(owners.tolist(), points, strict=True)):
-            n = len(self.targets[owner])
-            chosen = np.flatnonzero(uniforms[row, :n] < probability)
-            some = self.features[owner][chosen]
-            slope = self.loss.slope(some @ point, self.targets[owner][chosen])
-            if self.clip is not None:  # a model that has diverged tells nothing: ∞ − ∞ is 0
-                bound = self._slope_bounds[owner][chosen]
-                np.clip(slope, -bound, bound, out=slope)
-                slope[np.isnan(slope)] = 0.0
-            found[row] = some.T @ slope / (probability * n)
-        return found
 
     def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
         """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`~.rows.Bounded`.

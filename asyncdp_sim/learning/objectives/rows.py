@@ -78,7 +78,7 @@ def largest(records: Bounded, owner: int, points: Array, least: float = 0.0) -> 
 
 def largest_of_all(records: Bounded, points: Array, least: Array) -> Array:
     """Return the largest ‖∇ℓ‖ of every owner at any of the points, at least ``least``, (N,)."""
-    return np.array([largest(records, i, points, each) for i, each in enumerate(least.tolist())])
+    return np.array([largest(records, i, points, low) for i, low in enumerate(least.tolist())])
 
 
 def _ball(points: Array) -> tuple[Array, float]:
@@ -93,17 +93,17 @@ def _ball(points: Array) -> tuple[Array, float]:
 def _bounds(records: Bounded, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
     """Return bounds of records' ‖∇ℓ‖ over balls around centres, shape (m, q); ∞ without one."""
     with np.errstate(over="ignore", invalid="ignore"):
-        found = records.ceilings(owner, rows, centres, radius)
-    return np.where(np.isnan(found), np.inf, found)
+        bounds = records.ceilings(owner, rows, centres, radius)
+    return np.where(np.isnan(bounds), np.inf, bounds)
 
 
 def _met(records: Bounded, owner: int, rows: Indices, points: Array, best: float) -> float:
     """Return the largest ‖∇ℓ‖ of some records at all points, or ``best`` where none is larger."""
     tops = _bounds(records, owner, rows, points, 0.0)
-    one, at = np.unravel_index(int(tops.argmax()), tops.shape)
-    best = _longest(records, owner, rows[[one]], np.array([at]), points, best)
-    some, which = np.nonzero(tops > best)
-    return _longest(records, owner, rows[some], which, points, best)
+    row, at = np.unravel_index(int(tops.argmax()), tops.shape)
+    best = _longest(records, owner, rows[[row]], np.array([at]), points, best)
+    left, which = np.nonzero(tops > best)
+    return _longest(records, owner, rows[left], which, points, best)
 
 
 def _longest(
@@ -112,10 +112,10 @@ def _longest(
     """Return the largest ‖∇ℓ‖ of records, each at one of the points; ∞ where it is no number."""
     together = max(1, PAIRS // points.shape[1])
     for first in range(0, len(rows), together):
-        some = slice(first, first + together)
+        block = slice(first, first + together)
         with np.errstate(over="ignore", invalid="ignore"):
-            found = records.lengths_at(owner, rows[some], points[which[some]])
-        best = max(best, float(np.where(np.isnan(found), np.inf, found).max()))
+            lengths = records.lengths_at(owner, rows[block], points[which[block]])
+        best = max(best, float(np.where(np.isnan(lengths), np.inf, lengths).max()))
     return best
 
 
@@ -179,11 +179,14 @@ class MeasuredRows:
     features : sequence of array (n_i, ·)
     targets : sequence of array (n_i,)
     norm : str
+    clip : float or None
+        C: each record's gradient is scaled down to norm ≤ C; None clips nothing.
     """
 
     features: Sequence[Array]
     targets: Sequence[Array]
     norm: Norm
+    clip: float | None
 
     @cached_property
     def counts(self) -> npt.NDArray[np.int64]:
@@ -207,91 +210,12 @@ class MeasuredRows:
         """Return, per owner, the largest unclipped ‖∇ℓ‖ at any of the models (m, p), shape (N,)."""
         return largest_of_all(self, models, np.zeros(len(self.targets)))
 
-
-class StackedRecords(MeasuredRows):
-    """Records whose gradients are no multiples of their rows: models are taken in stacks.
-
-    A base of frozen dataclasses with a ``clip`` too: C, or None where nothing is clipped.
-    """
-
-    clip: float | None
-
-    @property
-    def linear(self) -> None:
-        """None: a gradient is no multiple of its row."""
-        return
-
-    @abstractmethod
-    def stacks(self, models: int, rows: int) -> Iterator[slice]:
-        """Split so many models, each met by so many rows, so that a stack stays in the cache."""
-
     @abstractmethod
     def total(self, x: Array, y: Array, lengths: Array, theta: Array, clip: float | None) -> Array:
         """Return records' (clipped) gradients added up, at each model (r, p) or at one (p,).
 
         Each model is a matrix product of its own. ``lengths`` are the rows' ‖x‖.
         """
-
-    @abstractmethod
-    def ceiling(
-        self, x: Array, y: Array, spreads: Array, lengths: Array, centres: Array, radius: float
-    ) -> Array:
-        """Return bounds (n, q) of ‖∇ℓ‖ over balls of models, for rows of these ‖x‖₂ and ‖x‖."""
-
-    def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
-        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`Bounded`."""
-        x, y = self.features[owner][rows], self.targets[owner][rows]
-        spreads, lengths = self._spreads[owner][rows], self.lengths[owner][rows]
-        far = np.linalg.norm(centres, axis=1) + radius
-        radius += ROUNDING * (centres.shape[1] + 8) * float(far.max())
-        found = np.empty((len(y), len(centres)))
-        for some in self.stacks(len(centres), len(y)):
-            found[:, some] = self.ceiling(x, y, spreads, lengths, centres[some], radius)
-        found *= 1 + 1e-9
-        unbounded_where_sums_overflow(found, spreads[:, None], far)
-        return found
-
-    @abstractmethod
-    def lengths_at(self, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
-        """Return ‖∇ℓ‖, shape (m,), one record and point per row."""
-
-    def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
-        """Return the mean (clipped) record gradient, one owner and point per row.
-
-        Rows of one owner are taken together, each a matrix product of its own.
-
-        Parameters
-        ----------
-        owners : array of int (R,)
-            Owners, from 0.
-        points : array (R, p)
-        """
-        found = np.empty(points.shape)
-        for owner in sorted(set(owners.tolist())):
-            rows, y = np.flatnonzero(owners == owner), self.targets[owner]
-            x, lengths = self.features[owner], self.lengths[owner]
-            for some in self.stacks(len(rows), len(y)):
-                at = rows[some]
-                found[at] = self.total(x, y, lengths, points[at], self.clip) / len(y)
-        return found
-
-    def sampled(self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array) -> Array:
-        """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped.
-
-        Parameters
-        ----------
-        owners : array of int (R,)
-            Owners, from 0.
-        points : array (R, p)
-        uniforms : array (R, b)
-            In [0, 1): b records each, drawn with replacement.
-        """
-        found = np.empty(points.shape)
-        for row, (owner, theta) in enumerate(zip(owners, points, strict=True)):
-            chosen = (uniforms[row] * len(self.targets[owner])).astype(np.int64)
-            x, y = self.features[owner][chosen], self.targets[owner][chosen]
-            found[row] = self.total(x, y, self.lengths[owner][chosen], theta, None) / len(y)
-        return found
 
     def included(
         self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array, probability: float
@@ -308,14 +232,91 @@ class StackedRecords(MeasuredRows):
         probability : float
             q in (0, 1).
         """
-        found = np.empty(points.shape)
+        gradients = np.empty(points.shape)
         for row, (owner, theta) in enumerate(zip(owners.tolist(), points, strict=True)):
             n = len(self.targets[owner])
             chosen = np.flatnonzero(uniforms[row, :n] < probability)
             x, y = self.features[owner][chosen], self.targets[owner][chosen]
             total = self.total(x, y, self.lengths[owner][chosen], theta, self.clip)
-            found[row] = total / (probability * n)
-        return found
+            gradients[row] = total / (probability * n)
+        return gradients
+
+
+class StackedRecords(MeasuredRows):
+    """Records whose gradients are no multiples of their rows: models are taken in stacks.
+
+    A base of frozen dataclasses.
+    """
+
+    @property
+    def linear(self) -> None:
+        """None: a gradient is no multiple of its row."""
+        return
+
+    @abstractmethod
+    def stacks(self, models: int, rows: int) -> Iterator[slice]:
+        """Split so many models, each met by so many rows, so that a stack stays in the cache."""
+
+    @abstractmethod
+    def ceiling(
+        self, x: Array, y: Array, spreads: Array, lengths: Array, centres: Array, radius: float
+    ) -> Array:
+        """Return bounds (n, q) of ‖∇ℓ‖ over balls of models, for rows of these ‖x‖₂ and ‖x‖."""
+
+    def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
+        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`Bounded`."""
+        x, y = self.features[owner][rows], self.targets[owner][rows]
+        spreads, lengths = self._spreads[owner][rows], self.lengths[owner][rows]
+        far = np.linalg.norm(centres, axis=1) + radius
+        radius += ROUNDING * (centres.shape[1] + 8) * float(far.max())
+        bounds = np.empty((len(y), len(centres)))
+        for stack in self.stacks(len(centres), len(y)):
+            bounds[:, stack] = self.ceiling(x, y, spreads, lengths, centres[stack], radius)
+        bounds *= 1 + 1e-9
+        unbounded_where_sums_overflow(bounds, spreads[:, None], far)
+        return bounds
+
+    @abstractmethod
+    def lengths_at(self, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
+        """Return ‖∇ℓ‖, shape (m,), one record and point per row."""
+
+    def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
+        """Return the mean (clipped) record gradient, one owner and point per row.
+
+        Rows of one owner are taken together, each a matrix product of its own.
+
+        Parameters
+        ----------
+        owners : array of int (R,)
+            Owners, from 0.
+        points : array (R, p)
+        """
+        means = np.empty(points.shape)
+        for owner in sorted(set(owners.tolist())):
+            rows, y = np.flatnonzero(owners == owner), self.targets[owner]
+            x, lengths = self.features[owner], self.lengths[owner]
+            for stack in self.stacks(len(rows), len(y)):
+                at = rows[stack]
+                means[at] = self.total(x, y, lengths, points[at], self.clip) / len(y)
+        return means
+
+    def sampled(self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array) -> Array:
+        """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped.
+
+        Parameters
+        ----------
+        owners : array of int (R,)
+            Owners, from 0.
+        points : array (R, p)
+        uniforms : array (R, b)
+            In [0, 1): b records each, drawn with replacement.
+        """
+        means = np.empty(points.shape)
+        for row, (owner, theta) in enumerate(zip(owners, points, strict=True)):
+            chosen = (uniforms[row] * len(self.targets[owner])).astype(np.int64)
+            x, y = self.features[owner][chosen], self.targets[owner][chosen]
+            means[row] = self.total(x, y, self.lengths[owner][chosen], theta, None) / len(y)
+        return means
 
 
 def unbounded_where_sums_overflow(ceilings: Array, spreads: Array, far: Array) -> None:

@@ -59,20 +59,20 @@ class SoftmaxLoss(Loss):
     @override
     def pulled(self, x: Array, slopes: Array) -> Array:
         """Return Σ_j s_j x_jᵀ, shape (…, (K − 1)p), for slopes (…, n, K − 1)."""
-        found = np.swapaxes(slopes, -1, -2) @ x
-        return np.asarray(found.reshape(*found.shape[:-2], -1))
+        gradients = np.swapaxes(slopes, -1, -2) @ x
+        return np.asarray(gradients.reshape(*gradients.shape[:-2], -1))
 
     @override
     def curvatures(self, x: Array, z: Array, y: Array) -> Iterator[Array]:
         p = probabilities(z)[:, :-1] * np.abs(np.sign(y))[:, None]
         count, d = p.shape[1], x.shape[1]
-        found = np.empty((count, d, count, d))
-        for one in range(count):
-            for other in range(one, count):
-                bend = p[:, one] * ((one == other) - p[:, other])
-                found[one, :, other] = (x * bend[:, None]).T @ x
-                found[other, :, one] = found[one, :, other].T
-        yield found.reshape(count * d, count * d)
+        curvature = np.empty((count, d, count, d))
+        for row in range(count):
+            for other in range(row, count):
+                bend = p[:, row] * ((row == other) - p[:, other])
+                curvature[row, :, other] = (x * bend[:, None]).T @ x
+                curvature[other, :, row] = curvature[row, :, other].T
+        yield curvature.reshape(count * d, count * d)
         yield np.asarray(np.kron(np.eye(count), x.T @ x / 2))
 
     @override
@@ -85,8 +85,8 @@ class SoftmaxLoss(Loss):
     def slope(self, z: Array, y: Array, out: Array | None = None) -> Array:
         """Return s, shape (…, n, K − 1)."""
         own = np.arange(z.shape[-1]) == _places(z, y)[..., :1]
-        found = (probabilities(z)[..., :-1] - own) * np.abs(np.sign(y))[:, None]
-        return np.asarray(found)
+        slopes = (probabilities(z)[..., :-1] - own) * np.abs(np.sign(y))[:, None]
+        return np.asarray(slopes)
 
     @override
     def steepest(self, reach: Array | float, target: Array | float) -> Array | float:
@@ -101,8 +101,8 @@ class SoftmaxLoss(Loss):
 
     def right(self, z: Array, y: Array) -> Array:
         """Return 1 where y has the largest score, (…, n), a share where several have, else 0."""
-        whole = _whole(z)
-        best = whole == whole.max(axis=-1, keepdims=True)
+        all_scores = _whole(z)
+        best = all_scores == all_scores.max(axis=-1, keepdims=True)
         own = np.take_along_axis(best, _places(z, y), axis=-1)[..., 0]
         return np.asarray(own / np.maximum(1, best.sum(axis=-1)))
 
@@ -116,19 +116,19 @@ class SoftmaxLoss(Loss):
         p, t = probabilities(z), _whole(step)
         mean = (p * t).sum(axis=-1)
         away = t - mean[..., None]
-        found = np.log1p((p * _beyond_linear(np.minimum(away, _FAR))).sum(axis=-1))
+        distance = np.log1p((p * _beyond_linear(np.minimum(away, _FAR))).sum(axis=-1))
         far = away.max(axis=-1) > _FAR
         both = (z + step, np.broadcast_to(z, step.shape))
-        ends = [np.logaddexp.reduce(_whole(each[far]), axis=-1) for each in both]
-        found[far] = ends[0] - ends[1] - mean[far]
-        return np.asarray(np.abs(np.sign(y)) * np.maximum(found, 0))
+        ends = [np.logaddexp.reduce(_whole(end[far]), axis=-1) for end in both]
+        distance[far] = ends[0] - ends[1] - mean[far]
+        return np.asarray(np.abs(np.sign(y)) * np.maximum(distance, 0))
 
 
 def probabilities(z: Array) -> Array:
     """Return p, shape (…, K), of scores (…, K − 1)."""
-    whole = _whole(z)
-    found = np.exp(whole - whole.max(axis=-1, keepdims=True))
-    return np.asarray(found / found.sum(axis=-1, keepdims=True))
+    all_scores = _whole(z)
+    exponentials = np.exp(all_scores - all_scores.max(axis=-1, keepdims=True))
+    return np.asarray(exponentials / exponentials.sum(axis=-1, keepdims=True))
 
 
 def _whole(z: Array) -> Array:
@@ -138,8 +138,8 @@ def _whole(z: Array) -> Array:
 
 def _places(z: Array, y: Array) -> npt.NDArray[np.int64]:
     """Return the class of each target, from 0, shape (…, n, 1); 0 where there is no label."""
-    found = np.maximum(y if z.shape[-1] == 1 else y - 1, 0).astype(np.int64)
-    return np.broadcast_to(found, z.shape[:-1])[..., None]
+    classes = np.maximum(y if z.shape[-1] == 1 else y - 1, 0).astype(np.int64)
+    return np.broadcast_to(classes, z.shape[:-1])[..., None]
 
 
 def _beyond_linear(d: Array) -> Array:
@@ -216,7 +216,7 @@ class SoftmaxRecords(StackedRecords):
 
     def gradient_bound(self, theta_max: float | None) -> float | None:  # noqa: ARG002
         """Return sup of ‖∇ℓ‖ over all models and these records."""
-        return self.loss.longest(self.norm) * max(float(each.max()) for each in self.lengths)
+        return self.loss.longest(self.norm) * max(float(lengths.max()) for lengths in self.lengths)
 
 
 class Softmax(LinearKind):

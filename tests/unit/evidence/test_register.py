@@ -21,6 +21,7 @@ ALIASES = {
     "SVM": ("LOSSES",),
     "Huber": ("LOSSES",),
     "MLP": ("Perceptron",),
+    "Softmax": ("SoftmaxLoss",),
     "LossDistributions": ("accountant=pld",),
     "ClipAnswers": ("Clipping",),
     "ByColumn": ('"column"',),

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.algorithms import FedAsync, FedBuff, FedBuffSteps, Setting, Turn
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.results import read_table
@@ -43,29 +42,6 @@ def test_two_answers_make_one_update_by_hand() -> None:
     steps.update(state)
     assert state.central[0, 0] == pytest.approx(-0.43, abs=1e-15)
     assert (state.buffer[0, 0], first[0, 0]) == (0.0, 2.0)
-
-
-def test_the_box_holds_the_update_not_the_buffer() -> None:
-    """Buffered 100 and −99 together move θ by −0.5·0.8/2 · ½ and touch no bound."""
-    steps = made(theta_max=1.0, weighting="constant")
-    state = steps.init(SCOPE)
-    for answer in (100.0, -99.0):
-        steps.apply(state, Turn(FIRST), np.zeros((1, 1)), np.array([[answer]]))
-    steps.update(state)
-    assert state.central[0, 0] == pytest.approx(-0.4 * 0.25)
-    assert state.clipped.tolist() == [0]
-    for answer in (100.0, 100.0):
-        steps.apply(state, Turn(FIRST), np.zeros((1, 1)), np.array([[answer]]))
-    steps.update(state)
-    assert (state.central[0, 0], state.clipped.tolist()) == (-1.0, [1])
-
-
-def test_weights_are_those_of_fedasync() -> None:
-    late = Turn(np.zeros(6, dtype=np.int64), np.arange(6))
-    for weighting in ("constant", "polynomial", "hinge"):
-        fields = {"weighting": weighting, "exponent": 1.5, "patience": 2.0}
-        other = FedAsync(step=1.0, mixing=1.0, **fields).steps(Setting(WEIGHTS, 1, 1, 0.2, None))
-        assert made(**fields).weight(late).tolist() == other.weight(late).tolist()
 
 
 def scenario(learning: str = "replay", **parts: Any) -> Scenario:
@@ -195,15 +171,3 @@ def test_a_trace_of_other_updates_is_not_replayed() -> None:
     scopes = [Streams(1).within("replicate", number) for number in (1, 2)]
     with pytest.raises(ValueError, match="updates of 1 answers"):
         replay(made.traces, steps, task.reply, scopes, 1)
-
-
-def test_copies_of_owners_are_refused_by_name() -> None:
-    with pytest.raises(SpecError, match=r"protocol\.payload: given 'all-copies'; algorithm fedbu"):
-        scenario(protocol={**BROADCAST, "payload": "all-copies"})
-
-
-@pytest.mark.parametrize("buffer", [0, -1, 1.5, "two"])
-def test_a_buffer_holds_an_answer_at_least(buffer: object) -> None:
-    fields = {"kind": "fedbuff", "step": 0.1, "server_step": 0.9, "buffer": buffer}
-    with pytest.raises(SpecError, match=r"algorithm\.buffer"):
-        scenario(algorithm=fields)

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.algorithms import AsyncGossip, GossipGraph, Setting, Turn
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
@@ -199,34 +198,3 @@ def test_both_steps_are_taken_at_the_update_from_one_point() -> None:
     made.update(state, rows)
     assert np.array_equal(state.models[:, 2:], before[:, 2:])
     assert not np.any(state.models[:, :2] == before[:, :2])
-
-
-def test_what_it_must_be_told() -> None:
-    with pytest.raises(SpecError) as caught:
-        GossipGraph(rho=1.0).steps(Setting(FIT.weights, P, T, SIGMA, None))
-    assert caught.value.faults[0].key == "protocol.kind"
-    made = steps(Ring())
-    with pytest.raises(ValueError, match="whose models are averaged"):
-        made.query(made.init(scopes(1)), Turn(np.array([0])))
-
-
-def test_it_runs_on_gossip_alone() -> None:
-    with pytest.raises(SpecError, match="algorithm gossip-graph runs on gossip"):
-        scenario({"kind": "request"}, {"kind": "gossip-graph", "rho": 1.0})
-    with pytest.raises(SpecError, match="algorithm async-gossip runs on"):
-        scenario(STAR, {"kind": "async-gossip", "rho": 1.0})
-
-
-@pytest.mark.parametrize("graph", ["ring", "complete", "star"])
-def test_live_is_replay_to_the_byte(graph: str) -> None:
-    found = []
-    for learning in ("live", "replay"):
-        parts = {
-            "run": {"replicates": 3, "updates": 40, "until": 9.0, "learning": learning},
-            "availability": {"kind": "bernoulli", "probability": 0.6},
-        }
-        protocol = {"kind": "gossip", "graph": {"kind": graph}}
-        found.append(run(scenario(protocol, {"kind": "gossip-graph", "rho": 40.0}, **parts)))
-    live, again = found
-    assert live.fingerprints == again.fingerprints
-    assert len({trace.n_updates for trace in live.traces}) > 1

@@ -59,28 +59,6 @@ def test_apply_equals_the_scalar_reference(
     assert touched == [0, 0] if theta_max is None else 0 < min(touched) <= max(touched) < 60
 
 
-def test_the_numbers_that_are_filled_in() -> None:
-    proof = AsyncGossip(rho=RHO).steps(Setting(SHARE, P, T, SIGMA, None))
-    text = AsyncGossip(rho=RHO, central_step="text").steps(Setting(SHARE, P, T, SIGMA, None))
-    assert np.array_equal(proof.shrink_copy, text.shrink_copy)
-    assert proof.shrink_copy == pytest.approx(1 - RHO / (2 * T**2))
-    assert proof.shrink_central == pytest.approx(1 - RHO / (2 * T**2))
-    assert text.shrink_central == pytest.approx(1 - (N - 1) * RHO / (N * T**2))
-    assert proof.step == pytest.approx(N * RHO / (T**2 * SIGMA) * SHARE)
-
-
-def test_only_the_two_models_in_question_change() -> None:
-    steps = AsyncGossip(rho=RHO, initial="uniform").steps(Setting(SHARE, P, T, SIGMA, None))
-    state = steps.init([Streams(1).within("replicate", 1)])
-    before = state.copies.copy()
-    owners = np.array([1])
-    points = steps.query(state, Turn(owners))
-    assert np.array_equal(state.copies, before)  # asking changes nothing
-    steps.apply(state, Turn(owners), points, np.ones((1, P)))
-    assert np.array_equal(state.copies[:, [0, 2]], before[:, [0, 2]])
-    assert not np.array_equal(state.copies[:, 1], before[:, 1])
-
-
 def test_initial_values() -> None:
     def start(initial: str, count: int = 3) -> tuple[np.ndarray, np.ndarray]:
         steps = AsyncGossip(rho=1.0, initial=initial).steps(Setting(SHARE, P, T, SIGMA, None))

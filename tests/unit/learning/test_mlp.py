@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.learning.objectives import MLP, Model
+from asyncdp_sim.learning.objectives import MLP
 from asyncdp_sim.privacy import Domain
 from asyncdp_sim.runs import manifest, run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import load
-from asyncdp_sim.spec import parse
-from tests.cli.command import Command
 
 FILE = """schema = 1
 id = "net"
@@ -160,26 +158,6 @@ def test_predictions_are_what_the_objective_judges(tmp_path: Path) -> None:
     each = [here.model.phi.value(here.model.predictions(x, theta), y) for x, y in pairs]
     told = 0.01 / 2 * theta @ theta + np.concatenate(each).mean()
     assert float(problem.task.objective.fitness(theta)) == pytest.approx(told, rel=1e-13)
-
-
-def test_it_is_a_model_like_any_other() -> None:
-    found = parse(Model, {"kind": "mlp", "hidden": 8, "regularisation": 0.1})
-    assert isinstance(found, MLP)
-    assert found.loss == "squared"
-    assert not found.classifies
-    assert found.numbers(10) == 97
-    assert MLP(hidden=1, regularisation=0.1, regulariser="square").sigma == 0.2
-
-
-def test_check_and_run_say_what_they_always_say(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    command = Command(monkeypatch, capsys)
-    scenario(tmp_path)
-    said = command.done("check", tmp_path / "net.toml")
-    assert "privacy: none, the answers are exact gradients" in said.out
-    command.done("run", tmp_path / "net.toml", "--out", tmp_path / "out")
-    assert (tmp_path / "out" / "optimum.parquet").exists()
 
 
 def test_held_out_rows_are_judged_by_the_networks_predictions(tmp_path: Path) -> None:

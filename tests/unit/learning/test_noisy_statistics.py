@@ -40,7 +40,6 @@ PROTOCOLS: dict[str, dict[str, Any]] = {
     "broadcast": {"kind": "broadcast", "interval": 0.5},
     "rounds": {"kind": "rounds"},
 }
-EACH = pytest.mark.parametrize("protocol", PROTOCOLS)
 
 
 def scenario(
@@ -72,29 +71,6 @@ def one(theta_max: float | None = None, noise: float = 0.0, **fields: Any) -> No
     """Two owners with a quarter and three quarters of the records, two features, σ = 0.2."""
     setting = Setting(np.array([0.25, 0.75]), 2, 2, 0.2, theta_max)
     return NoisyStatistics(**fields).steps(replace(setting, noise=np.full(2, noise)))
-
-
-@EACH
-def test_without_noise_the_last_answer_gives_the_optimum(protocol: str) -> None:
-    outcome = run(scenario(protocol, privacy={"mechanism": "none", "budget": ONCE}))
-    optimum = outcome.problem.task.objective.optimum
-    assert np.abs(optimum).max() > 0.1
-    for trace in outcome.traces:
-        assert sorted(trace.updates["owner"].tolist()) == [1, 2, 3, 4, 5]
-        assert trace.n_updates == (1 if protocol == "rounds" else 5)
-    assert np.abs(outcome.learned.models - optimum).max() <= 1e-12 * np.abs(optimum).max()
-
-
-def test_before_that_it_is_the_optimum_of_those_who_answered() -> None:
-    made = scenario(privacy={"mechanism": "none", "budget": ONCE}, run={"updates": 2})
-    outcome = run(made)
-    data = outcome.dataset
-    for trace, theta in zip(outcome.traces, outcome.learned.models, strict=True):
-        some = (trace.updates["owner"] - 1).tolist()
-        x = np.concatenate([data.features[i] for i in some])
-        y = np.concatenate([data.targets[i] for i in some])
-        hessian = x.T @ x / len(y) + 0.05 * np.eye(3)
-        assert theta == pytest.approx(np.linalg.solve(hessian, x.T @ y / len(y)), rel=1e-12)
 
 
 def test_two_answers_by_hand() -> None:
@@ -186,22 +162,6 @@ def test_the_bound_is_reached(p: int) -> None:
     ]
     assert np.abs(ends[0]).sum() == pytest.approx(1.0)
     assert np.abs(ends[0] - ends[1]).sum() == pytest.approx(2.0)
-
-
-@EACH
-def test_live_equals_replay(protocol: str) -> None:
-    lived, replayed = (run(scenario(protocol, how)) for how in ("live", "replay"))
-    assert lived.fingerprints == replayed.fingerprints
-    assert np.array_equal(lived.learned.models, replayed.learned.models)
-    assert len(np.unique(lived.learned.models[:, 0])) == 4
-
-
-@pytest.mark.parametrize("protocol", ["push", "rounds"])
-def test_bits_do_not_depend_on_how_many_there_are(protocol: str) -> None:
-    many = run(scenario(protocol, run={"updates": 5, "replicates": 33})).learned.models
-    for count in (1, 2, 3):
-        few = run(scenario(protocol, run={"updates": 5, "replicates": count})).learned.models
-        assert np.array_equal(few, many[:count])
 
 
 def test_owners_that_miss_a_deadline_answer_in_a_later_round() -> None:

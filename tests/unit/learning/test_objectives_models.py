@@ -1,7 +1,5 @@
 """Models as scenarios name them, from the file to the result."""
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
 from typing import Any
 
 import numpy as np
@@ -12,12 +10,9 @@ from asyncdp_sim.errors import DataError, SpecError
 from asyncdp_sim.learning.objectives import SVM, Huber, Logistic, Model, Quadratic, Ridge
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.runs.workers import executor
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
-from tests.cli.command import Command
-from tests.cli.scenes import SMALL
 from tests.conformance.members import examples, said
 
 MODELS = examples(Model)
@@ -78,19 +73,6 @@ def test_live_equals_replay_to_the_bit(model: Any, sensitivity: int) -> None:
     assert {int(s) for t in replayed.traces for s in t.updates["staleness"]} > {0}
 
 
-@pytest.mark.parametrize("model", MODELS, ids=said)
-@pytest.mark.long
-def test_a_replicate_is_the_same_alone_or_among_many(model: Any) -> None:
-    many = scenario(model, 1, run={"seed": 3, "replicates": 33, "updates": 25, "record_every": 5})
-    everyone = run(many)
-    for numbers in ((1,), (1, 2), (1, 2, 3), (33,)):
-        few = run(many, numbers=numbers)
-        rows = [number - 1 for number in numbers]
-        assert np.array_equal(few.learned.models, everyone.learned.models[rows])
-        of = np.isin(everyone.learned.curve["replicate"], numbers)
-        assert few.learned.curve.tolist() == everyone.learned.curve[of].tolist()
-
-
 @pytest.mark.parametrize(
     "model",
     [
@@ -114,63 +96,6 @@ def test_noise_free_learning_approaches_the_optimum(model: Any) -> None:
     curve = run(long).learned.curve
     first, last = (curve["relative_fitness"][curve["k"] == k] for k in (0, 3000))
     assert np.all(last < 0.02 * first)
-
-
-class Kept(Executor):
-    """Hands work to processes that outlive a command: to start them takes longer than to run."""
-
-    def __init__(self, pool: Executor) -> None:
-        self._pool = pool
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        return self._pool.submit(fn, *args, **kwargs)
-
-
-@pytest.fixture(scope="module")
-def two_processes() -> Iterator[Executor]:
-    with executor(2) as pool:
-        yield pool
-
-
-@pytest.mark.parametrize("kind", ["logistic", "svm", "huber", "mlp"])
-@pytest.mark.long
-def test_the_command_runs_each_model_alike_on_one_worker_and_two(
-    kind: str,
-    command: Command,
-    two_processes: Executor,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Any,
-) -> None:
-    kept = Kept(two_processes)
-    monkeypatch.setattr("asyncdp_sim.runs.workers.ProcessPoolExecutor", lambda *_, **__: kept)
-    changed = SMALL.replace('kind = "ridge"', f'kind = "{kind}"')
-    if kind == "huber":
-        changed = changed.replace("regularisation", "delta = 0.5\nregularisation")
-    elif kind == "mlp":
-        changed = changed.replace("regularisation", "hidden = 2\nregularisation")
-        changed = changed.replace("rho", 'initial = "uniform"\nrho')
-    else:
-        changed = changed.replace("features = 2", "features = 2\nlabels = true")
-    file = tmp_path / "small.toml"
-    file.write_text(changed, encoding="utf-8")
-    for workers in (1, 2):
-        command.done("run", file, "--workers", workers, "--out", tmp_path / str(workers))
-    one, two = (
-        {f.name: f.read_bytes() for f in (tmp_path / w).iterdir() if f.is_file()} for w in "12"
-    )
-    assert one.keys() == two.keys() >= {"curve.parquet", "models.parquet", "optimum.parquet"}
-    assert one == two
-    import pyarrow.parquet as pq
-
-    coordinates = pq.read_table(tmp_path / "1" / "optimum.parquet").num_rows
-    assert coordinates == {"svm": 3, "mlp": 9}.get(kind, 2)
-    replayed = command.done("replay", tmp_path / "1")
-    assert replayed.code == 0
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(monkeypatch, capsys)
 
 
 def test_second_moments_are_for_ridge_without_clipping_alone() -> None:

@@ -14,15 +14,6 @@ from asyncdp_sim.learning.objectives import (
 )
 from tests.unit.learning.problems import records
 
-GRADIENTS = pytest.mark.oracle(
-    "gradients of a perceptron",
-    "numeric slopes; loops over records",
-    source="calculus",
-    setting="small random data; that its optimum is the best one is not shown",
-    kinds="MLP",
-)
-
-ORDER = {"l1": 1, "l2": 2}
 LOSSES = [Squared(), LogisticLoss()]
 SIZES, D, H = (40, 1, 9), 3, 4
 NET = Perceptron(D, H)
@@ -62,11 +53,6 @@ def spelled(x, theta, hidden=H):
     return z, np.array([*slopes, *activations, 1.0])
 
 
-def record_gradient(loss, x, y, theta, hidden=H):
-    z, slopes = spelled(x, theta, hidden)
-    return float(loss.slope(np.array([z]), np.array([y]))[0]) * slopes
-
-
 def test_the_layout_by_hand():
     """H = 1, d = 2: z = w tanh(w₁x₁ + w₂x₂ + b) + c."""
     net, theta = Perceptron(2, 1), np.array([0.5, -1.0, 0.25, 3.0, -2.0])
@@ -88,92 +74,6 @@ def test_fitness_equals_a_loop_over_records(loss):
                 total += float(loss.value(np.array([z]), np.array([target]))[0])
         told = 0.05 / 2 * float(theta @ theta) + total / sum(SIZES)
         assert float(here.fitness(theta)) == pytest.approx(told, rel=1e-13)
-
-
-@GRADIENTS
-@pytest.mark.parametrize("loss", LOSSES, ids=name)
-def test_a_gradient_is_the_numeric_slope_of_the_owners_mean_loss(loss):
-    x, y = data(loss)
-    theta, step = models(1)[0], 1e-5
-    for owner in range(3):
-
-        def mean(t, owner=owner):
-            return loss.value(NET.outputs(x[owner], t, NET.active(x[owner], t)), y[owner]).mean()
-
-        numeric = [
-            (mean(theta + e) - mean(theta - e)) / (2 * step) for e in np.eye(NET.numbers) * step
-        ]
-        found = PerceptronRecords(NET, x, y, loss).gradient(np.array([owner]), theta[None])[0]
-        assert np.allclose(found, numeric, rtol=1e-6, atol=1e-6 * np.abs(numeric).max())
-
-
-@GRADIENTS
-@pytest.mark.parametrize("norm", ["l1", "l2"])
-@pytest.mark.parametrize("clip", [None, 0.05, 2.0, 1e6])
-@pytest.mark.parametrize("loss", LOSSES, ids=name)
-def test_clipped_gradient_equals_a_loop_over_records(loss, clip, norm):
-    x, y = data(loss)
-    points, owners = models(5), np.array([0, 1, 2, 1, 0])
-    found = PerceptronRecords(NET, x, y, loss, clip, norm).gradient(owners, points)
-    clipped = kept = 0
-    for row, (owner, theta) in enumerate(zip(owners, points, strict=True)):
-        total = np.zeros(NET.numbers)
-        for a, b in zip(x[owner], y[owner], strict=True):
-            gradient = record_gradient(loss, a, b, theta)
-            length = np.linalg.norm(gradient, ord=ORDER[norm])
-            over = clip is not None and length > clip
-            clipped, kept = clipped + over, kept + (not over)
-            total += gradient * clip / length if over else gradient
-        assert np.allclose(found[row], total / len(y[owner]), rtol=1e-11, atol=1e-12)
-    assert (clipped > 0) == (clip in (0.05, 2.0))
-    assert (kept > 0) == (clip != 0.05)
-
-
-@pytest.mark.parametrize("loss", LOSSES, ids=name)
-def test_a_sampled_gradient_is_the_mean_over_the_records_drawn(loss):
-    x, y = data(loss)
-    points, owners = models(3), np.array([0, 1, 2])
-    uniforms = np.random.default_rng(8).random((3, 5))
-    found = PerceptronRecords(NET, x, y, loss, 0.01).sampled(owners, points, uniforms)
-    for row, (owner, theta) in enumerate(zip(owners, points, strict=True)):
-        drawn = [int(u * SIZES[owner]) for u in uniforms[row]]
-        each = [record_gradient(loss, x[owner][j], y[owner][j], theta) for j in drawn]
-        assert np.allclose(found[row], np.mean(each, axis=0), rtol=1e-12, atol=1e-13)
-
-
-@pytest.mark.oracle("how far a record moves an answer under clipping")
-@pytest.mark.parametrize("norm", ["l1", "l2"])
-@pytest.mark.parametrize("loss", LOSSES, ids=name)
-def test_replacing_one_record_moves_a_clipped_mean_by_at_most_twice_the_bound(loss, norm):
-    """The sensitivity 2C/n_i that the noise rests on."""
-    rng = np.random.default_rng(3)
-    x, y = data(loss, (6,))
-    worst, owner = 0.0, np.array([0])
-    for _ in range(200):
-        other = [x[0].copy()], [y[0].copy()]
-        row = rng.integers(6)
-        other[0][0][row, :D] = rng.normal(size=D) * 10 ** rng.uniform(-2, 2)
-        other[1][0][row] = rng.choice([-1.0, 1.0]) * (1 if loss.classifies else 10)
-        point = rng.normal(size=(1, NET.numbers))
-        one = PerceptronRecords(NET, x, y, loss, 0.2, norm).gradient(owner, point)[0]
-        two = PerceptronRecords(NET, *other, loss, 0.2, norm).gradient(owner, point)[0]
-        worst = max(worst, float(np.linalg.norm(one - two, ord=ORDER[norm])))
-    assert 0.2 / 6 < worst <= 2 * 0.2 / 6 * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("norm", ["l1", "l2"])
-@pytest.mark.parametrize("loss", LOSSES, ids=name)
-def test_largest_gradient_equals_brute_force(loss, norm):
-    x, y = data(loss)
-    thetas = models(6)
-    found = PerceptronRecords(NET, x, y, loss, 0.5, norm).largest_gradient(thetas)
-    for owner in range(3):
-        each = [
-            np.linalg.norm(record_gradient(loss, a, b, theta), ord=ORDER[norm])
-            for theta in thetas
-            for a, b in zip(x[owner], y[owner], strict=True)
-        ]
-        assert found[owner] == pytest.approx(max(each), rel=1e-12)  # before clipping
 
 
 @pytest.mark.parametrize(("hidden", "norm"), [(1, "l1"), (7, "l1"), (7, "l2")])

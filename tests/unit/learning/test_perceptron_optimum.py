@@ -85,13 +85,6 @@ def test_an_optimum_that_is_not_found_is_refused(monkeypatch):
     assert "model.regularisation: given σ = 0.001, with which θ* is found to" in str(caught.value)
 
 
-def test_records_fitted_without_any_loss_are_refused():
-    here = objective(Squared())
-    flat = type(here)(NET, here.features, [0 * y for y in here.targets], Squared(), 0.1, None)
-    with pytest.raises(DataError, match="needs f"):
-        flat.least  # noqa: B018
-
-
 @pytest.mark.parametrize("theta_max", [None, 0.8])
 def test_the_constants_claim_no_smoothness_and_no_bound_without_a_box(theta_max):
     here = objective(Squared(), theta_max)

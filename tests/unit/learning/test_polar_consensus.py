@@ -122,16 +122,3 @@ def test_what_is_unmasked_still_adds_up_to_the_mean():
 def test_models_outside_the_box(outside):
     with pytest.raises(ValueError, match="a model is outside"):
         agreed(np.array([[0.0], [outside]]), 1.0)
-
-
-def test_other_refusals():
-    masks = draw_masks([np.random.default_rng(1)], 2, 1)[0]
-    for bound in (0.0, -1.0, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match=r"\|X\| must be"):
-            secure_consensus(np.zeros((2, 1)), bound, masks)
-    for models in (np.zeros(2), np.zeros((1, 1))):
-        with pytest.raises(ValueError, match="models must be"):
-            secure_consensus(models, 1.0, masks)
-    for wrong in (masks[:1], masks.astype(np.int64), masks.astype(float)):
-        with pytest.raises(ValueError, match="masks must be uint64"):
-            secure_consensus(np.zeros((2, 1)), 1.0, wrong)

@@ -1,7 +1,5 @@
 """Servers live, each stepping at its own tick, against replay, bit for bit."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 
@@ -14,9 +12,6 @@ from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
 from asyncdp_sim.network.protocols import Servers
 from asyncdp_sim.privacy.mechanisms import NoNoise
-from asyncdp_sim.runs import run
-from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Ending
 from tests.unit.learning.problems import records
@@ -127,77 +122,3 @@ def test_a_late_server_s_model_is_read_as_it_is_and_not_as_the_fastest_s():
         simulate(net, scope, learning=live)
         finals.append(live.trajectory().final)
     assert not np.allclose(*finals, rtol=0, atol=1e-6)
-
-
-def scenario(number):
-    """Return a scenario of servers whose parts are drawn."""
-    rng = np.random.default_rng(number)
-    laws = [
-        {"kind": "none"},
-        {"kind": "constant", "value": 0.05},
-        {"kind": "exponential", "mean": 0.05},
-        {"kind": "uniform", "low": 0.0, "high": 0.5},
-    ]
-    count, n = int(rng.integers(2, 5)), int(rng.integers(3, 7))
-
-    def law():
-        return laws[rng.integers(len(laws))]
-
-    model = {"kind": ["ridge", "svm", "huber"][number % 3], "regularisation": 0.1, "theta_max": 0.5}
-    model |= {"delta": 1.0} if model["kind"] == "huber" else {}
-    rough = model["kind"] == "svm"
-    return {
-        "id": f"servers-{number}",
-        "run": {"seed": number, "replicates": 2, "updates": 11, "record_every": 4},
-        "owners": {"count": n, "records": rng.integers(2, 20, n).tolist()},
-        "data": {"kind": "gaussian", "features": int(rng.integers(1, 5)), "labels": rough},
-        "model": model,
-        "latency": {"query": law(), "answer": law()},
-        "compute": law(),
-        "protocol": {
-            "kind": "servers",
-            "count": count,
-            "reach": int(rng.integers(2, count + 1)),
-            "read": READS[rng.integers(2 if rough else 3)],
-            "window": int(rng.integers(1, 6)),
-            "latency": [law() for _ in range(count)],
-            "exchange": law(),
-        },
-        "algorithm": {
-            "kind": "polar",
-            "step": 0.3,
-            "exponent": 0.75,
-            "weight_total": 2.0,
-            "weight_bound": 7.0,
-            "additive_bound": 0.05,
-            "every_step": rough or bool(rng.random() < 0.3),
-            "per_coordinate": bool(rng.random() < 0.5),
-        }
-        | ({"batch": 3} if rng.random() < 0.5 else {}),
-        "privacy": {"mechanism": "none"},
-    }
-
-
-@pytest.mark.parametrize("number", range(6))
-def test_scenarios_live_and_replayed(number):
-    raw = scenario(number)
-    replayed = run(parse(Scenario, raw), events=True)
-    raw["run"]["learning"] = "live"
-    live = run(parse(Scenario, raw), events=True)
-    for one, two in zip(live.traces, replayed.traces, strict=True):
-        assert one.events.tolist() == two.events.tolist()
-    assert live.learned.curve.tolist() == replayed.learned.curve.tolist()
-    assert np.array_equal(live.learned.models, replayed.learned.models)
-    assert replayed.summary["private"] is False
-    assert replayed.summary["updates"] == 22
-    assert any("obfuscated, no DP guarantee" in said for said in replayed.warnings)
-    assert not any("exact gradients" in said for said in replayed.warnings)
-
-
-def test_the_scenarios_reach_what_they_should():
-    drawn = [scenario(number) for number in range(6)]
-    assert {raw["protocol"]["read"] for raw in drawn} == set(READS)
-    for name, some in product(("every_step", "per_coordinate"), (True, False)):
-        assert any(raw["algorithm"][name] is some for raw in drawn)
-    assert {"batch" in raw["algorithm"] for raw in drawn} == {True, False}
-    assert {raw["data"]["features"] for raw in drawn} >= {1}

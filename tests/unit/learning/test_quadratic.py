@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.errors import DataError
-from asyncdp_sim.learning.objectives import LinearRecords, Quadratic, Ridge, constants
+from asyncdp_sim.learning.objectives import LinearRecords, Quadratic, constants
 from tests.unit.learning.problems import loss, objective, records
 
 ORACLE = pytest.mark.oracle(
@@ -135,13 +135,6 @@ def test_records_fitted_without_any_loss_are_refused() -> None:
         zeros.least  # noqa: B018
 
 
-def test_weights_are_shares_of_records() -> None:
-    x, y = records(1, SIZES, 2)
-    quadratic = Quadratic.from_records(x, y, 0.1, None)
-    assert quadratic.weights.tolist() == [40 / 70, 7 / 70, 23 / 70]
-    assert (quadratic.n_owners, quadratic.n_features) == (3, 2)
-
-
 def test_constants_equal_brute_force() -> None:
     x, y = records(5, SIZES, 3)
     quadratic = Quadratic.from_records(x, y, 0.3, 0.8)
@@ -161,8 +154,3 @@ def test_constants_equal_brute_force() -> None:
     assert found.smoothness == pytest.approx(np.linalg.eigvalsh(second)[-1])
     free = constants(Quadratic.from_records(x, y, 0.3, None), LinearRecords(x, y))
     assert (free.xi, free.xi_g) == (None, None)
-
-
-def test_the_two_regularisers_differ_by_a_factor_of_two() -> None:
-    assert Ridge(regularisation=1e-5).sigma == 1e-5
-    assert Ridge(regularisation=1e-5, regulariser="square").sigma == 2e-5

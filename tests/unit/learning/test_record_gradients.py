@@ -1,81 +1,287 @@
-"""Record gradients: clipping and measuring equal a loop over records."""
+"""Record gradients of every model: clipped, sampled and measured like a loop over records."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.objectives import LinearRecords, Norm
+from asyncdp_sim.learning.objectives import (
+    Hinge,
+    HuberLoss,
+    LinearRecords,
+    LogisticLoss,
+    Loss,
+    Perceptron,
+    PerceptronRecords,
+    SoftmaxLoss,
+    SoftmaxRecords,
+    Squared,
+)
 from tests.unit.learning.problems import records
 
+GRADIENTS = pytest.mark.oracle(
+    "gradients of a loss over records",
+    "numeric slopes; loops over records",
+    source="calculus",
+    setting="small random data",
+    kinds="Logistic, SVM, Huber, MLP, Softmax",
+)
 ORDER = {"l1": 1, "l2": 2}
+NORMS = pytest.mark.parametrize("norm", ORDER)
+D, HIDDEN = 3, 4
+NET = Perceptron(D, HIDDEN)
+Array = np.ndarray
 
 
-def record_gradients(x: np.ndarray, y: np.ndarray, theta: np.ndarray) -> list[np.ndarray]:
-    return [-2 * (b - theta @ a) * a for a, b in zip(x, y, strict=True)]
+@dataclass(frozen=True)
+class Case:
+    """A model: its loss, its record's gradient written out again, and where clipping takes place.
+
+    Attributes
+    ----------
+    loss : Loss
+    made : callable
+        Owners' records, of features, targets, and what clips them.
+    spelled : callable
+        ℓ and ∇ℓ of one record (x, y, θ).
+    size : int
+        p.
+    """
+
+    loss: Loss
+    made: Callable[..., Any]
+    spelled: Callable[[Array, float, Array], tuple[float, Array]]
+    size: int
+
+    @property
+    def constant(self) -> bool:
+        """Rows end with 1."""
+        return self.made is perceptron
 
 
-@pytest.mark.parametrize("norm", ["l1", "l2"])
-@pytest.mark.parametrize("clip", [0.01, 3.0, 30.0, 1e6])
-def test_clipped_gradient_equals_a_loop_over_records(norm: Norm, clip: float) -> None:
-    x, y = records(1, (50, 9), 4)
-    x[0][3] = 0  # a record without features has no gradient to clip
-    points = np.random.default_rng(2).normal(size=(4, 4))
-    owners = np.array([0, 1, 1, 0])
+def linear(loss: Any, x: Any, y: Any, clip: float | None = None, norm: Any = "l1") -> LinearRecords:
+    return LinearRecords(x, y, clip, norm, loss)
+
+
+def perceptron(
+    loss: Any, x: Any, y: Any, clip: float | None = None, norm: Any = "l1"
+) -> PerceptronRecords:
+    return PerceptronRecords(NET, x, y, loss, clip, norm)
+
+
+def softmax(
+    loss: Any, x: Any, y: Any, clip: float | None = None, norm: Any = "l1"
+) -> SoftmaxRecords:
+    return SoftmaxRecords(x, y, loss, clip, norm)
+
+
+def of_prediction(loss: Loss, z: float, y: float) -> tuple[float, float]:
+    """φ and φ' of one record, written out again."""
+    if isinstance(loss, LogisticLoss):
+        return math.log(1 + math.exp(-y * z)), -y / (1 + math.exp(y * z))
+    if isinstance(loss, Hinge):
+        return max(0.0, 1 - y * z), -y if y * z < 1 else 0.0
+    if isinstance(loss, Squared):
+        return (y - z) ** 2, 2 * (z - y)
+    slope = max(-0.7, min(0.7, z - y))
+    return slope * (z - y - slope / 2), slope
+
+
+def of_line(loss: Loss) -> Any:
+    def spelled(x: Array, y: float, theta: Array) -> tuple[float, Array]:
+        value, slope = of_prediction(loss, float(theta @ x), y)
+        return value, slope * x
+
+    return spelled
+
+
+def of_net(loss: Loss) -> Any:
+    """Unit after unit its weights and threshold, then w₂, then b₂."""
+
+    def spelled(x: Array, y: float, theta: Array) -> tuple[float, Array]:
+        outer, z = theta[HIDDEN * (D + 1) : -1], theta[-1]
+        slopes: list[float] = []
+        activations: list[float] = []
+        for h in range(HIDDEN):
+            unit = theta[h * (D + 1) : (h + 1) * (D + 1)]
+            a = math.tanh(sum(unit[j] * x[j] for j in range(D)) + unit[D])
+            z += outer[h] * a
+            activations.append(a)
+            slopes += [outer[h] * (1 - a * a) * x[j] for j in range(D + 1)]
+        value, slope = of_prediction(loss, float(z), y)
+        return value, slope * np.array([*slopes, *activations, 1.0])
+
+    return spelled
+
+
+def of_classes(classes: int) -> Any:
+    """Class after class its weights, the last class's being 0."""
+
+    def spelled(x: Array, y: float, theta: Array) -> tuple[float, Array]:
+        z = [sum(theta[c * D + j] * x[j] for j in range(D)) for c in range(classes - 1)] + [0.0]
+        place = {-1.0: 0, 1.0: 1}[y] if classes == 2 else int(y) - 1
+        total = sum(math.exp(each) for each in z)
+        slopes = [math.exp(z[c]) / total - (c == place) for c in range(classes - 1)]
+        return math.log(total) - z[place], np.array([s * each for s in slopes for each in x])
+
+    return spelled
+
+
+LOSSES = [Squared(), LogisticLoss(), Hinge(), HuberLoss(0.7)]
+CASES = {type(loss).__name__: Case(loss, linear, of_line(loss), D) for loss in LOSSES}
+CASES |= {
+    f"perceptron, {type(loss).__name__}": Case(loss, perceptron, of_net(loss), NET.numbers)
+    for loss in LOSSES[:2]
+}
+CASES |= {
+    f"{k} classes": Case(SoftmaxLoss(k), softmax, of_classes(k), (k - 1) * D) for k in (2, 3, 6)
+}
+EACH = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+def targets(case: Case, rng: np.random.Generator, count: int) -> Array:
+    if isinstance(case.loss, SoftmaxLoss) and case.loss.classes > 2:
+        return rng.integers(1, case.loss.classes + 1, count).astype(float)
+    return rng.choice([-1.0, 1.0], count) if case.loss.classifies else rng.normal(size=count) * 3
+
+
+def data(case: Case, sizes: tuple[int, ...] = (40, 1, 9)) -> tuple[list[Array], list[Array]]:
+    x, y = records(1, sizes, D)
+    if case.loss.classifies:
+        rng = np.random.default_rng(1)
+        y = [targets(case, rng, n) for n in sizes]
+    if case.constant:
+        x = [np.asfortranarray(np.column_stack([a, np.ones(len(a))])) for a in x]
+    elif sizes[0] > 3:
+        x[0][3] = 0  # a record without features has no gradient to clip
+    return x, y
+
+
+def models(case: Case, count: int, seed: int = 2) -> Array:
+    return np.random.default_rng(seed).normal(size=(count, case.size)) * 0.7
+
+
+def each_gradient(case: Case, x: Array, y: Array, theta: Array) -> list[Array]:
+    return [case.spelled(a, float(b), theta)[1] for a, b in zip(x, y, strict=True)]
+
+
+@GRADIENTS
+@EACH
+def test_a_gradient_is_the_numeric_slope_of_the_owners_mean_loss(case: Case) -> None:
+    x, y = data(case)
+    theta, step = models(case, 1)[0], 1e-5
+    for owner in range(3):
+
+        def mean(t: Array, owner: int = owner) -> float:
+            pairs = zip(x[owner], y[owner], strict=True)
+            return float(np.mean([case.spelled(a, float(b), t)[0] for a, b in pairs]))
+
+        steps = np.eye(case.size) * step
+        numeric = [(mean(theta + e) - mean(theta - e)) / (2 * step) for e in steps]
+        found = case.made(case.loss, x, y).gradient(np.array([owner]), theta[None])[0]
+        assert np.allclose(found, numeric, rtol=1e-6, atol=1e-6 * np.abs(numeric).max())
+
+
+@GRADIENTS
+@NORMS
+@pytest.mark.parametrize("clip", [None, 0.01, 0.5, 1e6])
+@EACH
+def test_a_clipped_gradient_is_that_of_a_loop_over_records(
+    case: Case, clip: float | None, norm: Any
+) -> None:
+    x, y = data(case)
+    points, owners = models(case, 5), np.array([0, 1, 2, 1, 0])
+    found = case.made(case.loss, x, y, clip, norm).gradient(owners, points)
     clipped = 0
-    found = LinearRecords(x, y, clip, norm).gradient(owners, points)
     for row, (owner, theta) in enumerate(zip(owners, points, strict=True)):
-        total = np.zeros(4)
-        for gradient in record_gradients(x[owner], y[owner], theta):
+        total = np.zeros(case.size)
+        for gradient in each_gradient(case, x[owner], y[owner], theta):
             length = np.linalg.norm(gradient, ord=ORDER[norm])
-            clipped += length > clip
-            total += gradient * min(1, clip / length) if length > 0 else 0
-        assert np.allclose(found[row], total / len(y[owner]), rtol=1e-12, atol=1e-12)
-    assert (clipped > 0) == (clip < 1e6)
-    assert clip > 0.01 or clipped > 100
+            over = clip is not None and length > clip
+            clipped += over
+            total += gradient * clip / length if over else gradient
+        assert np.allclose(found[row], total / len(y[owner]), rtol=1e-11, atol=1e-12)
+    assert (clipped > 0) == (clip in (0.01, 0.5))
 
 
-@pytest.mark.parametrize("norm", ["l1", "l2"])
-def test_replacing_one_record_moves_a_clipped_mean_by_at_most_twice_the_bound(norm: Norm) -> None:
-    """The sensitivity 2C/n_i that the Laplace scale rests on."""
+@EACH
+def test_a_sampled_gradient_is_the_mean_over_the_records_drawn(case: Case) -> None:
+    x, y = data(case)
+    points, owners = models(case, 3), np.array([0, 1, 2])
+    uniforms = np.random.default_rng(8).random((3, 5))
+    found = case.made(case.loss, x, y, 0.01).sampled(owners, points, uniforms)
+    for row, (owner, theta) in enumerate(zip(owners, points, strict=True)):
+        drawn = [int(u * len(y[owner])) for u in uniforms[row]]
+        each = each_gradient(case, x[owner][drawn], y[owner][drawn], theta)
+        assert np.allclose(found[row], np.mean(each, axis=0), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.oracle("how far a record moves an answer under clipping")
+@NORMS
+@EACH
+def test_replacing_one_record_moves_a_clipped_mean_by_at_most_twice_the_bound(
+    case: Case, norm: Any
+) -> None:
+    """The sensitivity 2C/n_i that the noise rests on, which is all but reached."""
     rng = np.random.default_rng(3)
-    x, y = records(4, (12,), 3)
-    worst = 0.0
+    x, y = data(case, (6,))
+    worst, owner = 0.0, np.array([0])
     for _ in range(300):
         other = [x[0].copy()], [y[0].copy()]
-        row = rng.integers(12)
-        other[0][0][row] = rng.normal(size=3) * 10 ** rng.uniform(-2, 3)
-        other[1][0][row] = rng.normal() * 10 ** rng.uniform(-2, 3)
-        point = rng.normal(size=(1, 3))
-        owner = np.array([0])
-        one = LinearRecords(x, y, 2.0, norm).gradient(owner, point)[0]
-        two = LinearRecords(*other, 2.0, norm).gradient(owner, point)[0]
+        row = rng.integers(6)
+        other[0][0][row, :D] = rng.normal(size=D) * 10 ** rng.uniform(-2, 3)
+        other[1][0][row] = targets(case, rng, 1)[0]
+        point = rng.normal(size=(1, case.size))
+        one = case.made(case.loss, x, y, 0.2, norm).gradient(owner, point)[0]
+        two = case.made(case.loss, *other, 0.2, norm).gradient(owner, point)[0]
         worst = max(worst, float(np.linalg.norm(one - two, ord=ORDER[norm])))
-    assert 2.0 / 12 < worst <= 2 * 2.0 / 12 * (1 + 1e-12)
+    assert 0.2 / 6 < worst <= 2 * 0.2 / 6 * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("norm", ["l1", "l2"])
-def test_largest_gradient_equals_brute_force(norm: Norm) -> None:
-    x, y = records(5, (30, 4, 11), 3)
-    models = np.random.default_rng(6).normal(size=(5, 3))
-    found = LinearRecords(x, y, 0.5, norm).largest_gradient(models)  # measured before clipping
-    slow = [
-        max(
-            np.linalg.norm(gradient, ord=ORDER[norm])
-            for theta in models
-            for gradient in record_gradients(rows, targets, theta)
-        )
-        for rows, targets in zip(x, y, strict=True)
-    ]
-    assert np.allclose(found, slow, rtol=1e-12)
+@NORMS
+@EACH
+def test_the_largest_gradient_is_that_of_brute_force(case: Case, norm: Any) -> None:
+    """Before clipping; of many records, too, which are bounded over balls of models first."""
+    thetas = models(case, 6)
+    for sizes in ((30, 4, 11), (600,)):
+        x, y = data(case, sizes)
+        found = case.made(case.loss, x, y, 0.5, norm).largest_gradient(thetas)
+        for owner in range(len(sizes)):
+            each = [
+                np.linalg.norm(gradient, ord=ORDER[norm])
+                for theta in thetas
+                for gradient in each_gradient(case, x[owner], y[owner], theta)
+            ]
+            assert found[owner] == pytest.approx(max(each), rel=1e-12)
 
 
 @pytest.mark.parametrize(
     ("count", "row"),
     [(10_000, 0), (10_000, 8191), (10_000, 8192), (10_000, 9999), (8193, 8192), (1, 0)],
 )
-def test_largest_gradient_looks_at_every_record(count: int, row: int) -> None:
+def test_the_largest_gradient_is_one_of_every_record(count: int, row: int) -> None:
     """One outlier, wherever it lies among many records."""
     x, y = records(7, (count,), 2)
     x[0][row] = 1000
     theta = np.array([[1.0, -2.0], [0.0, 0.0]])
     slow = max(np.abs(-2 * (y[0][row] - t @ x[0][row]) * x[0][row]).sum() for t in theta)
     assert LinearRecords(x, y).largest_gradient(theta)[0] == pytest.approx(slow, rel=1e-12)
+
+
+@NORMS
+@pytest.mark.parametrize("clip", [None, 0.5])
+@EACH
+def test_bits_do_not_depend_on_how_many_points_are_asked_for(
+    case: Case, clip: float | None, norm: Any
+) -> None:
+    """Owners of 1, 2, 50 and 1500 records, so that stacks of models are cut in many ways."""
+    x, y = data(case, (50, 1, 2, 1500))
+    here, rng = case.made(case.loss, x, y, clip, norm), np.random.default_rng(4)
+    points, owners = models(case, 33), rng.integers(4, size=33)
+    owners[:4] = [3, 1, 0, 3]
+    everything = here.gradient(owners, points)
+    for rows in ([0], [0, 1], [0, 1, 2], [32], [7, 3], list(range(33))[::-1]):
+        assert np.array_equal(here.gradient(owners[rows], points[rows]), everything[rows])

@@ -1,6 +1,5 @@
 """Synchronous algorithms: against short references, by brute force, live, and in whole runs."""
 
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -9,19 +8,15 @@ import pytest
 from asyncdp_sim.learning.algorithms import (
     Algorithm,
     Collab1,
-    Collab2,
     ParameterServer,
     Setting,
     Turn,
 )
 from asyncdp_sim.learning.algorithms.gathered import GatheredState
-from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import Trajectory, replay
 from asyncdp_sim.learning.reply import Reply, Sample
-from asyncdp_sim.network import Latency, Network, simulate
-from asyncdp_sim.network.availability import Bernoulli
-from asyncdp_sim.network.channels import Ideal
+from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Rounds
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
@@ -66,33 +61,6 @@ def gradient(theta: np.ndarray, rows: list[np.ndarray] | None = None) -> np.ndar
         each = [2 * (X[i][j] @ theta - Y[i][j]) * X[i][j] for j in some]
         total = total + WEIGHTS[i] * np.mean(each, axis=0)
     return total
-
-
-@pytest.mark.parametrize("box", [None, 0.5])
-def test_algorithm_1_is_its_ten_lines(box: float | None) -> None:
-    algorithm = Collab1(rho=0.3 * T**2, initial="ones")
-    _, path = learned(algorithm, Reply(objective(box), SILENT), box)
-    bound = np.inf if box is None else box
-    theta = np.clip(np.ones(P), -bound, bound)
-    assert np.array_equal(path.models(0)[0], theta)
-    for k in range(1, T + 1):
-        theta = np.clip(theta - 0.3 / k * gradient(theta), -bound, bound)
-        assert np.abs(path.models(0)[k] - theta).max() <= 1e-12
-    assert (path.clipped[0] > 0) == (box is not None)
-
-
-@pytest.mark.parametrize("box", [None, 0.5])
-def test_algorithm_2_is_its_ten_lines(box: float | None) -> None:
-    """θ̄[1] has no weight in θ̄[2] = θ[1]; the last step is in no average."""
-    _, path = learned(Collab2(step=0.2, initial="ones"), Reply(objective(box), SILENT), box)
-    bound = np.inf if box is None else box
-    theta, average = np.clip(np.ones(P), -bound, bound), np.full(P, 77.0)
-    for k in range(1, T + 1):
-        lead = 1 / sqrt(T)
-        average = (k - 1) / (lead + k) * average + (lead + 1) / (lead + k) * theta
-        theta = np.clip(theta - 0.2 / sqrt(k) * gradient(theta), -bound, bound)
-        assert np.abs(path.models(0)[k] - average).max() <= 1e-12
-    assert (path.clipped[0] > 0) == (box is not None)
 
 
 @pytest.mark.parametrize("batch", [None, 4])
@@ -152,13 +120,6 @@ def test_the_trimmed_mean_by_brute_force(trim: int) -> None:
             assert means[row, feature] == pytest.approx(expected, abs=1e-15)
 
 
-def test_lies_do_not_move_a_trimmed_mean() -> None:
-    """Of five answers one is −1000, one +1000: what is left is the middle three's mean."""
-    answers = [np.array([[value]]) for value in (1.0, -1000.0, 2.0, 1000.0, 6.0)]
-    turns = [Turn(np.array([i]), rows=np.array([0])) for i in range(5)]
-    assert gathered(1, 1, 1, turns, answers)[0, 0] == pytest.approx(3.0)
-
-
 @pytest.mark.parametrize("trim", [0, 1])
 def test_one_coordinate_of_one_replicate_has_the_same_bits_alone(trim: int) -> None:
     """Nine answers of one number each, summed alone or beside another replicate."""
@@ -192,50 +153,3 @@ def test_weights_are_those_of_the_owners_that_answered() -> None:
         steps.apply(state, turn, np.zeros((1, 1)), np.array([[answer]]))
     steps.update(state, np.array([1]))
     assert state.central.ravel().tolist() == pytest.approx([0.0, -4.0])
-
-
-MEETINGS: dict[str, dict[str, Any]] = {
-    "deadline": {"protocol": Rounds(deadline=0.3)},
-    "deadline, query": {
-        "protocol": Rounds(deadline=0.4),
-        "latency": Latency(query=Exponential(mean=0.2), answer=Exponential(mean=0.1)),
-    },
-    "losses": {"channel": Ideal(loss=0.4, loss_query=0.2)},
-    "sent again": {"channel": Ideal(loss=0.4, retransmissions=2, resend="fresh")},
-    "bernoulli": {"availability": Bernoulli(probability=(0.3, 0.9, 0.6))},
-}
-ALGORITHMS = {
-    "collab-1": Collab1(rho=0.3 * T**2, trim=1, initial="uniform"),
-    "collab-2": Collab2(step=0.2, initial="uniform"),
-    "parameter-server": ParameterServer(step=0.1, batch=3, initial="uniform"),
-}
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS.values(), ids=ALGORITHMS)
-@pytest.mark.parametrize("parts", MEETINGS.values(), ids=MEETINGS)
-def test_live_equals_replay_however_many_answer(
-    algorithm: Algorithm, parts: dict[str, Any]
-) -> None:
-    """To the bit, whatever the number of replicates; they end at different k."""
-    made = network(until=4.0, **parts)
-    steps = algorithm.steps(Setting(WEIGHTS, P, T, SIGMA, 0.8))
-    sample = None if algorithm.sample is None else Sample(LinearRecords(X, Y), algorithm.sample)
-    reply = Reply(objective(0.8), LaplaceNoise(np.array([0.2, 1.0, 0.4])), sample)
-    traces, lives = [], []
-    for scope in scopes(17):
-        live = LiveLearning(steps, reply, scope, 4, "central")
-        traces.append(simulate(made, scope, learning=live))
-        lives.append(live.trajectory())
-    assert len({trace.n_updates for trace in traces}) > 1
-    sizes = {len(row) for trace in traces for row in np.split(trace.updates, _ends(trace))}
-    assert sizes >= {1, 2, 3}
-    for count in (1, 2, 3, 17):
-        path = replay(traces[:count], steps, reply, scopes(count), 4, "central")
-        for row, live in enumerate(lives[:count]):
-            assert np.array_equal(path.models(row), live.models(0))
-            assert np.array_equal(path.ks(row), live.ks(0))
-            assert path.clipped[row] == live.clipped[0]
-
-
-def _ends(trace: Trace) -> np.ndarray:
-    return np.flatnonzero(np.diff(trace.updates["k"])) + 1
