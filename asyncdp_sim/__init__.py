@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from asyncdp_sim.api.forecasts import Forecast
     from asyncdp_sim.api.functions import (
         audit,
+        audit_answers,
         compare,
         forecast,
         load,
@@ -54,6 +55,7 @@ __all__ = [
     "Sweep",
     "Trace",
     "audit",
+    "audit_answers",
     "compare",
     "forecast",
     "load",

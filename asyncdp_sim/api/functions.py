@@ -1,13 +1,18 @@
 """Functions of the Python door: those that read, draw and compare, and those that simulate."""
 
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from asyncdp_sim import results as opened
 from asyncdp_sim.api.forecasts import Forecast
 from asyncdp_sim.api.results import Comparison, KeptDirectory, Result, Sweep
 from asyncdp_sim.api.traces import Trace
 from asyncdp_sim.audits import Audit
+from asyncdp_sim.audits.check import Claim, Finding, attack
 from asyncdp_sim.errors import DataError, Fault, ResultError, SpecError, warn
 from asyncdp_sim.forecasts.population import Moments
 from asyncdp_sim.progress import Progress, told
@@ -406,6 +411,74 @@ def audit(
             workers=workers,
             progress=hears,
         )
+
+
+def audit_answers(
+    frame: Any, *, dataset: str = "dataset", delta: float = 0.0, confidence: float = 0.999
+) -> Finding:
+    """Attack noisy answers that any mechanism gave: a lower bound on its ε.
+
+    Answers are told apart by each number of theirs, and by all together: the sum of numbers,
+    each times the difference of its means over its variance. Every other answer chooses what
+    separates best, and the rest measures it.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A row for each answer, independent of the others: the column ``dataset`` with two values,
+        one for each of two neighbouring data sets, and the answer's numbers in all other columns.
+    dataset : str
+        The name of that column.
+    delta : float
+        δ at which ε is bounded, in [0, 1).
+    confidence : float
+        Of the bound, in (0, 1).
+
+    Returns
+    -------
+    Finding
+        Its ``epsilon`` is at most the mechanism's ε with that confidence; 0 shows nothing.
+
+    Raises
+    ------
+    InputError
+        If the table has not two data sets of 100 answers or more, in numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> noise = np.random.default_rng(1).laplace(scale=1.0, size=20_000)
+    >>> side = np.repeat([0, 1], 10_000)
+    >>> found = ad.audit_answers(pd.DataFrame({"dataset": side, "answer": side + noise}))
+    >>> 0.8 < found.epsilon < 1.0
+    True
+    """
+    for name, value, allowed in (
+        ("delta", delta, 0 <= delta < 1),
+        ("confidence", confidence, 0 < confidence < 1),
+    ):
+        if not allowed:
+            raise SpecError([Fault(name, str(value), "allowed is a probability")])
+    if dataset not in frame:
+        raise SpecError([Fault(dataset, "no such column", "it says which data set a row is of")])
+    numbers = frame.drop(columns=dataset)
+    labels, counts = np.unique(frame[dataset].astype(str), return_counts=True)
+    if len(labels) != 2 or counts.min() < 100:
+        given = f"{len(labels)} data sets, the smallest of {counts.min(initial=0)} rows"
+        raise SpecError([Fault(dataset, given, "allowed are two of 100 rows or more")])
+    for name, column in numbers.items():
+        if column.dtype.kind not in "biuf" or column.isna().any():
+            raise SpecError([Fault(str(name), "a value that is no number", "allowed are numbers")])
+    first, second = (
+        numbers[frame[dataset].astype(str) == label].to_numpy(dtype=float) for label in labels
+    )
+    apart = second[::2].mean(axis=0) - first[::2].mean(axis=0)
+    variance = second[::2].var(axis=0) + first[::2].var(axis=0)
+    weights = np.divide(apart, variance, out=np.zeros_like(apart), where=variance > 0)
+    scores = {str(name): (first[:, j], second[:, j]) for j, name in enumerate(numbers)}
+    scores["all numbers"] = (first @ weights, second @ weights)
+    return attack(scores, Claim(inf, delta), 1 - confidence)
 
 
 def replay(

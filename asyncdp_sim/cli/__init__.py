@@ -3,6 +3,7 @@
 A command is imported when it is called: ``asyncdp --help`` needs names and lines alone.
 """
 
+import difflib
 import re
 import sys
 from collections.abc import Sequence
@@ -151,8 +152,9 @@ class PlainCommand(TyperCommand):
 
     def get_help(self, ctx: Any) -> str:
         """Return the help, with ``FILE`` where typer writes ``FILE <path>``."""
-        python_type = re.compile(r"(?<=\w|…) <(path|str|list\[\w+\])>")
-        return python_type.sub(lambda match: " " * len(match[0]), super().get_help(ctx))
+        python_type = re.compile(r"(?<=\w|…) <(path|str|list\[\w+\]|\w+(\|\w+)+)>")
+        text = super().get_help(ctx).replace("\\[", "[")  # typer below 0.29 escapes brackets
+        return python_type.sub(lambda match: " " * len(match[0]), text)
 
 
 class LateGroup(TyperGroup):
@@ -172,6 +174,14 @@ class LateGroup(TyperGroup):
             alone.command(name, cls=PlainCommand, epilog=examples, context_settings=_HELP)(function)
             self.commands[name] = typer.main.get_command(alone)
         return self.commands.get(name)
+
+    def resolve_command(self, context: Any, words: list[str]) -> Any:
+        """Return a command with its name and the words that follow; or name the nearest one."""
+        if words[0] not in COMMANDS:
+            near = difflib.get_close_matches(words[0], COMMANDS, n=1)
+            meant = "".join(f" Did you mean {name!r}?" for name in near)
+            raise USAGE_ERROR(f"No such command {words[0]!r}.{meant}")
+        return super().resolve_command(context, words)
 
     def format_commands(self, _context: Any, formatter: Any) -> None:
         """Write each command's name and line, as they stand in the table."""

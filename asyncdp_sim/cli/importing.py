@@ -22,7 +22,12 @@ class Format(StrEnum):
 
 def import_command(
     format: Annotated[
-        Format, typer.Argument(help="Read a file of this format.", show_default=False)
+        Format,
+        typer.Argument(
+            metavar="FORMAT",
+            help="Read this format: fedscale, flash, topology or trace.",
+            show_default=False,
+        ),
     ],
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="Read this file.", show_default=False)

@@ -264,7 +264,7 @@ def test_an_argument_that_is_missing_is_told_in_one_line(command: Command) -> No
     said = command("import")
     assert (said.code, said.out) == (2, "")
     assert said.lines == [
-        "asyncdp: Missing argument 'format'. Choose from: fedscale, flash, topology, trace"
+        "asyncdp: Missing argument 'FORMAT'. Choose from: fedscale, flash, topology, trace"
     ]
 
 

@@ -173,6 +173,13 @@ MUTANTS = (
         ("tests/unit/columns/test_dictionary.py",),
     ),
     Mutant(
+        "asyncdp_sim/api/functions.py",
+        "second[::2].mean(axis=0) - first[::2].mean(axis=0)",
+        "second.mean(axis=0) - first.mean(axis=0)",
+        "what separates answers is chosen by the answers that measure it",
+        ("tests/unit/api/test_answers_of_others.py",),
+    ),
+    Mutant(
         "asyncdp_sim/cli/__init__.py",
         'missing in ("None", "asyncdp_sim")',
         'missing != ""',
