@@ -104,8 +104,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/privacy/guarantee.py",
-        "settings = [SettingsChosen()] if chosen else []",
-        "settings = [SettingsChosen()] if chosen and not privacy.hides else []",
+        "settings = [reason(CHOSEN)] if chosen else []",
+        "settings = [reason(CHOSEN)] if chosen and not privacy.hides else []",
         "settings chosen from private records cost nothing",
         ("tests/unit/privacy/test_chosen_from.py",),
     ),
