@@ -93,9 +93,9 @@ def neighbours(scenario: Scenario) -> Neighbours:
         recoded = _recoded(scenario, dataset, problem, owner, row)
         if recoded is not None:
             return recoded
-    one, other = _apart(gradients, length, order)
-    swaps = [Swap(row, places[j].row, places[j].factor) for j in (one, other)]
-    told = ", or by ".join(
+    first_place, other = _apart(gradients, length, order)
+    swaps = [Swap(row, places[j].row, places[j].factor) for j in (first_place, other)]
+    replacements = ", or by ".join(
         dataset.row_name(swap.by)
         + (f" with its features times {swap.factor:g}" if swap.factor != 1 else "")
         for swap in swaps
@@ -103,7 +103,10 @@ def neighbours(scenario: Scenario) -> Neighbours:
     first, second = (prepare(scenario, build_dataset(scenario, swap)) for swap in swaps)
     called = scenario.owners.participants[owner]
     return Neighbours(
-        owner, first, second, f"{dataset.row_name(row)}, of owner {called}, is replaced by {told}"
+        owner,
+        first,
+        second,
+        f"{dataset.row_name(row)}, of owner {called}, is replaced by {replacements}",
     )
 
 
@@ -121,7 +124,7 @@ def _recoded(
     most, worst = 1, None
     with TemporaryDirectory() as folder:
         for number, (words, cell) in enumerate(CELLS.items()):
-            told = f"row {row + 1} of {Path(path).name} holds {words} in every cell"
+            description = f"row {row + 1} of {Path(path).name} holds {words} in every cell"
             copy = Path(folder) / str(number)
             copy = write_neighbour(
                 path, copy, row, cell, scenario.data.says_whose, scenario.data.form
@@ -129,14 +132,14 @@ def _recoded(
             data = scenario.data.model_copy(update={"path": str(copy)})
             try:
                 other = build_dataset(scenario.model_copy(update={"data": data}))
-                there = prepare(scenario, other)
+                second = prepare(scenario, other)
             except DataError as error:
-                return Neighbours(owner, problem, problem, told, "; ".join(error.lines()))
+                return Neighbours(owner, problem, problem, description, "; ".join(error.lines()))
             moved = _moved(dataset, other, problem)
             if moved.sum() > most:
                 most, attacked = int(moved.sum()), int(np.argmax(moved))
-                told = f"{told}, so that {most} records differ"
-                worst = Neighbours(attacked, problem, there, told)
+                description = f"{description}, so that {most} records differ"
+                worst = Neighbours(attacked, problem, second, description)
     return worst
 
 
@@ -163,10 +166,10 @@ def _apart(gradients: Array, length: Array, order: int) -> tuple[int, int]:
         [np.argsort(length)[-_STARTS:], np.arange(0, count, -(-count // _STARTS))]
     )
     best = (-1.0, 0, 0)
-    for one in np.unique(starts).tolist():
-        apart = np.linalg.norm(gradients - gradients[:, [one]], ord=order, axis=2).sum(axis=0)
+    for first in np.unique(starts).tolist():
+        apart = np.linalg.norm(gradients - gradients[:, [first]], ord=order, axis=2).sum(axis=0)
         other = int(np.argmax(apart))
-        best = max(best, (float(apart[other]), one, other))
+        best = max(best, (float(apart[other]), first, other))
     return best[1], best[2]
 
 
@@ -221,9 +224,9 @@ def single_gradients(
 
 def _some(dataset: Dataset) -> Iterator[tuple[Array, Array, npt.NDArray[np.int64]]]:
     """Yield features, targets and row numbers of every owner's first records."""
-    each = max(1, _MOST // len(dataset.targets))
+    count = max(1, _MOST // len(dataset.targets))
     for x, y, numbers in zip(dataset.features, dataset.targets, dataset.rows, strict=True):
-        yield x[:each], y[:each], numbers[:each]
+        yield x[:count], y[:count], numbers[:count]
 
 
 Record = tuple[Array, float]
@@ -275,15 +278,17 @@ def made_up(scenario: Scenario) -> MadeUp | None:
     records = along(scenario, [*directions, np.full(p, 1 / p)])
     gradients = gradients_of(scenario, records, queries)
     order = 1 if scenario.privacy.norm == "l1" else 2
-    one, other, query = far(gradients, order, _at_one_query)
-    sides = [_with(scenario, dataset, owner, records[j]) for j in (one, other)]
+    first, other, query = far(gradients, order, _at_one_query)
+    sides = [_with(scenario, dataset, owner, records[j]) for j in (first, other)]
     at = np.array([owner]), queries[[query]]
-    answers = [each.task.reply.gradients.gradient(*at)[0] for each in sides]
-    one, other, _ = far(gradients, order, _varied)
-    sides = [_with(scenario, dataset, owner, records[j]) for j in (one, other)]
-    told = " or ".join(_said(*records[j]) for j in (one, other))
+    answers = [side.task.reply.gradients.gradient(*at)[0] for side in sides]
+    first, other, _ = far(gradients, order, _varied)
+    sides = [_with(scenario, dataset, owner, records[j]) for j in (first, other)]
+    records_in_words = " or ".join(_said(*records[j]) for j in (first, other))
     row, called = dataset.row_name(dataset.rows[owner][0]), scenario.owners.participants[owner]
-    pair = Neighbours(owner, sides[0], sides[1], f"{row}, of owner {called}, encoded, is {told}")
+    pair = Neighbours(
+        owner, sides[0], sides[1], f"{row}, of owner {called}, encoded, is {records_in_words}"
+    )
     return MadeUp(pair, (answers[0], answers[1]))
 
 
@@ -302,19 +307,19 @@ def asked(scenario: Scenario, problem: Problem) -> Array:
     talkative = scenario.model_copy(update={"trigger": None})
     scopes = [Streams(scenario.run.seed).within("audit", "worst", r) for r in range(_TRIALS)]
     points = [overhear(talkative.network, problem.task, scope).points for scope in scopes]
-    found = np.unique(np.concatenate(points), axis=0)[:_ASKED]
-    return found if len(found) > 0 else np.zeros((1, found.shape[1]))
+    unique_points = np.unique(np.concatenate(points), axis=0)[:_ASKED]
+    return unique_points if len(unique_points) > 0 else np.zeros((1, unique_points.shape[1]))
 
 
 def along(scenario: Scenario, directions: Sequence[Array]) -> list[Record]:
     """Return records along these directions, short and long, with small and large targets."""
     targets = scenario.model.labels[::-1] if scenario.model.classifies else TARGETS
-    return [(size * each, y) for each, size, y in product(directions, SIZES, targets)]
+    return [(size * direction, y) for direction, size, y in product(directions, SIZES, targets)]
 
 
 def gradients_of(scenario: Scenario, records: Sequence[Record], queries: Array) -> Array:
     """Return gradients (queries, records, p) of single records, bounded."""
-    x, y = [each[None] for each, _ in records], [np.array([value]) for _, value in records]
+    x, y = [features[None] for features, _ in records], [np.array([value]) for _, value in records]
     return single_gradients(scenario, x, y, queries)
 
 
@@ -323,16 +328,16 @@ def far(gradients: Array, order: int, worth: Callable[[Array, int], Array]) -> t
 
     ``worth`` says of differences (queries, m, p) how far apart, in the norm of that order, (m,).
     """
-    best, found = 0.0, (0, 1, 0)
-    for one in range(gradients.shape[1] - 1):
-        apart = gradients[:, one + 1 :] - gradients[:, [one]]
+    best, pair = 0.0, (0, 1, 0)
+    for first in range(gradients.shape[1] - 1):
+        apart = gradients[:, first + 1 :] - gradients[:, [first]]
         value = worth(apart, order)
         other = int(np.argmax(value))
         if value[other] > best * _BETTER:
             best = float(value[other])
             most = int(np.argmax(np.linalg.norm(apart[:, other], ord=order, axis=1)))
-            found = (one, one + 1 + other, most)
-    return found
+            pair = (first, first + 1 + other, most)
+    return pair
 
 
 def _at_one_query(apart: Array, order: int) -> Array:

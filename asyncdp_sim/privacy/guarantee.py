@@ -82,7 +82,7 @@ class Guarantee:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why it is not private, or what the claim rests on, in words."""
-        return tuple(each.words() for each in self.because)
+        return tuple(note.words() for note in self.because)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,8 +203,8 @@ def guarantee(
     shown = unseen in (None, 0) and len(outside) == 0
     private = False if len(breaks) > 0 else True if shown else None
     exceeded, at_least = _exceeded(look, xi), look is not None
-    found = (private, true, accountant.delta, exceeded, tuple(notes), at_least, unseen, factor)
-    return Guarantee(*found)
+    fields = (private, true, accountant.delta, exceeded, tuple(notes), at_least, unseen, factor)
+    return Guarantee(*fields)
 
 
 def foreseen(

@@ -139,7 +139,7 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/privacy/ledger.py",
-        "return np.asarray(others + np.minimum(",
+        "return np.asarray(other_costs + np.minimum(",
         "return np.asarray(np.minimum(",
         "attackers on a record of several owners are bounded by what one of them spent",
         ("tests/verification/test_shared_record.py",),
@@ -272,8 +272,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/audits/facts.py",
-        "return Fact(said, stated < anew * (1 - Owed.slack))",
-        "return Fact(said, False)",
+        "return Fact(sentence, stated < anew * (1 - Owed.slack))",
+        "return Fact(sentence, False)",
         "an audit takes an observer's word",
         ("tests/verification/test_second_ways.py",),
     ),
@@ -657,8 +657,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/privacy/budgets.py",
-        "enough(each, len(chances), asked) for each in chances",
-        "enough(1 / len(chances), len(chances), asked) for each in chances",
+        "enough(chance, len(chances), asked) for chance in chances",
+        "enough(1 / len(chances), len(chances), asked) for chance in chances",
         "owners that are asked more often have no more answers",
         ("tests/unit/privacy/test_as_asked.py",),
     ),
@@ -734,7 +734,7 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/privacy/accountants/by_losses.py",
-        "_curve(single, owner, each * count)",
+        "_curve(single, owner, gradients * count)",
         "_curve(single, owner, count)",
         "the curve of as many gradients as there are answers",
         ("tests/verification/test_local_steps.py",),
@@ -868,7 +868,7 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/privacy/accountants/composition.py",
-        "while self.delta(found) > delta:",
+        "while self.delta(root) > delta:",
         "while False:",
         "an ε whose δ is a rounding too large",
         ("tests/unit/privacy/test_composition.py",),
@@ -924,8 +924,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/audits/per_answer.py",
-        "Fact(said, cost > claim.whole)",
-        "Fact(said, cost > claim.whole * (1 + claim.slack))",
+        "Fact(sentence, cost > claim.whole)",
+        "Fact(sentence, cost > claim.whole * (1 + claim.slack))",
         "an audit allows noise that costs a thousandth more than is claimed",
         ("tests/unit/privacy/test_recomposed.py",),
     ),
@@ -1717,7 +1717,7 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/privacy/observers/node.py",
-        "some[~sure].tolist()",
+        "part[~sure].tolist()",
         "[]",
         "vectors that lack digits are taken for known at once",
         ("tests/unit/privacy/test_views.py",),
