@@ -215,7 +215,10 @@ class LearnerPeer:
     def _closed(self, ending: Ending) -> Trace:
         """Close the books, by what owners have told and by what they have paid for."""
         network, end_tick = self._order.network, self._pace.tick
-        charged = {owner: dict(farewell_message.said["charged"]) for owner, farewell_message in self._farewells.items()}
+        charged = {
+            owner: dict(farewell_message.said["charged"])
+            for owner, farewell_message in self._farewells.items()
+        }
         self._serving.settle(charged)
         self._books.close(end_tick)
         for owner, farewell in self._farewells.items():
