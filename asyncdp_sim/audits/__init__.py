@@ -172,12 +172,12 @@ def audit(
     if pairs[0].error is not None:  # nothing is left to be drawn
         ended = Fact(f"one record keeps the run from taking place ({pairs[0].error})", True)
         return Audit((), pairs[0].words, confidence, privacy.overlap, (ended,))
-    made = made_up(scenario)
+    dataset, problem = build_dataset(scenario), pairs[0].first
+    made = made_up(scenario, dataset, prepare(scenario, dataset))
     if made is not None:
-        pairs.append(made.pair)
+        pairs.append(made.pair())
     models, meetings = privacy.listener.sees_models, privacy.listener.sees_meetings
     doubt = (1 - confidence) / (1 + models + meetings + len(pairs))  # so many bounds, one verdict
-    dataset, problem = build_dataset(scenario), pairs[0].first
     beginning(progress, "attacking single answers")
     answer = audit_answer(scenario, dataset, problem, made, answers, doubt)
     advance = counted(progress, "attacking whole runs", 2 * runs * len(pairs))
@@ -276,7 +276,8 @@ def first_audit(
         raise SpecError([Fault("privacy.observer.kind", "'aggregate'", hint)])
     beginning(progress, "attacking single answers")
     dataset = build_dataset(scenario)
-    problem, made = prepare(scenario, dataset), made_up(scenario)
+    problem = prepare(scenario, dataset)
+    made = made_up(scenario, dataset, problem)
     doubt = (1 - confidence) / (1 if listener.sees_sums else 2)
     if answers is None:
         answers = int(np.clip(_NUMBERS // problem.task.steps.answer_size, *_ANSWERS))

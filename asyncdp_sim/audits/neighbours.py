@@ -22,7 +22,7 @@ from asyncdp_sim.data import Dataset, Swap
 from asyncdp_sim.data.tables.neighbour import CELLS, write_neighbour
 from asyncdp_sim.data.void import blank, void
 from asyncdp_sim.errors import DataError
-from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
+from asyncdp_sim.runs.problem import Problem, build_dataset, exact_answers, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
 
@@ -243,53 +243,69 @@ _ASKED = 32
 
 @dataclass(frozen=True, eq=False)
 class MadeUp:
-    """A scenario with a record that was made up.
+    """Records that were made up for one owner's first, and where they move its answers.
 
     Attributes
     ----------
-    pair : Neighbours
-        Its gradients are far apart, and the more or the less so from query to query.
+    scenario : Scenario
+    dataset : Dataset
+    owner : int
+        From 0.
+    varied : tuple of Record
+        Two whose gradients are far apart, and the more or the less so from query to query.
     farthest : tuple of array (size,)
         What the owner would answer to one query, without noise, where that moves the most.
     """
 
-    pair: Neighbours
+    scenario: Scenario
+    dataset: Dataset
+    owner: int
+    varied: tuple[Record, Record]
     farthest: tuple[Array, Array]
 
+    def pair(self) -> Neighbours:
+        """Return the scenario with the one record, and with the other.
 
-def made_up(scenario: Scenario) -> MadeUp | None:
-    """Return the two datasets, and two exact answers as far apart as a record can bring them.
+        Raises
+        ------
+        DataError
+            As :func:`asyncdp_sim.runs.run`.
+        """
+        first, second = (
+            prepare(self.scenario, replaced(self.dataset, {(self.owner, 0): record}))
+            for record in self.varied
+        )
+        row = self.dataset.row_name(self.dataset.rows[self.owner][0])
+        called = self.scenario.owners.participants[self.owner]
+        records = " or ".join(_said(*record) for record in self.varied)
+        words = f"{row}, of owner {called}, encoded, is {records}"
+        return Neighbours(self.owner, first, second, words)
+
+
+def made_up(scenario: Scenario, dataset: Dataset, problem: Problem) -> MadeUp | None:
+    """Return records that bring the answers of an owner as far apart as a record can.
 
     The owner is the one that pays the most for an answer, of several the one with the fewest
     records. None where the bound is declared, and nothing made up would respect it.
-
-    Raises
-    ------
-    DataError
-        As :func:`asyncdp_sim.runs.run`.
     """
     if scenario.privacy.on_trust:
         return None
-    dataset = build_dataset(scenario)
-    owner = dearest(scenario, dataset)
-    queries = asked(scenario, prepare(scenario, dataset))
+    owner, queries = dearest(scenario, dataset), asked(scenario, problem)
     p = scenario.data.features
     directions = [np.eye(1, p, at)[0] for at in sorted({0, p - 1})]
     records = along(scenario, [*directions, np.full(p, 1 / p)])
     gradients = gradients_of(scenario, records, queries)
     order = 1 if scenario.privacy.norm == "l1" else 2
-    first, other, query = far(gradients, order, _at_one_query)
-    sides = [_with(scenario, dataset, owner, records[j]) for j in (first, other)]
-    at = np.array([owner]), queries[[query]]
-    answers = [side.task.reply.gradients.gradient(*at)[0] for side in sides]
-    first, other, _ = far(gradients, order, _varied)
-    sides = [_with(scenario, dataset, owner, records[j]) for j in (first, other)]
-    records_in_words = " or ".join(_said(*records[j]) for j in (first, other))
-    row, called = dataset.row_name(dataset.rows[owner][0]), scenario.owners.participants[owner]
-    pair = Neighbours(
-        owner, sides[0], sides[1], f"{row}, of owner {called}, encoded, is {records_in_words}"
+    first, second, query = far(gradients, order, _at_one_query)
+    one_answer, other_answer = (
+        exact_answers(
+            scenario, replaced(dataset, {(owner, 0): records[place]}), problem.task.steps
+        ).gradient(np.array([owner]), queries[[query]])[0]
+        for place in (first, second)
     )
-    return MadeUp(pair, (answers[0], answers[1]))
+    first, second, _ = far(gradients, order, _varied)
+    varied = records[first], records[second]
+    return MadeUp(scenario, dataset, owner, varied, (one_answer, other_answer))
 
 
 def dearest(scenario: Scenario, dataset: Dataset) -> int:
@@ -353,11 +369,6 @@ def on_average(apart: Array, order: int) -> Array:
 def _varied(apart: Array, order: int) -> Array:
     """Judge by the mean distance over queries, and by how much the difference itself varies."""
     return on_average(apart, order) + on_average(apart - apart.mean(axis=0), order)
-
-
-def _with(scenario: Scenario, dataset: Dataset, owner: int, record: Record) -> Problem:
-    """Return the scenario with this record as the owner's first."""
-    return prepare(scenario, replaced(dataset, {(owner, 0): record}))
 
 
 def replaced(dataset: Dataset, records: Mapping[tuple[int, int], Record]) -> Dataset:

@@ -2197,6 +2197,20 @@ MUTANTS = (
     ),
     # rehearsals
     Mutant(
+        "asyncdp_sim/rehearsals/orders.py",
+        "    if seconds > _LONGEST:\n",
+        "    if False:\n",
+        "a rehearsal of hours begins",
+        ("tests/rehearsals/test_refused.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/audits/__init__.py",
+        "    doubt = (1 - confidence) / (1 if listener.sees_sums else 2)\n",
+        "    doubt = 1 - confidence\n",
+        "two bounds of a first verdict have the confidence of one",
+        ("tests/cli/test_advice_commands.py",),
+    ),
+    Mutant(
         "asyncdp_sim/rehearsals/wire.py",
         "if not hmac.compare_digest(start[:TOKEN_BYTES], token):",
         "if False:",
