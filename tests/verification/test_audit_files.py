@@ -90,7 +90,7 @@ def over_all_rows(column: Any, name: str, declared: Any, first_public: int, deci
 def without_rows(frame: Any, name: str, *_: Any) -> Any:
     """Return targets of a loader that lets the rows that have none slip out of their places."""
     values, _ = cells(frame[name])
-    return np.concatenate([values[~np.isnan(values)], values[np.isnan(values)]])
+    return np.concatenate([values[~np.isnan(values)], values[np.isnan(values)]]), ()
 
 
 @pytest.mark.parametrize("form", FORMS)
