@@ -84,34 +84,34 @@ class Audit:
         """Return a row per attack and per fact, as pandas; a fact has no figures."""
         import pandas as pd
 
-        rows = [each.row() for each in self._found]
+        rows = [check.row() for check in self._found]
         frame = pd.DataFrame([[row.get(name) for name in COLUMNS] for row in rows], columns=COLUMNS)
         frame.attrs["units"] = {name: unit for name, (unit, _) in COLUMNS.items()}
         frame.attrs["meanings"] = {name: meaning for name, (_, meaning) in COLUMNS.items()}
         return frame
 
     def _repr_html_(self) -> str:
-        shown = [("", "ε shown", "ε claimed", ""), *(each.cells() for each in self._found)]
+        shown = [("", "ε shown", "ε claimed", ""), *(check.cells() for check in self._found)]
         return html_table(shown, title="Audit", said=[self.lines()[0], self.verdict])
 
     @property
     def verdict(self) -> str:
         """What all of it shows, in a sentence."""
-        said = "EXCEEDED: the claim is refuted" if self.exceeded else "not refuted, not proven"
+        result = "EXCEEDED: the claim is refuted" if self.exceeded else "not refuted, not proven"
         sure = f"lower bounds that hold together at {self.confidence:.12g} confidence"
-        return f"claim {said} ({sure})"
+        return f"claim {result} ({sure})"
 
     def lines(self) -> list[str]:
         """Return what was attacked and what it showed, a line each."""
         shared = []
         if self.overlap > 1:
-            said = f"a record that {self.overlap} owners share is not attacked"
-            shared = [f"claims are of one owner's copy of a record; {said}"]
+            exception = f"a record that {self.overlap} owners share is not attacked"
+            shared = [f"claims are of one owner's copy of a record; {exception}"]
         return [
             f"neighbouring datasets: {self.pair}",
             *(check.words() for check in self.checks),
             *(check.beside() for check in self.checks if check.finding.epsilon > 0),
-            *(each.words() for each in self._found[len(self.checks) :]),
+            *(result.words() for result in self._found[len(self.checks) :]),
             *([] if self.guessed is None else [self.guessed.limits()]),
             *([] if self.left is None else self._limits(self.left)),
             *shared,
@@ -120,7 +120,7 @@ class Audit:
 
     def _limits(self, left: float) -> list[str]:
         """Return what was not attacked, and what can be detected at most."""
-        most = [f"{each.most:.4g} ({each.what})" for each in self.checks]
+        most = [f"{check.most:.4g} ({check.what})" for check in self.checks]
         most += [] if self.guessed is None else [f"{self.guessed.most:.4g} (canaries)"]
         return [
             f"detectable at most: ε = {', '.join(most)}",
@@ -172,12 +172,12 @@ def audit(
     if pairs[0].error is not None:  # nothing is left to be drawn
         ended = Fact(f"one record keeps the run from taking place ({pairs[0].error})", True)
         return Audit((), pairs[0].words, confidence, privacy.overlap, (ended,))
-    made = made_up(scenario)
+    dataset, problem = build_dataset(scenario), pairs[0].first
+    made = made_up(scenario, dataset, prepare(scenario, dataset))
     if made is not None:
-        pairs.append(made.pair)
+        pairs.append(made.pair())
     models, meetings = privacy.listener.sees_models, privacy.listener.sees_meetings
     doubt = (1 - confidence) / (1 + models + meetings + len(pairs))  # so many bounds, one verdict
-    dataset, problem = build_dataset(scenario), pairs[0].first
     beginning(progress, "attacking single answers")
     answer = audit_answer(scenario, dataset, problem, made, answers, doubt)
     advance = counted(progress, "attacking whole runs", 2 * runs * len(pairs))
@@ -185,21 +185,28 @@ def audit(
         attacked = [
             audit_run(
                 scenario, pair, runs, doubt,
-                what=what, stream=stream, workers=workers, run_map=run_map,
+                what=unit_name, stream=stream, workers=workers, run_map=run_map,
                 advance=advance,
             )
-            for pair, (what, stream) in zip(pairs, _RUNS, strict=False)
+            for pair, (unit_name, stream) in zip(pairs, _RUNS, strict=False)
         ]  # fmt: skip
     called = scenario.owners.participants
-    what = "gradients" if scenario.algorithm.gradients_per_answer > 1 else "answers"
+    unit_name = "gradients" if scenario.algorithm.gradients_per_answer > 1 else "answers"
     facts = (
         budgets_hold(
-            owed(scenario), np.max([each.most for each in attacked], axis=0), called, what
+            owed(scenario),
+            np.max([attack_result.most for attack_result in attacked], axis=0),
+            called,
+            unit_name,
         ),
-        ledger_holds(max(each.short for each in attacked), called),
-        own_noise(sum(each.shared for each in attacked)),
+        ledger_holds(max(attack_result.short for attack_result in attacked), called),
+        own_noise(sum(attack_result.shared for attack_result in attacked)),
         same_noise(scenario, problem),
-        *sums_hold(privacy.listener, scenario.owners.count, [each.fewest for each in attacked]),
+        *sums_hold(
+            privacy.listener,
+            scenario.owners.count,
+            [attack_result.fewest for attack_result in attacked],
+        ),
         *noise_composes(
             problem,
             dataset,
@@ -207,12 +214,16 @@ def audit(
             Streams(scenario.run.seed),
             called,
             privacy.sampling,
-            what,
+            unit_name,
         ),
     )
     seen = [audit_models(scenario, doubt)] if models else []
     seen += audit_views(scenario, doubt) if meetings else []
-    checks = (answer, *(each.check for each in attacked), *(check for check, _ in seen))
+    checks = (
+        answer,
+        *(attack_result.check for attack_result in attacked),
+        *(check for check, _ in seen),
+    )
     words = "; ".join(pair.words for pair in pairs)
     facts = (*facts, *(fact for _, fact in seen), *_of_itself(scenario))
     return Audit(checks, words, confidence, privacy.overlap, facts)
@@ -223,8 +234,10 @@ def _of_itself(scenario: Scenario) -> list[Fact]:
     mechanism = scenario.privacy.mechanism
     if mechanism.composition != "own":
         return []
-    said = f"claims are what mechanism {mechanism.kind} says of its answers, without a second way"
-    return [Fact(said, False)]
+    sentence = (
+        f"claims are what mechanism {mechanism.kind} says of its answers, without a second way"
+    )
+    return [Fact(sentence, False)]
 
 
 def first_audit(
@@ -259,11 +272,12 @@ def first_audit(
     scenario = _claiming(scenario)
     listener = scenario.privacy.listener
     if listener.sees_sums and canaries is not None:
-        allowed = "canaries are told by single answers: allowed is transcript"
-        raise SpecError([Fault("privacy.observer.kind", "'aggregate'", allowed)])
+        hint = "canaries are told by single answers: allowed is transcript"
+        raise SpecError([Fault("privacy.observer.kind", "'aggregate'", hint)])
     beginning(progress, "attacking single answers")
     dataset = build_dataset(scenario)
-    problem, made = prepare(scenario, dataset), made_up(scenario)
+    problem = prepare(scenario, dataset)
+    made = made_up(scenario, dataset, problem)
     doubt = (1 - confidence) / (1 if listener.sees_sums else 2)
     if answers is None:
         answers = int(np.clip(_NUMBERS // problem.task.steps.answer_size, *_ANSWERS))
@@ -277,13 +291,13 @@ def first_audit(
     began = process_time()
     view = overhear(scenario.network, problem.task, _trial(scenario))
     seconds = process_time() - began
-    what = "gradients" if scenario.algorithm.gradients_per_answer > 1 else "answers"
+    unit_name = "gradients" if scenario.algorithm.gradients_per_answer > 1 else "answers"
     facts = (
-        budgets_hold(claims, heard(view), called, what),
+        budgets_hold(claims, heard(view), called, unit_name),
         ledger_holds(undercharged(problem, claims, [view]), called),
         *noise_composes(
             problem, dataset, claims, Streams(scenario.run.seed), called,
-            scenario.privacy.sampling, what,
+            scenario.privacy.sampling, unit_name,
         ),
     )  # fmt: skip
     left = _seconds(scenario, seconds, RUNS)
@@ -325,12 +339,12 @@ def _claiming(scenario: Scenario) -> Scenario:
     """
     scenario = scenario.base()
     require_room(scenario)
-    privacy, allowed = scenario.privacy, "allowed is a scenario that claims a finite ε: nothing is"
+    privacy, hint = scenario.privacy, "allowed is a scenario that claims a finite ε: nothing is"
     if not privacy.hides:
-        given = repr(privacy.mechanism.kind)
-        raise SpecError([Fault("privacy.mechanism", given, f"{allowed} claimed without noise")])
+        value = repr(privacy.mechanism.kind)
+        raise SpecError([Fault("privacy.mechanism", value, f"{hint} claimed without noise")])
     if np.isinf(privacy.epsilons(scenario.owners.count)).all():
-        raise SpecError([Fault("privacy.epsilon", "inf", f"{allowed} claimed where ε = ∞")])
+        raise SpecError([Fault("privacy.epsilon", "inf", f"{hint} claimed where ε = ∞")])
     return scenario
 
 

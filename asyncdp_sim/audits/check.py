@@ -159,7 +159,7 @@ def attack(scores: Mapping[str, Pair], claim: Claim, doubt: float) -> Finding:
         for name, (first, second) in scores.items()
     ]
     _, event = max(chosen, key=lambda found: found[0])
-    first, second = (each[1::2] for each in scores[event.score])
+    first, second = (side[1::2] for side in scores[event.score])
     likely, unlikely = (second, first) if event.second else (first, second)
     counts = event.count(likely), event.count(unlikely)
     runs = len(likely), len(unlikely)
@@ -177,7 +177,7 @@ def most_shown(claim: Claim, runs: int, doubt: float) -> float:
 
 def _best(name: str, pair: Pair, claim: Claim, doubt: float) -> tuple[float, Event]:
     """Return the best event of one kind of score, and what it shows on these runs."""
-    found = []
+    events = []
     for above in (True, False):
         thresholds = _thresholds(np.concatenate(pair), above)
         inside = [_inside(each, thresholds, above) for each in pair]
@@ -186,8 +186,8 @@ def _best(name: str, pair: Pair, claim: Claim, doubt: float) -> tuple[float, Eve
             runs = len(pair[a]), len(pair[b])
             shown = claim.shown(*_limits(inside[a], inside[b], runs, doubt))
             at = int(np.argmax(shown))
-            found.append((float(shown[at]), Event(name, float(thresholds[at]), above, second)))
-    return max(found, key=lambda each: each[0])
+            events.append((float(shown[at]), Event(name, float(thresholds[at]), above, second)))
+    return max(events, key=lambda each: each[0])
 
 
 def _limits(
@@ -314,11 +314,11 @@ class Check:
     def beside(self) -> str:
         """Return what the event measures of the trade-off curve, beside what the claim allows."""
         finding = self.finding
-        allowed = self.claim.most_true(finding.falsely)
+        most_allowed = self.claim.most_true(finding.falsely)
         return (
             f"{self.what} of owner {self.owner}: by that event, one record of this owner is "
             f"detected in ≥ {finding.rightly:.3g} with false alarms in ≤ {finding.falsely:.3g}; "
-            f"the claim allows ≤ {allowed:.3g}"
+            f"the claim allows ≤ {most_allowed:.3g}"
         )
 
     def _event(self) -> str:

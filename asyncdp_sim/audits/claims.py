@@ -129,12 +129,12 @@ class UnlikeParts(Owed):
 
     @override
     def cost(self, answers: int) -> float:
-        some = self.parts[:answers]
+        released = self.parts[:answers]
         if self.law is not None:
-            return recomposed.epsilon_of(self.law, some, self.delta)
+            return recomposed.epsilon_of(self.law, released, self.delta)
         if self.gaussian:
-            return epsilon_of(self.whole * sqrt(sum(some)), self.delta)
-        return self.whole * sum(some) if answers > 0 else 0.0
+            return epsilon_of(self.whole * sqrt(sum(released)), self.delta)
+        return self.whole * sum(released) if answers > 0 else 0.0
 
 
 _SLACK = 1 + 1e-6
@@ -160,37 +160,37 @@ def owed(scenario: Scenario) -> tuple[Owed, ...]:
     delta = privacy.delta or 0.0 if gaussian else 0.0
     asked = _of_a_copy(scenario)
     shared = privacy.overlap
-    found = []
+    claims = []
     for owner, epsilon in enumerate(asked):
         if shared > 1:
             epsilon = min(asked)
-        whole = mu_of(epsilon, delta) / sqrt(shared) if gaussian else _part(epsilon, shared)
-        answers, each = _spread(scenario, owner, whole, delta if gaussian else None)
-        found.append(Owed(answers, each, whole, delta, gaussian))
-    return _in_sums(found) if privacy.listener.sees_sums else tuple(found)
+        total = mu_of(epsilon, delta) / sqrt(shared) if gaussian else _part(epsilon, shared)
+        answers, cost_of_one = _spread(scenario, owner, total, delta if gaussian else None)
+        claims.append(Owed(answers, cost_of_one, total, delta, gaussian))
+    return _in_sums(claims) if privacy.listener.sees_sums else tuple(claims)
 
 
 def _unlike(scenario: Scenario, *, gaussian: bool) -> tuple[UnlikeParts, ...]:
     """Return what is claimed where parts of budgets are as a rule, or a list, says."""
     privacy, n_owners, shared = scenario.privacy, scenario.owners.count, scenario.privacy.overlap
-    asked, found = _of_a_copy(scenario), []
+    asked, claims = _of_a_copy(scenario), []
     composed = privacy.accountant is not None and not gaussian
     law = _law(scenario) if composed else None
     delta = (privacy.delta or 0.0) / (shared if composed else 1) if privacy.needs_delta else 0.0
     for owner, epsilon in enumerate(asked if shared == 1 else (min(asked),) * n_owners):
-        whole = mu_of(epsilon, delta) / sqrt(shared) if gaussian else _part(epsilon, shared)
+        total = mu_of(epsilon, delta) / sqrt(shared) if gaussian else _part(epsilon, shared)
         parts = _by_rule(scenario, owner)
-        each = whole * (sqrt(max(parts)) if gaussian else max(parts))
+        dearest = total * (sqrt(max(parts)) if gaussian else max(parts))
         if law is not None and len(parts) > 1:  # one alone is charged whole, as the accountant does
-            charge = recomposed.charge_of(law, whole, delta, parts)
+            charge = recomposed.charge_of(law, total, delta, parts)
             parts = tuple(charge * part for part in parts)
-            each = max(parts)
+            dearest = max(parts)
         elif law is not None:
-            parts = (whole,)
-        claim = UnlikeParts(len(parts), each, whole, delta, gaussian, parts, law)
+            parts = (total,)
+        claim = UnlikeParts(len(parts), dearest, total, delta, gaussian, parts, law)
         many = law is not None and len(set(parts)) > recomposed.GROUPS
-        found.append(replace(claim, slack=2e-2) if many else claim)
-    return tuple(found)
+        claims.append(replace(claim, slack=2e-2) if many else claim)
+    return tuple(claims)
 
 
 def _by_rule(scenario: Scenario, owner: int) -> tuple[float, ...]:
@@ -211,9 +211,9 @@ def _by_rule(scenario: Scenario, owner: int) -> tuple[float, ...]:
 
 def _in_sums(claims: list[Owed]) -> tuple[Owed, ...]:
     """Return what is claimed of answers in sums, whose noise is that of the strictest owner."""
-    each = min(claim.each for claim in claims)
+    least = min(claim.each for claim in claims)
     return tuple(
-        replace(claim, each=each, whole=min(claim.whole, each * sqrt(claim.answers)))
+        replace(claim, each=least, whole=min(claim.whole, least * sqrt(claim.answers)))
         for claim in claims
     )
 
@@ -228,16 +228,16 @@ def _composed(scenario: Scenario) -> tuple[Composed, ...]:
     budgets = asked if shared == 1 else (_part(min(asked), shared),) * n_owners
     law, delta = _law(scenario), (privacy.delta or 0.0) / shared
     prices = getattr(privacy.budget, "per_answer", None)
-    found = []
-    for owner, whole in enumerate(budgets):
+    claims = []
+    for owner, total in enumerate(budgets):
         answers = 1 if prices is not None else _gradients(scenario, owner)
-        each = whole if prices is None else float(per_owner(prices, n_owners)[owner])
+        charge = total if prices is None else float(per_owner(prices, n_owners)[owner])
         if answers > 1 or isinstance(law, recomposed.Sampled):
-            each = recomposed.charge_of(law, each, delta, times=answers)
+            charge = recomposed.charge_of(law, charge, delta, times=answers)
         if prices is not None:
-            answers = recomposed.answers_of(law, each, whole, delta)
-        found.append(Composed(answers, each, whole, delta, gaussian=False, law=law))
-    return tuple(found)
+            answers = recomposed.answers_of(law, charge, total, delta)
+        claims.append(Composed(answers, charge, total, delta, gaussian=False, law=law))
+    return tuple(claims)
 
 
 def _law(scenario: Scenario) -> recomposed.Law:
@@ -253,12 +253,12 @@ def _law(scenario: Scenario) -> recomposed.Law:
 def _stated(scenario: Scenario) -> tuple[Owed, ...]:
     """Return what a mechanism that no textbook composes says that it claims."""
     accountant, _ = gradients_of(scenario.accountant)
-    each = accountant.spent(np.ones_like(accountant.answers)).tolist()
+    costs = accountant.spent(np.ones_like(accountant.answers)).tolist()
     counts, delta = accountant.answers.tolist(), accountant.delta
-    claims = enumerate(zip(counts, each, accountant.epsilon.tolist(), strict=True))
+    claims = enumerate(zip(counts, costs, accountant.epsilon.tolist(), strict=True))
     return tuple(
-        Stated(answers, one, whole, delta, gaussian=False, accountant=accountant, owner=owner)
-        for owner, (answers, one, whole) in claims
+        Stated(answers, cost, total, delta, gaussian=False, accountant=accountant, owner=owner)
+        for owner, (answers, cost, total) in claims
     )
 
 
@@ -267,10 +267,10 @@ def _spread(scenario: Scenario, owner: int, whole: float, delta: float | None) -
     budget, n_owners = scenario.privacy.budget, scenario.owners.count
     price = getattr(budget, "per_answer", None)
     if price is not None:
-        each = float(per_owner(price, n_owners)[owner])
+        cost = float(per_owner(price, n_owners)[owner])
         if delta is None:
-            return floor(_decimal(whole) / _decimal(each)), each
-        mu = mu_of(each, delta)
+            return floor(_decimal(whole) / _decimal(cost)), cost
+        mu = mu_of(cost, delta)
         return floor((whole / mu) ** 2 * _SLACK), mu
     answers = _gradients(scenario, owner)
     return answers, whole / (answers if delta is None else sqrt(answers))
@@ -282,8 +282,8 @@ def _gradients(scenario: Scenario, owner: int) -> int:
     answers: int = per_owner(named, scenario.owners.count)[owner]
     if scenario.privacy.budget.of_asked:
         answers = _as_asked(scenario, owner)
-    each = getattr(scenario.algorithm, "local_steps", None)
-    return answers if each is None else answers * int(each)
+    local_steps = getattr(scenario.algorithm, "local_steps", None)
+    return answers if local_steps is None else answers * int(local_steps)
 
 
 def _as_asked(scenario: Scenario, owner: int) -> int:
@@ -291,7 +291,7 @@ def _as_asked(scenario: Scenario, owner: int) -> int:
     from scipy.stats import binom  # a slow import
 
     n_owners, protocol = scenario.owners.count, scenario.protocol
-    [chance] = [each[owner] for each in [protocol.asks_each(n_owners)] if each is not None]
+    [chance] = [chances[owner] for chances in [protocol.asks_each(n_owners)] if chances is not None]
     asked = scenario.run.updates * (scenario.algorithm.answers_per_update or 1) + protocol.left_open
     return 1 if asked == 1 else 1 + int(binom.isf(1e-3 / n_owners, asked - 1, chance))
 

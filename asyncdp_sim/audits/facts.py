@@ -53,7 +53,7 @@ def coincidences(
     first, second : array (m, p)
         Gradients of all answers of all runs, run after run, on the two datasets.
     """
-    found, begin = np.zeros(len(views)), 0
+    scores, begin = np.zeros(len(views)), 0
     for run, view in enumerate(views):
         rows = slice(begin, begin + len(view.owners))
         begin = rows.stop
@@ -69,8 +69,8 @@ def coincidences(
         changed = np.abs(apart[0] - apart[1]) > _EXACT
         if changed.any():
             least = np.maximum(apart[:, changed].min(axis=1), _EXACT)
-            found[run] = np.log(least[0] / least[1])
-    return found
+            scores[run] = np.log(least[0] / least[1])
+    return scores
 
 
 def shared(noise: Noise, view: View, exact: Array) -> int:
@@ -107,11 +107,11 @@ def _differences(drawn: Array, own: int) -> Array:
     Of the same coordinate in two answers, of two coordinates in one answer, and from 0.
     """
     mine = drawn[:, :own]
-    one, other = np.triu_indices(own, 1)
+    first, other = np.triu_indices(own, 1)
     left, right = np.triu_indices(drawn.shape[2], 1)
     parts = [
         mine,
-        mine[:, one] - mine[:, other],
+        mine[:, first] - mine[:, other],
         mine[:, :, None] - drawn[:, None, own:],
         mine[:, :, left] - mine[:, :, right],
     ]
@@ -169,43 +169,45 @@ def budgets_hold(
     over = [int(count) - claim.answers for count, claim in zip(most, claims, strict=True)]
     worst = int(np.argmax(over))
     claim, count = claims[worst], int(most[worst])
-    said = f"{what} of owner {called[worst]} in a run: up to {count} sent"
-    said += f", {claim.answers} claimed"
+    sentence = f"{what} of owner {called[worst]} in a run: up to {count} sent"
+    sentence += f", {claim.answers} claimed"
     if over[worst] > 0:
-        said += f", ε = {claim.cost(count):.4g} by composition"
-    return Fact(said, over[worst] > 0)
+        sentence += f", ε = {claim.cost(count):.4g} by composition"
+    return Fact(sentence, over[worst] > 0)
 
 
 def undercharged(problem: Problem, claims: Sequence[Owed], views: Sequence[View]) -> Short:
     """Return where a ledger charges the least of what was sent in these runs."""
     ledger = Ledger.of(problem.accountant, [view.trace for view in views])
-    found = Short()
+    worst = Short()
     for view, spent in zip(views, ledger.spent.tolist(), strict=True):
         for owner, (count, claim) in enumerate(zip(heard(view).tolist(), claims, strict=True)):
             cost = claim.cost(min(count, claim.answers))
             if np.isfinite(cost) and spent[owner] < cost * (1 - claim.slack):
-                found = max(found, Short(cost - spent[owner], owner, count, cost))
-    return found
+                worst = max(worst, Short(cost - spent[owner], owner, count, cost))
+    return worst
 
 
 def ledger_holds(short: Short, called: Sequence[int]) -> Fact:
     """Judge whether the ledger charges all that was on the air."""
-    said = "the ledger charges every answer that was sent"
+    sentence = "the ledger charges every answer that was sent"
     if short.amount > 0:
-        said = (
+        sentence = (
             f"the ledger: owner {called[short.owner]} sent {short.count} answers, which cost "
             f"ε = {short.cost:.4g}, and was charged {short.cost - short.amount:.4g}"
         )
-    return Fact(said, short.amount > 0)
+    return Fact(sentence, short.amount > 0)
 
 
 def stated_anew(whose: str, stated: float, anew: float | None) -> Fact:
     """Judge an ε that was stated of an observer beside the same, worked out by a second way."""
     if anew is None:
-        said = f"{whose}: ε = {stated:.4g} stated; a second way to work it out takes too long here"
-        return Fact(said, False)
-    said = f"{whose}: ε = {stated:.4g} stated, {anew:.4g} worked out by a second way"
-    return Fact(said, stated < anew * (1 - Owed.slack))
+        sentence = (
+            f"{whose}: ε = {stated:.4g} stated; a second way to work it out takes too long here"
+        )
+        return Fact(sentence, False)
+    sentence = f"{whose}: ε = {stated:.4g} stated, {anew:.4g} worked out by a second way"
+    return Fact(sentence, stated < anew * (1 - Owed.slack))
 
 
 def own_noise(without: int) -> Fact:
@@ -289,8 +291,8 @@ def _odd(scenario: Scenario, problem: Problem, number: int) -> str | None:
         if made is not None:
             return f"answer {made} of run {number} is made of more than its noisy gradients"
     if scenario.timing_unaccounted is None:
-        how = ([streams().within(*name)], task.record_every, task.asks)
-        path = replay([view.trace], task.steps, task.reply, *how)
+        options = ([streams().within(*name)], task.record_every, task.asks)
+        path = replay([view.trace], task.steps, task.reply, *options)
         if path.final[0].tobytes() != view.final.tobytes():
             return f"replay of run {number} ends at another model"
     return None

@@ -22,7 +22,7 @@ from asyncdp_sim.data import Dataset, Swap
 from asyncdp_sim.data.tables.neighbour import CELLS, write_neighbour
 from asyncdp_sim.data.void import blank, void
 from asyncdp_sim.errors import DataError
-from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
+from asyncdp_sim.runs.problem import Problem, build_dataset, exact_answers, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
 
@@ -93,9 +93,9 @@ def neighbours(scenario: Scenario) -> Neighbours:
         recoded = _recoded(scenario, dataset, problem, owner, row)
         if recoded is not None:
             return recoded
-    one, other = _apart(gradients, length, order)
-    swaps = [Swap(row, places[j].row, places[j].factor) for j in (one, other)]
-    told = ", or by ".join(
+    first_place, other = _apart(gradients, length, order)
+    swaps = [Swap(row, places[j].row, places[j].factor) for j in (first_place, other)]
+    replacements = ", or by ".join(
         dataset.row_name(swap.by)
         + (f" with its features times {swap.factor:g}" if swap.factor != 1 else "")
         for swap in swaps
@@ -103,7 +103,10 @@ def neighbours(scenario: Scenario) -> Neighbours:
     first, second = (prepare(scenario, build_dataset(scenario, swap)) for swap in swaps)
     called = scenario.owners.participants[owner]
     return Neighbours(
-        owner, first, second, f"{dataset.row_name(row)}, of owner {called}, is replaced by {told}"
+        owner,
+        first,
+        second,
+        f"{dataset.row_name(row)}, of owner {called}, is replaced by {replacements}",
     )
 
 
@@ -121,7 +124,7 @@ def _recoded(
     most, worst = 1, None
     with TemporaryDirectory() as folder:
         for number, (words, cell) in enumerate(CELLS.items()):
-            told = f"row {row + 1} of {Path(path).name} holds {words} in every cell"
+            description = f"row {row + 1} of {Path(path).name} holds {words} in every cell"
             copy = Path(folder) / str(number)
             copy = write_neighbour(
                 path, copy, row, cell, scenario.data.says_whose, scenario.data.form
@@ -129,14 +132,14 @@ def _recoded(
             data = scenario.data.model_copy(update={"path": str(copy)})
             try:
                 other = build_dataset(scenario.model_copy(update={"data": data}))
-                there = prepare(scenario, other)
+                second = prepare(scenario, other)
             except DataError as error:
-                return Neighbours(owner, problem, problem, told, "; ".join(error.lines()))
+                return Neighbours(owner, problem, problem, description, "; ".join(error.lines()))
             moved = _moved(dataset, other, problem)
             if moved.sum() > most:
                 most, attacked = int(moved.sum()), int(np.argmax(moved))
-                told = f"{told}, so that {most} records differ"
-                worst = Neighbours(attacked, problem, there, told)
+                description = f"{description}, so that {most} records differ"
+                worst = Neighbours(attacked, problem, second, description)
     return worst
 
 
@@ -163,10 +166,10 @@ def _apart(gradients: Array, length: Array, order: int) -> tuple[int, int]:
         [np.argsort(length)[-_STARTS:], np.arange(0, count, -(-count // _STARTS))]
     )
     best = (-1.0, 0, 0)
-    for one in np.unique(starts).tolist():
-        apart = np.linalg.norm(gradients - gradients[:, [one]], ord=order, axis=2).sum(axis=0)
+    for first in np.unique(starts).tolist():
+        apart = np.linalg.norm(gradients - gradients[:, [first]], ord=order, axis=2).sum(axis=0)
         other = int(np.argmax(apart))
-        best = max(best, (float(apart[other]), one, other))
+        best = max(best, (float(apart[other]), first, other))
     return best[1], best[2]
 
 
@@ -221,9 +224,9 @@ def single_gradients(
 
 def _some(dataset: Dataset) -> Iterator[tuple[Array, Array, npt.NDArray[np.int64]]]:
     """Yield features, targets and row numbers of every owner's first records."""
-    each = max(1, _MOST // len(dataset.targets))
+    count = max(1, _MOST // len(dataset.targets))
     for x, y, numbers in zip(dataset.features, dataset.targets, dataset.rows, strict=True):
-        yield x[:each], y[:each], numbers[:each]
+        yield x[:count], y[:count], numbers[:count]
 
 
 Record = tuple[Array, float]
@@ -240,51 +243,69 @@ _ASKED = 32
 
 @dataclass(frozen=True, eq=False)
 class MadeUp:
-    """A scenario with a record that was made up.
+    """Records that were made up for one owner's first, and where they move its answers.
 
     Attributes
     ----------
-    pair : Neighbours
-        Its gradients are far apart, and the more or the less so from query to query.
+    scenario : Scenario
+    dataset : Dataset
+    owner : int
+        From 0.
+    varied : tuple of Record
+        Two whose gradients are far apart, and the more or the less so from query to query.
     farthest : tuple of array (size,)
         What the owner would answer to one query, without noise, where that moves the most.
     """
 
-    pair: Neighbours
+    scenario: Scenario
+    dataset: Dataset
+    owner: int
+    varied: tuple[Record, Record]
     farthest: tuple[Array, Array]
 
+    def pair(self) -> Neighbours:
+        """Return the scenario with the one record, and with the other.
 
-def made_up(scenario: Scenario) -> MadeUp | None:
-    """Return the two datasets, and two exact answers as far apart as a record can bring them.
+        Raises
+        ------
+        DataError
+            As :func:`asyncdp_sim.runs.run`.
+        """
+        first, second = (
+            prepare(self.scenario, replaced(self.dataset, {(self.owner, 0): record}))
+            for record in self.varied
+        )
+        row = self.dataset.row_name(self.dataset.rows[self.owner][0])
+        called = self.scenario.owners.participants[self.owner]
+        records = " or ".join(_said(*record) for record in self.varied)
+        words = f"{row}, of owner {called}, encoded, is {records}"
+        return Neighbours(self.owner, first, second, words)
+
+
+def made_up(scenario: Scenario, dataset: Dataset, problem: Problem) -> MadeUp | None:
+    """Return records that bring the answers of an owner as far apart as a record can.
 
     The owner is the one that pays the most for an answer, of several the one with the fewest
     records. None where the bound is declared, and nothing made up would respect it.
-
-    Raises
-    ------
-    DataError
-        As :func:`asyncdp_sim.runs.run`.
     """
     if scenario.privacy.on_trust:
         return None
-    dataset = build_dataset(scenario)
-    owner = dearest(scenario, dataset)
-    queries = asked(scenario, prepare(scenario, dataset))
+    owner, queries = dearest(scenario, dataset), asked(scenario, problem)
     p = scenario.data.features
     directions = [np.eye(1, p, at)[0] for at in sorted({0, p - 1})]
     records = along(scenario, [*directions, np.full(p, 1 / p)])
     gradients = gradients_of(scenario, records, queries)
     order = 1 if scenario.privacy.norm == "l1" else 2
-    one, other, query = far(gradients, order, _at_one_query)
-    sides = [_with(scenario, dataset, owner, records[j]) for j in (one, other)]
-    at = np.array([owner]), queries[[query]]
-    answers = [each.task.reply.gradients.gradient(*at)[0] for each in sides]
-    one, other, _ = far(gradients, order, _varied)
-    sides = [_with(scenario, dataset, owner, records[j]) for j in (one, other)]
-    told = " or ".join(_said(*records[j]) for j in (one, other))
-    row, called = dataset.row_name(dataset.rows[owner][0]), scenario.owners.participants[owner]
-    pair = Neighbours(owner, sides[0], sides[1], f"{row}, of owner {called}, encoded, is {told}")
-    return MadeUp(pair, (answers[0], answers[1]))
+    first, second, query = far(gradients, order, _at_one_query)
+    one_answer, other_answer = (
+        exact_answers(
+            scenario, replaced(dataset, {(owner, 0): records[place]}), problem.task.steps
+        ).gradient(np.array([owner]), queries[[query]])[0]
+        for place in (first, second)
+    )
+    first, second, _ = far(gradients, order, _varied)
+    varied = records[first], records[second]
+    return MadeUp(scenario, dataset, owner, varied, (one_answer, other_answer))
 
 
 def dearest(scenario: Scenario, dataset: Dataset) -> int:
@@ -302,19 +323,19 @@ def asked(scenario: Scenario, problem: Problem) -> Array:
     talkative = scenario.model_copy(update={"trigger": None})
     scopes = [Streams(scenario.run.seed).within("audit", "worst", r) for r in range(_TRIALS)]
     points = [overhear(talkative.network, problem.task, scope).points for scope in scopes]
-    found = np.unique(np.concatenate(points), axis=0)[:_ASKED]
-    return found if len(found) > 0 else np.zeros((1, found.shape[1]))
+    unique_points = np.unique(np.concatenate(points), axis=0)[:_ASKED]
+    return unique_points if len(unique_points) > 0 else np.zeros((1, unique_points.shape[1]))
 
 
 def along(scenario: Scenario, directions: Sequence[Array]) -> list[Record]:
     """Return records along these directions, short and long, with small and large targets."""
     targets = scenario.model.labels[::-1] if scenario.model.classifies else TARGETS
-    return [(size * each, y) for each, size, y in product(directions, SIZES, targets)]
+    return [(size * direction, y) for direction, size, y in product(directions, SIZES, targets)]
 
 
 def gradients_of(scenario: Scenario, records: Sequence[Record], queries: Array) -> Array:
     """Return gradients (queries, records, p) of single records, bounded."""
-    x, y = [each[None] for each, _ in records], [np.array([value]) for _, value in records]
+    x, y = [features[None] for features, _ in records], [np.array([value]) for _, value in records]
     return single_gradients(scenario, x, y, queries)
 
 
@@ -323,16 +344,16 @@ def far(gradients: Array, order: int, worth: Callable[[Array, int], Array]) -> t
 
     ``worth`` says of differences (queries, m, p) how far apart, in the norm of that order, (m,).
     """
-    best, found = 0.0, (0, 1, 0)
-    for one in range(gradients.shape[1] - 1):
-        apart = gradients[:, one + 1 :] - gradients[:, [one]]
+    best, pair = 0.0, (0, 1, 0)
+    for first in range(gradients.shape[1] - 1):
+        apart = gradients[:, first + 1 :] - gradients[:, [first]]
         value = worth(apart, order)
         other = int(np.argmax(value))
         if value[other] > best * _BETTER:
             best = float(value[other])
             most = int(np.argmax(np.linalg.norm(apart[:, other], ord=order, axis=1)))
-            found = (one, one + 1 + other, most)
-    return found
+            pair = (first, first + 1 + other, most)
+    return pair
 
 
 def _at_one_query(apart: Array, order: int) -> Array:
@@ -348,11 +369,6 @@ def on_average(apart: Array, order: int) -> Array:
 def _varied(apart: Array, order: int) -> Array:
     """Judge by the mean distance over queries, and by how much the difference itself varies."""
     return on_average(apart, order) + on_average(apart - apart.mean(axis=0), order)
-
-
-def _with(scenario: Scenario, dataset: Dataset, owner: int, record: Record) -> Problem:
-    """Return the scenario with this record as the owner's first."""
-    return prepare(scenario, replaced(dataset, {(owner, 0): record}))
 
 
 def replaced(dataset: Dataset, records: Mapping[tuple[int, int], Record]) -> Dataset:

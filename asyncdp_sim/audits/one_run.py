@@ -83,14 +83,14 @@ class Canaries:
         places = range(len(self.pairs))
         adds = [self._answers(self.places == at, view, task) - first for at in places]
         rest = view.answers - first - sum(adds, np.zeros_like(first)) / 2
-        found = np.zeros(len(self.owners))
+        scores = np.zeros(len(self.owners))
         for place, difference in enumerate(adds):
             with np.errstate(divide="ignore", invalid="ignore"):
-                each = (rest * difference).sum(axis=1) / noise.variance[view.places]
-                total = np.bincount(owners, each, minlength=task.objective.n_owners)
+                products = (rest * difference).sum(axis=1) / noise.variance[view.places]
+                total = np.bincount(owners, products, minlength=task.objective.n_owners)
             here = self.places == place
-            found[here] = np.nan_to_num(total, nan=0.0)[self.owners[here]]
-        return found
+            scores[here] = np.nan_to_num(total, nan=0.0)[self.owners[here]]
+        return scores
 
     def _answers(self, coins: Coins, view: View, task: Task) -> Array:
         """Return what these coins would have had answered to the same queries, without noise."""
@@ -116,8 +116,8 @@ def canaries(
     p = scenario.data.features
     room = [(at, i) for at in range(p) for i in owners if at < dataset.records[i]]
     if count is not None and not 1 <= count <= len(room):
-        allowed = f"allowed is 1 to {len(room)}: one per feature and record of each owner"
-        raise SpecError([Fault("canaries", str(count), allowed)])
+        hint = f"allowed is 1 to {len(room)}: one per feature and record of each owner"
+        raise SpecError([Fault("canaries", str(count), hint)])
     taken = room[: most if count is None else count]
     queries = asked(scenario, prepare(scenario, dataset))
     order = 1 if scenario.privacy.norm == "l1" else 2
@@ -132,20 +132,20 @@ def _made_up(
 ) -> tuple[Record, Record]:
     """Return two records along a coordinate whose gradients are far apart."""
     records = along(scenario, [np.eye(1, dataset.features[0].shape[1], at)[0]])
-    one, other, _ = far(gradients_of(scenario, records, queries), order, on_average)
-    return records[one], records[other]
+    first, other, _ = far(gradients_of(scenario, records, queries), order, on_average)
+    return records[first], records[other]
 
 
 def _of_the_table(
     scenario: Scenario, dataset: Dataset, queries: Array, order: int, at: int
 ) -> tuple[Record, Record]:
     """Return two records of the table whose gradients are far apart along a coordinate."""
-    rows = [(x, float(y)) for each in zip(dataset.features, dataset.targets, strict=True)
-            for x, y in zip(*each, strict=True)]  # fmt: skip
+    rows = [(x, float(y)) for owner_records in zip(dataset.features, dataset.targets, strict=True)
+            for x, y in zip(*owner_records, strict=True)]  # fmt: skip
     records = rows[:: -(-len(rows) // _LOOKED_AT)]
     apart = gradients_of(scenario, records, queries)[:, :, [at]]
-    one, other, _ = far(apart, order, on_average)
-    return records[one], records[min(other, len(records) - 1)]  # of one record alone, the same
+    first, other, _ = far(apart, order, on_average)
+    return records[first], records[min(other, len(records) - 1)]  # of one record alone, the same
 
 
 def shown(right: npt.ArrayLike, guesses: int, doubt: float) -> Array:
@@ -304,7 +304,7 @@ def audit_once(scenario: Scenario, count: int | None, doubt: float) -> Guessed:
         As :func:`asyncdp_sim.runs.run`.
     """
     gaussian = scenario.timing_unaccounted is None
-    claims = [each.of_all(gaussian=gaussian) for each in owed(scenario)]
+    claims = [claim_of_owner.of_all(gaussian=gaussian) for claim_of_owner in owed(scenario)]
     owners = [i for i, claim in enumerate(claims) if np.isfinite(claim.epsilon)]
     delta = max(claims[i].delta for i in owners)
     most = _MOST if delta == 0 else max(1, min(_MOST, int(doubt / delta)))

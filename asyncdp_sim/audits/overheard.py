@@ -82,8 +82,8 @@ class View:
 def _again(local: LocalSteps, owner: int, query: Array, left: Iterator[Array]) -> Array:
     """Return what an owner sends, of the gradients that are left; NaN where they are too few."""
     nothing = np.full_like(query[None], np.nan)
-    [found] = local.sent(Turn(np.array([owner])), query[None], lambda _: next(left, nothing).copy())
-    return np.asarray(found)
+    [sent] = local.sent(Turn(np.array([owner])), query[None], lambda _: next(left, nothing).copy())
+    return np.asarray(sent)
 
 
 class _Noting(Answers):
@@ -96,26 +96,28 @@ class _Noting(Answers):
 
     def sent(self, turn: Turn, points: Array) -> Array:
         """Return what owners send, and note it where it is made of gradients."""
-        found = super().sent(turn, points)
+        sent_answers = super().sent(turn, points)
         if self._local is not None:
-            self.made.append((int(turn.owners[0]), points[0].copy(), found[0].copy()))
-        return found
+            self.made.append((int(turn.owners[0]), points[0].copy(), sent_answers[0].copy()))
+        return sent_answers
 
     def noisy(self, turn: Turn, points: Array) -> Array:
         """Return owners' noisy gradients, and note them."""
-        found = super().noisy(turn, points)
+        noisy_gradients = super().noisy(turn, points)
         place = int(self._reply.places(turn.owners, turn.numbers)[0])
-        self.heard.append((int(turn.owners[0]), place, points[0].copy(), found[0].copy()))
-        return found
+        self.heard.append((int(turn.owners[0]), place, points[0].copy(), noisy_gradients[0].copy()))
+        return noisy_gradients
 
     def note_unused(self, turn: Turn, points: Array, source: np.random.Generator) -> None:
         """Note noisy gradients of answers that no update was made of."""
         owners, places = turn.owners.tolist(), self._reply.places(turn.owners, turn.numbers)
 
         def ask(local: Array) -> Array:
-            found = self.unused(turn, local, source)
-            self.heard += zip(owners, places.tolist(), local.copy(), found.copy(), strict=True)
-            return found
+            noisy_gradients = self.unused(turn, local, source)
+            self.heard += zip(
+                owners, places.tolist(), local.copy(), noisy_gradients.copy(), strict=True
+            )
+            return noisy_gradients
 
         if self._local is None:
             ask(points)
@@ -132,8 +134,8 @@ class Overhearing(LiveLearning):
 
     def __init__(self, task: Task, replicate: Scope) -> None:
         self.points: dict[int, Array] = {}
-        how = (task.steps, task.reply, replicate, task.record_every, task.asks)
-        super().__init__(*how, trigger=task.trigger, target=task.target)
+        options = (task.steps, task.reply, replicate, task.record_every, task.asks)
+        super().__init__(*options, trigger=task.trigger, target=task.target)
 
     def answers(self, reply: Reply, replicate: Scope) -> Answers:
         """Return what gives answers and notes them."""
@@ -181,8 +183,8 @@ def overhear(network: Network, task: Task, scope: Scope) -> View:
     return View(
         np.array([owner for owner, *_ in heard], dtype=np.int64),
         np.array([place for _, place, *_ in heard], dtype=np.int64),
-        np.array([each[2] for each in heard]).reshape(len(heard), task.steps.n_features),
-        np.array([each[3] for each in heard]).reshape(len(heard), task.steps.answer_size),
+        np.array([entry[2] for entry in heard]).reshape(len(heard), task.steps.n_features),
+        np.array([entry[3] for entry in heard]).reshape(len(heard), task.steps.answer_size),
         used,
         trace,
         live.trajectory().final[0],

@@ -45,17 +45,17 @@ def sampled_scores(
     scope : Scope
         Their random streams.
     """
-    found, owners = [], np.full(runs, owner)
+    scores, owners = [], np.full(runs, owner)
     for side, moved in (("first", -shift / 2), ("second", shift / 2)):
         generator = scope.generator(side)
         inside = generator.random((runs, 1)) < probability
         rows = noise.rows(generator, runs, len(shift))
-        found.append(
+        scores.append(
             _sampled_ratio(
                 noise, owners, noise.hide(owners, inside * moved, rows), shift, probability
             )
         )
-    return found[0], found[1]
+    return scores[0], scores[1]
 
 
 def _sampled_ratio(
@@ -113,7 +113,7 @@ def audit_answer(
     reach = 2 * xi / (dataset.records[owner] * (1.0 if probability is None else probability))
     start = xi / size * np.cos(np.arange(1.0, size + 1))
     shifts = _directions(reach, size, scenario.privacy.norm)
-    one = claim.of_one()
+    claim_of_one = claim.of_one()
     scope = Streams(scenario.run.seed).within("audit", "answer")
     if probability is None:
         pairs = {name: (start, start + shift) for name, shift in shifts.items()}
@@ -128,28 +128,28 @@ def audit_answer(
             name: sampled_scores(noise, place, shift, probability, runs, scope.within(name))
             for name, shift in shifts.items()
         }
-    found, most = attack(scores, one, doubt), most_shown(one, runs, doubt)
+    finding, most = attack(scores, claim_of_one, doubt), most_shown(claim_of_one, runs, doubt)
     called = scenario.owners.participants[owner]
-    what = "one answer in a sum" if listener.sees_sums else "one answer"
+    attacked = "one answer in a sum" if listener.sees_sums else "one answer"
     if scenario.algorithm.gradients_per_answer > 1:
-        what = "one gradient"
-    return Check(what, called, one, found, runs, most)
+        attacked = "one gradient"
+    return Check(attacked, called, claim_of_one, finding, runs, most)
 
 
 def _directions(reach: float, size: int, norm: str) -> dict[str, Array]:
     """Return shifts of a norm: along one coordinate, and along all of them."""
-    one = np.zeros(size)
-    one[0] = reach
+    shift = np.zeros(size)
+    shift[0] = reach
     if size == 1:
-        return {"likelihood, one coordinate": one}
+        return {"likelihood, one coordinate": shift}
     every = np.full(size, reach / (size if norm == "l1" else size**0.5))
-    return {"likelihood, one coordinate": one, "likelihood, all coordinates": every}
+    return {"likelihood, one coordinate": shift, "likelihood, all coordinates": every}
 
 
 def _scores(noise: Noise, place: int, first: Array, second: Array, runs: int, scope: Scope) -> Pair:
     """Return log-likelihood ratios of answers that hide the first, and the second gradient."""
     chunk = max(1, _CHUNK // len(first))
-    found = []
+    scores = []
     for side, truth in (("first", first), ("second", second)):
         generator = scope.generator(side)
         parts = []
@@ -158,8 +158,8 @@ def _scores(noise: Noise, place: int, first: Array, second: Array, runs: int, sc
             hidden = np.tile(truth, (len(places), 1))
             answers = noise.hide(places, hidden, noise.rows(generator, len(places), len(truth)))
             parts.append(ratio(noise, places, answers, first[None], second[None]))
-        found.append(np.concatenate(parts))
-    return found[0], found[1]
+        scores.append(np.concatenate(parts))
+    return scores[0], scores[1]
 
 
 def ratio(
@@ -209,25 +209,25 @@ def noise_composes(
     what : str, optional
         "gradients" where answers are made of several.
     """
-    found, share = [], 1.0 if sampling is None else sampling
+    facts, share = [], 1.0 if sampling is None else sampling
     for owner, claim in enumerate(claims):
         if isinstance(claim, Composed) and np.isfinite(claim.whole):
             drawn = share * float(dataset.records[owner])
             if isinstance(claim.law, Sampled):
                 seen = _multiplier(problem, owner, drawn)
-                told = f"noise of multiplier {1 / seen:.4g} on each"
+                charge_words = f"noise of multiplier {1 / seen:.4g} on each"
             else:
                 seen = _seen(problem, owner, drawn, streams)
                 if share < 1:
                     seen = log1p(share * expm1(seen / 2)) - log1p(share * expm1(-seen / 2))
-                told = f"ε₀ = {seen:.4g} each by their noise"
+                charge_words = f"ε₀ = {seen:.4g} each by their noise"
             cost = replace(claim, each=seen).cost(claim.answers)
-            said = (
-                f"{claim.answers} {what} of owner {called[owner]}, {told}, "
+            sentence = (
+                f"{claim.answers} {what} of owner {called[owner]}, {charge_words}, "
                 f"compose to ε = {cost:.5g} at δ = {claim.delta:g}, {claim.whole:g} claimed"
             )
-            found.append((cost / claim.whole, Fact(said, cost > claim.whole)))
-    return tuple(fact for _, fact in sorted(found, key=lambda each: -each[0])[:1])
+            facts.append((cost / claim.whole, Fact(sentence, cost > claim.whole)))
+    return tuple(fact for _, fact in sorted(facts, key=lambda each: -each[0])[:1])
 
 
 def _multiplier(problem: Problem, owner: int, drawn: float) -> float:

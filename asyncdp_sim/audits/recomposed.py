@@ -135,10 +135,10 @@ def charge_of(
         return inf
 
     def more(charge: float) -> float:
-        costs = tuple(charge * each for each in relative)
+        costs = tuple(charge * cost for cost in relative)
         return epsilon_of(law, costs, delta, times) - epsilon
 
-    squares, need = times * sum(each * each for each in relative), -log(delta)
+    squares, need = times * sum(cost * cost for cost in relative), -log(delta)
     low = high = epsilon / sqrt(squares / 2) / (sqrt(need + epsilon) + sqrt(need))
     most = _MOST * low
     while more(high) <= 0 and high < most:
@@ -196,13 +196,13 @@ def _laid_out(law: Law, charge: float, step: float, tilt: float) -> Losses:
 
     In cells as wide as the step, and wider, where rare losses are all that matters.
     """
-    found = []
+    candidates = []
     for width in (step, _WIDER * step):
         losses, logs = law(charge, step, width)
         for offset in (-step * 2.0 ** -np.arange(1.0, 31.0)).tolist():
             down = step * np.floor((losses - offset) / step) + offset
-            found.append((float(np.logaddexp.reduce(logs + tilt * down)), (down, logs)))
-    return max(found, key=lambda each: each[0])[1]
+            candidates.append((float(np.logaddexp.reduce(logs + tilt * down)), (down, logs)))
+    return max(candidates, key=lambda each: each[0])[1]
 
 
 def _reach(answers: Answers, tilt: float, sign: int) -> float:

@@ -51,8 +51,8 @@ def told_in_runs(
         Gradients of those answers on the two datasets.
     """
     records = pair.first.task.objective.records.astype(float)
-    each = zip(views, first, second, strict=True)
-    return [_told(pair, records, listener.subtracts, *one) for one in each]
+    runs = zip(views, first, second, strict=True)
+    return [_told(pair, records, listener.subtracts, *run) for run in runs]
 
 
 def _told(
@@ -65,19 +65,19 @@ def _told(
     owners, used = view.owners[: len(made)], len(made)
     n = records[owners][:, None]
     unknown, moved = n * (view.answers - first)[:used], n * (second - first)[:used]
-    found, fewest = 0.0, len(scale)
+    likelihood, fewest = 0.0, len(scale)
     for begin, end in _runs_of(made):
-        there = owners[begin:end]
-        fewest = min(fewest, len(there))
-        others = np.flatnonzero(there != owner)
-        if len(others) == len(there):
+        summed = owners[begin:end]
+        fewest = min(fewest, len(summed))
+        other_owners = np.flatnonzero(summed != owner)
+        if len(other_owners) == len(summed):
             continue
-        hidden = np.delete(np.arange(begin, end), others[:colluders])
+        hidden = np.delete(np.arange(begin, end), other_owners[:colluders])
         apart = moved[begin:end].sum(axis=0)
         left = unknown[hidden].sum(axis=0) - apart / 2
         variance = np.square(scale * records)[owners[hidden]].sum()
-        found += float(left @ apart / variance)
-    return found, fewest
+        likelihood += float(left @ apart / variance)
+    return likelihood, fewest
 
 
 def _runs_of(made: npt.NDArray[np.int32]) -> list[tuple[int, int]]:
@@ -92,8 +92,8 @@ def sums_hold(listener: ObserverKind, n_owners: int, fewest: Sequence[int]) -> l
     if sums is None:
         return []
     seen = min(fewest)
-    said = f"sums opened: of {seen} answers or more, {sums.least} claimed"
-    return [Fact(said, seen < sums.least)]
+    sentence = f"sums opened: of {seen} answers or more, {sums.least} claimed"
+    return [Fact(sentence, seen < sums.least)]
 
 
 SCORES = ("likelihood", "differences", "answers", "first answer", "end")
@@ -171,18 +171,18 @@ def audit_run(
     most, short, bare = np.zeros(n_owners, dtype=np.int64), Short(), 0
     fewest = n_owners
     for side in (0, 1):
-        found: list[_Part] = []
+        results: list[_Part] = []
         for at in range(0, len(parts), workers):
             attacked = partial(_attacked, scenario, pair, stream, side)
-            some = parts[at : at + workers]
-            found += run_map(attacked, some)
+            lots = parts[at : at + workers]
+            results += run_map(attacked, lots)
             if advance is not None:
-                advance(sum(map(len, some)))
-        sides.append(np.concatenate([part[0] for part in found], axis=1))
-        most = np.max([most, *(part[1] for part in found)], axis=0)
-        short = max(short, *(part[2] for part in found))
-        bare += sum(part[3] for part in found)
-        fewest = min(fewest, *(part[4] for part in found))
+                advance(sum(map(len, lots)))
+        sides.append(np.concatenate([part[0] for part in results], axis=1))
+        most = np.max([most, *(part[1] for part in results)], axis=0)
+        short = max(short, *(part[2] for part in results))
+        bare += sum(part[3] for part in results)
+        fewest = min(fewest, *(part[4] for part in results))
     scores: dict[str, Pair] = {
         name: (sides[0][row], sides[1][row]) for row, name in enumerate(SCORES)
     }
@@ -204,10 +204,10 @@ def _attacked(
     scores, most, short, bare = [], np.zeros(len(claims), dtype=np.int64), Short(), 0
     fewest = len(claims)
     for begin in range(0, len(numbers), _TOGETHER):
-        some = numbers[begin : begin + _TOGETHER]
-        views = [overhear(network, problem.task, within.within(n)) for n in some]
-        found, without, few = _judged(scenario.privacy.listener, pair, views, side)
-        scores.append(found)
+        batch = numbers[begin : begin + _TOGETHER]
+        views = [overhear(network, problem.task, within.within(n)) for n in batch]
+        batch_scores, without, few = _judged(scenario.privacy.listener, pair, views, side)
+        scores.append(batch_scores)
         bare += without
         fewest = min(fewest, few)
         most = np.max([most, *map(heard, views)], axis=0)
@@ -228,15 +228,19 @@ def _judged(
     bare, fewest = 0, pair.first.task.objective.n_owners
     if len(owners) > 0:
         first, second = (
-            each.task.reply.gradients.gradient(owners, points) for each in (pair.first, pair.second)
+            problem.task.reply.gradients.gradient(owners, points)
+            for problem in (pair.first, pair.second)
         )
         noise = pair.first.task.reply.noise
         exact = np.split((first, second)[side], np.cumsum(count)[:-1])
         bare = sum(map(shared, [noise] * len(views), views, exact))
         if listener.sees_sums:
-            parts = [np.split(each, np.cumsum(count)[:-1]) for each in (first, second)]
-            told = told_in_runs(listener, pair, views, *parts)
-            likelihood, fewest = np.array([each for each, _ in told]), min(few for _, few in told)
+            parts = [np.split(problem, np.cumsum(count)[:-1]) for problem in (first, second)]
+            sum_scores = told_in_runs(listener, pair, views, *parts)
+            likelihood, fewest = (
+                np.array([problem for problem, _ in sum_scores]),
+                min(few for _, few in sum_scores),
+            )
         else:
             close = coincidences(noise, pair.owner, views, first, second)
             ratios = ratio(noise, places, answers, first, second)
@@ -247,7 +251,7 @@ def _judged(
         view.trace.exchanges[his & (view.trace.exchanges["transmissions"] > 0)]
         for view, his in zip(views, attacked, strict=True)
     ]
-    found = np.array(
+    scores = np.array(
         [
             np.nan_to_num(likelihood, nan=0.0, posinf=np.inf, neginf=-np.inf),
             close,
@@ -256,4 +260,4 @@ def _judged(
             [float(view.trace.end_tick) for view in views],
         ]
     )
-    return found, bare, fewest
+    return scores, bare, fewest

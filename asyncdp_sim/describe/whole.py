@@ -10,7 +10,7 @@ from asyncdp_sim.measures.energy import energy_predictions
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.compatibility import superposable
 from asyncdp_sim.notices import Noted, Notice
-from asyncdp_sim.privacy.guarantee import NotVouchedFor
+from asyncdp_sim.privacy.guarantee import not_vouched_for
 from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.runs.warnings import NeverOnline, TicksMeet
 from asyncdp_sim.scenario import Scenario
@@ -193,7 +193,7 @@ def _against_claims(scenario: Scenario) -> Iterator[str]:
         yield f"not private, no finite ε: {UNTIMED}{scenario.timing_unaccounted}"
     yield from (f"not private, no finite ε: {why}" for why in scenario.unsound)
     if scenario.privacy.hides and len(scenario.outside_parts) > 0:
-        yield f"not shown to be private: {NotVouchedFor(', '.join(scenario.outside_parts)).words()}"
+        yield f"not shown to be private: {not_vouched_for(scenario.outside_parts).words()}"
 
 
 def _sweep(scenario: Scenario) -> Iterator[str]:

@@ -107,12 +107,12 @@ class Allotment:
     @classmethod
     def of(cls, weights: Sequence[Array]) -> "Allotment":
         """Return the one whose parts are in proportion to these weights, (K_i,) each."""
-        return cls(tuple(_parts(each) for each in weights))
+        return cls(tuple(_parts(owner_weights) for owner_weights in weights))
 
     @cached_property
     def answers(self) -> Counts:
         """K_i, shape (N,)."""
-        return np.array([len(each) for each in self.parts], dtype=np.int64)
+        return np.array([len(owner_parts) for owner_parts in self.parts], dtype=np.int64)
 
     @cached_property
     def _first(self) -> Counts:
@@ -150,7 +150,7 @@ class Allotment:
     @cached_property
     def _spent(self) -> Array:
         """K_i Σ_{l ≤ k} s_il for k = 0 … K_i, (ΣK_i + N,)."""
-        return np.concatenate([_running(each) for each in self.parts])
+        return np.concatenate([_running(owner_parts) for owner_parts in self.parts])
 
     def equal(self, released: Counts) -> Array:
         """Return how many answers with equal parts cost what these do, shape (..., N).
@@ -295,9 +295,9 @@ class UntilSpent(BudgetKind):
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
         if (self.answers is None) == (self.per_answer is None):
-            given = "nothing" if self.answers is None else "both"
-            allowed = "allowed is answers, or per_answer (ε of one answer), one of the two"
-            raise faults_of([Fault("answers", given, allowed)])
+            value = "nothing" if self.answers is None else "both"
+            hint = "allowed is answers, or per_answer (ε of one answer), one of the two"
+            raise faults_of([Fault("answers", value, hint)])
         return self
 
     @override
@@ -314,8 +314,8 @@ class UntilSpent(BudgetKind):
 
     @override
     def faults(self, n_owners: int) -> list[Fault]:
-        found = wrong_length("privacy.budget.answers", self.answers, n_owners)
-        return found + wrong_length("privacy.budget.per_answer", self.per_answer, n_owners)
+        faults = wrong_length("privacy.budget.answers", self.answers, n_owners)
+        return faults + wrong_length("privacy.budget.per_answer", self.per_answer, n_owners)
 
 
 class AsAsked(BudgetKind):
@@ -338,7 +338,7 @@ class AsAsked(BudgetKind):
 
     @override
     def told(self, chances: Sequence[float], asked: int) -> BudgetKind:
-        return PerOwnerCap(answers=tuple(enough(each, len(chances), asked) for each in chances))
+        return PerOwnerCap(answers=tuple(enough(chance, len(chances), asked) for chance in chances))
 
     @override
     def sized(self, answers: int) -> BudgetKind:
@@ -391,20 +391,20 @@ class Scheduled(BudgetKind):
     @model_validator(mode="after")
     def _by_rule_or_list(self) -> Self:
         rules = {"growth": self.growth, "power": self.power, "shares": self.shares}
-        given = [name for name, value in rules.items() if value is not None]
-        found = []
-        if len(given) == 0 or (self.shares is not None and len(given) > 1):
-            said = " and ".join(given) or "nothing"
-            allowed = "allowed is growth, power or both, or shares alone"
-            found.append(Fault("growth", said, allowed))
+        names = [name for name, value in rules.items() if value is not None]
+        faults = []
+        if len(names) == 0 or (self.shares is not None and len(names) > 1):
+            given_names = " and ".join(names) or "nothing"
+            hint = "allowed is growth, power or both, or shares alone"
+            faults.append(Fault("growth", given_names, hint))
         elif self.shares is None and self.answers is None:
-            needed = f"this field is required with {' and '.join(given)}"
-            found.append(Fault("answers", "nothing", needed))
+            needed = f"this field is required with {' and '.join(names)}"
+            faults.append(Fault("answers", "nothing", needed))
         elif self.shares is not None and self.answers is not None:
-            allowed = f"allowed is nothing with shares, which are {len(self.shares)}"
-            found.append(Fault("answers", show(self.answers), allowed))
-        if len(found) > 0:
-            raise faults_of(found)
+            hint = f"allowed is nothing with shares, which are {len(self.shares)}"
+            faults.append(Fault("answers", show(self.answers), hint))
+        if len(faults) > 0:
+            raise faults_of(faults)
         return self
 
     @override
@@ -418,7 +418,7 @@ class Scheduled(BudgetKind):
         if self.shares is not None:
             return (np.array(self.shares),) * n_owners
         rules = [self._exponents(owner, n_owners) for owner in range(n_owners)]
-        return tuple(np.exp(each - each.max()) for each in rules)
+        return tuple(np.exp(exponents - exponents.max()) for exponents in rules)
 
     def _exponents(self, owner: int, n_owners: int) -> Array:
         """Return ln s_k but for a constant, (K_i,)."""
@@ -437,22 +437,22 @@ class Scheduled(BudgetKind):
     @override
     def faults(self, n_owners: int) -> list[Fault]:
         fields = {"answers": self.answers, "growth": self.growth, "power": self.power}
-        found = [
+        faults = [
             fault
             for name, value in fields.items()
             for fault in wrong_length(f"privacy.budget.{name}", value, n_owners)
         ]
-        return found if len(found) > 0 else self._too_small(n_owners)
+        return faults if len(faults) > 0 else self._too_small(n_owners)
 
     def _too_small(self, n_owners: int) -> list[Fault]:
         """Return a fault where some answer has hardly any part."""
-        least = min(float(each.min() / each.max()) for each in self.weights(n_owners))
+        least = min(float(weights.min() / weights.max()) for weights in self.weights(n_owners))
         if least >= LEAST:
             return []
         name = next(x for x in ("growth", "power", "shares") if getattr(self, x) is not None)
-        allowed = f"allowed are parts that are at least {LEAST:g} of the largest: fewer answers, "
-        given = f"{show(getattr(self, name))}, with a part {least:.2g} of the largest"
-        return [Fault(f"privacy.budget.{name}", given, f"{allowed}or a milder rule")]
+        hint = f"allowed are parts that are at least {LEAST:g} of the largest: fewer answers, "
+        value = f"{show(getattr(self, name))}, with a part {least:.2g} of the largest"
+        return [Fault(f"privacy.budget.{name}", value, f"{hint}or a milder rule")]
 
 
 Budget = Annotated[Horizon | PerOwnerCap | UntilSpent | Scheduled | AsAsked, FAMILY]

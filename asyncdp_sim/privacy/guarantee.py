@@ -1,197 +1,34 @@
 """The guarantee of a run: whether it is private as claimed, at which ε, and why not."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf, sqrt
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.notices import Listed, Notice, Number
+from asyncdp_sim.notices import Listed, Noted, Number
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.privacy.mechanisms import AnswerNoise
 from asyncdp_sim.privacy.spec import Privacy
 
-
-@dataclass(frozen=True)
-class Reason(Notice):
-    """A reason, behind the words that say what it is one for.
-
-    Attributes
-    ----------
-    mark : str
-        Empty, or how warnings begin that say why a result is not private, or not shown to be.
-    """
-
-    mark: str = field(default="", kw_only=True)
-
-    def words(self) -> str:
-        """Return the mark and the sentence."""
-        return f"{self.mark}{super().words()}"
-
-
-@dataclass(frozen=True)
-class AnswersExact(Reason):
-    """Nothing hides the answers."""
-
-    text: ClassVar[str] = "answers are exact: no noise is added"
-
-
-@dataclass(frozen=True)
-class Obfuscated(Reason):
-    """Perturbations hide the answers from those who see one, and cancel in all of them."""
-
-    text: ClassVar[str] = "obfuscated, no DP guarantee: perturbations that cancel have no finite ε"
-
-
-@dataclass(frozen=True)
-class BoundExceeded(Reason):
-    """A record gradient is longer than the noise was scaled for."""
-
-    bound: Number
-    norm: str
-    largest: Number
-    owner: Number
-    text: ClassVar[str] = (
-        "the declared bound {bound:g} on a record gradient's {norm} norm is exceeded: "
-        "{largest:.4g} at owner {owner}"
-    )
-
-
-@dataclass(frozen=True)
-class NoFiniteEpsilon(Reason):
-    """Owners with ε = ∞ add no noise; ``published`` where that one plays the learner."""
-
-    owners: Listed
-    published: str
-    text: ClassVar[str] = "ε = ∞ for {owners}: {owners:their} answers are exact{published}"
-
-
-@dataclass(frozen=True)
-class AddsNothing(Reason):
-    """An ε is claimed, and by its own statement the noise has no variance."""
-
-    mechanism: str
-    owners: Listed
-    text: ClassVar[str] = "mechanism {mechanism} adds no noise for {owners}: answers are exact"
-
-
-@dataclass(frozen=True)
-class NotVouchedFor(Reason):
-    """Code from outside, of which nothing is known but what it says of itself."""
-
-    parts: str
-    text: ClassVar[str] = (
-        "the claim rests on code from outside: no proof covers {parts}, and an audit can show only "
-        "how large ε is at least"
-    )
-
-
-@dataclass(frozen=True)
-class Diverged(Reason):
-    """Models that diverged: which answers are finite tells records."""
-
-    replicates: Number
-    text: ClassVar[str] = (
-        "the model diverged in {replicates} replicates: no bound holds for gradients at an "
-        "infinite model, and which answers are finite tells records"
-    )
-
-
-@dataclass(frozen=True)
-class PublicRecords(Reason):
-    """Owners' records are among the public rows."""
-
-    rows: Number
-    owners: Listed
-    text: ClassVar[str] = "public overlap: {rows} public rows are records of {owners}, ε = ∞ there"
-
-
-@dataclass(frozen=True)
-class Unsound(Reason):
-    """One private record has a say in what is made of others."""
-
-    why: str
-    text: ClassVar[str] = "{why}"
-
-
 CHOSEN = "settings chosen from private records, not accounted"
 """Why no ε holds where private records had a say in the settings."""
 
 
-@dataclass(frozen=True)
-class SettingsChosen(Reason):
-    """Private records had a say in the scenario's settings, which everybody sees."""
-
-    text: ClassVar[str] = CHOSEN
+def reason(sentence: str, **values: Number | Listed | str) -> Noted:
+    """Return why a result is not private, or what its claim rests on."""
+    return Noted(sentence, tuple(values.items()))
 
 
-@dataclass(frozen=True)
-class Untimed(Reason):
-    """Timing that nobody pays for: who speaks, and when, tells of records."""
-
-    why: str
-    text: ClassVar[str] = f"{UNTIMED}{{why}}"
-
-
-@dataclass(frozen=True)
-class OneDraw(Reason):
-    """All coordinates of an answer have the same noise."""
-
-    text: ClassVar[str] = (
-        "one draw of noise on all coordinates: not private for any ε, since differences between "
-        "coordinates leak exactly"
+def not_vouched_for(outside: Sequence[str]) -> Noted:
+    """Return that a claim rests on these parts from outside, which are code."""
+    sentence = (
+        "the claim rests on code from outside: no proof covers {parts}, and an audit can show only "
+        "how large ε is at least"
     )
-
-
-@dataclass(frozen=True)
-class OtherNorm(Reason):
-    """Laplace noise is scaled to a bound in another norm than L1."""
-
-    factor: Number
-    text: ClassVar[str] = (
-        "norm l2-as-published: Laplace noise scaled to an L2 bound gives up to √p = {factor:.3g} "
-        "times the claimed ε"
-    )
-
-
-@dataclass(frozen=True)
-class Unseen(Reason):
-    """Queries at which the declared bound was not looked at."""
-
-    queries: Number
-    answered: Number
-    bound: Number
-    text: ClassVar[str] = (
-        "{queries} of {answered} answered queries were not looked at: the declared bound {bound:g} "
-        "may be exceeded there"
-    )
-
-
-@dataclass(frozen=True)
-class RestsOnBound(Reason):
-    """The claim holds for records that keep to the declared bound."""
-
-    bound: Number
-    queries: Number
-    text: ClassVar[str] = (
-        "the claim rests on the declared bound {bound:g}: no record of this table exceeded it at "
-        "{queries} answered queries, at the start, at θ* or at the final models; other records may"
-    )
-
-
-@dataclass(frozen=True)
-class LargeDelta(Reason):
-    """δ is so large that a mechanism which shows one record would pass."""
-
-    delta: Number
-    share: Number
-    text: ClassVar[str] = (
-        "δ = {delta:g} is not below 1/n = {share:.2g}: a mechanism that shows one record, drawn at "
-        "random, would pass with it"
-    )
+    return reason(sentence, parts=", ".join(outside))
 
 
 Array = npt.NDArray[np.float64]
@@ -216,7 +53,7 @@ class Guarantee:
     bound_exceeded : bool or None
         Whether a record gradient exceeded the declared bound; None where the bound is enforced, or
         where none did and queries were not looked at.
-    because : tuple of Reason
+    because : tuple of Noted
         Why it is not private, or what the claim rests on.
     at_least : bool
         Whether ``epsilon_true`` is of the table's own records alone, and the least that ε may be:
@@ -232,7 +69,7 @@ class Guarantee:
     epsilon_true: float | None
     delta: float | None
     bound_exceeded: bool | None
-    because: tuple[Reason, ...]
+    because: tuple[Noted, ...]
     at_least: bool = False
     unseen: int | None = None
     times: float = 1.0
@@ -245,7 +82,7 @@ class Guarantee:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why it is not private, or what the claim rests on, in words."""
-        return tuple(each.words() for each in self.because)
+        return tuple(note.words() for note in self.because)
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,19 +164,21 @@ def guarantee(
     ValueError
         If a bound was declared and nobody has looked.
     """
-    untimed = [] if timing is None else [Untimed(timing)]
+    untimed = [] if timing is None else [reason(f"{UNTIMED}{{why}}", why=timing)]
     called = np.arange(1, len(records) + 1) if owners is None else np.array(owners)
     public = _public(public_rows_of_owner, called)
-    settings = [SettingsChosen()] if chosen else []
+    settings = [reason(CHOSEN)] if chosen else []
     if not privacy.hides:
-        bare = Obfuscated() if obfuscated else AnswersExact()
-        return Guarantee(False, inf, None, None, (bare, *settings, *public, *untimed))
+        bare = "answers are exact: no noise is added"
+        if obfuscated:
+            bare = "obfuscated, no DP guarantee: perturbations that cancel have no finite ε"
+        return Guarantee(False, inf, None, None, (reason(bare), *settings, *public, *untimed))
     if privacy.on_trust and look is None:
         raise ValueError("a declared bound needs a look at the queries that were answered")
     scaled, factor = _published(privacy, n_features)
     factors = factor * _excess(look, xi, len(records))
-    lost = [] if diverged == 0 else [Diverged(diverged)]
-    recoded = [] if unsound is None else [Unsound(unsound)]
+    lost = [] if diverged == 0 else [reason(_DIVERGED, replicates=diverged)]
+    recoded = [] if unsound is None else [reason("{why}", why=unsound)]
     moved = [*lost, *recoded, *settings, *public, *untimed]
     endless = [*_silent(noise, accountant, privacy, called), *moved]
     breaks = [
@@ -354,7 +193,9 @@ def guarantee(
         factor = inf
     if np.isinf(factor) or len(public) > 0:
         true = inf
-    notes = [*breaks, *_unvouched(outside, broken=len(breaks) > 0)]
+    notes = breaks.copy()
+    if len(breaks) == 0 and len(outside) > 0:
+        notes.append(not_vouched_for(outside))
     if look is not None:
         notes += _resting(look, xi, broken=len(breaks) > 0)
     notes += _large_delta(accountant.delta, int(records.max()))
@@ -362,8 +203,8 @@ def guarantee(
     shown = unseen in (None, 0) and len(outside) == 0
     private = False if len(breaks) > 0 else True if shown else None
     exceeded, at_least = _exceeded(look, xi), look is not None
-    found = (private, true, accountant.delta, exceeded, tuple(notes), at_least, unseen, factor)
-    return Guarantee(*found)
+    fields = (private, true, accountant.delta, exceeded, tuple(notes), at_least, unseen, factor)
+    return Guarantee(*fields)
 
 
 def foreseen(
@@ -407,27 +248,33 @@ def _excess(look: Look | None, xi: float, n_owners: int) -> Array:
     return np.ones(n_owners) if look is None else np.maximum(1, look.largest / xi)
 
 
-def _beyond(look: Look | None, xi: float, norm: str, called: Numbers) -> list[Reason]:
+def _beyond(look: Look | None, xi: float, norm: str, called: Numbers) -> list[Noted]:
     """Return that a declared bound is exceeded, where it is."""
     if look is None or not _exceeded(look, xi):
         return []
     worst = int(called[np.argmax(look.largest)])
-    return [BoundExceeded(xi, norm.upper(), float(look.largest.max()), worst)]
+    sentence = (
+        "the declared bound {bound:g} on a record gradient's {norm} norm is exceeded: "
+        "{largest:.4g} at owner {owner}"
+    )
+    largest = float(look.largest.max())
+    return [reason(sentence, bound=xi, norm=norm.upper(), largest=largest, owner=worst)]
 
 
-def _unhidden(accountant: Accountant, called: Numbers) -> list[Reason]:
+def _unhidden(accountant: Accountant, called: Numbers) -> list[Noted]:
     """Return that owners claim nothing, where ε is infinite."""
     silent, n_owners = called[np.isinf(accountant.epsilon)], len(accountant.epsilon)
     if len(silent) == 0:
         return []
     published = len(silent) == 1 < n_owners
     plays = ", as published, where it plays the learner itself" if published else ""
-    return [NoFiniteEpsilon(Listed.of(silent.tolist()), plays)]
+    sentence = f"ε = ∞ for {{owners}}: {{owners:their}} answers are exact{plays}"
+    return [reason(sentence, owners=Listed.of(silent.tolist()))]
 
 
 def _silent(
     noise: AnswerNoise, accountant: Accountant, privacy: Privacy, called: Numbers
-) -> list[Reason]:
+) -> list[Noted]:
     """Return that owners claim an ε, and the noise itself says that it is none."""
     with np.errstate(over="ignore"):  # for the least ε that there are
         silent, allotment = ~(np.asarray(noise.variance) > 0), privacy.allotment(len(called))
@@ -436,18 +283,18 @@ def _silent(
         bare = np.isfinite(accountant.epsilon) & silent
     if not bare.any():
         return []
+    sentence = "mechanism {mechanism} adds no noise for {owners}: answers are exact"
     owners = Listed.of(called[bare].tolist())
-    return [AddsNothing(privacy.mechanism.kind, owners)]
+    return [reason(sentence, mechanism=privacy.mechanism.kind, owners=owners)]
 
 
-def _unvouched(outside: Sequence[str], *, broken: bool) -> list[Reason]:
-    """Return that a claim which is not broken rests on code from outside, where it does."""
-    return [] if broken or len(outside) == 0 else [NotVouchedFor(", ".join(outside))]
-
-
-def _large_delta(delta: float, largest: int) -> list[Reason]:
+def _large_delta(delta: float, largest: int) -> list[Noted]:
     """Return that a δ allows too much, where it does; ``largest`` is the most that n_i is."""
-    return [LargeDelta(delta, 1 / largest)] if delta * largest >= 1 else []
+    sentence = (
+        "δ = {delta:g} is not below 1/n = {share:.2g}: a mechanism that shows one record, drawn at "
+        "random, would pass with it"
+    )
+    return [reason(sentence, delta=delta, share=1 / largest)] if delta * largest >= 1 else []
 
 
 def _exceeded(look: Look | None, xi: float) -> bool | None:
@@ -459,28 +306,52 @@ def _exceeded(look: Look | None, xi: float) -> bool | None:
     return None if look.unseen > 0 else False
 
 
-def _resting(look: Look, xi: float, *, broken: bool) -> list[Reason]:
+def _resting(look: Look, xi: float, *, broken: bool) -> list[Noted]:
     """Return what a claim that is not broken rests on, and what was left out."""
     if look.unseen > 0:
-        return [Unseen(look.unseen, look.seen + look.unseen, xi)]
-    return [] if broken else [RestsOnBound(xi, look.seen)]
+        sentence = (
+            "{queries} of {answered} answered queries were not looked at: the declared bound "
+            "{bound:g} may be exceeded there"
+        )
+        answered = look.seen + look.unseen
+        return [reason(sentence, queries=look.unseen, answered=answered, bound=xi)]
+    sentence = (
+        "the claim rests on the declared bound {bound:g}: no record of this table exceeded it at "
+        "{queries} answered queries, at the start, at θ* or at the final models; other records may"
+    )
+    return [] if broken else [reason(sentence, bound=xi, queries=look.seen)]
 
 
-def _published(privacy: Privacy, n_features: int) -> tuple[list[Reason], float]:
+def _published(privacy: Privacy, n_features: int) -> tuple[list[Noted], float]:
     """Return how the noise is not what is claimed, and how many times ε that makes it."""
-    breaks: list[Reason] = []
+    breaks: list[Noted] = []
     factor = 1.0
     if privacy.noise == "scalar-as-published":
-        breaks.append(OneDraw())
+        breaks.append(reason(_ONE_DRAW))
     if privacy.sensitivity is not None and privacy.sensitivity.norm == "l2-as-published":
         factor = sqrt(n_features)
-        breaks.append(OtherNorm(factor))
+        breaks.append(reason(_OTHER_NORM, factor=factor))
     return breaks, factor
 
 
-def _public(rows_of_owner: tuple[int, ...], called: Numbers) -> Sequence[Reason]:
+def _public(rows_of_owner: tuple[int, ...], called: Numbers) -> Sequence[Noted]:
     """Return that owners' records are public, if they are."""
     shared = called[np.asarray(rows_of_owner) > 0]
-    return (
-        [PublicRecords(sum(rows_of_owner), Listed.of(shared.tolist()))] if len(shared) > 0 else []
-    )
+    if len(shared) == 0:
+        return []
+    sentence = "public overlap: {rows} public rows are records of {owners}, ε = ∞ there"
+    return [reason(sentence, rows=sum(rows_of_owner), owners=Listed.of(shared.tolist()))]
+
+
+_DIVERGED = (
+    "the model diverged in {replicates} replicates: no bound holds for gradients at an "
+    "infinite model, and which answers are finite tells records"
+)
+_ONE_DRAW = (
+    "one draw of noise on all coordinates: not private for any ε, since differences between "
+    "coordinates leak exactly"
+)
+_OTHER_NORM = (
+    "norm l2-as-published: Laplace noise scaled to an L2 bound gives up to √p = {factor:.3g} "
+    "times the claimed ε"
+)

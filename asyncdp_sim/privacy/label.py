@@ -29,16 +29,16 @@ def reasons(manifest: Manifest) -> list[str]:
     state = is_private(manifest)
     if state is True:
         return []
-    found = _after(UNSHOWN if state is None else BROKEN, manifest)
-    if state is False and not is_timed(manifest) and not any(UNTIMED in each for each in found):
-        found += [f"{UNTIMED}{why}" for why in timing_reasons(manifest)]
-    return found if len(found) > 0 else ["the manifest gives no reason"]
+    causes = _after(UNSHOWN if state is None else BROKEN, manifest)
+    if state is False and not is_timed(manifest) and not any(UNTIMED in cause for cause in causes):
+        causes += [f"{UNTIMED}{why}" for why in timing_reasons(manifest)]
+    return causes if len(causes) > 0 else ["the manifest gives no reason"]
 
 
 def timing_reasons(manifest: Manifest) -> list[str]:
     """Return why its timing is not accounted, in full; nothing where it is."""
-    found = _after(UNTIMED, manifest)
-    return found if found or is_timed(manifest) else ["the manifest gives no reason"]
+    causes = _after(UNTIMED, manifest)
+    return causes if causes or is_timed(manifest) else ["the manifest gives no reason"]
 
 
 def stated_delta(manifest: Manifest) -> float | None:
@@ -54,8 +54,8 @@ def stated_delta(manifest: Manifest) -> float | None:
 
 def mechanism_kind(manifest: Manifest) -> str:
     """Return the kind of the mechanism, which a scenario names alone or in a table."""
-    said = manifest["scenario"]["privacy"].get("mechanism", PLAIN)
-    return str(said.get("kind") if isinstance(said, Mapping) else said)
+    mechanism = manifest["scenario"]["privacy"].get("mechanism", PLAIN)
+    return str(mechanism.get("kind") if isinstance(mechanism, Mapping) else mechanism)
 
 
 def gradient_norm(manifest: Manifest) -> str:
@@ -82,29 +82,32 @@ def is_private(manifest: Manifest) -> bool | None:
 
     Who speaks, and when, has no finite ε where nobody pays for it.
     """
-    said, unseen = of_summary(manifest, "private"), as_float(of_summary(manifest, "queries_unseen"))
-    if not is_timed(manifest) or said is False:
+    private, unseen = (
+        of_summary(manifest, "private"),
+        as_float(of_summary(manifest, "queries_unseen")),
+    )
+    if not is_timed(manifest) or private is False:
         return False
     if is_at_least(manifest) and unseen != 0:  # older manifests do not say where was looked
         return None
-    if said is None and len(_after(UNSHOWN, manifest)) > 0:  # it rests on code from outside
+    if private is None and len(_after(UNSHOWN, manifest)) > 0:  # it rests on code from outside
         return None
-    return said is True
+    return private is True
 
 
 def n_replicates(manifest: Manifest) -> int:
     """Return the number of replicates that were run."""
-    known = manifest.get("replicates")
-    if known is not None:
-        return len(known)
+    replicates = manifest.get("replicates")
+    if replicates is not None:
+        return len(replicates)
     return int(manifest["scenario"].get("run", {}).get("replicates", 1))
 
 
 def declared_bound(manifest: Manifest) -> float | None:
     """Return the bound that is taken on trust, where noise is scaled for one."""
     bound = manifest["scenario"]["privacy"].get("sensitivity") or {}
-    known = member(Sensitivity, bound.get("kind"))
-    trusted = known is not None and not known.enforced and _hides(manifest)
+    kind = member(Sensitivity, bound.get("kind"))
+    trusted = kind is not None and not kind.enforced and _hides(manifest)
     return float(bound["bound"]) if trusted else None
 
 
@@ -120,8 +123,8 @@ def is_timed(manifest: Manifest) -> bool:
 
 def true_epsilon(manifest: Manifest) -> float:
     """Return the ε that the noise gives; ∞ where nothing is known, or timing is not accounted."""
-    found = as_float(of_summary(manifest, "epsilon_true"))
-    return inf if found is None or not is_timed(manifest) else found
+    epsilon = as_float(of_summary(manifest, "epsilon_true"))
+    return inf if epsilon is None or not is_timed(manifest) else epsilon
 
 
 def is_epsilon_shown(manifest: Manifest) -> bool:
@@ -146,25 +149,25 @@ def _hides(manifest: Manifest) -> bool:
 
 def epsilons(manifest: Manifest) -> list[float]:
     """Return every ε that the scenario claims; ∞ where it claims none."""
-    given = manifest["scenario"]["privacy"].get("epsilon")
-    listed = given if isinstance(given, list) else [given]
-    known = [value / n_copies(manifest) for value in map(as_float, listed) if value is not None]
-    return known if known and _hides(manifest) else [inf]
+    budget = manifest["scenario"]["privacy"].get("epsilon")
+    listed = budget if isinstance(budget, list) else [budget]
+    finite = [value / n_copies(manifest) for value in map(as_float, listed) if value is not None]
+    return finite if finite and _hides(manifest) else [inf]
 
 
 def claims(manifest: Manifest) -> bool:
     """Return whether the scenario states a finite ε for any owner: a baseline states none."""
-    given = manifest["scenario"]["privacy"].get("epsilon")
-    listed = given if isinstance(given, list) else [given]
+    budget = manifest["scenario"]["privacy"].get("epsilon")
+    listed = budget if isinstance(budget, list) else [budget]
     return any(value is not None and value < inf for value in map(as_float, listed))
 
 
 def n_copies(manifest: Manifest) -> int:
     """Return among how many copies of the algorithm ε is divided; 1 where there is one."""
-    given = manifest["scenario"]["privacy"].get("learner")
-    if given is None:
+    learner = manifest["scenario"]["privacy"].get("learner")
+    if learner is None:
         return 1
-    return OwnLearner.model_validate(given).parts(int(manifest["scenario"]["owners"]["count"]))
+    return OwnLearner.model_validate(learner).parts(int(manifest["scenario"]["owners"]["count"]))
 
 
 def n_sharers(manifest: Manifest) -> int:
@@ -181,18 +184,20 @@ def stream(manifest: Manifest) -> tuple[Any, Any]:
 
 def observer(manifest: Manifest) -> ObserverKind | None:
     """Return whom ε is against, where the scenario names one; else it is who hears everything."""
-    given = manifest["scenario"]["privacy"].get("observer")
-    known = None if given is None else member(Observer, given.get("kind"))
-    return None if known is None else known.model_validate(given)
+    section = manifest["scenario"]["privacy"].get("observer")
+    kind = None if section is None else member(Observer, section.get("kind"))
+    return None if kind is None else kind.model_validate(section)
 
 
 def observer_words(manifests: Sequence[Manifest]) -> str | None:
     """Return whom each ε is against, in words; None where no scenario names it."""
-    found = [observer(each) for each in manifests]
-    if all(each is None for each in found):
+    observers = [observer(listener) for listener in manifests]
+    if all(listener is None for listener in observers):
         return None
-    said = [(TranscriptObserver() if each is None else each).words() for each in found]
-    return " or ".join(dict.fromkeys(said))
+    phrases = [
+        (TranscriptObserver() if listener is None else listener).words() for listener in observers
+    ]
+    return " or ".join(dict.fromkeys(phrases))
 
 
 def claimed_epsilon(manifest: Manifest) -> float:
@@ -201,8 +206,8 @@ def claimed_epsilon(manifest: Manifest) -> float:
 
 
 def _after(mark: str, manifest: Manifest) -> list[str]:
-    found = [str(said) for said in manifest.get("warnings", [])]
-    return [said.partition(mark)[2] for said in found if mark in said]
+    warnings = [str(warning) for warning in manifest.get("warnings", [])]
+    return [warning.partition(mark)[2] for warning in warnings if mark in warning]
 
 
 LONGEST = 100  # characters of a reason
@@ -251,11 +256,11 @@ class Label:
 
     def metadata(self) -> dict[str, str]:
         """Return all of it as texts, under the keys of a Parquet file's metadata."""
-        said = {"label": self.text} | {
+        texts = {"label": self.text} | {
             name: "none" if value is None else str(value).lower()
             for name, value in self.values().items()
         }
-        return {f"asyncdp.{name}": value for name, value in said.items()}
+        return {f"asyncdp.{name}": value for name, value in texts.items()}
 
     def metadata_of_exact(self) -> dict[str, str]:
         """Return what a table says that was computed from the owners' records without noise."""
@@ -291,28 +296,30 @@ def label(manifests: Sequence[Manifest]) -> Label:
     manifests : sequence of mapping
         With ``scenario``, ``summary`` and ``warnings``; at least one.
     """
-    claiming = [each for each in manifests if claims(each)]
-    said = [_verdict(claiming, manifests)] if claiming else []
-    silent = [each for each in manifests if not claims(each)]
+    claiming = [manifest for manifest in manifests if claims(manifest)]
+    sentences = [_verdict(claiming, manifests)] if claiming else []
+    silent = [manifest for manifest in manifests if not claims(manifest)]
     if len(silent) > 0:
         where = _share(silent, manifests)
-        said.append(f"No privacy is claimed ({_claim(silent)}){where}: {_short(silent)}.")
-    said += _true_epsilons(manifests)
+        sentences.append(f"No privacy is claimed ({_claim(silent)}){where}: {_short(silent)}.")
+    sentences += _true_epsilons(manifests)
     alone = composition(manifests)
     if alone is not None:
-        said.append(f"{alone[0].upper()}{alone[1:]}.")
-    units = list(dict.fromkeys(unit for each in manifests if (unit := record_unit(each))))
-    said += [f"{unit[0].upper()}{unit[1:]}." for unit in units]
-    untimed = [each for each in claiming if not is_timed(each)]
+        sentences.append(f"{alone[0].upper()}{alone[1:]}.")
+    units = list(dict.fromkeys(unit for manifest in manifests if (unit := record_unit(manifest))))
+    sentences += [f"{unit[0].upper()}{unit[1:]}." for unit in units]
+    untimed = [manifest for manifest in claiming if not is_timed(manifest)]
     if untimed:
-        why = list(dict.fromkeys(reason for each in untimed for reason in timing_reasons(each)))
-        said.append(f"TIMING NOT ACCOUNTED: {_cut(why)}.")
+        why = list(
+            dict.fromkeys(reason for manifest in untimed for reason in timing_reasons(manifest))
+        )
+        sentences.append(f"TIMING NOT ACCOUNTED: {_cut(why)}.")
     unreleasable = any(map(_is_unreleasable, manifests))
     if unreleasable:
-        said.append("NOT FOR RELEASE: private records were read.")
-    deltas = [delta for each in manifests if (delta := stated_delta(each)) is not None]
+        sentences.append("NOT FOR RELEASE: private records were read.")
+    deltas = [delta for manifest in manifests if (delta := stated_delta(manifest)) is not None]
     return Label(
-        text=" ".join(said),
+        text=" ".join(sentences),
         private=_all_private(manifests),
         epsilon_true=_largest(manifests),
         epsilon_at_least=any(map(is_at_least, manifests)),
@@ -327,9 +334,11 @@ def label(manifests: Sequence[Manifest]) -> Label:
 
 def _largest(manifests: Sequence[Manifest]) -> float | None:
     """Return the largest true ε; None where a finite one is not shown."""
-    each = [true_epsilon(one) if is_epsilon_shown(one) else None for one in manifests]
-    known = [one for one in each if one is not None]
-    return None if len(known) < len(each) and inf not in known else max(known)
+    epsilons_shown = [
+        true_epsilon(epsilon) if is_epsilon_shown(epsilon) else None for epsilon in manifests
+    ]
+    shown = [epsilon for epsilon in epsilons_shown if epsilon is not None]
+    return None if len(shown) < len(epsilons_shown) and inf not in shown else max(shown)
 
 
 def _is_unreleasable(manifest: Manifest) -> bool:
@@ -351,8 +360,8 @@ _OF_EACH: dict[str, Callable[[Manifest], object]] = {
 def _verdict(claiming: Sequence[Manifest], manifests: Sequence[Manifest]) -> str:
     """Return the sentence on results that state an ε, among all that are shown."""
     claim = _claim(claiming)
-    broken = [each for each in claiming if is_private(each) is False]
-    unshown = [each for each in claiming if is_private(each) is None]
+    broken = [manifest for manifest in claiming if is_private(manifest) is False]
+    unshown = [manifest for manifest in claiming if is_private(manifest) is None]
     if len(broken) > 0:
         return f"NOT PRIVATE as claimed ({claim}){_share(broken, manifests)}: {_short(broken)}."
     if len(unshown) > 0:
@@ -363,7 +372,7 @@ def _verdict(claiming: Sequence[Manifest], manifests: Sequence[Manifest]) -> str
 
 def _all_private(manifests: Sequence[Manifest]) -> bool | None:
     """Return whether all are private as they claim; one that claims nothing is not private."""
-    states = {is_private(each) for each in manifests}
+    states = {is_private(manifest) for manifest in manifests}
     return False if False in states else None if None in states else True
 
 
@@ -371,7 +380,7 @@ def named_guarantee(manifests: Sequence[Manifest]) -> str:
     """Return what is guaranteed in a few words, such as ``(ε, 1e-06)-DP, Gaussian noise``."""
     if not any(map(claims, manifests)):
         return "no privacy claimed"
-    states = {is_private(each) for each in manifests}
+    states = {is_private(manifest) for manifest in manifests}
     if states != {True}:
         kept = "NOT PRIVATE as claimed" if False in states else "NOT SHOWN to be private"
         if not all(map(is_epsilon_shown, manifests)):
@@ -379,9 +388,9 @@ def named_guarantee(manifests: Sequence[Manifest]) -> str:
         low, high = (number(end(map(true_epsilon, manifests))) for end in (min, max))
         true = "ε ≥" if any(map(is_at_least, manifests)) else "true ε ="
         return f"{kept}, {true} {low if low == high else f'{low} to {high}'}"
-    deltas = sorted({stated_delta(each) or 0.0 for each in manifests})
+    deltas = sorted({stated_delta(manifest) or 0.0 for manifest in manifests})
     kinds = [f"(ε, {number(d)})-DP" if d > 0 else "ε-DP, pure" for d in deltas]
-    names = dict.fromkeys(noise_name(each) or "no" for each in manifests)
+    names = dict.fromkeys(noise_name(manifest) or "no" for manifest in manifests)
     trusted = ", if Ξ holds" if any(map(is_at_least, manifests)) else ""
     against = observer_words(manifests)
     seen = "" if against is None else f", against {against}"
@@ -400,8 +409,10 @@ def composition(manifests: Sequence[Manifest]) -> str | None:
     str or None
         None where nothing is hidden, or there is one replicate of one cell only.
     """
-    distinct = list({each.get("digest", id(each)): each for each in manifests}.values())
-    if not any(isfinite(true_epsilon(each)) for each in distinct):
+    distinct = list(
+        {manifest.get("digest", id(manifest)): manifest for manifest in manifests}.values()
+    )
+    if not any(isfinite(true_epsilon(manifest)) for manifest in distinct):
         return None
     if len(distinct) == 1:
         count = n_replicates(distinct[0])
@@ -411,7 +422,7 @@ def composition(manifests: Sequence[Manifest]) -> str | None:
         return (
             f"each of {count} replicates on its own; publishing all costs at most {count} ε{delta}"
         )
-    drawn = [stream(each) for each in distinct if min(epsilons(each)) < inf]
+    drawn = [stream(manifest) for manifest in distinct if min(epsilons(manifest)) < inf]
     if len(set(drawn)) < len(drawn):
         return "each replicate of each cell on its own; cells share noise: together not private"
     return "each replicate of each cell on its own; what is published of several adds up"
@@ -454,28 +465,28 @@ def _share(some: Sequence[Manifest], manifests: Sequence[Manifest]) -> str:
 def _claim(manifests: Sequence[Manifest]) -> str:
     """Return ε that results claim, and δ with each mechanism."""
     with_each: dict[str, list[float]] = {}
-    for each in manifests:
-        delta, name = stated_delta(each), noise_name(each)
+    for manifest in manifests:
+        delta, name = stated_delta(manifest), noise_name(manifest)
         if name is not None:
             with_each.setdefault(name, []).append(0.0 if delta is None else delta)
-    told = [
+    noises = [
         f"{f'δ = {numbers(deltas)}' if max(deltas) > 0 else 'pure'} with {name} noise"
         for name, deltas in with_each.items()
     ]
-    spans = {(min(each), max(each)) for each in map(epsilons, manifests)}
+    spans = {(min(manifest), max(manifest)) for manifest in map(epsilons, manifests)}
     low, high = next(iter(spans))
     alike = len(spans) == 1 and low < high
     span = f"{number(low)} to {number(high)}" if alike else numbers(map(claimed_epsilon, manifests))
-    said = f"ε = {span} per owner over the run"
-    if any(n_copies(each) > 1 for each in manifests):
-        said += " (a copy's part of it: copies add up)"
+    claim = f"ε = {span} per owner over the run"
+    if any(n_copies(manifest) > 1 for manifest in manifests):
+        claim += " (a copy's part of it: copies add up)"
     against = observer_words(manifests)
     seen = "" if against is None else f", against {against}"
-    return f"{said}, {' or '.join(told) or 'no noise'}{seen}"
+    return f"{claim}, {' or '.join(noises) or 'no noise'}{seen}"
 
 
 def _assumption(manifests: Sequence[Manifest]) -> str:
-    bounds = [bound for each in manifests if (bound := declared_bound(each)) is not None]
+    bounds = [bound for manifest in manifests if (bound := declared_bound(manifest)) is not None]
     return f", if the declared bound Ξ = {numbers(bounds)} holds" if len(bounds) > 0 else ""
 
 
@@ -485,22 +496,25 @@ def _true_epsilons(manifests: Sequence[Manifest]) -> list[str]:
     Of enforced bounds, where any differs from its claim; of declared ones always, for it is of the
     records that the tables have, and over all records there is none.
     """
-    said = []
-    manifests = [each for each in manifests if is_epsilon_shown(each)]
-    enforced = [each for each in manifests if not is_at_least(each)]
-    pairs = [(claimed_epsilon(each), true_epsilon(each)) for each in enforced]
-    if not all(isclose(claim, given, rel_tol=_SAME) for claim, given in pairs):
-        said.append(f"True ε = {_in_turn(pairs)}.")
-    trusted = [each for each in manifests if is_at_least(each)]
+    sentences = []
+    manifests = [manifest for manifest in manifests if is_epsilon_shown(manifest)]
+    enforced = [manifest for manifest in manifests if not is_at_least(manifest)]
+    pairs = [(claimed_epsilon(manifest), true_epsilon(manifest)) for manifest in enforced]
+    if not all(isclose(claim, true_value, rel_tol=_SAME) for claim, true_value in pairs):
+        sentences.append(f"True ε = {_in_turn(pairs)}.")
+    trusted = [manifest for manifest in manifests if is_at_least(manifest)]
     if len(trusted) > 0:
-        told = [(claimed_epsilon(each), true_epsilon(each)) for each in trusted]
-        if all(true == inf for _, true in told):
-            said.append("No finite ε.")
+        declared_pairs = [
+            (claimed_epsilon(manifest), true_epsilon(manifest)) for manifest in trusted
+        ]
+        if all(true == inf for _, true in declared_pairs):
+            sentences.append("No finite ε.")
         else:
-            said.append(
-                f"ε ≥ {_in_turn(told)} (these records; the declared bound may not hold for others)."
+            sentences.append(
+                f"ε ≥ {_in_turn(declared_pairs)} (these records; the declared bound may not hold "
+                "for others)."
             )
-    return said
+    return sentences
 
 
 def _in_turn(pairs: Sequence[tuple[float, float]]) -> str:
@@ -514,10 +528,10 @@ def _in_turn(pairs: Sequence[tuple[float, float]]) -> str:
 
 def _short(manifests: Sequence[Manifest]) -> str:
     """Return why results are not private, each reason's words up to its first colon."""
-    said = [reason for each in manifests for reason in reasons(each)]
-    return _cut(list(dict.fromkeys(reason.partition(": ")[0] for reason in said)))
+    causes = [reason for manifest in manifests for reason in reasons(manifest)]
+    return _cut(list(dict.fromkeys(reason.partition(": ")[0] for reason in causes)))
 
 
 def _cut(said: Sequence[str]) -> str:
     more = [f"and {len(said) - LISTED} more"] if len(said) > LISTED else []
-    return "; ".join([textwrap.shorten(each, LONGEST) for each in said[:LISTED]] + more)
+    return "; ".join([textwrap.shorten(cause, LONGEST) for cause in said[:LISTED]] + more)

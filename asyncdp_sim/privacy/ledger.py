@@ -82,8 +82,8 @@ class Ledger:
         if self.zcdp is not None:  # of what the observer hears, not of all that was released
             return of_gaussian(np.sqrt(2 * _shared(np.where(bare, np.inf, self.zcdp), owners)))
         if owners == 1 and times == 1:
-            found = self.accountant.attacker(self.released)
-            power, advantage = (np.where(bare, 1.0, e) for e in (found.power, found.advantage))
+            curve = self.accountant.attacker(self.released)
+            power, advantage = (np.where(bare, 1.0, e) for e in (curve.power, curve.advantage))
             return Attacker(power, advantage)
         with np.errstate(invalid="ignore"):  # 0 · ∞
             cost = np.where(bare, np.inf, self.spent * times)
@@ -106,8 +106,8 @@ class Ledger:
 def _shared(cost: Array, owners: int) -> Array:
     """Return what κ owners spend on a record, of whom each is one and the others spent the most."""
     dearest = np.sort(cost, axis=-1)[..., ::-1]
-    others = dearest[..., : owners - 1].sum(axis=-1, keepdims=True)
-    return np.asarray(others + np.minimum(cost, dearest[..., owners - 1 : owners]))
+    other_costs = dearest[..., : owners - 1].sum(axis=-1, keepdims=True)
+    return np.asarray(other_costs + np.minimum(cost, dearest[..., owners - 1 : owners]))
 
 
 def _require_within(budget: Array, charged: Array) -> None:
@@ -115,5 +115,5 @@ def _require_within(budget: Array, charged: Array) -> None:
     above = np.argwhere(charged > budget * (1 + 1e-9))
     if len(above) > 0:
         row, owner = above[0]
-        said = f"owner {owner + 1} spent ε = {charged[row, owner]:g} of {budget[owner]:g}"
-        raise InvariantError(f"the ledger is above a budget: {said} (row {row + 1})")
+        sentence = f"owner {owner + 1} spent ε = {charged[row, owner]:g} of {budget[owner]:g}"
+        raise InvariantError(f"the ledger is above a budget: {sentence} (row {row + 1})")

@@ -177,10 +177,10 @@ class Domain(SensitivityKind):
     def words(self, model: Model, n_features: int, otherwise: Norm = "l1") -> str:
         """Return how long a record gradient can be in the domain, in both norms."""
         rows = self.measured(otherwise) if self.rows is None else self.rows
-        told = self.model_copy(update={"rows": rows, "norm": None})
-        bounds = [told.xi(model, n_features, norm) for norm in ("l1", "l2")]
-        said = "in the domain record gradients are bounded by Ξ₁ = {l1:.4g} and Ξ₂ = {l2:.4g}"
-        return Counted(said, l1=bounds[0], l2=bounds[1])
+        named = self.model_copy(update={"rows": rows, "norm": None})
+        bounds = [named.xi(model, n_features, norm) for norm in ("l1", "l2")]
+        sentence = "in the domain record gradients are bounded by Ξ₁ = {l1:.4g} and Ξ₂ = {l2:.4g}"
+        return Counted(sentence, l1=bounds[0], l2=bounds[1])
 
     @override
     def confine(
@@ -199,16 +199,16 @@ class Domain(SensitivityKind):
 
     @override
     def faults(self, model: Model) -> list[Fault]:
-        found = []
+        faults = []
         if model.gradient_bound(self.row_norm, self.target_max, 1, "l1") is None:
-            allowed = "a domain bound needs model.theta_max"
-            found.append(Fault("model.theta_max", "nothing", allowed))
+            hint = "a domain bound needs model.theta_max"
+            faults.append(Fault("model.theta_max", "nothing", hint))
         largest = max(model.labels, default=0.0)
         if self.target_max < largest:
-            given = f"{self.target_max:g}"
-            allowed = f"allowed is ≥ {largest:g}, the largest label"
-            found.append(Fault("privacy.sensitivity.target_max", given, allowed))
-        return found
+            value = f"{self.target_max:g}"
+            hint = f"allowed is ≥ {largest:g}, the largest label"
+            faults.append(Fault("privacy.sensitivity.target_max", value, hint))
+        return faults
 
 
 Sensitivity = Annotated[Declared | Clip | Domain, FAMILY]

@@ -65,20 +65,20 @@ class OwnLearner(Spec):
     def share(self, budgets: Array) -> Array:
         """Return what every owner may spend in this copy, (N,), of ``budgets`` for all of them."""
         parts = self.parts(len(budgets))
-        found = np.array([pure_part(each, parts) for each in budgets.tolist()])
+        shares = np.array([pure_part(budget, parts) for budget in budgets.tolist()])
         if self.own == "exact-as-published":
-            found[self.owner - 1] = np.inf
-        return found
+            shares[self.owner - 1] = np.inf
+        return shares
 
     def faults(self, n_owners: int) -> list[Fault]:
         """Return what does not fit the owners."""
-        found, key = [], "privacy.learner"
+        faults, key = [], "privacy.learner"
         if n_owners < 2:
-            found.append(Fault(key, "1 owner", "allowed are 2 owners or more, each with a copy"))
+            faults.append(Fault(key, "1 owner", "allowed are 2 owners or more, each with a copy"))
         elif self.owner > n_owners:
-            allowed = f"allowed is a whole number from 1 to {n_owners}, an owner"
-            found.append(Fault(f"{key}.owner", str(self.owner), allowed))
-        return found
+            hint = f"allowed is a whole number from 1 to {n_owners}, an owner"
+            faults.append(Fault(f"{key}.owner", str(self.owner), hint))
+        return faults
 
 
 Counts = npt.NDArray[np.int64]
@@ -343,17 +343,17 @@ class Privacy(Spec):
         if self._gaussian_samples is not None:
             least = -np.expm1(answers.min() * np.log1p(-self._gaussian_samples))
             if delta >= least:
-                allowed = (
+                hint = (
                     f"allowed is less than {least:.3g}, the probability that a record is in any of "
                     f"{answers.min()} answers with privacy.sampling {self._gaussian_samples:g}"
                 )
-                raise SpecError([Fault("privacy.delta", f"{delta:g}", allowed)])
+                raise SpecError([Fault("privacy.delta", f"{delta:g}", hint)])
         return composed.charges(pair, epsilon, delta, answers, allotment)
 
     def accountant_for(self, n_owners: int, updates: int, gradients: int = 1) -> Accountant:
         """Return what answers of so many gradients each cost, for T updates."""
-        each = self._of_gradients(self.allowance(n_owners, updates, gradients))
-        return each if gradients == 1 else SeveralGradients(each, gradients)
+        single = self._of_gradients(self.allowance(n_owners, updates, gradients))
+        return single if gradients == 1 else SeveralGradients(single, gradients)
 
     def _of_gradients(self, allowed: Allowance) -> Accountant:
         """Return what single gradients cost."""
@@ -412,8 +412,8 @@ class Privacy(Spec):
 
 def _bare(allowance: Allowance, probability: float) -> Allowance:
     """Return what the noise on a sampled sum may cost, so that answers cost what is allowed."""
-    each = allowance.price
-    if each is None:
-        each = allowance.epsilon / allowance.answers
-    price = np.array([bare(one, probability) for one in each.tolist()])
+    single = allowance.price
+    if single is None:
+        single = allowance.epsilon / allowance.answers
+    price = np.array([bare(cost, probability) for cost in single.tolist()])
     return replace(allowance, price=price)

@@ -123,15 +123,15 @@ def _teller(scenario: Scenario, number: int, progress: Progress | None) -> Any:
 def _told(parts: list[Rehearsed], unit: float) -> dict[str, Any]:
     """Return what the manifest says of the machine."""
     excess = np.concatenate([part.excess for part in parts]) * 1e3
-    some = len(excess) > 0
+    measured = len(excess) > 0
     return {
         "unit_seconds": unit,
         "null_excess_ms": float(parts[0].null.mean() * 1e3),
         "excess_ms": {
-            "mean": float(excess.mean()) if some else None,
-            "median": float(np.median(excess)) if some else None,
-            "q90": float(np.quantile(excess, 0.9)) if some else None,
-            "largest": float(excess.max()) if some else None,
+            "mean": float(excess.mean()) if measured else None,
+            "median": float(np.median(excess)) if measured else None,
+            "q90": float(np.quantile(excess, 0.9)) if measured else None,
+            "largest": float(excess.max()) if measured else None,
         },
     }
 

@@ -28,26 +28,26 @@ def beside(found: Rehearsal) -> list[list[str]]:
     """Return a table: what each figure is called, simulated, and measured."""
     both = found.simulated, found.measured
     rows = [["", "simulated", "measured"]]
-    made = (figure(each.summary["updates"] / len(each.traces)) for each in both)
+    made = (figure(result.summary["updates"] / len(result.traces)) for result in both)
     rows.append(["updates per replicate", *made])
     for name, key in _FIGURES.items():
         called = in_unit(name, found.simulated.scenario.run.time_unit)
-        rows.append([called, *(figure(each.summary[key]) for each in both)])
-    rows.append(["90 % of staleness", *(figure(stale_90(each.traces)) for each in both)])
-    rows.append(["largest share of an owner", *(figure(_largest(each)) for each in both)])
-    rows.append(["ψ at the end (median)", *(figure(_psi(each)) for each in both)])
+        rows.append([called, *(figure(result.summary[key]) for result in both)])
+    rows.append(["90 % of staleness", *(figure(stale_90(result.traces)) for result in both)])
+    rows.append(["largest share of an owner", *(figure(_largest(result)) for result in both)])
+    rows.append(["ψ at the end (median)", *(figure(_psi(result)) for result in both)])
     return rows
 
 
 def cost(found: Rehearsal) -> list[str]:
     """Say how long a unit took, and what the machine took that the simulation does not know."""
-    said, kept = found.measured.measured or {}, found.excess * 1e3
+    machine, kept = found.measured.measured or {}, found.excess * 1e3
     lines = [f"a unit of time took {found.unit:.4g} s"]
     if len(kept) > 0:
         lines.append(
             f"an exchange took {kept.mean():.3g} ms more than was slept (median "
             f"{np.median(kept):.3g}, at most {kept.max():.3g}); a null exchange "
-            f"{said['null_excess_ms']:.3g} ms"
+            f"{machine['null_excess_ms']:.3g} ms"
         )
     return lines
 

@@ -59,10 +59,10 @@ class Crew:
             alive = {process.sentinel: owner for owner, process in self.owners.items()}
             ready = wait([self._pipe, self.learner.sentinel, *alive])
             if self._pipe in ready or self.learner.sentinel in ready:
-                said = self._heard()
-                if isinstance(said, Rehearsed):
-                    return said
-                self._tell(said)
+                message = self._heard()
+                if isinstance(message, Rehearsed):
+                    return message
+                self._tell(message)
             for owner in [alive[sentinel] for sentinel in ready if sentinel in alive]:
                 process = self.owners.pop(owner)
                 process.join()
@@ -82,12 +82,12 @@ class Crew:
     def _heard(self) -> Any:
         """Return what the learner says."""
         try:
-            said = self._pipe.recv()
+            message = self._pipe.recv()
         except (EOFError, OSError):
             raise MachineError("the process of the learner was killed") from None
-        if isinstance(said, BaseException):
-            raise said
-        return said
+        if isinstance(message, BaseException):
+            raise message
+        return message
 
     def _started(self, work: Callable[..., None], *given: Any) -> BaseProcess:
         process = self._context.Process(target=work, args=(self._packed, *given), daemon=True)

@@ -201,10 +201,10 @@ class LearnerPeer:
         counted = (kernel, self._notes, network.updates, network.answers_allowed)
         trained: Any = {"learning": self._remote, "stops": network.stops}
         books = Learner(*counted, network.answers_per_update, **trained)
-        given: Any = (network, books, self._remote, self._pace, self._send)
+        parts: Any = (network, books, self._remote, self._pace, self._send)
         if network.protocol.rehearsed == "in rounds":
-            return books, ServingInRounds(*given)
-        return books, (ServingAlone if network.protocol.one_on_one else Serving)(*given)
+            return books, ServingInRounds(*parts)
+        return books, (ServingAlone if network.protocol.one_on_one else Serving)(*parts)
 
     async def _farewell(self) -> None:
         """Tell owners that the run is over, and wait until they have said what they know."""
@@ -215,7 +215,10 @@ class LearnerPeer:
     def _closed(self, ending: Ending) -> Trace:
         """Close the books, by what owners have told and by what they have paid for."""
         network, end_tick = self._order.network, self._pace.tick
-        charged = {owner: dict(each.said["charged"]) for owner, each in self._farewells.items()}
+        charged = {
+            owner: dict(farewell_message.said["charged"])
+            for owner, farewell_message in self._farewells.items()
+        }
         self._serving.settle(charged)
         self._books.close(end_tick)
         for owner, farewell in self._farewells.items():

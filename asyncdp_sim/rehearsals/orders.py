@@ -72,9 +72,9 @@ def require_rehearsable(scenario: Scenario) -> None:
     SpecError
         With all that is in the way.
     """
-    found = [*_kinds(scenario), *_settings(scenario)]
-    if len(found) > 0:
-        raise SpecError(found)
+    faults = [*_kinds(scenario), *_settings(scenario)]
+    if len(faults) > 0:
+        raise SpecError(faults)
 
 
 def paced(traces: Sequence[Trace], unit: float | None) -> tuple[float, float]:
@@ -93,18 +93,18 @@ def paced(traces: Sequence[Trace], unit: float | None) -> tuple[float, float]:
         If it would take more than an hour, or if a replicate stalled: processes would never end.
     """
     if any(trace.ending is Ending.stalled for trace in traces):
-        allowed = "allowed in a rehearsal is a time at which it ends: no answer ever comes through"
-        raise SpecError([Fault("run.until", "nothing", allowed)])
+        hint = "allowed in a rehearsal is a time at which it ends: no answer ever comes through"
+        raise SpecError([Fault("run.until", "nothing", hint)])
     units = max(total_units(np.array([trace.end_tick for trace in traces])), _LEAST)
     machine = _EXCHANGE * sum(len(trace.exchanges) for trace in traces)
     machine += _PROCESS * sum(trace.n_owners + 1 for trace in traces)
     seconds = machine + (_MINUTE if unit is None else unit * units)
     if seconds > _LONGEST:
-        key, given, fit = "run.replicates", str(len(traces)), "fewer replicates, owners or updates"
+        key, value, fit = "run.replicates", str(len(traces)), "fewer replicates, owners or updates"
         if unit is not None and machine + _MINUTE <= _LONGEST:
-            key, given, fit = "unit", f"{unit:g}", f"--unit {_MINUTE / units:.3g}, for a minute"
-        allowed = f"{duration(seconds)}; allowed in a rehearsal is an hour: {fit}"
-        raise SpecError([Fault(key, given, allowed)])
+            key, value, fit = "unit", f"{unit:g}", f"--unit {_MINUTE / units:.3g}, for a minute"
+        hint = f"{duration(seconds)}; allowed in a rehearsal is an hour: {fit}"
+        raise SpecError([Fault(key, value, hint)])
     return _MINUTE / units if unit is None else unit, seconds
 
 
@@ -122,52 +122,52 @@ def _kinds(scenario: Scenario) -> Iterator[Fault]:
     if not availability.rehearsed:
         yield _kind("availability", availability.kind, _fitting(Availability))
     if scenario.channel.contended is not None:
-        allowed = "a wire has no channel to share: allowed in a rehearsal is ideal"
-        yield Fault("channel.kind", repr(scenario.channel.kind), allowed)
+        hint = "a wire has no channel to share: allowed in a rehearsal is ideal"
+        yield Fault("channel.kind", repr(scenario.channel.kind), hint)
     if scenario.clock.saturated:
-        allowed = "allowed in a rehearsal are owners with clocks"
-        yield Fault("clock.kind", repr(scenario.clock.kind), allowed)
+        hint = "allowed in a rehearsal are owners with clocks"
+        yield Fault("clock.kind", repr(scenario.clock.kind), hint)
     if scenario.algorithm.gradients_per_answer > 1:
-        given, allowed = str(scenario.algorithm.gradients_per_answer), "allowed in a rehearsal is 1"
-        yield Fault("algorithm.local_steps", given, allowed)
+        value, hint = str(scenario.algorithm.gradients_per_answer), "allowed in a rehearsal is 1"
+        yield Fault("algorithm.local_steps", value, hint)
     if scenario.algorithm.answers_once:
-        allowed = "allowed in a rehearsal is an algorithm whose owners answer each query anew"
-        yield Fault("algorithm.kind", repr(scenario.algorithm.kind), allowed)
+        hint = "allowed in a rehearsal is an algorithm whose owners answer each query anew"
+        yield Fault("algorithm.kind", repr(scenario.algorithm.kind), hint)
 
 
 def _fitting(family: Any) -> list[str]:
-    return [kind_of(each) for each in members(family) if getattr(each, "rehearsed", False)]
+    return [kind_of(kind) for kind in members(family) if getattr(kind, "rehearsed", False)]
 
 
 def _kind(section: str, given: str, fitting: list[str]) -> Fault:
-    allowed = f"allowed in a rehearsal is {' or '.join(fitting)}"
-    return Fault(f"{section}.kind", repr(given), allowed)
+    hint = f"allowed in a rehearsal is {' or '.join(fitting)}"
+    return Fault(f"{section}.kind", repr(given), hint)
 
 
 def _settings(scenario: Scenario) -> Iterator[Fault]:
     network = scenario.network
     if network.superposed:
-        allowed = 'each owner is a process: allowed in a rehearsal is "per-owner"'
-        yield Fault("clock.population", "'superposed'", allowed)
+        hint = 'each owner is a process: allowed in a rehearsal is "per-owner"'
+        yield Fault("clock.population", "'superposed'", hint)
     if network.topology is not None:
         yield Fault("topology", "a table", "the wire is its own: allowed in a rehearsal is nothing")
     if acknowledged(network.latency.acknowledgement):
-        allowed = "TCP acknowledges by itself: allowed in a rehearsal is none"
-        yield Fault("latency.acknowledgement", "a law", allowed)
+        hint = "TCP acknowledges by itself: allowed in a rehearsal is none"
+        yield Fault("latency.acknowledgement", "a law", hint)
     if max(network.channel.packet_loss("_acknowledgement").shares(network.n_owners)) > 0:
-        allowed = "TCP acknowledges by itself: allowed in a rehearsal is 0"
-        yield Fault("channel.loss_acknowledgement", "a loss", allowed)
+        hint = "TCP acknowledges by itself: allowed in a rehearsal is 0"
+        yield Fault("channel.loss_acknowledgement", "a loss", hint)
     if network.withholds:
         yield Fault("trigger", "a table", "allowed in a rehearsal are owners that always answer")
     if network.aggregation is not None:
-        allowed = "allowed in a rehearsal is an observer that reads each answer"
-        yield Fault("privacy.observer", "'aggregate'", allowed)
+        hint = "allowed in a rehearsal is an observer that reads each answer"
+        yield Fault("privacy.observer", "'aggregate'", hint)
     if scenario.energy is not None:
-        allowed = "processes do not tell what owners were at: allowed in a rehearsal is nothing"
-        yield Fault("energy", "a table", allowed)
+        hint = "processes do not tell what owners were at: allowed in a rehearsal is nothing"
+        yield Fault("energy", "a table", hint)
     if network.ties != "declared":
-        allowed = 'no two things are at one instant here: allowed in a rehearsal is "declared"'
-        yield Fault("run.ties", repr(network.ties), allowed)
+        hint = 'no two things are at one instant here: allowed in a rehearsal is "declared"'
+        yield Fault("run.ties", repr(network.ties), hint)
 
 
 class Presence:
@@ -196,7 +196,9 @@ class Presence:
         counted = (self._kernel, self._notes, network.updates, network.answers_allowed)
         self._learner = _Asked(number, *counted)
         builder = Builder(network, self._learner, None, streams)
-        owners = [builder.owner(each) for each in range(1, network.n_owners + 1)]
+        owners = [
+            builder.owner(number_of_owner) for number_of_owner in range(1, network.n_owners + 1)
+        ]
         network.availability.begin(owners, self._learner, streams)
         if network.protocol.acts_on_ticks:
             network.protocol.begin(owners, self._learner, streams)
@@ -212,9 +214,9 @@ class Presence:
         """Return the first tick, not before this one, at which it is online; None if it is gone."""
         changes = self._notes.changes
         while not self.online(tick):
-            known, ahead = bisect_right(changes, tick), self._kernel.peek()
-            if known < len(changes):
-                tick = changes[known]
+            index, ahead = bisect_right(changes, tick), self._kernel.peek()
+            if index < len(changes):
+                tick = changes[index]
             elif ahead == inf or self._learner.left is not None:
                 return None
             else:

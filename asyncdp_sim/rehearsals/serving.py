@@ -106,21 +106,21 @@ class Serving:
 
     def hear(self, owner: int, heard: WireMessage) -> None:
         """Act on what an owner (from 1) says."""
-        said = heard.said
+        fields = heard.said
         if heard.kind == "request":
-            self.asked(owner, self._books.request(owner), min(said["asked"], self._pace.tick))
+            self.asked(owner, self._books.request(owner), min(fields["asked"], self._pace.tick))
         elif heard.kind == "silent":
             self._books.leave(owner)
-        elif said["message"] in self._known:
-            exchange = self._known[said["message"]]
-            self._note(exchange, said["transmissions"], said["tick"])
+        elif fields["message"] in self._known:
+            exchange = self._known[fields["message"]]
+            self._note(exchange, fields["transmissions"], fields["tick"])
             if heard.kind == "answer":
                 self._remote.arrives(heard.numbers)
-                self._take(exchange, said["took"])
+                self._take(exchange, fields["took"])
             elif heard.kind == "lost":
                 self._lose(exchange)
             else:
-                self._fail(exchange, ExchangeOutcome(said["outcome"]))
+                self._fail(exchange, ExchangeOutcome(fields["outcome"]))
 
     def asked(self, owner: int, message: int, tick: int) -> None:
         """Grant a request, or not."""

@@ -69,11 +69,11 @@ class Wire:
         """Return the next message; None where there will be no other."""
         try:
             head, body = _LENGTHS.unpack(await self._reader.readexactly(_LENGTHS.size))
-            said = json.loads(await self._reader.readexactly(head))
+            fields = json.loads(await self._reader.readexactly(head))
             numbers = np.frombuffer(await self._reader.readexactly(body), dtype="<f8")
         except (OSError, EOFError):
             return None
-        return WireMessage(said.pop("kind"), said, numbers.astype(np.float64))
+        return WireMessage(fields.pop("kind"), fields, numbers.astype(np.float64))
 
     async def drain(self) -> None:
         """Wait until what was sent has left."""

@@ -240,7 +240,7 @@ def warnings(
     """Return what a reader of the result must know."""
     mark = {True: "", False: BROKEN, None: UNSHOWN}[judged.private]
     return (
-        *(replace(reason, mark=mark) for reason in judged.because),
+        *(replace(each, sentence=f"{mark}{each.sentence}") for each in judged.because),
         *_of_scenario(scenario),
         *(() if scenario.run.target is None else _of_target(traces)),
         *NeverOnline.of(scenario, traces),

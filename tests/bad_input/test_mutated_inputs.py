@@ -27,7 +27,7 @@ NUMBERS = ("0", "-1", "1", "2", "1e-9", "1e9", "1e300", "inf", "nan", "214748364
 OPTIONS = (
     "--out", "--set", "--seed", "--replicates", "--workers", "--only", "--without", "--events",
     "--status", "--json", "--allow-code", "--target", "--public", "--epsilon", "--diff", "--fit",
-    "--most-rows", "--version", "--help", "-o", "--one-run", "--tune", "--name", "--",
+    "--most-rows", "--version", "--help", "-o", "--thorough", "--tune", "--name", "--",
 )  # fmt: skip
 WORDS = (
     "small.toml", "t.csv", "nowhere", ".", "", "é\u202e", "-1", "1e999", "\x1b[2J", "a=b",

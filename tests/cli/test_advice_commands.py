@@ -69,6 +69,11 @@ def test_a_first_verdict_says_what_it_can_detect_and_what_is_left(command: Comma
     assert verdict.startswith("claim not refuted, not proven")
 
 
+@pytest.mark.long
+def test_a_first_verdict_on_an_entry_of_the_catalogue_takes_seconds(command: Command) -> None:
+    assert command.done("audit", "lending-sound").seconds <= 30
+
+
 AUDITS = {
     "no noise": (("--set", "privacy.mechanism=none"), "privacy.mechanism: given 'none'; "),
     "no claim": (("--set", "privacy.epsilon=inf"), "privacy.epsilon: given inf; "),

@@ -104,8 +104,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/privacy/guarantee.py",
-        "settings = [SettingsChosen()] if chosen else []",
-        "settings = [SettingsChosen()] if chosen and not privacy.hides else []",
+        "settings = [reason(CHOSEN)] if chosen else []",
+        "settings = [reason(CHOSEN)] if chosen and not privacy.hides else []",
         "settings chosen from private records cost nothing",
         ("tests/unit/privacy/test_chosen_from.py",),
     ),
@@ -139,7 +139,7 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/privacy/ledger.py",
-        "return np.asarray(others + np.minimum(",
+        "return np.asarray(other_costs + np.minimum(",
         "return np.asarray(np.minimum(",
         "attackers on a record of several owners are bounded by what one of them spent",
         ("tests/verification/test_shared_record.py",),
@@ -279,8 +279,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/audits/facts.py",
-        "return Fact(said, stated < anew * (1 - Owed.slack))",
-        "return Fact(said, False)",
+        "return Fact(sentence, stated < anew * (1 - Owed.slack))",
+        "return Fact(sentence, False)",
         "an audit takes an observer's word",
         ("tests/verification/test_second_ways.py",),
     ),
@@ -664,8 +664,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/privacy/budgets.py",
-        "enough(each, len(chances), asked) for each in chances",
-        "enough(1 / len(chances), len(chances), asked) for each in chances",
+        "enough(chance, len(chances), asked) for chance in chances",
+        "enough(1 / len(chances), len(chances), asked) for chance in chances",
         "owners that are asked more often have no more answers",
         ("tests/unit/privacy/test_as_asked.py",),
     ),
@@ -741,7 +741,7 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/privacy/accountants/by_losses.py",
-        "_curve(single, owner, each * count)",
+        "_curve(single, owner, gradients * count)",
         "_curve(single, owner, count)",
         "the curve of as many gradients as there are answers",
         ("tests/verification/test_local_steps.py",),
@@ -875,7 +875,7 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/privacy/accountants/composition.py",
-        "while self.delta(found) > delta:",
+        "while self.delta(root) > delta:",
         "while False:",
         "an ε whose δ is a rounding too large",
         ("tests/unit/privacy/test_composition.py",),
@@ -931,8 +931,8 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/audits/per_answer.py",
-        "Fact(said, cost > claim.whole)",
-        "Fact(said, cost > claim.whole * (1 + claim.slack))",
+        "Fact(sentence, cost > claim.whole)",
+        "Fact(sentence, cost > claim.whole * (1 + claim.slack))",
         "an audit allows noise that costs a thousandth more than is claimed",
         ("tests/unit/privacy/test_recomposed.py",),
     ),
@@ -1724,7 +1724,7 @@ MUTANTS = (
     ),
     Mutant(
         "asyncdp_sim/privacy/observers/node.py",
-        "some[~sure].tolist()",
+        "part[~sure].tolist()",
         "[]",
         "vectors that lack digits are taken for known at once",
         ("tests/unit/privacy/test_views.py",),
@@ -2203,6 +2203,20 @@ MUTANTS = (
         ("tests/verification/test_resolution.py",),
     ),
     # rehearsals
+    Mutant(
+        "asyncdp_sim/rehearsals/orders.py",
+        "    if seconds > _LONGEST:\n",
+        "    if False:\n",
+        "a rehearsal of hours begins",
+        ("tests/rehearsals/test_refused.py",),
+    ),
+    Mutant(
+        "asyncdp_sim/audits/__init__.py",
+        "    doubt = (1 - confidence) / (1 if listener.sees_sums else 2)\n",
+        "    doubt = 1 - confidence\n",
+        "two bounds of a first verdict have the confidence of one",
+        ("tests/cli/test_advice_commands.py",),
+    ),
     Mutant(
         "asyncdp_sim/rehearsals/wire.py",
         "if not hmac.compare_digest(start[:TOKEN_BYTES], token):",

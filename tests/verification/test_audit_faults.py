@@ -498,7 +498,7 @@ def test_a_planted_fault_is_caught_at_the_default_size_within_a_minute(
     planted = FAULTS[name]
     planted.plant(monkeypatch)
     settings = [word for each in planted.settings for word in ("--set", each)]
-    said = command("audit", planted.scene, *settings)
+    said = command("audit", planted.scene, "--thorough", *settings)
     print(f"{name}: {said.seconds:.1f} s\n{said.out}")
     assert said.code == 3
     assert said.seconds <= CPU_SECONDS
@@ -565,7 +565,7 @@ def test_every_fault_that_was_asked_for_is_planted_here() -> None:
 @pytest.mark.no_evidence
 def test_a_planted_fault_exits_with_3(monkeypatch: Patch, command: Command) -> None:
     quota_given_back(monkeypatch)
-    said = command("audit", SCENE, "--answers", "100", "--runs", "100")
+    said = command("audit", SCENE, "--thorough", "--answers", "100", "--runs", "100")
     assert said.code == 3
     assert "claimed, ε = " in said.out
     assert "claim EXCEEDED: the claim is refuted" in said.out

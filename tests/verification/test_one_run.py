@@ -191,7 +191,7 @@ def test_less_noise_is_caught_in_one_run_within_a_minute(
     found = audit_once(scene(), None, 1e-3)
     assert 1.0 < found.epsilon <= most
     assert found.exceeded
-    said = command("audit", SCENE, "--one-run")
+    said = command("audit", SCENE)
     assert said.code == 3
     assert "claim EXCEEDED: the claim is refuted" in said.out
     assert said.seconds <= CPU_SECONDS

@@ -37,14 +37,14 @@ def of_models(scenario: Scenario, trace: Trace, claims: Sequence[Owed]) -> Array
     for k, owner in trace.updates[["k", "owner"]].tolist():
         rounds[k].add(owner - 1)
     present = np.zeros((len(rounds), len(claims)), dtype=np.bool_)
-    for row, there in zip(present, rounds.values(), strict=True):
-        row[list(there)] = True
+    for row, owners in zip(present, rounds.values(), strict=True):
+        row[list(owners)] = True
     noise = present @ squared
-    told = np.asarray((present / noise[:, None]).sum(axis=0))
+    squared_mu = np.asarray((present / noise[:, None]).sum(axis=0))
     if scenario.privacy.listener.model_dump()["sees"] == "all" or len(rounds) == 0:
-        return told
+        return squared_mu
     last = _of_the_last(scenario, np.array(list(rounds)), present, noise)
-    return np.asarray(np.minimum(told, last))
+    return np.asarray(np.minimum(squared_mu, last))
 
 
 def _of_the_last(
@@ -75,19 +75,19 @@ def _of_the_last(
     across = 2 * float(model.theta_max or np.inf) * sqrt(scenario.numbers) / unit
     count = len(steps)
     starts = np.unique(np.geomspace(1, count, min(count, _STARTS)).astype(int))
-    told = np.full(present.shape[1], np.inf)
-    for owner, there in enumerate(present.T):
-        if not there.any():
-            told[owner] = 0.0
+    squared_mu = np.full(present.shape[1], np.inf)
+    for owner, present_owner in enumerate(present.T):
+        if not present_owner.any():
+            squared_mu[owner] = 0.0
             continue
         for first in (count - starts).tolist():
-            shift, weights = (moved * there)[first:], variance[first:]
+            shift, weights = (moved * present_owner)[first:], variance[first:]
             if first > 0:  # the start is public, and no later model is
                 shift[0] += across * contraction[first] * later[first]
             if (weights > 0).all():
                 slope = isotonic_regression(shift / weights, weights=weights).x
-                told[owner] = min(told[owner], float(weights @ np.square(slope)))
-    return told
+                squared_mu[owner] = min(squared_mu[owner], float(weights @ np.square(slope)))
+    return squared_mu
 
 
 def of_view(trace: Trace, claims: Sequence[Owed], pool: Set[int], owner: int) -> float | None:
@@ -136,11 +136,13 @@ def _meetings(trace: Trace) -> Iterator[tuple[int, int, bool, bool]]:
     rows = trace.exchanges[trace.came_to(*ways)]
     names = ["owner", "peer", "outcome"]
     late = rows["outcome"] == ExchangeOutcome.in_flight
-    told = [*rows[~late][names].tolist(), *rows[late][names].tolist()]
-    if any(peer == 0 for _, peer, _ in told):  # each with the learner, where nothing is lost
-        yield from ((owner, 0, True, True) for owner, _, _ in told)
+    rows_in_order = [*rows[~late][names].tolist(), *rows[late][names].tolist()]
+    if any(
+        peer == 0 for _, peer, _ in rows_in_order
+    ):  # each with the learner, where nothing is lost
+        yield from ((owner, 0, True, True) for owner, _, _ in rows_in_order)
         return
-    for (a, b, sent), (_, _, answered) in zip(told[::2], told[1::2], strict=True):
+    for (a, b, sent), (_, _, answered) in zip(rows_in_order[::2], rows_in_order[1::2], strict=True):
         yield a, b, answered != ExchangeOutcome.lost, sent != ExchangeOutcome.lost
 
 

@@ -62,10 +62,10 @@ def audit_models(scenario: Scenario, doubt: float) -> tuple[Check, Fact]:
     owner = int(np.argmax(anew))
     claim = Claim(float(anew[owner]), delta, gaussian=True)
     tasks = opposite(scenario, owner)
-    one, other = (
+    first_end, other = (
         _ends(task.without_noise(), trace, Streams(scenario.run.seed), (0,), 1) for task in tasks
     )  # from one start
-    apart, count = (one - other)[0], _count(scenario, trace)
+    apart, count = (first_end - other)[0], _count(scenario, trace)
     first, second = (
         _ends(task, trace, streams, (1, side), count) @ apart for side, task in enumerate(tasks)
     )
@@ -89,11 +89,11 @@ def opposite(scenario: Scenario, owner: int) -> tuple[Task, Task]:
     bare = replace(dataset, features=nothing, targets=targets)
     first, last = (labels[0], labels[-1]) if len(labels) > 0 else (-_LARGE, _LARGE)
     x = _LARGE * np.eye(1, nothing[owner].shape[1])[0]
-    one, other = (
+    first_task, other = (
         prepare(scenario, replaced(bare, {(owner, 0): (x, y)}), judged=False).task
         for y in (last, first)
     )
-    return one, other
+    return first_task, other
 
 
 def _count(scenario: Scenario, trace: Trace) -> int:
@@ -105,14 +105,14 @@ def _count(scenario: Scenario, trace: Trace) -> int:
 
 def _ends(task: Task, trace: Trace, streams: Streams, name: tuple[Any, ...], count: int) -> Array:
     """Return the last models of so many runs, shape (count, p)."""
-    found = []
+    models = []
     for first in range(0, count, _TOGETHER):
         numbers = range(first, min(count, first + _TOGETHER))
         scopes = [streams.within("audit", "models", *name, number) for number in numbers]
         last = max(1, trace.n_updates)
         path = replay([trace] * len(scopes), task.steps, task.reply, scopes, last)
-        found.append(path.final)
-    return np.concatenate(found)
+        models.append(path.final)
+    return np.concatenate(models)
 
 
 _PAIRS = 16
@@ -197,10 +197,10 @@ def audit_views(scenario: Scenario, doubt: float) -> list[tuple[Check, Fact]]:
     trace = simulate(scenario.network, streams.within("audit", "views", "network"))
     squared = np.nan_to_num(observer.squared(multiplier, trace))
     pairs = streams.generator("audit", "views", "pairs").permutation(np.argwhere(squared > 0))
-    found = [_view(scenario, pair, squared, trace, streams) for pair in pairs[:_PAIRS].tolist()]
-    if len(found) == 0:
+    views = [_view(scenario, pair, squared, trace, streams) for pair in pairs[:_PAIRS].tolist()]
+    if len(views) == 0:
         return []
-    view, delta = max(found, key=lambda each: each.gain), scenario.privacy.delta or 0.0
+    view, delta = max(views, key=lambda each: each.gain), scenario.privacy.delta or 0.0
     stated = float(gaussian_epsilons(squared[view.owner, view.node], delta))
     anew = of_view(trace, owed(scenario), view.pool, view.owner + 1)
     again = None if anew is None else epsilon_of(sqrt(anew), delta)
@@ -213,9 +213,9 @@ def audit_views(scenario: Scenario, doubt: float) -> list[tuple[Check, Fact]]:
     shown = attack({"view": (first, second)}, claim, doubt)
     names = (*scenario.owners.participants, 0)
     whose = f"owner {names[view.node]}" if names[view.node] > 0 else "the learner"
-    what, most = f"the view that {whose} has", most_shown(claim, count, doubt)
-    check = Check(what, names[view.owner], claim, shown, count, most)
-    return [(check, stated_anew(f"{what} of owner {names[view.owner]}", stated, again))]
+    view_name, most = f"the view that {whose} has", most_shown(claim, count, doubt)
+    check = Check(view_name, names[view.owner], claim, shown, count, most)
+    return [(check, stated_anew(f"{view_name} of owner {names[view.owner]}", stated, again))]
 
 
 def _view(
@@ -227,13 +227,13 @@ def _view(
     listens = 0 if node == scenario.owners.count else node + 1
     colluding = scenario.privacy.listener.model_dump()["colluding"] or ()
     pool = frozenset({listens, *colluding} - {owner + 1})
-    one, other = (
+    first_heard, other = (
         _heard(task.without_noise(), pool, trace, _scopes(streams, f"exact {name} {side}", 1))
         for side, task in enumerate(tasks)
     )
     scopes = _scopes(streams, f"learned {name}", _LEARNING)
     spread = np.atleast_2d(np.cov(_heard(tasks[0], pool, trace, scopes).T))
-    apart = (other - one)[0]
+    apart = (other - first_heard)[0]
     test = np.linalg.pinv(spread, rcond=1e-9, hermitian=True) @ apart
     return _View(owner, node, pool, tasks, test, float(test @ apart / squared[owner, node]))
 

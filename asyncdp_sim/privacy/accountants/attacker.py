@@ -118,12 +118,12 @@ def of_losses(
 
 def words(power: float, advantage: float, owners: int) -> str:
     """Return both in a sentence; ``owners`` hold the record."""
-    who = "one owner holds" if owners == 1 else f"{owners} owners hold"
+    holders = "one owner holds" if owners == 1 else f"{owners} owners hold"
     if advantage >= 1:
-        return f"can be certain which of two records {who}"
+        return f"can be certain which of two records {holders}"
     return (
-        f"with {_percent(FALSE_POSITIVES)} false alarms, detects a given record that {who} at most "
-        f"{_percent(power)} of the time; advantage at most {advantage:.3g}"
+        f"with {_percent(FALSE_POSITIVES)} false alarms, detects a given record that {holders} at "
+        f"most {_percent(power)} of the time; advantage at most {advantage:.3g}"
     )
 
 

@@ -87,8 +87,10 @@ class ByLosses:
 
         K_i times it is at most the total, as products are rounded.
         """
-        each = self.own.total / self.own.answers
-        return np.where(each * self.own.answers > self.own.total, np.nextafter(each, 0), each)
+        charges = self.own.total / self.own.answers
+        return np.where(
+            charges * self.own.answers > self.own.total, np.nextafter(charges, 0), charges
+        )
 
     def zcdp(self, released: Counts) -> None:  # noqa: ARG002
         """Return nothing: costs are ε."""
@@ -96,18 +98,18 @@ class ByLosses:
 
     def spent(self, released: Counts) -> Array:
         """Return ε at δ/κ of ``released`` answers each, shape (..., N)."""
-        found = np.empty(released.shape)
+        epsilons = np.empty(released.shape)
         for owner, charge in enumerate(self.charges.tolist()):
             counts, places = np.unique(released[..., owner], return_inverse=True)
-            each = np.array([self._of(owner, charge, count) for count in counts.tolist()])
-            found[..., owner] = each[places].reshape(released.shape[:-1])
-        return found
+            distinct = np.array([self._of(owner, charge, count) for count in counts.tolist()])
+            epsilons[..., owner] = distinct[places].reshape(released.shape[:-1])
+        return epsilons
 
     def together(self, released: Counts, owners: int, factor: Array | float = 1.0) -> float:
         """Return the sum of the κ largest ε at δ/κ: (ε, δ) of a record that they share."""
         louder = self.charges * self.own.times(factor)
-        each = map(self._of, range(len(louder)), louder.tolist(), released.tolist())
-        return float(np.sort(list(each))[-owners:].sum())
+        epsilons = map(self._of, range(len(louder)), louder.tolist(), released.tolist())
+        return float(np.sort(list(epsilons))[-owners:].sum())
 
     def quieter(self, factor: Array) -> Array:
         """Return ε of K_i answers whose noise is 1/``factor`` (N,) as large, shape (N,)."""
@@ -123,9 +125,9 @@ class ByLosses:
         power, advantage = np.empty(released.shape), np.empty(released.shape)
         for owner in range(released.shape[-1]):
             counts, places = np.unique(released[..., owner], return_inverse=True)
-            each = np.array([self._told(owner, count) for count in counts.tolist()])
-            told = each[places].reshape(*released.shape[:-1], 2)
-            power[..., owner], advantage[..., owner] = told[..., 0], told[..., 1]
+            distinct = np.array([self._told(owner, count) for count in counts.tolist()])
+            curves = distinct[places].reshape(*released.shape[:-1], 2)
+            power[..., owner], advantage[..., owner] = curves[..., 0], curves[..., 1]
         return Attacker(power, advantage)
 
     def _told(self, owner: int, count: int) -> tuple[float, float]:
@@ -185,8 +187,8 @@ class SampledGaussian(ByLosses):
     @override
     def whole(self, charges: Array) -> Array:
         """Return ε(δ) of K_i answers, each of which is (ε₀, δ)-private, shape (N,)."""
-        each = [charge_of(self.kind, charge, self.delta, 1) for charge in charges.tolist()]
-        return super().whole(np.array(each))
+        epsilons = [charge_of(self.kind, charge, self.delta, 1) for charge in charges.tolist()]
+        return super().whole(np.array(epsilons))
 
 
 POINTS = 41
@@ -204,7 +206,7 @@ def spending_columns(accountant: Accountant, traces: Sequence[Trace]) -> dict[st
         None where answers are not composed by their losses. Owners without noise, and those that
         released nothing, have no rows.
     """
-    single, each = gradients_of(accountant)
+    single, gradients = gradients_of(accountant)
     if not isinstance(single, ByLosses):
         return None
     most = np.max([trace.released for trace in traces], axis=0)
@@ -215,7 +217,7 @@ def spending_columns(accountant: Accountant, traces: Sequence[Trace]) -> dict[st
         charge, count = key
         if count > 0 and np.isfinite(charge):
             if key not in curves:  # owners of one charge and count have one curve
-                curves[key] = _curve(single, owner, each * count)
+                curves[key] = _curve(single, owner, gradients * count)
             rows += [(owner + 1, count, *point) for point in curves[key]]
     owners, answers, epsilon, delta = zip(*rows, strict=True) if len(rows) > 0 else ((),) * 4
     return {
@@ -253,8 +255,8 @@ class AccountingKind(Kind):
         Infinite where ε_i is; in the mean over an owner's answers, where an ``allotment`` says how
         many times as much each costs.
         """
-        each = [None if allotment is None else allotment.of_one(i) for i in range(len(epsilon))]
-        budgets = zip(epsilon.tolist(), answers.tolist(), each, strict=True)
+        relative = [None if allotment is None else allotment.of_one(i) for i in range(len(epsilon))]
+        budgets = zip(epsilon.tolist(), answers.tolist(), relative, strict=True)
         return np.array([e if e == inf else charge_of(pair, e, delta, k, r) for e, k, r in budgets])
 
     def fits(self, pair: PairOf, charge: float, epsilon: float, delta: float) -> int:
@@ -283,30 +285,28 @@ class AccountingKind(Kind):
 
     def faults(self, privacy: "Privacy") -> list[Fault]:
         """Return what there is no proof for."""
-        named, found = repr(self.kind), []
+        named, faults = repr(self.kind), []
         mechanism, bound = privacy.mechanism, privacy.sensitivity
         if not privacy.hides:
-            allowed = f"allowed is nothing with mechanism {mechanism.kind}, which costs no ε"
-            found.append(Fault("privacy.accountant", named, allowed))
+            hint = f"allowed is nothing with mechanism {mechanism.kind}, which costs no ε"
+            faults.append(Fault("privacy.accountant", named, hint))
         elif mechanism.pair is None and mechanism.composition != "gaussian":
-            allowed = "allowed with an accountant: pure or Gaussian noise, whose losses are known"
-            found.append(Fault("privacy.mechanism", repr(mechanism.kind), allowed))
+            hint = "allowed with an accountant: pure or Gaussian noise, whose losses are known"
+            faults.append(Fault("privacy.mechanism", repr(mechanism.kind), hint))
         least = LEAST * privacy.overlap
         if privacy.delta is not None and privacy.delta < least:
-            allowed = f"allowed with an accountant is at least {least:g}"
-            found.append(Fault("privacy.delta", f"{privacy.delta:g}", allowed))
+            hint = f"allowed with an accountant is at least {least:g}"
+            faults.append(Fault("privacy.delta", f"{privacy.delta:g}", hint))
         if privacy.noise != "vector":
-            allowed = 'allowed with an accountant: "vector"; one draw on all coordinates has no ε'
-            found.append(Fault("privacy.noise", repr(privacy.noise), allowed))
+            hint = 'allowed with an accountant: "vector"; one draw on all coordinates has no ε'
+            faults.append(Fault("privacy.noise", repr(privacy.noise), hint))
         if bound is not None and bound.norm == "l2-as-published":
-            allowed = (
-                f"allowed with an accountant: {mechanism.norm}, in which an answer costs its ε"
-            )
-            found.append(Fault("privacy.sensitivity.norm", repr(bound.norm), allowed))
+            hint = f"allowed with an accountant: {mechanism.norm}, in which an answer costs its ε"
+            faults.append(Fault("privacy.sensitivity.norm", repr(bound.norm), hint))
         if privacy.learner is not None:
-            allowed = "allowed is nothing with an own learner: ε of its copies has to add up"
-            found.append(Fault("privacy.accountant", named, allowed))
-        return found
+            hint = "allowed is nothing with an own learner: ε of its copies has to add up"
+            faults.append(Fault("privacy.accountant", named, hint))
+        return faults
 
     def words(self, accountant: Accountant) -> str:
         """Return what ``check`` says of it."""

@@ -263,10 +263,10 @@ class Composition:
         low, less = high, min(high, 1 / self.order if self.order > 0 else high)
         while off(low) < 0:
             low, less = max(0.0, low - less), 2 * less
-        found = float(brentq(off, low, high, xtol=1e-10 * high))
-        while self.delta(found) > delta:
-            found += 1e-10 * high
-        return found
+        root = float(brentq(off, low, high, xtol=1e-10 * high))
+        while self.delta(root) > delta:
+            root += 1e-10 * high
+        return root
 
 
 def _alone(law: LossLaw, pure: float) -> Composition:
@@ -377,14 +377,14 @@ def groups_of(relative: tuple[float, ...]) -> tuple[tuple[float, int], ...]:
     """
     counts = sorted(Counter(relative).items(), reverse=True)
     groups, most = counts, max(GROUPS, 2**16 // len(relative))
-    room = fsum(k * each * each for each, k in counts) / (2 * most) ** 2
+    room = fsum(k * group * group for group, k in counts) / (2 * most) ** 2
     while len(groups) > most:
         groups, added, room = counts[:1], 0.0, 1.2 * room
-        for each, answers in counts[1:]:
+        for group, answers in counts[1:]:
             dearest, members = groups[-1]
-            added += answers * (dearest * dearest - each * each)
+            added += answers * (dearest * dearest - group * group)
             if added > room:
-                groups, added = [*groups, (each, answers)], 0.0
+                groups, added = [*groups, (group, answers)], 0.0
             else:
                 groups[-1] = (dearest, members + answers)
     return tuple(groups)
@@ -392,7 +392,10 @@ def groups_of(relative: tuple[float, ...]) -> tuple[tuple[float, int], ...]:
 
 def unlike(pair_of: PairOf, charge: float, relative: tuple[float, ...]) -> Parts:
     """Return answers that cost so many times ``charge`` each."""
-    return tuple((pair_of(charge * each), answers) for each, answers in groups_of(relative))
+    return tuple(
+        (pair_of(charge * charge_of_group), answers)
+        for charge_of_group, answers in groups_of(relative)
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -435,15 +438,15 @@ def charge_of(
         return _renyi(laws, _best_order(laws, delta), delta)
 
     # zero-concentrated privacy of an answer is at most charge²/2 for every kind of pair
-    squares = answers if relative is None else fsum(each * each for each in relative)
+    squares = answers if relative is None else fsum(part * part for part in relative)
     need = -log(delta)
     guess = max(least, epsilon / sqrt(squares / 2) / (sqrt(need + epsilon) + sqrt(need)))
     guess = max(least, _crossing(roughly, epsilon, guess, inf, 0.01))
     less = 10.0**-DIGITS
-    found = down(_crossing(cost, epsilon, guess, inf, less / 4))
-    while found > least and cost(found) > epsilon:
-        found, less = down(found * (1 - less)), 2 * less
-    return max(least, found)
+    root = down(_crossing(cost, epsilon, guess, inf, less / 4))
+    while root > least and cost(root) > epsilon:
+        root, less = down(root * (1 - less)), 2 * less
+    return max(least, root)
 
 
 def down(number: float) -> float:
@@ -471,12 +474,12 @@ def answers_of(pair_of: PairOf, charge: float, epsilon: float, delta: float, mos
     def cost(answers: float) -> float:
         return together(((pair, max(1, int(answers))),), delta).uncapped(delta)
 
-    found = max(least, int(_crossing(cost, epsilon, least, most, 0.0)))
-    while found > least and cost(found) > epsilon:
-        found -= 1
-    while found < most and cost(found + 1) <= epsilon:
-        found += 1
-    return found
+    count = max(least, int(_crossing(cost, epsilon, least, most, 0.0)))
+    while count > least and cost(count) > epsilon:
+        count -= 1
+    while count < most and cost(count + 1) <= epsilon:
+        count += 1
+    return count
 
 
 def _crossing(

@@ -184,9 +184,9 @@ class Gaussian:
 
     def whole(self, charges: Array) -> Array:
         """Return ε(δ) of K_i answers whose multiplier is that of (ε₀, δ)."""
-        each = np.array([gaussian_multiplier(e, self.delta) for e in charges.tolist()])
+        multipliers = np.array([gaussian_multiplier(e, self.delta) for e in charges.tolist()])
         with np.errstate(divide="ignore"):
-            return self._epsilon(self.answers / (2 * np.square(each)))
+            return self._epsilon(self.answers / (2 * np.square(multipliers)))
 
     def attacker(self, released: Counts) -> Attacker:
         """Return what N(0, 1) against N(√m/z, 1) allows."""
@@ -194,8 +194,8 @@ class Gaussian:
 
     def _epsilon(self, rho: Array) -> Array:
         values, places = np.unique(rho, return_inverse=True)
-        found = np.array([gaussian_epsilon(_multiplier(each), self.delta) for each in values])
-        return found[places].reshape(rho.shape)
+        epsilons = np.array([gaussian_epsilon(_multiplier(value), self.delta) for value in values])
+        return epsilons[places].reshape(rho.shape)
 
 
 def spent(total: Array, answers: Counts, released: Counts) -> Array:
@@ -351,14 +351,14 @@ class SampledPure(Pure):
     @override
     def times(self, factor: Array | float) -> Array:
         """Return how many times ε an answer costs whose sensitivity is ``factor`` as large."""
-        each = self.total / self.answers
-        factors = np.broadcast_to(factor, each.shape).tolist()
+        charges = self.total / self.answers
+        factors = np.broadcast_to(factor, charges.shape).tolist()
         louder = [
-            amplified(bare(one, self.probability) * by, self.probability)
-            for one, by in zip(each.tolist(), factors, strict=True)
+            amplified(bare(charge, self.probability) * by, self.probability)
+            for charge, by in zip(charges.tolist(), factors, strict=True)
         ]
         with np.errstate(invalid="ignore"):
-            return np.where(np.isinf(each), 1.0, np.array(louder) / each)
+            return np.where(np.isinf(charges), 1.0, np.array(louder) / charges)
 
     @override
     def quieter(self, factor: Array) -> Array:

@@ -73,9 +73,9 @@ class GaussianNoise(AnswerNoise):
         residual, scale = answers - gradients, self.scale[owners]
         exact = alike(residual, 0.0, answers)
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = -np.square(residual / scale[:, None]).sum(axis=1) / 2
-            found -= residual.shape[1] * np.log(scale * np.sqrt(2 * np.pi))
-        return np.where(scale > 0, found, np.where(exact, 0.0, -np.inf))
+            density = -np.square(residual / scale[:, None]).sum(axis=1) / 2
+            density -= residual.shape[1] * np.log(scale * np.sqrt(2 * np.pi))
+        return np.where(scale > 0, density, np.where(exact, 0.0, -np.inf))
 
 
 class GaussianMechanism(MechanismKind):
@@ -108,11 +108,11 @@ class GaussianMechanism(MechanismKind):
         epsilon, price = allowance.epsilon, allowance.price
         if allowance.mu is not None:
             return Gaussian(allowance.answers, epsilon, 1 / allowance.mu, allowance.delta)
-        one = epsilon if price is None else np.where(np.isinf(epsilon), np.inf, price)
-        each = np.array([gaussian_multiplier(e, allowance.delta) for e in one.tolist()])
+        epsilons = epsilon if price is None else np.where(np.isinf(epsilon), np.inf, price)
+        multipliers = np.array([gaussian_multiplier(e, allowance.delta) for e in epsilons.tolist()])
         if price is None:
-            each *= np.sqrt(allowance.answers)
-        return Gaussian(allowance.answers, epsilon, each, allowance.delta)
+            multipliers *= np.sqrt(allowance.answers)
+        return Gaussian(allowance.answers, epsilon, multipliers, allowance.delta)
 
     @override
     def apart(self, allowance: Allowance, allotment: Allotment) -> Allowance:
@@ -121,8 +121,8 @@ class GaussianMechanism(MechanismKind):
             even = 1 / self.accountant(allowance).multiplier
         mu = allotment.of_owners(even) * np.sqrt(allotment.relative)
         epsilon = allotment.of_owners(allowance.epsilon)
-        one = np.ones(len(mu), dtype=np.int64)
-        return Allowance(one, epsilon, None, allowance.delta, mu)
+        ones = np.ones(len(mu), dtype=np.int64)
+        return Allowance(ones, epsilon, None, allowance.delta, mu)
 
     @override
     def noise(
@@ -221,13 +221,17 @@ class SummedShares(GaussianNoise):
 
     @override
     def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
-        each, size = self.each, gradients.shape[1]
-        found = each.hide(owners, gradients, rows[:, :size])
+        owner_share, size = self.each, gradients.shape[1]
+        answers = owner_share.hide(owners, gradients, rows[:, :size])
         for place in range(1, self.shares):
-            others = (owners + place) % len(each.scale)
-            share = each.hide(others, np.zeros_like(found), rows[:, place * size :][:, :size])
-            found += share * (each.records[others] / each.records[owners])[:, None]
-        return found
+            other_owners = (owners + place) % len(owner_share.scale)
+            share = owner_share.hide(
+                other_owners, np.zeros_like(answers), rows[:, place * size :][:, :size]
+            )
+            answers += (
+                share * (owner_share.records[other_owners] / owner_share.records[owners])[:, None]
+            )
+        return answers
 
 
 def shared(noise: AnswerNoise, influence: Influence, shares: int) -> GaussianShares:
@@ -254,11 +258,11 @@ def shared(noise: AnswerNoise, influence: Influence, shares: int) -> GaussianSha
     scale = noise.scale * (1 + grid * root / moved) / sqrt(shares)
     steps, owners = (scale * influence.records).min() / grid, len(influence.records)
     if steps < COARSEST or owners > MOST:
-        given = f"'aggregate' of {owners} owners, whose shares have {steps:.3g} grid steps"
-        allowed = f"a proof is known of {COARSEST:g} steps or more, and of {MOST} owners at most"
-        raise SpecError([Fault("privacy.observer.kind", given, allowed)])
+        value = f"'aggregate' of {owners} owners, whose shares have {steps:.3g} grid steps"
+        hint = f"a proof is known of {COARSEST:g} steps or more, and of {MOST} owners at most"
+        raise SpecError([Fault("privacy.observer.kind", value, hint)])
     reach = influence.xi * influence.records.sum() + LONGEST * (scale * influence.records).sum()
     if 2 * reach >= 2.0 ** (8 * NUMBER_BYTES) * grid:
-        allowed = "sums are modulo 2⁶⁴, and this noise or these records could wrap: allowed is less"
-        raise SpecError([Fault("privacy.observer.kind", "'aggregate'", allowed)])
+        hint = "sums are modulo 2⁶⁴, and this noise or these records could wrap: allowed is less"
+        raise SpecError([Fault("privacy.observer.kind", "'aggregate'", hint)])
     return GaussianShares(scale, records=influence.records, grid=grid)

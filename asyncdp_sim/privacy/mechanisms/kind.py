@@ -252,8 +252,8 @@ class PureMechanism(MechanismKind):
     @override
     def apart(self, allowance: Allowance, allotment: Allotment) -> Allowance:
         """Return s_ik of the ε of all answers for each."""
-        each = allotment.of_owners(total(allowance)) * np.concatenate(allotment.parts)
-        return Allowance(np.ones(len(each), dtype=np.int64), each, None, allowance.delta)
+        epsilons = allotment.of_owners(total(allowance)) * np.concatenate(allotment.parts)
+        return Allowance(np.ones(len(epsilons), dtype=np.int64), epsilons, None, allowance.delta)
 
 
 def total(allowance: Allowance) -> Array:

@@ -85,9 +85,9 @@ class LaplaceNoise(AnswerNoise):
         else:
             possible = np.ones(len(owners), dtype=bool)
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = -np.abs(residual).sum(axis=1) / scale - residual.shape[1] * np.log(2 * scale)
-        found = np.where(possible, found, -np.inf)
-        return np.where(scale > 0, found, np.where(exact, 0.0, -np.inf))
+            density = -np.abs(residual).sum(axis=1) / scale - residual.shape[1] * np.log(2 * scale)
+        density = np.where(possible, density, -np.inf)
+        return np.where(scale > 0, density, np.where(exact, 0.0, -np.inf))
 
 
 class LaplaceMechanism(PureMechanism):
@@ -163,8 +163,8 @@ class DiscreteLaplaceNoise(AnswerNoise):
     def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
         """Return answers on the grid, shape (r, size)."""
         size, grid = gradients.shape[1], self.grid[owners, None]
-        whole = np.floor(rows * (self.scale[owners, None] / grid))
-        steps = np.rint(gradients / grid) + (whole[:, :size] - whole[:, size:])
+        whole_steps = np.floor(rows * (self.scale[owners, None] / grid))
+        steps = np.rint(gradients / grid) + (whole_steps[:, :size] - whole_steps[:, size:])
         return np.asarray(steps * grid)
 
     @override
@@ -191,10 +191,10 @@ class DiscreteLaplaceNoise(AnswerNoise):
         steps = places - np.rint(gradients / grid)
         with np.errstate(divide="ignore", invalid="ignore"):
             rate = grid[:, 0] / scale
-            found = -np.abs(steps).sum(axis=1) * rate + steps.shape[1] * np.log(np.tanh(rate / 2))
-        found = np.where((places == np.rint(places)).all(axis=1), found, -np.inf)
+            density = -np.abs(steps).sum(axis=1) * rate + steps.shape[1] * np.log(np.tanh(rate / 2))
+        density = np.where((places == np.rint(places)).all(axis=1), density, -np.inf)
         exact = (steps == 0).all(axis=1)
-        return np.where(scale > 0, found, np.where(exact, 0.0, -np.inf))
+        return np.where(scale > 0, density, np.where(exact, 0.0, -np.inf))
 
 
 class DiscreteLaplaceMechanism(PureMechanism):
@@ -225,9 +225,9 @@ class DiscreteLaplaceMechanism(PureMechanism):
         noise = DiscreteLaplaceNoise(scale + influence.size * steps * answers / cost, steps)
         steepest = float((noise.scale / steps).max())
         if steepest > FINEST:
-            given = f"{steepest:.3g} steps in the noise's scale"
-            allowed = "allowed are at most 2^44: take a coarser grid, fewer answers or a larger ε"
-            raise SpecError([Fault("privacy.grid", given, allowed)])
+            value = f"{steepest:.3g} steps in the noise's scale"
+            hint = "allowed are at most 2^44: take a coarser grid, fewer answers or a larger ε"
+            raise SpecError([Fault("privacy.grid", value, hint)])
         return noise
 
 

@@ -105,17 +105,17 @@ class AggregateObserver(ObserverKind):
             (scenario.channel.contended is not None, "answers that share no channel"),
             (scenario.clock.superposed, "owners that have clocks of their own"),
         ]
-        found = self.unmet("what a sum tells", reasons)
+        faults = self.unmet("what a sum tells", reasons)
         buffer = algorithm.answers_per_update
-        if len(found) == 0 and buffer is not None and buffer != n_owners - self.dropouts:
-            allowed = f"a sum is of the buffer's {buffer} answers: allowed is n − d = {buffer}"
-            given = f"{self.dropouts} of {n_owners} owners"
-            found.append(Fault("privacy.observer.dropouts", given, allowed))
+        if len(faults) == 0 and buffer is not None and buffer != n_owners - self.dropouts:
+            hint = f"a sum is of the buffer's {buffer} answers: allowed is n − d = {buffer}"
+            value = f"{self.dropouts} of {n_owners} owners"
+            faults.append(Fault("privacy.observer.dropouts", value, hint))
         if self.enough(n_owners) < 1:
-            given = f"{self.dropouts} of {n_owners} owners, {self.colluders} colluding"
-            allowed = "allowed is n − d − t ≥ 1: somebody's share has to hide a sum"
-            found.append(Fault("privacy.observer.dropouts", given, allowed))
-        return found
+            value = f"{self.dropouts} of {n_owners} owners, {self.colluders} colluding"
+            hint = "allowed is n − d − t ≥ 1: somebody's share has to hide a sum"
+            faults.append(Fault("privacy.observer.dropouts", value, hint))
+        return faults
 
     @override
     def check_words(self, scenario: Any) -> Iterator[str]:

@@ -59,29 +59,29 @@ def combined(matrix: Array, rows: Array) -> Array:
 
     coarse = np.rint(matrix * _BASE)
     fine = (matrix * _BASE - coarse) * _BASE
-    found = np.zeros((len(rows) + 1, *rows.shape[1:]))
+    limbs = np.zeros((len(rows) + 1, *rows.shape[1:]))
     for place, row in enumerate(rows, start=1):  # transposed, which for BLAS all of them are
-        found[place] += dtrmm(1.0, coarse.T, row.T, side=1).T
+        limbs[place] += dtrmm(1.0, coarse.T, row.T, side=1).T
         if place < len(rows):
-            found[place + 1] += dtrmm(1.0, fine.T, row.T, side=1).T
-    return _carried(found)[:-1]
+            limbs[place + 1] += dtrmm(1.0, fine.T, row.T, side=1).T
+    return _carried(limbs)[:-1]
 
 
 def raised(rows: Array, exponents: Numbers) -> Array:
     """Return rows (L, r, M) times 2^e, e ≥ 0 for each; their numbers must stay below 1."""
     limbs, bits = np.divmod(exponents, BITS)
     places = np.arange(len(rows))[:, None] + limbs
-    found = rows[np.minimum(places, len(rows) - 1), np.arange(rows.shape[1])]
+    raised_rows = rows[np.minimum(places, len(rows) - 1), np.arange(rows.shape[1])]
     scales = np.where(places < len(rows), 2.0**bits, 0.0)
-    return _carried(found * scales[:, :, None])
+    return _carried(raised_rows * scales[:, :, None])
 
 
 def floats(limbs: Array) -> Array:
     """Return the nearest floats, or their neighbours."""
-    found = np.zeros(limbs.shape[1:])
+    values = np.zeros(limbs.shape[1:])
     for limb in limbs[::-1]:
-        found = found / _BASE + limb
-    return found
+        values = values / _BASE + limb
+    return values
 
 
 def _carried(limbs: Array) -> Array:

@@ -51,8 +51,8 @@ class Listener(Protocol):
 def gaussian_epsilons(squared: Array, delta: float) -> Array:
     """Return ε at δ of Gaussian answers with μ², each."""
     values, places = np.unique(squared, return_inverse=True)
-    each = [0.0 if mu == 0 else gaussian_epsilon(mu**-0.5, delta) for mu in values.tolist()]
-    return np.array(each)[places].reshape(squared.shape)
+    epsilons = [0.0 if mu == 0 else gaussian_epsilon(mu**-0.5, delta) for mu in values.tolist()]
+    return np.array(epsilons)[places].reshape(squared.shape)
 
 
 Reasons = list[tuple[bool, str]]
@@ -112,9 +112,9 @@ class ObserverKind(Kind):
 
     def unmet(self, known: str, reasons: Reasons) -> list[Fault]:
         """Return a fault for each that is missing; ``known`` says what is known of what is left."""
-        told = f"{known} is known of {{}} only: allowed is transcript"
-        key, given = "privacy.observer.kind", repr(kind_of(type(self)))
-        return [Fault(key, given, told.format(why)) for missing, why in reasons if missing]
+        hint = f"{known} is known of {{}} only: allowed is transcript"
+        key, value = "privacy.observer.kind", repr(kind_of(type(self)))
+        return [Fault(key, value, hint.format(why)) for missing, why in reasons if missing]
 
     def check_words(self, scenario: Any) -> Iterator[str]:  # noqa: ARG002
         """Yield what ``check`` says of it besides, a line each."""

@@ -26,9 +26,9 @@ _SUMMED = 128
 def applied(weights: Numbers, parts: int, rows: Array) -> Array:
     """Return Σ_j w_ij x_j over ``parts``."""
     shares = residues(weights % PRIME * pow(parts, -1, PRIME) % PRIME)
-    found = np.zeros((len(shares), rows.shape[1]))
-    take(found, -shares, rows)
-    return found
+    products = np.zeros((len(shares), rows.shape[1]))
+    take(products, -shares, rows)
+    return products
 
 
 def residues(numbers: Numbers) -> Array:
@@ -41,12 +41,12 @@ def take(rows: Array, held: Array, reduced: Array) -> None:
     if not held.any():
         return
     for at in range(0, held.shape[-1], _SUMMED):
-        some, others = held[..., at : at + _SUMMED], reduced[..., at : at + _SUMMED, :]
-        upper = np.rint(some / _HALF)
-        found = _modulo(upper @ others)
-        found *= _HALF
-        found += (some - upper * _HALF) @ others
-        rows -= found
+        left, right = held[..., at : at + _SUMMED], reduced[..., at : at + _SUMMED, :]
+        upper = np.rint(left / _HALF)
+        product = _modulo(upper @ right)
+        product *= _HALF
+        product += (left - upper * _HALF) @ right
+        rows -= product
         _modulo(rows)
 
 
@@ -59,11 +59,11 @@ def reduce(rows: Array) -> Numbers:
         return _of_first_one(rows[..., 0, :])[..., None]
     half = rows.shape[-2] // 2
     first, second = rows[..., :half, :], rows[..., half:, :]
-    some = reduce(first)
-    take(second, _at(second, some), first)
-    others = reduce(second)
-    take(first, _at(first, others), second)
-    return np.concatenate([some, others], axis=-1)
+    first_pivots = reduce(first)
+    take(second, _at(second, first_pivots), first)
+    second_pivots = reduce(second)
+    take(first, _at(first, second_pivots), second)
+    return np.concatenate([first_pivots, second_pivots], axis=-1)
 
 
 def _at(rows: Array, pivots: Numbers) -> Array:
@@ -81,10 +81,10 @@ def _of_first_one(rows: Array) -> Numbers:
     inverses = [pow(number, -1, PRIME) if number else 0 for number in first.ravel().tolist()]
     factors = residues(np.array(inverses, dtype=np.int64)).reshape(first.shape)
     upper = np.rint(factors / _HALF)
-    found = _modulo(rows * upper)
-    found *= _HALF
-    found += rows * (factors - upper * _HALF)
-    rows[...] = _modulo(found)
+    scaled = _modulo(rows * upper)
+    scaled *= _HALF
+    scaled += rows * (factors - upper * _HALF)
+    rows[...] = _modulo(scaled)
     return np.where(first == 0, -1, places)[..., 0]
 
 
@@ -154,17 +154,19 @@ class Known:
 
 def learn(pools: Sequence[Known], told: Sequence[Array]) -> list[Flags]:
     """Let every pool keep rows (m, M), which differ by pool; return which are new to it."""
-    found = [np.zeros(len(rows), dtype=np.bool_) for rows in told]
+    new_rows = [np.zeros(len(rows), dtype=np.bool_) for rows in told]
     left = [pool.unknown(rows) for pool, rows in zip(pools, told, strict=True)]
-    for some in _alike([rows.shape for rows in left]):
-        lots = np.zeros((len(some), *np.max([left[pool].shape for pool in some], axis=0)))
-        for lot, pool in zip(lots, some, strict=True):
+    for pool_numbers in _alike([rows.shape for rows in left]):
+        lots = np.zeros(
+            (len(pool_numbers), *np.max([left[pool].shape for pool in pool_numbers], axis=0))
+        )
+        for lot, pool in zip(lots, pool_numbers, strict=True):
             lot[: len(left[pool]), : left[pool].shape[1]] = left[pool]
-        for lot, pivots, pool in zip(lots, reduce(lots), some, strict=True):
+        for lot, pivots, pool in zip(lots, reduce(lots), pool_numbers, strict=True):
             new = pivots >= 0
-            found[pool] = new[: len(found[pool])]
+            new_rows[pool] = new[: len(new_rows[pool])]
             pools[pool].keep(lot[new, : left[pool].shape[1]], pivots[new])
-    return found
+    return new_rows
 
 
 def _alike(shapes: list[tuple[int, ...]]) -> list[list[int]]:

@@ -152,8 +152,8 @@ class Descent:
         noise, moved = np.square(late * gamma) * rounds.noise, late * gamma
         diameter = 2 * self.box * sqrt(self.numbers) / self.unit * c * late
         alike, which = np.unique(rounds.present, axis=1, return_inverse=True)
-        each = [_hidden(moved * there, noise, diameter) for there in alike.T]
-        return np.array(each)[which.ravel()] * _UP
+        squared_mu = [_hidden(moved * present, noise, diameter) for present in alike.T]
+        return np.array(squared_mu)[which.ravel()] * _UP
 
     def pair(self, rounds: Rounds, delta: float, most: Array) -> Array | None:
         """Return ε of one pair of datasets at δ, shape (N,): no smaller ε is true.
@@ -171,13 +171,13 @@ class Descent:
         """
         if self.pull is None:
             return None
-        found = np.zeros(len(self.weights))
+        epsilons = np.zeros(len(self.weights))
         for owner, claimed in enumerate(most.tolist()):
             apart, outside = self._pulled(rounds, rounds.present[:, owner])
             lost = delta + (1 + exp(min(claimed, 700.0))) * outside
             if apart > 0 and lost < 1:
-                found[owner] = gaussian_epsilon(1 / apart, lost) * _DOWN
-        return found
+                epsilons[owner] = gaussian_epsilon(1 / apart, lost) * _DOWN
+        return epsilons
 
     def _pulled(self, rounds: Rounds, there: npt.NDArray[np.bool_]) -> tuple[float, float]:
         """Return μ of the pair, the record being in these rounds, and P(a projection acts)."""
@@ -215,12 +215,12 @@ def _hidden(moved: Array, noise: Array, diameter: Array) -> float:
     if not moved.any():  # in no round
         return 0.0
     count = len(moved)
-    found = _minorant(moved, noise)
+    least = _minorant(moved, noise)
     for first in sorted({count - round(count**at) for at in np.linspace(0, 1, _STARTS)}):
         begun = moved[first:].copy()
         begun[0] += diameter[first]
-        found = min(found, _minorant(begun, noise[first:]))
-    return found
+        least = min(least, _minorant(begun, noise[first:]))
+    return least
 
 
 def _minorant(moved: Array, noise: Array) -> float:
@@ -316,8 +316,8 @@ class ModelObserver(ObserverKind):
         those who are in it, in that unit: μ_u² = Σ_k 1/Σ_j z_j² over the rounds that u is in.
         """
         noise = _multiplier(accountant)
-        each = [in_rounds(trace, np.ones(len(noise)), noise) for trace in traces]
-        return _told(accountant, traces, np.stack([_all(rounds) for rounds in each]))
+        rounds_of_each = [in_rounds(trace, np.ones(len(noise)), noise) for trace in traces]
+        return _told(accountant, traces, np.stack([_all(rounds) for rounds in rounds_of_each]))
 
 
 class LastModel:
@@ -334,16 +334,20 @@ class LastModel:
     def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
         """Return what the last model tells at most, and what it tells of one pair at least."""
         noise, descent = _multiplier(accountant), self._descent
-        each = [in_rounds(trace, descent.weights, noise) for trace in traces]
-        whole = np.stack([_all(rounds) for rounds in each])
-        most = np.minimum(np.stack([descent.squared(rounds) for rounds in each]), whole)
-        told = _told(accountant, traces, most)
+        rounds_of_each = [in_rounds(trace, descent.weights, noise) for trace in traces]
+        all_models = np.stack([_all(rounds) for rounds in rounds_of_each])
+        most = np.minimum(
+            np.stack([descent.squared(rounds) for rounds in rounds_of_each]), all_models
+        )
+        learned = _told(accountant, traces, most)
         least = [
             descent.pair(rounds, accountant.delta, bound)
-            for rounds, bound in zip(each, told.most, strict=True)
+            for rounds, bound in zip(rounds_of_each, learned.most, strict=True)
         ]
-        known = [one for one in least if one is not None]
-        return Learned(told.most, told.zcdp, least=np.stack(known) if len(known) > 0 else None)
+        bounds = [bound_of_one for bound_of_one in least if bound_of_one is not None]
+        return Learned(
+            learned.most, learned.zcdp, least=np.stack(bounds) if len(bounds) > 0 else None
+        )
 
 
 def _multiplier(accountant: Accountant) -> Array:
@@ -358,5 +362,5 @@ def _all(rounds: Rounds) -> Array:
 
 
 def _told(accountant: Accountant, traces: Sequence[Trace], squared: Array) -> Learned:
-    whole = accountant.spent(np.stack([trace.released for trace in traces]))
-    return Learned(np.minimum(gaussian_epsilons(squared, accountant.delta), whole), squared / 2)
+    spent = accountant.spent(np.stack([trace.released for trace in traces]))
+    return Learned(np.minimum(gaussian_epsilons(squared, accountant.delta), spent), squared / 2)

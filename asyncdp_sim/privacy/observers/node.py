@@ -121,24 +121,24 @@ def leverages(rounds: list[Round], noise: Array, pools: Flags) -> Array:
 
 def _looked_at(rounds: list[Round], noise: Array, pools: Flags) -> Array:
     """Return the same, with more digits for the pools where fewer do not suffice."""
-    found, doubtful = np.zeros(pools.shape), np.arange(len(pools))
+    leverage_of, doubtful = np.zeros(pools.shape), np.arange(len(pools))
     for count in _LIMBS:
         left = []
-        for some in _in_parts(doubtful, rounds, noise.size, count):
-            views = _Views(noise, pools[some], count)
+        for part in _in_parts(doubtful, rounds, noise.size, count):
+            views = _Views(noise, pools[part], count)
             views.follow(rounds)
-            found[some], sure = views.judged()
-            left += some[~sure].tolist()
+            leverage_of[part], sure = views.judged()
+            left += part[~sure].tolist()
         doubtful = np.array(left, dtype=np.int64)
-    return found
+    return leverage_of
 
 
 def _in_parts(pools: Numbers, rounds: list[Round], n_nodes: int, count: int) -> Iterator[Numbers]:
     """Yield pools, as many at a time as there is room for the vectors that they keep."""
     room = _NUMBERS // (n_nodes * count)
-    said = sum(len(np.unique(each.heard[:, 1])) for each in rounds)
-    some = max(1, len(pools) if said <= room else room // n_nodes)
-    yield from (pools[at : at + some] for at in range(0, len(pools), some))
+    speakers = sum(len(np.unique(step.heard[:, 1])) for step in rounds)
+    size = max(1, len(pools) if speakers <= room else room // n_nodes)
+    yield from (pools[at : at + size] for at in range(0, len(pools), size))
 
 
 class _Views:
@@ -155,11 +155,11 @@ class _Views:
 
     def follow(self, rounds: list[Round]) -> None:
         """Go through rounds, as long as somebody may learn."""
-        for each in rounds:
-            if all(known.everything for known in self._known):
+        for step in rounds:
+            if all(knowledge.everything for knowledge in self._known):
                 return
-            self._hear(each.heard)
-            self._mix(each)
+            self._hear(step.heard)
+            self._mix(step)
         self._learn(1)
 
     def _hear(self, heard: Numbers) -> None:
@@ -168,15 +168,19 @@ class _Views:
         hears = self._pools[:, listeners] & ~self._pools[:, speakers]
         for place in np.flatnonzero(hears.any(axis=1)).tolist():
             if not self._known[place].everything:
-                said = dict.fromkeys(speakers[hears[place]].tolist())
-                self._new[place] += [self._message(node) for node in said]
+                speakers_heard = dict.fromkeys(speakers[hears[place]].tolist())
+                self._new[place] += [self._message(node) for node in speakers_heard]
         self._learn(_SOME)
 
     def _learn(self, least: int) -> None:
         """Keep what is new of what was heard lately, by pools that heard so many vectors."""
-        some = [place for place, new in enumerate(self._new) if len(new) >= least]
-        told = [np.array([message.exact for message in self._new[place]]) for place in some]
-        for place, new in zip(some, learn([self._known[each] for each in some], told), strict=True):
+        places = [place for place, new in enumerate(self._new) if len(new) >= least]
+        rows = [np.array([message.exact for message in self._new[place]]) for place in places]
+        for place, new in zip(
+            places,
+            learn([self._known[place_of_pool] for place_of_pool in places], rows),
+            strict=True,
+        ):
             self._heard[place] += [self._new[place][row] for row in np.flatnonzero(new)]
             self._new[place] = []
 
@@ -201,40 +205,47 @@ class _Views:
 
         Where it is not, all that it heard of is taken for known.
         """
-        found, sure = np.zeros(self._pools.shape), np.ones(len(self._pools), dtype=np.bool_)
+        leverage_of, sure = np.zeros(self._pools.shape), np.ones(len(self._pools), dtype=np.bool_)
         for place, messages in enumerate(self._bases()):
-            known = self._known[place]
-            found[place, known.alone], found[place, known.partly] = 1.0, 1.0
+            knowledge = self._known[place]
+            leverage_of[place, knowledge.alone], leverage_of[place, knowledge.partly] = 1.0, 1.0
             if len(messages) > 0:
-                told = self._told(messages, known.partly)
-                sure[place] = told is not None
-                if told is not None:
-                    found[place, known.partly] = np.minimum(told, 1.0)
-        return found, sure
+                leverage_partly = self._told(messages, knowledge.partly)
+                sure[place] = leverage_partly is not None
+                if leverage_partly is not None:
+                    leverage_of[place, knowledge.partly] = np.minimum(leverage_partly, 1.0)
+        return leverage_of, sure
 
     def _bases(self) -> list[list[Message]]:
         """Return for every pool messages that span what it knows of those it knows in part.
 
         They are independent without the vectors that it knows: as many as its reduced rows.
         """
-        places = [known.pivots for known in self._known]
-        found = [
+        places = [knowledge.pivots for knowledge in self._known]
+        messages = [
             [message for message in heard if message.exact[pivots].any()]
             for heard, pivots in zip(self._heard, places, strict=True)
         ]
-        some = [pool for pool, each in enumerate(found) if len(each) > len(places[pool])]
-        told = [np.array([each.exact[places[pool]] for each in found[pool]]) for pool in some]
-        afresh = [Known(np.zeros(len(places[pool]), dtype=np.bool_)) for pool in some]
-        for pool, new in zip(some, learn(afresh, told), strict=True):
-            found[pool] = [found[pool][row] for row in np.flatnonzero(new)]
-        return found
+        pools = [
+            pool
+            for pool, pool_messages in enumerate(messages)
+            if len(pool_messages) > len(places[pool])
+        ]
+        rows = [
+            np.array([pool_messages.exact[places[pool]] for pool_messages in messages[pool]])
+            for pool in pools
+        ]
+        afresh = [Known(np.zeros(len(places[pool]), dtype=np.bool_)) for pool in pools]
+        for pool, new in zip(pools, learn(afresh, rows), strict=True):
+            messages[pool] = [messages[pool][row] for row in np.flatnonzero(new)]
+        return messages
 
     def _told(self, messages: list[Message], columns: Numbers) -> Array | None:
         """Return h of the nodes that are partly known, rounded up; None where digits lack."""
         rows = np.array([message.limbs[:, columns] for message in messages])
         off = np.array([message.off for message in messages])
-        told = leverage(rows.transpose(1, 0, 2), off, self._noise[columns])
-        return None if told is None else told[0] + told[1]
+        result = leverage(rows.transpose(1, 0, 2), off, self._noise[columns])
+        return None if result is None else result[0] + result[1]
 
 
 _SENT = (ExchangeOutcome.applied, ExchangeOutcome.lost, ExchangeOutcome.in_flight)
@@ -284,16 +295,16 @@ class NodeObserver(ObserverKind):
             ),
             *plainly(scenario),
         ]
-        found = self.unmet("what a node learns", reasons)
-        return found + self._misnamed(scenario.owners.count)
+        faults = self.unmet("what a node learns", reasons)
+        return faults + self._misnamed(scenario.owners.count)
 
     def _misnamed(self, n_owners: int) -> list[Fault]:
         """Return a fault where colluders are no owners, or are named twice."""
         named = () if self.colluding is None else self.colluding
         if max(named, default=1) <= n_owners and len(set(named)) == len(named):
             return []
-        allowed = f"allowed are different owners from 1 to {n_owners}"
-        return [Fault("privacy.observer.colluding", show(list(named)), allowed)]
+        hint = f"allowed are different owners from 1 to {n_owners}"
+        return [Fault("privacy.observer.colluding", show(list(named)), hint)]
 
     @override
     def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
@@ -311,9 +322,11 @@ class NodeObserver(ObserverKind):
             worst.append(np.nanmax(squared, axis=1))
             median.append(np.nanquantile(squared, 0.5, axis=1, method="higher"))
         most, middle = np.array(worst), np.array(median)
-        whole = accountant.spent(np.stack([trace.released for trace in traces]))
-        each = [np.minimum(gaussian_epsilons(mu, accountant.delta), whole) for mu in (most, middle)]
-        return Learned(each[0], most / 2, each[1])
+        spent = accountant.spent(np.stack([trace.released for trace in traces]))
+        epsilons = [
+            np.minimum(gaussian_epsilons(mu, accountant.delta), spent) for mu in (most, middle)
+        ]
+        return Learned(epsilons[0], most / 2, epsilons[1])
 
     def squared(self, multiplier: Array, trace: Trace) -> Array:
         """Return μ² of owner u's record (rows) against node v (columns), (N, N) or (N, N + 1).
@@ -332,15 +345,17 @@ class NodeObserver(ObserverKind):
         noise = np.concatenate([multiplier, np.zeros(nodes - n_owners)])
         colluding = np.zeros(nodes, dtype=np.bool_)
         colluding[[owner - 1 for owner in self.colluding or ()]] = True
-        found = leverages(rounds, noise, np.eye(nodes, dtype=np.bool_) | colluding).T[:n_owners]
+        leverage_of = leverages(rounds, noise, np.eye(nodes, dtype=np.bool_) | colluding).T[
+            :n_owners
+        ]
         for owner in np.flatnonzero(colluding).tolist():  # the others of them against it
-            others = colluding.copy()
-            others[owner] = False
-            pools = np.eye(nodes, dtype=np.bool_) | others
-            found[owner] = leverages(rounds, noise, pools)[:, owner]
-        found[found >= _ALL] = 1.0
-        found[np.arange(n_owners), np.arange(n_owners)] = np.nan
-        return np.asarray(found / np.square(multiplier)[:, None])
+            other_colluders = colluding.copy()
+            other_colluders[owner] = False
+            pools = np.eye(nodes, dtype=np.bool_) | other_colluders
+            leverage_of[owner] = leverages(rounds, noise, pools)[:, owner]
+        leverage_of[leverage_of >= _ALL] = 1.0
+        leverage_of[np.arange(n_owners), np.arange(n_owners)] = np.nan
+        return np.asarray(leverage_of / np.square(multiplier)[:, None])
 
 
 def meetings(trace: Trace) -> list[Round]:
