@@ -189,6 +189,16 @@ class Link:
             yield patience.moment
         self._give_up(exchange, patience)
 
+    def deliver(self, message: int) -> Waiting[bool]:
+        """Carry a query to its owner; return whether it is not lost and its owner listens."""
+        owner, learner = self._owner, self._learner
+        if owner.query is not None:
+            yield learner.kernel.tick + next(owner.query), QUERY_ARRIVES
+        if owner.listens is not None and not owner.listens(learner.kernel.tick):
+            learner.event(EventKind.query_lost, owner.number, message, detail=OFFLINE)
+            return False
+        return self.hears(message, owner.query is not None)
+
     def hears(self, message: int, travelled: bool) -> bool:
         """Return whether a query that arrives now finds its owner, and note it."""
         number, event = self._owner.number, self._learner.event
@@ -216,13 +226,7 @@ class Link:
             if policy.withholds and tries == 1 and self._keeps(exchange):
                 self._give_up(exchange, patience, ExchangeOutcome.withheld)
                 return
-            came: ExchangeOutcome | None = None
-            if self._port is not None:
-                came = yield from self._over_channel(self._port, exchange)
-            elif self._begun(exchange):
-                if owner.answer is not None:  # without a channel, this is the sending
-                    yield kernel.tick + next(owner.answer), ANSWER_END
-                came = self._arrive(exchange) if self._survives(exchange) else ExchangeOutcome.lost
+            came = yield from self._send(exchange)
             if came is APPLIED or came is DISCARDED:
                 self._settle(exchange, patience)
                 if came is APPLIED and self._acknowledges:
@@ -255,12 +259,18 @@ class Link:
         idle = exchange.ended is not None or (self._vanishes and self._owner.offline_reasons > 0)
         return not idle and self._learner.withholds(exchange)
 
-    def _over_channel(self, port: Port, exchange: Exchange) -> Waiting[ExchangeOutcome | None]:
+    def _send(self, exchange: Exchange) -> Waiting[ExchangeOutcome | None]:
         """Send the answer once; return what came of it, None if it was not sent."""
         owner, learner = self._owner, self._learner
+        if self._port is None:
+            if not self._begun(exchange):
+                return None
+            if owner.answer is not None:  # without a channel, this is the sending
+                yield learner.kernel.tick + next(owner.answer), ANSWER_END
+            return self._arrive(exchange) if self._survives(exchange) else ExchangeOutcome.lost
         deferred = partial(self._deferred, exchange.message, exchange.transmissions + 1)
         begun = partial(self._begun, exchange)
-        fate = yield from port.transmit(self.policy.answer_ticks or 1, begun, deferred)
+        fate = yield from self._port.transmit(self.policy.answer_ticks or 1, begun, deferred)
         if fate is Fate.kept:
             return None
         if fate is Fate.collided:
@@ -330,13 +340,7 @@ class Link:
             if self._backoff is not None:
                 yield learner.kernel.tick + self._backoff.ticks(tries), TRANSMISSION_BEGINS
             tries += 1
-            came: ExchangeOutcome | None = None
-            if self._port is not None:
-                came = yield from self._over_channel(self._port, exchange)
-            elif self._begun(exchange):
-                if owner.answer is not None:
-                    yield learner.kernel.tick + next(owner.answer), ANSWER_END
-                came = self._arrive(exchange) if self._survives(exchange) else ExchangeOutcome.lost
+            came = yield from self._send(exchange)
             if came is None:
                 return
             arrived = came is APPLIED

@@ -218,14 +218,8 @@ class Desk:
     def _carry(self, owner: Owner, exchange: Exchange) -> Activity:
         """Carry a task to its owner and the answer back, and hand the next one out."""
         learner, link, number = self._learner, owner.link, owner.number
-        kernel, message = learner.kernel, exchange.message
-        if owner.query is not None:
-            yield kernel.tick + next(owner.query), Priority.QUERY_ARRIVES
-        if owner.listens is not None and not owner.listens(kernel.tick):
-            learner.event(EventKind.query_lost, number, message, detail=Detail.offline)
-            heard = False
-        else:
-            heard = link is not None and link.hears(message, owner.query is not None)
+        message = exchange.message
+        heard = link is not None and (yield from link.deliver(message))
         mine = heard and self._one_by_one
         if mine:
             yield from self._wait(owner)
