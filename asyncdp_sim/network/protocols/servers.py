@@ -26,7 +26,6 @@ from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy
-from asyncdp_sim.network.protocols.server_processes import Client, Server, ServersTogether
 from asyncdp_sim.spec import Count, OneOrSeveral, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.polar import disagreement_left
@@ -244,6 +243,12 @@ class Servers(ProtocolKind):
 
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        from asyncdp_sim.network.protocols.server_processes import (
+            Client,
+            Server,
+            ServersTogether,
+        )
+
         learner.recorder.in_order = False
         learner.hold()
         together = ServersTogether(learner, self.window, self.agreements)
