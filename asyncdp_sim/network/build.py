@@ -105,9 +105,9 @@ class Builder:
             own(laws, place).durations(partial(mine.generator, name), size)
             for name, laws in trips.items()
         ]
-        there, back = (repeat(0) if ticks is None else ticks for ticks in drawn)
-        for one, other in zip(there, back, strict=False):  # neither ends
-            trip = one + other + fixed + 2 * owner.distance
+        trips_there, back = (repeat(0) if ticks is None else ticks for ticks in drawn)
+        for there_ticks, other in zip(trips_there, back, strict=False):  # neither ends
+            trip = there_ticks + other + fixed + 2 * owner.distance
             if self._notes is not None:
                 self._notes.opening(owner.number, trip, other + owner.distance)
             yield trip

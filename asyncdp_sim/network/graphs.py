@@ -50,8 +50,8 @@ class GraphKind(Remembering, Kind):
     def edges(self, n_owners: int) -> tuple[Edge, ...]:
         """Return the edges in ascending order; that order numbers their clocks."""
         if n_owners not in self._edges:
-            found = {(min(pair), max(pair)) for pair in self.links(n_owners)}
-            self._edges[n_owners] = tuple(sorted(found))
+            pairs = {(min(pair), max(pair)) for pair in self.links(n_owners)}
+            self._edges[n_owners] = tuple(sorted(pairs))
         return self._edges[n_owners]
 
     def second_eigenvalue(self, n_owners: int) -> float | None:  # noqa: ARG002
@@ -78,8 +78,8 @@ class GraphKind(Remembering, Kind):
     def faults(self, n_owners: int) -> list[Fault]:
         """Return why it is no connected graph of so many owners."""
         if not self.learner and n_owners < 2:
-            allowed = "allowed are 2 owners or more, since there is no learner to talk to"
-            return [Fault("graph.kind", f"{self.kind!r} with 1 owner", allowed)]
+            requirement = "allowed are 2 owners or more, since there is no learner to talk to"
+            return [Fault("graph.kind", f"{self.kind!r} with 1 owner", requirement)]
         return self.misfits(n_owners) or self._split(n_owners)
 
     def misfits(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
@@ -88,14 +88,14 @@ class GraphKind(Remembering, Kind):
 
     def _split(self, n_owners: int) -> list[Fault]:
         """Return a fault where some nodes have no path to the first."""
-        first, *others = self.nodes(n_owners)
+        first, *other_nodes = self.nodes(n_owners)
         reached = reachable(first, self.edges(n_owners))
-        cut = [str(node) for node in others if node not in reached]
+        cut = [str(node) for node in other_nodes if node not in reached]
         if len(cut) == 0:
             return []
-        who = f"owner {cut[0]} has" if len(cut) == 1 else f"owners {enumerated(cut)} have"
-        allowed = f"allowed is a connected graph: {self.remedy}"
-        return [Fault("graph", f"one in which {who} no path to owner {first}", allowed)]
+        subject = f"owner {cut[0]} has" if len(cut) == 1 else f"owners {enumerated(cut)} have"
+        requirement = f"allowed is a connected graph: {self.remedy}"
+        return [Fault("graph", f"one in which {subject} no path to owner {first}", requirement)]
 
     @cached_property
     def _edges(self) -> dict[int, tuple[Edge, ...]]:
@@ -108,12 +108,12 @@ def reachable(first: int, edges: Iterable[Edge]) -> set[int]:
     for a, b in edges:
         near.setdefault(a, []).append(b)
         near.setdefault(b, []).append(a)
-    found, waiting = {first}, [first]
+    reached, waiting = {first}, [first]
     while len(waiting) > 0:
-        new = set(near.get(waiting.pop(), ())) - found
-        found |= new
+        new = set(near.get(waiting.pop(), ())) - reached
+        reached |= new
         waiting += new
-    return found
+    return reached
 
 
 COLUMNS = ("source", "target")
@@ -166,18 +166,18 @@ class EdgeFile(FromFile, GraphKind):
     def misfits(self, n_owners: int) -> list[Fault]:
         """Return what is wrong with the file: the first ten faults, and how many more."""
         rows, _, wrong = self._content
-        name, found = Path(self.path).name, list(wrong)
+        name, faults = Path(self.path).name, list(wrong)
         seen: set[Edge] = set()
         for place, (a, b) in rows:
             edge, where = (min(a, b), max(a, b)), f"the edge {a} to {b} ({name}, {place})"
             if a == b or edge[0] < 1 or edge[1] > n_owners:
-                allowed = f"allowed are two different owners from 1 to {n_owners}"
-                found.append(Fault("graph.path", where, allowed))
+                requirement = f"allowed are two different owners from 1 to {n_owners}"
+                faults.append(Fault("graph.path", where, requirement))
             elif edge in seen:
-                allowed = "allowed is one edge between two"
-                found.append(Fault("graph.path", f"again {where}", allowed))
+                requirement = "allowed is one edge between two"
+                faults.append(Fault("graph.path", f"again {where}", requirement))
             seen.add(edge)
-        return shortened(found, name)
+        return shortened(faults, name)
 
     @cached_property
     def _content(self) -> tuple[list[tuple[str, Edge]], str, list[Fault]]:
@@ -196,16 +196,16 @@ class EdgeFile(FromFile, GraphKind):
             if source.isascii() and source.isdigit() and target.isascii() and target.isdigit():
                 edges.append((place, (int(source), int(target))))
             else:
-                given = f"the edge {source!r} to {target!r} ({name}, {place})"
-                wrong.append(Fault("graph.path", given, "allowed are numbers of owners"))
+                value_text = f"the edge {source!r} to {target!r} ({name}, {place})"
+                wrong.append(Fault("graph.path", value_text, "allowed are numbers of owners"))
         return edges, sha256, wrong
 
 
 def _rows(text: str, name: str) -> tuple[list[tuple[str, tuple[str, ...]]], list[Fault]]:
     """Return edges, each with where it stands, and faults."""
     if name.lower().endswith(".graphml"):
-        _, told = graphml_of(text, name, "graph.path")
-        return [(f"edge {place}", (a, b)) for place, (a, b, *_) in enumerate(told, start=1)], []
+        _, edges = graphml_of(text, name, "graph.path")
+        return [(f"edge {place}", (a, b)) for place, (a, b, *_) in enumerate(edges, start=1)], []
     rows, by_line = rows_of(text, COLUMNS, name, "graph.path")
     return [(f"line {line}", cells) for line, cells in rows], [fault for _, fault in by_line]
 
@@ -319,17 +319,19 @@ class Edges(GraphKind):
 
     @override
     def misfits(self, n_owners: int) -> list[Fault]:
-        found: list[Fault] = []
+        faults: list[Fault] = []
         seen: set[Edge] = set()
         for place, pair in enumerate(self.between):
             edge = (min(pair), max(pair))
-            where, given = f"graph.between[{place}]", str(list(pair))
+            where, value_text = f"graph.between[{place}]", str(list(pair))
             if edge[1] > n_owners:
-                found.append(Fault(where, given, f"allowed are owners from 1 to {n_owners}"))
+                faults.append(Fault(where, value_text, f"allowed are owners from 1 to {n_owners}"))
             elif edge in seen:
-                found.append(Fault(where, f"{given} again", "allowed is one edge between two"))
+                faults.append(
+                    Fault(where, f"{value_text} again", "allowed is one edge between two")
+                )
             seen.add(edge)
-        return found
+        return faults
 
 
 GossipGraph = Annotated[StarGraph | Ring | Complete | GeometricGraph | Edges | EdgeFile, FAMILY]
@@ -398,7 +400,7 @@ def neighbours(graph: GraphKind, count: int) -> Neighbours | None:
     for a, b in edges:  # in ascending order, and so each list
         near[a - 1].append(b)
         near[b - 1].append(a)
-    return tuple(tuple(sorted(each)) for each in near)
+    return tuple(tuple(sorted(others_of)) for others_of in near)
 
 
 Array = npt.NDArray[np.float64]
@@ -413,8 +415,8 @@ def doubly_stochastic(near: Neighbours) -> Array:
         Each server's neighbours, from 1.
     """
     matrix = np.zeros((len(near), len(near)))
-    for server, others in enumerate(near):
-        for other in others:
+    for server, neighbours_of in enumerate(near):
+        for other in neighbours_of:
             matrix[server, other - 1] = 1 / parts(near, server, other - 1)
     return matrix + np.diag(1 - matrix.sum(axis=1))
 

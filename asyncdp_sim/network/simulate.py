@@ -53,8 +53,8 @@ def simulate(
         If the trace contradicts itself (a bug in the simulator).
     """
     if learning is None and (network.withholds or network.stops):
-        what = "when owners withhold answers" if network.withholds else "when the run ends"
-        raise ValueError(f"{what} depends on the model: such a network needs a learning object")
+        subject = "when owners withhold answers" if network.withholds else "when the run ends"
+        raise ValueError(f"{subject} depends on the model: such a network needs a learning object")
     if len(processes) > 0 and network.superposed:
         raise ValueError("processes join networks whose owners have clocks of their own")
     streams = streams.of_owners(network.owner_numbers)

@@ -78,9 +78,9 @@ class LinkFailures(Spec):
 
     @model_validator(mode="after")
     def _takes_time(self) -> Self:
-        found = too_short({"gap": self.gap, "length": self.length})
-        if len(found) > 0:
-            raise faults_of(found)
+        faults = too_short({"gap": self.gap, "length": self.length})
+        if len(faults) > 0:
+            raise faults_of(faults)
         return self
 
     def begin(
@@ -227,8 +227,8 @@ class TopologyKind(Remembering, Kind):
         cut = [i for i, far in enumerate(self.distances(n_owners), start=1) if far == inf]
         if len(cut) == 0:
             return ""
-        told = enumerated(list(map(str, cut)))
-        return f"owner {told} has" if len(cut) == 1 else f"owners {told} have"
+        names = enumerated(list(map(str, cut)))
+        return f"owner {names} has" if len(cut) == 1 else f"owners {names} have"
 
     @cached_property
     def _graphs(self) -> "dict[int, nx.Graph]":
@@ -252,14 +252,14 @@ class RandomGraph(TopologyKind):
 
     def faults(self, n_owners: int) -> list[Fault]:
         """Return a fault where owners have no path to the learner."""
-        who = self.stranded(n_owners)
-        if who == "":
+        subject = self.stranded(n_owners)
+        if subject == "":
             return []
-        allowed = (
-            f"the graph is not connected: {who} no path to the learner; "
+        requirement = (
+            f"the graph is not connected: {subject} no path to the learner; "
             f"raise {self.remedy} or choose another graph number"
         )
-        return [Fault("topology.graph", str(self.graph), allowed)]
+        return [Fault("topology.graph", str(self.graph), requirement)]
 
     @property
     def source(self) -> random.Random:
@@ -418,8 +418,8 @@ class ScaleFree(RandomGraph):
     def faults(self, n_owners: int) -> list[Fault]:
         if self.edges <= n_owners:
             return []
-        allowed = f"allowed is a whole number from 1 to the number of owners, {n_owners}"
-        return [Fault("topology.edges", str(self.edges), allowed)]
+        requirement = f"allowed is a whole number from 1 to the number of owners, {n_owners}"
+        return [Fault("topology.edges", str(self.edges), requirement)]
 
 
 KEY = "topology.path"
@@ -471,24 +471,26 @@ class GraphFile(FromFile, TopologyKind):
     @override
     def faults(self, n_owners: int) -> list[Fault]:
         content, name = self._content, Path(self.path).name
-        found = list(content.wrong)
+        faults = list(content.wrong)
         if content.nodes is not None:
             needed = [NAME, *map(str, range(1, n_owners + 1))]
             absent = [node for node in needed if node not in content.nodes]
             if len(absent) > 0:
                 few = "node" if len(absent) == 1 else "nodes"
-                given = f"no {few} {enumerated(absent)} ({name})"
+                value_text = f"no {few} {enumerated(absent)} ({name})"
                 owners = "1" if n_owners == 1 else f"1 to {n_owners}"
-                allowed = f"allowed is a graph with the nodes {NAME} and {owners}"
+                requirement = f"allowed is a graph with the nodes {NAME} and {owners}"
                 if name.lower().endswith(".graphml"):
-                    allowed = f"{allowed}; {CONVERT.format(name=name)}"
-                found.insert(0, Fault(KEY, given, allowed))
-        if len(found) == 0 and (who := self.stranded(n_owners)) != "":
-            allowed = "allowed is a graph in which every owner has one"
-            found.append(
-                Fault(KEY, f"a graph in which {who} no path to the learner ({name})", allowed)
+                    requirement = f"{requirement}; {CONVERT.format(name=name)}"
+                faults.insert(0, Fault(KEY, value_text, requirement))
+        if len(faults) == 0 and (subject := self.stranded(n_owners)) != "":
+            requirement = "allowed is a graph in which every owner has one"
+            faults.append(
+                Fault(
+                    KEY, f"a graph in which {subject} no path to the learner ({name})", requirement
+                )
             )
-        return shortened(found, name)
+        return shortened(faults, name)
 
     @override
     def content_digest(self) -> str:
@@ -533,14 +535,14 @@ def _read(path: str) -> _Content:
         return _Content(None, wrong=error.faults)
     try:
         if suffix == ".graphml":
-            nodes, told, wrong = *graphml_of(text, name, KEY), list[Fault]()
+            nodes, edge_rows, wrong = *graphml_of(text, name, KEY), list[Fault]()
         else:
-            nodes, told, wrong = _edge_list(text, name)
+            nodes, edge_rows, wrong = _edge_list(text, name)
     except SpecError as error:
         return _Content(sha256, wrong=error.faults)
     edges: dict[tuple[str, str], float] = {}
     seen: set[tuple[str, str]] = set()
-    for a, b, cell, where in told:
+    for a, b, cell, where in edge_rows:
         nodes += [a, b]
         link = (a, b) if a <= b else (b, a)
         between = f"the edge {a} to {b} ({where})"
@@ -550,8 +552,8 @@ def _read(path: str) -> _Content:
         if link in seen:
             wrong.append(Fault(KEY, f"again {between}", "allowed is one edge between two nodes"))
         elif latency is None:
-            given = "no latency" if cell is None else f"latency {show(cell)}"
-            wrong.append(Fault(KEY, f"{given} on {between}", TIME))
+            value_text = "no latency" if cell is None else f"latency {show(cell)}"
+            wrong.append(Fault(KEY, f"{value_text} on {between}", TIME))
         else:
             edges[link] = latency
         seen.add(link)
@@ -568,8 +570,8 @@ def _edge_list(text: str, name: str) -> tuple[list[str], list[Edge], list[Fault]
     for line, (a, b, latency) in rows:
         where = f"{name}, line {line}"
         if a == "" or b == "":
-            given = f"a node without a name ({where})"
-            wrong.append(Fault(KEY, given, f"allowed are {NAME}, owner numbers and names"))
+            value_text = f"a node without a name ({where})"
+            wrong.append(Fault(KEY, value_text, f"allowed are {NAME}, owner numbers and names"))
         else:
             edges.append((a, b, None if latency == "" else latency, where))
     return [], edges, wrong

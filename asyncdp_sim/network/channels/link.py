@@ -274,8 +274,8 @@ class Link:
         if fate is Fate.kept:
             return None
         if fate is Fate.collided:
-            said = (owner.number, exchange.message, exchange.transmissions)
-            learner.event(EventKind.answer_collided, *said)
+            transmission = (owner.number, exchange.message, exchange.transmissions)
+            learner.event(EventKind.answer_collided, *transmission)
             return ExchangeOutcome.collided
         if not self._survives(exchange):
             return ExchangeOutcome.lost
@@ -288,8 +288,8 @@ class Link:
         lost = self.losses.answer
         if lost is None or not next(lost):
             return True
-        said = (exchange.owner, exchange.message, exchange.transmissions, Detail.noise)
-        self._learner.event(EventKind.answer_lost, *said)
+        transmission = (exchange.owner, exchange.message, exchange.transmissions, Detail.noise)
+        self._learner.event(EventKind.answer_lost, *transmission)
         return False
 
     def _begun(self, exchange: Exchange) -> bool:
@@ -309,8 +309,13 @@ class Link:
         """Hand an answer to the learner, which uses it or turns it away."""
         learner = self._learner
         if exchange.outcome is APPLIED or exchange.outcome is DISCARDED:  # as part of a sum
-            said = (exchange.owner, exchange.message, exchange.transmissions, Detail.duplicate)
-            learner.event(EventKind.answer_discarded, *said)
+            transmission = (
+                exchange.owner,
+                exchange.message,
+                exchange.transmissions,
+                Detail.duplicate,
+            )
+            learner.event(EventKind.answer_discarded, *transmission)
         elif exchange.ended is not None:
             learner.discard(exchange, exchange.transmissions, Detail.late)
         elif learner.newest is not None and self._superseded(exchange, learner.newest):
@@ -375,8 +380,8 @@ class Link:
             self._learner.lock.release()
 
     def _deferred(self, message: int, attempt: int) -> None:
-        said = (self._owner.number, message, attempt, Detail.channel_busy)
-        self._learner.event(EventKind.retry, *said)
+        attempted = (self._owner.number, message, attempt, Detail.channel_busy)
+        self._learner.event(EventKind.retry, *attempted)
 
 
 def _lost(losses: Iterator[bool] | None) -> bool:
