@@ -51,20 +51,20 @@ def not_superposable(parts: Any) -> list[Fault]:
     """Return what keeps one clock from ticking for all owners."""
     faults = []
     if not parts.availability.superposable:
-        requirement = (
+        rule = (
             "superposed clocks need availability always, bernoulli, diurnal without random phases, "
             "or on-off with exponential laws"
         )
-        faults.append(Fault("availability.kind", repr(parts.availability.kind), requirement))
+        faults.append(Fault("availability.kind", repr(parts.availability.kind), rule))
     faults += parts.protocol.not_superposable()
     if parts.topology is not None:
-        requirement = "superposed clocks need owners that are equally far: no topology"
-        faults.append(Fault("topology.kind", repr(parts.topology.kind), requirement))
+        rule = "superposed clocks need owners that are equally far: no topology"
+        faults.append(Fault("topology.kind", repr(parts.topology.kind), rule))
     laws = {f"latency.{name}": getattr(parts.latency, name) for name in (*MESSAGES, "rate_bytes")}
     for key, value in {**laws, "compute": parts.compute}.items():
         if isinstance(value, tuple):
-            requirement = "superposed clocks need one law for all owners"
-            faults.append(Fault(key, f"{len(value)} values", requirement))
+            rule = "superposed clocks need one law for all owners"
+            faults.append(Fault(key, f"{len(value)} values", rule))
     return faults
 
 
@@ -74,14 +74,14 @@ def _saturated(parts: Any) -> list[Fault]:
     if not parts.clock.saturated:
         return faults
     if not parts.protocol.always_served:
-        requirement = "a saturated clock needs protocol push: refused owners would ask for ever"
-        faults.append(Fault("protocol.kind", repr(parts.protocol.kind), requirement))
+        rule = "a saturated clock needs protocol push: refused owners would ask for ever"
+        faults.append(Fault("protocol.kind", repr(parts.protocol.kind), rule))
     if not parts.availability.always_online:
-        requirement = "a saturated clock needs owners that are always online"
-        faults.append(Fault("availability.kind", repr(parts.availability.kind), requirement))
+        rule = "a saturated clock needs owners that are always online"
+        faults.append(Fault("availability.kind", repr(parts.availability.kind), rule))
     if parts.topology is not None and parts.topology.failures is not None:
-        requirement = "a saturated clock needs links that never fail"
-        faults.append(Fault("topology.failures", "a table", requirement))
+        rule = "a saturated clock needs links that never fail"
+        faults.append(Fault("topology.failures", "a table", rule))
     return faults
 
 
@@ -93,14 +93,14 @@ def _without_pause(n_owners: int, parts: Any) -> list[Fault]:
     subject = f"protocol {parts.protocol.kind}"
     subject = "a saturated clock" if parts.clock.saturated else subject
     if parts.channel.contended is not None and not parts.channel.contended.lets_begin:
-        requirement = f"{subject} needs a channel that lets every answer begin"
-        faults.append(Fault("channel.kind", repr(parts.channel.kind), requirement))
+        rule = f"{subject} needs a channel that lets every answer begin"
+        faults.append(Fault("channel.kind", repr(parts.channel.kind), rule))
     if max(parts.channel.packet_loss("_query").shares(n_owners)) == 1:
-        requirement = f"{subject} needs queries that arrive, or an owner asks for ever"
-        faults.append(Fault("channel.loss_query", "1 for some owner", requirement))
+        rule = f"{subject} needs queries that arrive, or an owner asks for ever"
+        faults.append(Fault("channel.loss_query", "1 for some owner", rule))
     if parts.channel.contended is None and min(mean_times(n_owners, parts)) == 0:
-        requirement = f"{subject} needs jobs that take time: set compute or a latency"
-        faults.append(Fault("compute", "jobs that take no time", requirement))
+        rule = f"{subject} needs jobs that take time: set compute or a latency"
+        faults.append(Fault("compute", "jobs that take no time", rule))
     return faults
 
 
@@ -110,11 +110,11 @@ def _withholding(parts: Any) -> list[Fault]:
     if not parts.withholds:
         return faults
     if parts.protocol.makes_updates or parts.protocol.begins_anew:
-        requirement = "owners that may withhold answers need protocol request, push or broadcast"
-        faults.append(Fault("protocol.kind", repr(parts.protocol.kind), requirement))
+        rule = "owners that may withhold answers need protocol request, push or broadcast"
+        faults.append(Fault("protocol.kind", repr(parts.protocol.kind), rule))
     if parts.clock.saturated:
-        requirement = "owners that may withhold answers need clocks, or they begin anew without end"
-        faults.append(Fault("clock.kind", "'saturated'", requirement))
+        rule = "owners that may withhold answers need clocks, or they begin anew without end"
+        faults.append(Fault("clock.kind", "'saturated'", rule))
     return faults
 
 
@@ -131,8 +131,8 @@ def _offline(n_owners: int, parts: Any) -> list[Fault]:
     online = parts.availability.online_share(n_owners)
     if online is None or max(online) > 0:
         return []
-    requirement = "no owner is ever online, so no update can ever happen"
-    return [Fault("availability.kind", repr(parts.availability.kind), requirement)]
+    rule = "no owner is ever online, so no update can ever happen"
+    return [Fault("availability.kind", repr(parts.availability.kind), rule)]
 
 
 NOTICED = 1e-3
@@ -165,17 +165,17 @@ def unresolved(n_owners: int, parts: Any) -> list[Fault]:
     """
     slowest = min(parts.clock.rates(n_owners) or (1.0,))
     if slowest * LONGEST < 1:
-        requirement = f"allowed is at least {1 / LONGEST:g}: choose a longer time unit"
-        return [Fault("clock.rate", f"{slowest:g}", requirement)]
+        rule = f"allowed is at least {1 / LONGEST:g}: choose a longer time unit"
+        return [Fault("clock.rate", f"{slowest:g}", rule)]
     met = meeting(n_owners, parts)
     if met <= REFUSED:
         return []
     key, events = (
         ("compute", "jobs end") if parts.clock.saturated else ("clock.rate", "clocks tick")
     )
-    value_text = f"owners whose {events} {met * TICKS_PER_UNIT:.3g} times per time unit in all"
-    requirement = (
+    shown = f"owners whose {events} {met * TICKS_PER_UNIT:.3g} times per time unit in all"
+    rule = (
         f"allowed are {REFUSED * TICKS_PER_UNIT:g} at most, as time is counted in steps of "
         f"{1 / TICKS_PER_UNIT:g}: choose a shorter time unit, by which rates fall and times grow"
     )
-    return [Fault(key, value_text, requirement)]
+    return [Fault(key, shown, rule)]

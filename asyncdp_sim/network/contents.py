@@ -115,13 +115,13 @@ def _of_parquet(path: str, columns: Sequence[str], key: str, allowed: str) -> Co
     try:
         names = pq.read_schema(BytesIO(data)).names
         if any(names.count(column) != 1 for column in columns):
-            value_text = f"the columns {show(','.join(names))} ({name})"
+            shown = f"the columns {show(','.join(names))} ({name})"
             expected = f"allowed are columns {','.join(columns)}, once each"
-            raise SpecError([Fault(key, value_text, expected)])
+            raise SpecError([Fault(key, shown, expected)])
         table = pq.read_table(BytesIO(data), columns=list(columns))
     except pa.ArrowException as error:
-        value_text = f"a file that is not Parquet: {str(error).splitlines()[0]} ({name})"
-        raise SpecError([Fault(key, value_text, allowed)]) from None
+        shown = f"a file that is not Parquet: {str(error).splitlines()[0]} ({name})"
+        raise SpecError([Fault(key, shown, allowed)]) from None
     if len(table) == 0:
         raise SpecError([Fault(key, f"no rows ({name})", f"allowed is one {','.join(columns)}")])
     cells = {column: _cells(table[column]) for column in columns}
@@ -226,27 +226,25 @@ def rows_of(
     try:
         header = [cell.strip() for cell in next(reader, [])]
         if any(header.count(column) != 1 for column in columns):
-            value_text = f"the header {show(','.join(header))} ({name}, line 1)"
-            requirement = f"allowed is a header with the columns {','.join(columns)}, once each"
-            return [], [(1, Fault(key, value_text, requirement))]
+            shown = f"the header {show(','.join(header))} ({name}, line 1)"
+            rule = f"allowed is a header with the columns {','.join(columns)}, once each"
+            return [], [(1, Fault(key, shown, rule))]
         places = [header.index(column) for column in columns]
         for cells in reader:
             if all(cell.strip() == "" for cell in cells):
                 continue
             if len(cells) != len(header):
-                value_text = f"{len(cells)} values ({name}, line {reader.line_num})"
-                requirement = f"allowed are {len(header)}, one per column"
-                wrong.append((reader.line_num, Fault(key, value_text, requirement)))
+                shown = f"{len(cells)} values ({name}, line {reader.line_num})"
+                rule = f"allowed are {len(header)}, one per column"
+                wrong.append((reader.line_num, Fault(key, shown, rule)))
             else:
                 rows.append((reader.line_num, tuple(cells[place].strip() for place in places)))
     except csv.Error as error:
-        value_text = f"a line that is not CSV: {error} ({name}, line {reader.line_num})"
-        wrong.append((reader.line_num, Fault(key, value_text, "allowed is CSV text")))
+        shown = f"a line that is not CSV: {error} ({name}, line {reader.line_num})"
+        wrong.append((reader.line_num, Fault(key, shown, "allowed is CSV text")))
     if len(rows) == 0 and len(wrong) == 0:
-        value_text = f"no rows below the header ({name})"
-        wrong.append(
-            (1, Fault(key, value_text, f"allowed is at least one row {','.join(columns)}"))
-        )
+        shown = f"no rows below the header ({name})"
+        wrong.append((1, Fault(key, shown, f"allowed is at least one row {','.join(columns)}")))
     return rows, wrong
 
 
@@ -315,8 +313,8 @@ def graphml_of(text: str, name: str, key: str) -> tuple[list[str], list[Edge]]:
     edge_elements = list(within(graph, "edge"))
     directed = graph.get("edgedefault") == "directed"
     if any(edge.get("directed", str(directed).lower()) == "true" for edge in edge_elements):
-        requirement = f"{UNDIRECTED}; {CONVERT.format(name=name)}"
-        raise SpecError([Fault(key, f"a directed graph ({name})", requirement)])
+        rule = f"{UNDIRECTED}; {CONVERT.format(name=name)}"
+        raise SpecError([Fault(key, f"a directed graph ({name})", rule)])
     keys: dict[str | None, str | None] = {}
     for declared in within(root, "key"):
         if declared.get("attr.name") == "latency" and declared.get("for", "all") in ("edge", "all"):
@@ -353,12 +351,12 @@ def graph_of(
     try:
         root = ElementTree.fromstring(document)
     except (ElementTree.ParseError, LookupError, ValueError) as error:
-        value_text = f"text that is not XML: {error} ({name})"
-        raise SpecError([Fault(key, value_text, "allowed is GraphML")]) from None
+        shown = f"text that is not XML: {error} ({name})"
+        raise SpecError([Fault(key, shown, "allowed is GraphML")]) from None
     graph = next(within(root, "graph"), None)
     if _local(root) != "graphml" or graph is None:
-        value_text = f"XML without a graph ({name})"
-        raise SpecError([Fault(key, value_text, "allowed is GraphML: <graphml> with a <graph>")])
+        shown = f"XML without a graph ({name})"
+        raise SpecError([Fault(key, shown, "allowed is GraphML: <graphml> with a <graph>")])
     return root, graph
 
 

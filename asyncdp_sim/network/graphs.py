@@ -78,8 +78,8 @@ class GraphKind(Remembering, Kind):
     def faults(self, n_owners: int) -> list[Fault]:
         """Return why it is no connected graph of so many owners."""
         if not self.learner and n_owners < 2:
-            requirement = "allowed are 2 owners or more, since there is no learner to talk to"
-            return [Fault("graph.kind", f"{self.kind!r} with 1 owner", requirement)]
+            rule = "allowed are 2 owners or more, since there is no learner to talk to"
+            return [Fault("graph.kind", f"{self.kind!r} with 1 owner", rule)]
         return self.misfits(n_owners) or self._split(n_owners)
 
     def misfits(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
@@ -94,8 +94,8 @@ class GraphKind(Remembering, Kind):
         if len(cut) == 0:
             return []
         subject = f"owner {cut[0]} has" if len(cut) == 1 else f"owners {enumerated(cut)} have"
-        requirement = f"allowed is a connected graph: {self.remedy}"
-        return [Fault("graph", f"one in which {subject} no path to owner {first}", requirement)]
+        rule = f"allowed is a connected graph: {self.remedy}"
+        return [Fault("graph", f"one in which {subject} no path to owner {first}", rule)]
 
     @cached_property
     def _edges(self) -> dict[int, tuple[Edge, ...]]:
@@ -171,11 +171,11 @@ class EdgeFile(FromFile, GraphKind):
         for place, (a, b) in rows:
             edge, where = (min(a, b), max(a, b)), f"the edge {a} to {b} ({name}, {place})"
             if a == b or edge[0] < 1 or edge[1] > n_owners:
-                requirement = f"allowed are two different owners from 1 to {n_owners}"
-                faults.append(Fault("graph.path", where, requirement))
+                rule = f"allowed are two different owners from 1 to {n_owners}"
+                faults.append(Fault("graph.path", where, rule))
             elif edge in seen:
-                requirement = "allowed is one edge between two"
-                faults.append(Fault("graph.path", f"again {where}", requirement))
+                rule = "allowed is one edge between two"
+                faults.append(Fault("graph.path", f"again {where}", rule))
             seen.add(edge)
         return shortened(faults, name)
 
@@ -196,8 +196,8 @@ class EdgeFile(FromFile, GraphKind):
             if source.isascii() and source.isdigit() and target.isascii() and target.isdigit():
                 edges.append((place, (int(source), int(target))))
             else:
-                value_text = f"the edge {source!r} to {target!r} ({name}, {place})"
-                wrong.append(Fault("graph.path", value_text, "allowed are numbers of owners"))
+                shown = f"the edge {source!r} to {target!r} ({name}, {place})"
+                wrong.append(Fault("graph.path", shown, "allowed are numbers of owners"))
         return edges, sha256, wrong
 
 
@@ -323,13 +323,11 @@ class Edges(GraphKind):
         seen: set[Edge] = set()
         for place, pair in enumerate(self.between):
             edge = (min(pair), max(pair))
-            where, value_text = f"graph.between[{place}]", str(list(pair))
+            where, shown = f"graph.between[{place}]", str(list(pair))
             if edge[1] > n_owners:
-                faults.append(Fault(where, value_text, f"allowed are owners from 1 to {n_owners}"))
+                faults.append(Fault(where, shown, f"allowed are owners from 1 to {n_owners}"))
             elif edge in seen:
-                faults.append(
-                    Fault(where, f"{value_text} again", "allowed is one edge between two")
-                )
+                faults.append(Fault(where, f"{shown} again", "allowed is one edge between two"))
             seen.add(edge)
         return faults
 

@@ -95,9 +95,9 @@ class Network(Remembering):
         synchronous = self.protocol.makes_updates
         if synchronous == (self.answers_per_update is None):
             return []
-        value_text = "nothing" if self.answers_per_update is None else str(self.answers_per_update)
-        requirement = f"allowed is {'nothing' if synchronous else 'a number'} under this protocol"
-        return [Fault("answers_per_update", value_text, requirement)]
+        shown = "nothing" if self.answers_per_update is None else str(self.answers_per_update)
+        rule = f"allowed is {'nothing' if synchronous else 'a number'} under this protocol"
+        return [Fault("answers_per_update", shown, rule)]
 
     @property
     def n_owners(self) -> int:

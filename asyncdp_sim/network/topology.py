@@ -255,11 +255,11 @@ class RandomGraph(TopologyKind):
         subject = self.stranded(n_owners)
         if subject == "":
             return []
-        requirement = (
+        rule = (
             f"the graph is not connected: {subject} no path to the learner; "
             f"raise {self.remedy} or choose another graph number"
         )
-        return [Fault("topology.graph", str(self.graph), requirement)]
+        return [Fault("topology.graph", str(self.graph), rule)]
 
     @property
     def source(self) -> random.Random:
@@ -418,8 +418,8 @@ class ScaleFree(RandomGraph):
     def faults(self, n_owners: int) -> list[Fault]:
         if self.edges <= n_owners:
             return []
-        requirement = f"allowed is a whole number from 1 to the number of owners, {n_owners}"
-        return [Fault("topology.edges", str(self.edges), requirement)]
+        rule = f"allowed is a whole number from 1 to the number of owners, {n_owners}"
+        return [Fault("topology.edges", str(self.edges), rule)]
 
 
 KEY = "topology.path"
@@ -477,18 +477,16 @@ class GraphFile(FromFile, TopologyKind):
             absent = [node for node in needed if node not in content.nodes]
             if len(absent) > 0:
                 few = "node" if len(absent) == 1 else "nodes"
-                value_text = f"no {few} {enumerated(absent)} ({name})"
+                shown = f"no {few} {enumerated(absent)} ({name})"
                 owners = "1" if n_owners == 1 else f"1 to {n_owners}"
-                requirement = f"allowed is a graph with the nodes {NAME} and {owners}"
+                rule = f"allowed is a graph with the nodes {NAME} and {owners}"
                 if name.lower().endswith(".graphml"):
-                    requirement = f"{requirement}; {CONVERT.format(name=name)}"
-                faults.insert(0, Fault(KEY, value_text, requirement))
+                    rule = f"{rule}; {CONVERT.format(name=name)}"
+                faults.insert(0, Fault(KEY, shown, rule))
         if len(faults) == 0 and (subject := self.stranded(n_owners)) != "":
-            requirement = "allowed is a graph in which every owner has one"
+            rule = "allowed is a graph in which every owner has one"
             faults.append(
-                Fault(
-                    KEY, f"a graph in which {subject} no path to the learner ({name})", requirement
-                )
+                Fault(KEY, f"a graph in which {subject} no path to the learner ({name})", rule)
             )
         return shortened(faults, name)
 
@@ -552,8 +550,8 @@ def _read(path: str) -> _Content:
         if link in seen:
             wrong.append(Fault(KEY, f"again {between}", "allowed is one edge between two nodes"))
         elif latency is None:
-            value_text = "no latency" if cell is None else f"latency {show(cell)}"
-            wrong.append(Fault(KEY, f"{value_text} on {between}", TIME))
+            shown = "no latency" if cell is None else f"latency {show(cell)}"
+            wrong.append(Fault(KEY, f"{shown} on {between}", TIME))
         else:
             edges[link] = latency
         seen.add(link)
@@ -570,8 +568,8 @@ def _edge_list(text: str, name: str) -> tuple[list[str], list[Edge], list[Fault]
     for line, (a, b, latency) in rows:
         where = f"{name}, line {line}"
         if a == "" or b == "":
-            value_text = f"a node without a name ({where})"
-            wrong.append(Fault(KEY, value_text, f"allowed are {NAME}, owner numbers and names"))
+            shown = f"a node without a name ({where})"
+            wrong.append(Fault(KEY, shown, f"allowed are {NAME}, owner numbers and names"))
         else:
             edges.append((a, b, None if latency == "" else latency, where))
     return [], edges, wrong

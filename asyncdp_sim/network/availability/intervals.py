@@ -72,9 +72,9 @@ class IntervalTable:
 
     def strangers(self, n_owners: int) -> list[tuple[int, Fault]]:
         """Return a fault for each number in the file that no owner has."""
-        requirement = f"allowed are owner numbers 1 to {n_owners}"
+        rule = f"allowed are owner numbers 1 to {n_owners}"
         return [
-            (line, Fault(KEY, f"owner {cell}", requirement))
+            (line, Fault(KEY, f"owner {cell}", rule))
             for line, number, cell in self.first
             if not 1 <= number <= n_owners
         ]
@@ -190,13 +190,13 @@ class Reading:
         return values
 
     def _refuse(self, column: str, place: int, allowed: str) -> None:
-        value_text = f"{column} {show(self.columns.cells[column][place])} ({self._where(place)})"
-        self.wrong.append((self.columns.lines[place], Fault(KEY, value_text, allowed)))
+        shown = f"{column} {show(self.columns.cells[column][place])} ({self._where(place)})"
+        self.wrong.append((self.columns.lines[place], Fault(KEY, shown, allowed)))
 
     def _blame(self, which: npt.NDArray[np.bool_], allowed: str) -> None:
         for place in map(int, np.flatnonzero(which)):
-            value_text = f"{self._spelled(place)} ({self._where(place)})"
-            self.wrong.append((self.columns.lines[place], Fault(KEY, value_text, allowed)))
+            shown = f"{self._spelled(place)} ({self._where(place)})"
+            self.wrong.append((self.columns.lines[place], Fault(KEY, shown, allowed)))
 
     def _overlaps(self, rows: Ints, start: Ints, end: Ints) -> None:
         """Note the rows of an owner that overlap another one."""
@@ -204,12 +204,10 @@ class Reading:
         for row, begins, ends in zip(rows[1:], start[1:], end[1:], strict=True):
             if begins < reached:
                 first, second = sorted([last, row])
-                value_text = (
-                    f"{self._spelled(second)} of owner {self.columns.cells['owner'][second]}"
-                )
-                requirement = "allowed are intervals of one owner that do not overlap"
-                requirement += f": {self._line(first)} has {self._spelled(first)}"
-                fault = Fault(KEY, f"{value_text} ({self._where(second)})", requirement)
+                shown = f"{self._spelled(second)} of owner {self.columns.cells['owner'][second]}"
+                rule = "allowed are intervals of one owner that do not overlap"
+                rule += f": {self._line(first)} has {self._spelled(first)}"
+                fault = Fault(KEY, f"{shown} ({self._where(second)})", rule)
                 self.wrong.append((self.columns.lines[second], fault))
                 if ends <= reached:
                     continue
@@ -340,20 +338,18 @@ class Intervals(FromFile, AvailabilityKind):
         devices = self._table.devices
         if self.names is not None:
             if len(self.names) != n_owners:
-                requirement = f"allowed is a name for each of {n_owners} owners"
-                return [Fault("availability.names", f"{len(self.names)} names", requirement)]
+                rule = f"allowed is a name for each of {n_owners} owners"
+                return [Fault("availability.names", f"{len(self.names)} names", rule)]
             device_names = set(devices)
             lost = dict.fromkeys(name for name in self.names if name not in device_names)
-            requirement = f"allowed are names in the column owner of {self._name}"
+            rule = f"allowed are names in the column owner of {self._name}"
             return shortened(
-                [Fault("availability.names", repr(name), requirement) for name in lost], self._name
+                [Fault("availability.names", repr(name), rule) for name in lost], self._name
             )
         if len(devices) > 0 and len(devices) != n_owners:
-            value_text = f"{len(devices)} devices ({self._name})"
-            requirement = (
-                f"allowed are as many as owners, {n_owners}, or availability.names for them"
-            )
-            return [Fault(KEY, value_text, requirement)]
+            shown = f"{len(devices)} devices ({self._name})"
+            rule = f"allowed are as many as owners, {n_owners}, or availability.names for them"
+            return [Fault(KEY, shown, rule)]
         return []
 
     def periods(self, owner: int) -> tuple[tuple[int, int], ...]:

@@ -190,16 +190,16 @@ class Outages(AvailabilityKind):
         """Return members that are no owners, and members named twice in one group."""
         faults = []
         if len(set(self._numbers)) < len(self._numbers) or len(self._numbers) != len(self.groups):
-            requirement = "allowed is a number of its own for every group"
-            value_text = str(list(self._numbers))
-            return [Fault("availability.numbers", value_text, requirement)]
+            rule = "allowed is a number of its own for every group"
+            shown = str(list(self._numbers))
+            return [Fault("availability.numbers", shown, rule)]
         for place, group in enumerate(self.groups):
             if max(group) > n_owners:
-                requirement = f"allowed are owner numbers 1 to {n_owners}"
-                faults.append(Fault(f"availability.groups[{place}]", str(list(group)), requirement))
+                rule = f"allowed are owner numbers 1 to {n_owners}"
+                faults.append(Fault(f"availability.groups[{place}]", str(list(group)), rule))
             elif len(set(group)) < len(group):
-                requirement = "allowed is every owner once in a group"
-                faults.append(Fault(f"availability.groups[{place}]", str(list(group)), requirement))
+                rule = "allowed is every owner once in a group"
+                faults.append(Fault(f"availability.groups[{place}]", str(list(group)), rule))
         return faults
 
     def groups_of(self, n_owners: int) -> list[int]:

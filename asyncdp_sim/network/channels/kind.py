@@ -172,9 +172,9 @@ class Contended(ChannelKind):
     @model_validator(mode="after")
     def _one_airtime(self) -> Self:
         if (self.airtime is None) == (self.rate_bytes is None):
-            value_text = "neither" if self.airtime is None else "both"
-            requirement = "allowed is one of airtime and rate_bytes"
-            raise faults_of([Fault("airtime", value_text, requirement)])
+            shown = "neither" if self.airtime is None else "both"
+            rule = "allowed is one of airtime and rate_bytes"
+            raise faults_of([Fault("airtime", shown, rule)])
         return self
 
     @model_validator(mode="after")

@@ -147,8 +147,8 @@ class Tdma(Contended):
     def faults(self, n_owners: int) -> list[Fault]:
         faults = super().faults(n_owners)
         if self.frame is not None and self.frame < n_owners:
-            requirement = f"allowed is a whole number ≥ {n_owners}: a slot for every owner"
-            faults.append(Fault("channel.frame", str(self.frame), requirement))
+            rule = f"allowed is a whole number ≥ {n_owners}: a slot for every owner"
+            faults.append(Fault("channel.frame", str(self.frame), rule))
         return faults
 
     @override

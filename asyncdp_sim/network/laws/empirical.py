@@ -58,10 +58,8 @@ class Empirical(FromFile, DrawnLaw):
     def _is_a_list_or_a_file(self) -> Self:
         faults = []
         if (self.values is None) == (self.path is None):
-            value_text = "nothing" if self.values is None else "beside path"
-            faults.append(
-                Fault("values", value_text, "allowed is either values, or path and column")
-            )
+            shown = "nothing" if self.values is None else "beside path"
+            faults.append(Fault("values", shown, "allowed is either values, or path and column"))
         elif self.path is None:
             faults = [
                 Fault(name, show(getattr(self, name)), "allowed is nothing without path")
@@ -69,8 +67,8 @@ class Empirical(FromFile, DrawnLaw):
                 if getattr(self, name) is not None
             ]
         elif self.column is None:
-            requirement = "allowed is the name of the column of path that holds the durations"
-            faults.append(Fault("column", "nothing", requirement))
+            rule = "allowed is the name of the column of path that holds the durations"
+            faults.append(Fault("column", "nothing", rule))
         else:
             faults = list(self._measured.wrong)
         if len(faults) > 0:
@@ -147,14 +145,14 @@ def _read(path: str, column: str, unit: float) -> _Measured:
     except SpecError as error:
         return _Measured(digest_of(path), wrong=error.faults)
     wrong, durations = list(columns.wrong), []
-    requirement = f"allowed is a number from 0 to {LONGEST / unit:g} in {column!r}"
+    rule = f"allowed is a number from 0 to {LONGEST / unit:g} in {column!r}"
     for line, text in zip(columns.lines, columns.cells[column], strict=True):
         if text in ("", "nan"):
             continue
         value = time_of(text)
         if value is None or value * unit > LONGEST:
             place = f"{name}, {columns.place} {line}"
-            wrong.append((line, Fault("path", f"{show(text)} ({place})", requirement)))
+            wrong.append((line, Fault("path", f"{show(text)} ({place})", rule)))
         else:
             durations.append(value * unit)
     if len(durations) == 0 and len(wrong) == 0:

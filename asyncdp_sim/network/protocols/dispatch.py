@@ -103,8 +103,8 @@ def chosen(policy: PolicyKind, known: Known, draws: Iterator[float]) -> int:
     owner = policy.choose(known, draws)
     if isinstance(owner, int | np.integer) and owner in known.free:
         return int(owner)
-    requirement = "allowed is an owner that may be asked: one of known.free"
-    raise SpecError([Fault("protocol.policy", f"{owner!r} by {policy.kind}", requirement)])
+    rule = "allowed is an owner that may be asked: one of known.free"
+    raise SpecError([Fault("protocol.policy", f"{owner!r} by {policy.kind}", rule)])
 
 
 class Desk:
@@ -323,11 +323,11 @@ class Dispatch(ProtocolKind):
     @model_validator(mode="after")
     def _drawn_with_them(self) -> Self:
         if self.probabilities is not None and self.to != "drawn":
-            requirement = 'allowed is nothing unless to = "drawn"'
-            raise faults_of([Fault("probabilities", "a list", requirement)])
+            rule = 'allowed is nothing unless to = "drawn"'
+            raise faults_of([Fault("probabilities", "a list", rule)])
         if self.policy is not None and (self.to != "drawn" or self.probabilities is not None):
-            requirement = 'allowed is nothing beside probabilities, or unless to = "drawn"'
-            raise faults_of([Fault("policy", "a table", requirement)])
+            rule = 'allowed is nothing beside probabilities, or unless to = "drawn"'
+            raise faults_of([Fault("policy", "a table", rule)])
         return self
 
     @property

@@ -188,8 +188,8 @@ class Gossip(ProtocolKind):
     @model_validator(mode="after")
     def _each_edge_has_a_clock(self) -> Self:
         if self.clock.superposed:
-            requirement = 'allowed is "per-owner": every edge has a clock of its own'
-            raise faults_of([Fault("clock.population", "'superposed'", requirement)])
+            rule = 'allowed is "per-owner": every edge has a clock of its own'
+            raise faults_of([Fault("clock.population", "'superposed'", rule)])
         return self
 
     @property
@@ -214,23 +214,21 @@ class Gossip(ProtocolKind):
         faults = [fault.under("protocol") for fault in self._misfits(n_owners)]
         faults += _owners_clocks(parts.clock)
         if channel.contended is not None:
-            requirement = "protocol gossip needs channel ideal: neighbours talk side by side"
-            faults.append(Fault("channel.kind", repr(channel.kind), requirement))
+            rule = "protocol gossip needs channel ideal: neighbours talk side by side"
+            faults.append(Fault("channel.kind", repr(channel.kind), rule))
         for name, share in lossy(channel, n_owners):
             if name != "loss" or self.has_learner:
-                requirement = "protocol gossip loses answers between owners alone: allowed is 0"
-                faults.append(Fault(f"channel.{name}", f"{share:g} for some owner", requirement))
+                rule = "protocol gossip loses answers between owners alone: allowed is 0"
+                faults.append(Fault(f"channel.{name}", f"{share:g} for some owner", rule))
         if channel.retransmissions > 0:
-            requirement = "protocol gossip sends nothing again: allowed is 0"
-            faults.append(
-                Fault("channel.retransmissions", str(channel.retransmissions), requirement)
-            )
+            rule = "protocol gossip sends nothing again: allowed is 0"
+            faults.append(Fault("channel.retransmissions", str(channel.retransmissions), rule))
         if acknowledged(parts.latency.acknowledgement):
-            requirement = "protocol gossip acknowledges nothing: allowed is none"
-            faults.append(Fault("latency.acknowledgement", "a law", requirement))
+            rule = "protocol gossip acknowledges nothing: allowed is none"
+            faults.append(Fault("latency.acknowledgement", "a law", rule))
         if parts.topology is not None:
-            requirement = "protocol gossip has a graph of its own: allowed is nothing"
-            faults.append(Fault("topology.kind", repr(parts.topology.kind), requirement))
+            rule = "protocol gossip has a graph of its own: allowed is nothing"
+            faults.append(Fault("topology.kind", repr(parts.topology.kind), rule))
         return faults
 
     def _misfits(self, n_owners: int) -> list[Fault]:
@@ -299,8 +297,8 @@ class Gossip(ProtocolKind):
 
 def _owners_clocks(clock: Clock) -> list[Fault]:
     """Return a fault where owners were given clocks, which nobody follows."""
-    requirement = "under protocol gossip edges have clocks, not owners: set protocol.clock"
+    rule = "under protocol gossip edges have clocks, not owners: set protocol.clock"
     if isinstance(clock, PoissonClock):  # the clock of whoever says nothing of clocks
-        value_text = not clock.superposed and clock.rate != 1.0
-        return [Fault("clock.rate", str(clock.rate), requirement)] if value_text else []
-    return [] if clock.saturated else [Fault("clock.kind", repr(clock.kind), requirement)]
+        shown = not clock.superposed and clock.rate != 1.0
+        return [Fault("clock.rate", str(clock.rate), rule)] if shown else []
+    return [] if clock.saturated else [Fault("clock.kind", repr(clock.kind), rule)]

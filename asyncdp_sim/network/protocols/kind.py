@@ -171,14 +171,14 @@ class ProtocolKind(Kind):
         """Return what keeps one clock from ticking for all owners."""
         faults = []
         if not self.acts_on_ticks:
-            requirement = "superposed clocks need owners that act on their ticks: request or push"
-            faults.append(Fault("protocol.kind", repr(self.kind), requirement))
+            rule = "superposed clocks need owners that act on their ticks: request or push"
+            faults.append(Fault("protocol.kind", repr(self.kind), rule))
         if self.asks_again:
-            requirement = 'superposed clocks need busy = "refuse" or "queue"'
-            faults.append(Fault("protocol.busy", "'retry'", requirement))
+            rule = 'superposed clocks need busy = "refuse" or "queue"'
+            faults.append(Fault("protocol.busy", "'retry'", rule))
         if self.vanishes:
-            requirement = 'superposed clocks need offline = "finish"'
-            faults.append(Fault("protocol.offline", "'vanish'", requirement))
+            rule = 'superposed clocks need offline = "finish"'
+            faults.append(Fault("protocol.offline", "'vanish'", rule))
         return faults
 
     def stall_period(self, network: Any, count: int) -> int | None:
@@ -231,5 +231,5 @@ def hopeless(key: str, patience: float | None, least: float) -> list[Fault]:
     """Return a fault where nobody waits as long as an answer takes at least, but for rounding."""
     if patience is None or least <= patience * (1 + 1e-12):
         return []
-    requirement = f"an answer takes at least {least:g}, so no update can ever happen"
-    return [Fault(key, f"{patience:g}", requirement)]
+    rule = f"an answer takes at least {least:g}, so no update can ever happen"
+    return [Fault(key, f"{patience:g}", rule)]

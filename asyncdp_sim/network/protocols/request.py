@@ -91,17 +91,15 @@ class Request(ProtocolKind):
     def _fits_together(self) -> Self:
         faults = []
         if self.busy == "retry" and (self.retry is None or self.retry.mean <= 0):
-            value_text = "nothing" if self.retry is None else "a law of mean 0"
-            faults.append(
-                Fault("retry", value_text, 'busy = "retry" needs a law with a positive mean')
-            )
+            shown = "nothing" if self.retry is None else "a law of mean 0"
+            faults.append(Fault("retry", shown, 'busy = "retry" needs a law with a positive mean'))
         if self.busy != "retry" and self.retry is not None:
             faults.append(Fault("retry", "a law", 'allowed is nothing unless busy = "retry"'))
         if self.own_tick == "queue" and not self.queues:
             faults.append(Fault("own_tick", "'queue'", 'it needs busy = "queue"'))
         if self.offline == "vanish" and self.timeout is None:
-            requirement = "owners that vanish need a timeout, or the learner waits for ever"
-            faults.append(Fault("timeout", "nothing", requirement))
+            rule = "owners that vanish need a timeout, or the learner waits for ever"
+            faults.append(Fault("timeout", "nothing", rule))
         if len(faults) > 0:
             raise faults_of(faults)
         return self

@@ -118,12 +118,12 @@ class Servers(ProtocolKind):
     def _fits_the_servers(self) -> Self:
         faults = []
         if self.reach != "all" and self.reach > self.count:
-            requirement = f'allowed is "all", or a whole number from 2 to count = {self.count}'
-            faults.append(Fault("reach", str(self.reach), requirement))
+            rule = f'allowed is "all", or a whole number from 2 to count = {self.count}'
+            faults.append(Fault("reach", str(self.reach), rule))
         if isinstance(self.latency, tuple) and len(self.latency) != self.count:
-            value_text = f"{len(self.latency)} value{'' if len(self.latency) == 1 else 's'}"
-            requirement = f"allowed is one law, or a list with one per server, {self.count} in all"
-            faults.append(Fault("latency", value_text, requirement))
+            shown = f"{len(self.latency)} value{'' if len(self.latency) == 1 else 's'}"
+            rule = f"allowed is one law, or a list with one per server, {self.count} in all"
+            faults.append(Fault("latency", shown, rule))
         if self.graph is not None:
             faults += faults_of_servers(self.graph, self.count)
         if len(faults) > 0:
@@ -165,37 +165,35 @@ class Servers(ProtocolKind):
         faults = []
         sync = "protocol servers is synchronous and without faults, as published"
         if not parts.availability.always_online:
-            requirement = f"{sync}: allowed is always"
-            faults.append(Fault("availability.kind", repr(parts.availability.kind), requirement))
+            rule = f"{sync}: allowed is always"
+            faults.append(Fault("availability.kind", repr(parts.availability.kind), rule))
         if parts.channel.contended is not None:
-            requirement = f"{sync}: allowed is ideal"
-            faults.append(Fault("channel.kind", repr(parts.channel.kind), requirement))
+            rule = f"{sync}: allowed is ideal"
+            faults.append(Fault("channel.kind", repr(parts.channel.kind), rule))
         for name, most in lossy(parts.channel, n_owners):
             faults.append(Fault(f"channel.{name}", f"{most:g}", f"{sync}: allowed is 0"))
         if parts.topology is not None:
-            requirement = "with protocol servers distances are latencies: allowed is nothing"
-            faults.append(Fault("topology.kind", repr(parts.topology.kind), requirement))
+            rule = "with protocol servers distances are latencies: allowed is nothing"
+            faults.append(Fault("topology.kind", repr(parts.topology.kind), rule))
         if acknowledged(parts.latency.acknowledgement):
-            requirement = "nothing is acknowledged under protocol servers: allowed is none"
-            faults.append(Fault("latency.acknowledgement", "a law", requirement))
+            rule = "nothing is acknowledged under protocol servers: allowed is none"
+            faults.append(Fault("latency.acknowledgement", "a law", rule))
         if parts.clock != PoissonClock():
-            requirement = "nobody follows a clock under protocol servers: leave [clock] out"
-            faults.append(Fault("clock.kind", repr(parts.clock.kind), requirement))
+            rule = "nobody follows a clock under protocol servers: leave [clock] out"
+            faults.append(Fault("clock.kind", repr(parts.clock.kind), rule))
         return faults + self._misfits(n_owners, parts)
 
     def _misfits(self, n_owners: int, parts: Any) -> list[Fault]:
         """Return where clients are too few, or may not answer often enough."""
         faults = []
         if n_owners + self.n_reached <= self.count:
-            requirement = f"{n_owners} clients leave some of {self.count} servers without any: "
-            requirement += f"allowed is a whole number ≥ {self.count - n_owners + 1}"
-            faults.append(Fault("protocol.reach", str(self.reach), requirement))
+            rule = f"{n_owners} clients leave some of {self.count} servers without any: "
+            rule += f"allowed is a whole number ≥ {self.count - n_owners + 1}"
+            faults.append(Fault("protocol.reach", str(self.reach), rule))
         answers = getattr(parts, "answers_allowed", None)
         if answers is not None and min(answers) < parts.updates * self.answers_each:
-            requirement = (
-                f"allowed are numbers ≥ {parts.updates * self.answers_each}, all that is sent"
-            )
-            faults.append(Fault("answers_allowed", str(min(answers)), requirement))
+            rule = f"allowed are numbers ≥ {parts.updates * self.answers_each}, all that is sent"
+            faults.append(Fault("answers_allowed", str(min(answers)), rule))
         return faults
 
     @override
