@@ -324,11 +324,58 @@ def graphml_of(text: str, name: str, key: str) -> tuple[list[str], list[Edge]]:
     default = next((text for text in keys.values() if text is not None), None)
     nodes = [node.get("id", "") for node in within(graph, "node")]
     edges: list[Edge] = []
-    for edge in edge_elements:
+    for place, edge in enumerate(edge_elements, start=1):
         latencies = [text_in(data) for data in within(edge, "data") if data.get("key") in keys]
         ends = edge.get("source", ""), edge.get("target", "")
-        edges.append((*ends, next((text for text in latencies if text is not None), default), name))
+        latency = next((text for text in latencies if text is not None), default)
+        edges.append((*ends, latency, f"{name}, edge {place}"))
     return nodes, edges
+
+
+@dataclass(frozen=True)
+class LinkFile:
+    """The nodes and edges of a file.
+
+    Attributes
+    ----------
+    sha256 : str, optional
+        Of its bytes; None where it could not be read.
+    nodes : sequence of str
+        Those that it names beside its edges.
+    edges : sequence of Edge
+        In the order of the file.
+    wrong : sequence of Fault
+        What is wrong with its form.
+    """
+
+    sha256: str | None
+    nodes: Sequence[str] = ()
+    edges: Sequence[Edge] = ()
+    wrong: Sequence[Fault] = ()
+
+
+def links_of(path: str, columns: Sequence[str], key: str, allowed: str) -> LinkFile:
+    """Return what a GraphML file, or a CSV with these columns, says of links.
+
+    Parameters
+    ----------
+    path : str
+        GraphML where its name ends in ``.graphml``.
+    columns : sequence of str
+        Of a CSV: two nodes, and perhaps a latency.
+    key, allowed : str
+        What a fault is reported at, and what it says may stand there.
+    """
+    name, sha256 = Path(path).name, None
+    try:
+        text, sha256 = text_of(path, key, allowed)
+        if name.lower().endswith(".graphml"):
+            return LinkFile(sha256, *graphml_of(text, name, key))
+        rows, wrong = rows_of(text, columns, name, key)
+    except SpecError as error:
+        return LinkFile(sha256, wrong=error.faults)
+    edges = [(a, b, "".join(rest) or None, f"{name}, line {line}") for line, (a, b, *rest) in rows]
+    return LinkFile(sha256, (), edges, [fault for _, fault in wrong])
 
 
 def graph_of(

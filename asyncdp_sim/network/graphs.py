@@ -20,7 +20,7 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.network.contents import FromFile, graphml_of, rows_of, shortened, text_of
+from asyncdp_sim.network.contents import FromFile, LinkFile, links_of, shortened
 from asyncdp_sim.network.topology import LEARNER, enumerated
 from asyncdp_sim.spec import Count, Kind, Positive, Remembering, Several, about
 from asyncdp_sim.streams import Streams
@@ -150,26 +150,25 @@ class EdgeFile(FromFile, GraphKind):
         SpecError
             If the file does not hold any.
         """
-        rows, _, wrong = self._content
+        edges, wrong = self._edges_of_file
         if len(wrong) > 0:
             raise SpecError(wrong)
-        return (edge for _, edge in rows)
+        return (edge for edge, _ in edges)
 
     @override
     def content_digest(self) -> str:
-        _, sha256, wrong = self._content
-        if sha256 == "":
-            raise SpecError(wrong)
-        return sha256
+        if self._content.sha256 is None:
+            raise SpecError(self._content.wrong)
+        return self._content.sha256
 
     @override
     def misfits(self, n_owners: int) -> list[Fault]:
         """Return what is wrong with the file: the first ten faults, and how many more."""
-        rows, _, wrong = self._content
-        name, faults = Path(self.path).name, list(wrong)
+        edges, wrong = self._edges_of_file
+        faults = list(wrong)
         seen: set[Edge] = set()
-        for place, (a, b) in rows:
-            edge, where = (min(a, b), max(a, b)), f"the edge {a} to {b} ({name}, {place})"
+        for (a, b), place in edges:
+            edge, where = (min(a, b), max(a, b)), f"the edge {a} to {b} ({place})"
             if a == b or edge[0] < 1 or edge[1] > n_owners:
                 rule = f"allowed are two different owners from 1 to {n_owners}"
                 faults.append(Fault("graph.path", where, rule))
@@ -177,37 +176,23 @@ class EdgeFile(FromFile, GraphKind):
                 rule = "allowed is one edge between two"
                 faults.append(Fault("graph.path", f"again {where}", rule))
             seen.add(edge)
-        return shortened(faults, name)
+        return shortened(faults, Path(self.path).name)
 
     @cached_property
-    def _content(self) -> tuple[list[tuple[str, Edge]], str, list[Fault]]:
-        """Edges by where they stand, the digest (empty where there is none to read), and faults."""
-        name = Path(self.path).name
-        try:
-            text, sha256 = text_of(self.path, "graph.path", KINDS)
-        except SpecError as error:
-            return [], "", list(error.faults)
-        try:
-            rows, wrong = _rows(text, name)
-        except SpecError as error:
-            return [], sha256, list(error.faults)
-        edges = []
-        for place, (source, target) in rows:
-            if source.isascii() and source.isdigit() and target.isascii() and target.isdigit():
-                edges.append((place, (int(source), int(target))))
+    def _content(self) -> LinkFile:
+        return links_of(self.path, COLUMNS, "graph.path", KINDS)
+
+    @cached_property
+    def _edges_of_file(self) -> tuple[list[tuple[Edge, str]], list[Fault]]:
+        """Edges with where they stand, and faults."""
+        edges, wrong = [], list(self._content.wrong)
+        for a, b, _, place in self._content.edges:
+            if a.isascii() and a.isdigit() and b.isascii() and b.isdigit():
+                edges.append(((int(a), int(b)), place))
             else:
-                shown = f"the edge {source!r} to {target!r} ({name}, {place})"
+                shown = f"the edge {a!r} to {b!r} ({place})"
                 wrong.append(Fault("graph.path", shown, "allowed are numbers of owners"))
-        return edges, sha256, wrong
-
-
-def _rows(text: str, name: str) -> tuple[list[tuple[str, tuple[str, ...]]], list[Fault]]:
-    """Return edges, each with where it stands, and faults."""
-    if name.lower().endswith(".graphml"):
-        _, edges = graphml_of(text, name, "graph.path")
-        return [(f"edge {place}", (a, b)) for place, (a, b, *_) in enumerate(edges, start=1)], []
-    rows, by_line = rows_of(text, COLUMNS, name, "graph.path")
-    return [(f"line {line}", cells) for line, cells in rows], [fault for _, fault in by_line]
+        return edges, wrong
 
 
 class StarGraph(GraphKind):

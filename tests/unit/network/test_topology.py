@@ -413,6 +413,7 @@ def test_graphml_by_hand_with_a_default_latency(written):
 
 
 GOOD = link("learner", 1, 1.0)
+EDGE_2 = f"on the edge 1 to 2 (net.graphml, edge 2); {TIME}"
 UNDIRECTED = 'allowed is an undirected one: edgedefault="undirected", no directed="true"'
 CONVERT = "for a topology, convert it: asyncdp import topology net.graphml -o NEW.graphml"
 
@@ -420,16 +421,25 @@ CONVERT = "for a topology, convert it: asyncdp import topology net.graphml -o NE
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (graphml(GOOD + link(1, 2)), f"no latency on the edge 1 to 2 (net.graphml); {TIME}"),
-        (graphml(GOOD + link(1, 2, -1)), f"latency '-1' on the edge 1 to 2 (net.graphml); {TIME}"),
-        (graphml(GOOD + link(1, 2, "x")), f"latency 'x' on the edge 1 to 2 (net.graphml); {TIME}"),
+        (
+            graphml(GOOD + link(1, 2)),
+            f"no latency {EDGE_2}",
+        ),
+        (
+            graphml(GOOD + link(1, 2, -1)),
+            f"latency '-1' {EDGE_2}",
+        ),
+        (
+            graphml(GOOD + link(1, 2, "x")),
+            f"latency 'x' {EDGE_2}",
+        ),
         (
             graphml(GOOD + link(1, 2, "NaN")),
-            f"latency 'NaN' on the edge 1 to 2 (net.graphml); {TIME}",
+            f"latency 'NaN' {EDGE_2}",
         ),
         (
             graphml(GOOD + link(1, 2, 1.0) + link(2, 1, 1.0)),
-            "again the edge 2 to 1 (net.graphml); allowed is one edge between two nodes",
+            "again the edge 2 to 1 (net.graphml, edge 3); allowed is one edge between two nodes",
         ),
         (graphml(GOOD, "directed"), f"a directed graph (net.graphml); {UNDIRECTED}; {CONVERT}"),
         (
@@ -467,7 +477,7 @@ def test_graphml_of_others_is_refused_with_how_to_convert_it(written):
     text = graphml(GOOD + link(1, 2)).replace("learner", "hub")
     assert said(written(text, "net.graphml")) == [
         f"topology.path: given no node learner (net.graphml); {NODES}; {CONVERT}",
-        f"topology.path: given no latency on the edge 1 to 2 (net.graphml); {TIME}",
+        f"topology.path: given no latency {EDGE_2}",
     ]
 
 
