@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import repeat
+from typing import TYPE_CHECKING
 
 from asyncdp_sim.network.channels.air import Medium
 from asyncdp_sim.network.channels.link import DeliveryPolicy, Link, LostMessages
@@ -12,10 +13,12 @@ from asyncdp_sim.network.laws import LawKind
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner, Processor
 from asyncdp_sim.network.spec import Network
-from asyncdp_sim.network.spells import OccupationNotes
 from asyncdp_sim.spec import own
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.units import to_ticks
+
+if TYPE_CHECKING:
+    from asyncdp_sim.network.spells import OccupationNotes
 
 
 class Builder:
@@ -44,7 +47,7 @@ class Builder:
         streams: Scope,
         *,
         shared: bool = False,
-        notes: OccupationNotes | None = None,
+        notes: "OccupationNotes | None" = None,
     ) -> None:
         self._notes = notes
         self.plain = _is_plain(network)
@@ -102,9 +105,9 @@ class Builder:
             own(laws, place).durations(partial(mine.generator, name), size)
             for name, laws in trips.items()
         ]
-        there, back = (repeat(0) if ticks is None else ticks for ticks in drawn)
-        for one, other in zip(there, back, strict=False):  # neither ends
-            trip = one + other + fixed + 2 * owner.distance
+        trips_there, back = (repeat(0) if ticks is None else ticks for ticks in drawn)
+        for there_ticks, other in zip(trips_there, back, strict=False):  # neither ends
+            trip = there_ticks + other + fixed + 2 * owner.distance
             if self._notes is not None:
                 self._notes.opening(owner.number, trip, other + owner.distance)
             yield trip

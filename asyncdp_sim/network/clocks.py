@@ -181,16 +181,16 @@ class ScriptedClock(ClockKind):
 
     @override
     def faults(self, n_owners: int) -> list[Fault]:
-        found = []
+        faults = []
         if len(self.times) != n_owners:
-            allowed = f"allowed is one list per owner, {n_owners} in all"
-            found.append(Fault("clock.times", f"{len(self.times)} lists", allowed))
+            rule = f"allowed is one list per owner, {n_owners} in all"
+            faults.append(Fault("clock.times", f"{len(self.times)} lists", rule))
         for number, times in enumerate(self.times):
             ticks = [to_ticks(time) for time in times]
             if any(b <= a for a, b in pairwise(ticks)):
-                allowed = "allowed are increasing times at least 1e-9 apart"
-                found.append(Fault(f"clock.times[{number}]", str(list(times)), allowed))
-        return found
+                rule = "allowed are increasing times at least 1e-9 apart"
+                faults.append(Fault(f"clock.times[{number}]", str(list(times)), rule))
+        return faults
 
 
 class SaturatedClock(ClockKind):

@@ -20,26 +20,26 @@ def conflicts(n_owners: int, parts: Any) -> list[Fault]:
         Has ``clock``, ``availability``, ``channel``, ``latency``, ``payload``, ``numbers``,
         ``topology``, ``compute``, ``protocol`` and ``withholds``.
     """
-    found: list[Fault] = parts.clock.faults(n_owners) + parts.availability.faults(n_owners)
-    found += parts.channel.faults(n_owners)
+    faults: list[Fault] = parts.clock.faults(n_owners) + parts.availability.faults(n_owners)
+    faults += parts.channel.faults(n_owners)
     if parts.topology is not None:
-        found += parts.topology.faults(n_owners)
+        faults += parts.topology.faults(n_owners)
     laws = {f"latency.{name}": getattr(parts.latency, name) for name in MESSAGES}
     for key, value in {**laws, "latency.rate_bytes": parts.latency.rate_bytes}.items():
-        found += wrong_length(key, value, n_owners, "number" if "bytes" in key else "law")
-    found += wrong_length("compute", parts.compute, n_owners, "law")
-    if len(found) > 0:
-        return found
+        faults += wrong_length(key, value, n_owners, "number" if "bytes" in key else "law")
+    faults += wrong_length("compute", parts.compute, n_owners, "law")
+    if len(faults) > 0:
+        return faults
     own = parts.protocol.faults_of_network(n_owners, parts)
     if parts.protocol.own_network and len(own) > 0:
         return list(own)
-    found = _saturated(parts) + _without_pause(n_owners, parts)
-    found += _airtime(n_owners, parts) + _offline(n_owners, parts)
-    found += unresolved(n_owners, parts)
-    found += own + _withholding(parts)
+    faults = _saturated(parts) + _without_pause(n_owners, parts)
+    faults += _airtime(n_owners, parts) + _offline(n_owners, parts)
+    faults += unresolved(n_owners, parts)
+    faults += own + _withholding(parts)
     if parts.clock.superposed:
-        found += not_superposable(parts)
-    return found
+        faults += not_superposable(parts)
+    return faults
 
 
 def superposable(parts: Any) -> bool:
@@ -49,81 +49,81 @@ def superposable(parts: Any) -> bool:
 
 def not_superposable(parts: Any) -> list[Fault]:
     """Return what keeps one clock from ticking for all owners."""
-    found = []
+    faults = []
     if not parts.availability.superposable:
-        allowed = (
+        rule = (
             "superposed clocks need availability always, bernoulli, diurnal without random phases, "
             "or on-off with exponential laws"
         )
-        found.append(Fault("availability.kind", repr(parts.availability.kind), allowed))
-    found += parts.protocol.not_superposable()
+        faults.append(Fault("availability.kind", repr(parts.availability.kind), rule))
+    faults += parts.protocol.not_superposable()
     if parts.topology is not None:
-        allowed = "superposed clocks need owners that are equally far: no topology"
-        found.append(Fault("topology.kind", repr(parts.topology.kind), allowed))
+        rule = "superposed clocks need owners that are equally far: no topology"
+        faults.append(Fault("topology.kind", repr(parts.topology.kind), rule))
     laws = {f"latency.{name}": getattr(parts.latency, name) for name in (*MESSAGES, "rate_bytes")}
     for key, value in {**laws, "compute": parts.compute}.items():
         if isinstance(value, tuple):
-            allowed = "superposed clocks need one law for all owners"
-            found.append(Fault(key, f"{len(value)} values", allowed))
-    return found
+            rule = "superposed clocks need one law for all owners"
+            faults.append(Fault(key, f"{len(value)} values", rule))
+    return faults
 
 
 def _saturated(parts: Any) -> list[Fault]:
     """Ask of owners without a clock that they can work at once."""
-    found: list[Fault] = []
+    faults: list[Fault] = []
     if not parts.clock.saturated:
-        return found
+        return faults
     if not parts.protocol.always_served:
-        allowed = "a saturated clock needs protocol push: refused owners would ask for ever"
-        found.append(Fault("protocol.kind", repr(parts.protocol.kind), allowed))
+        rule = "a saturated clock needs protocol push: refused owners would ask for ever"
+        faults.append(Fault("protocol.kind", repr(parts.protocol.kind), rule))
     if not parts.availability.always_online:
-        allowed = "a saturated clock needs owners that are always online"
-        found.append(Fault("availability.kind", repr(parts.availability.kind), allowed))
+        rule = "a saturated clock needs owners that are always online"
+        faults.append(Fault("availability.kind", repr(parts.availability.kind), rule))
     if parts.topology is not None and parts.topology.failures is not None:
-        allowed = "a saturated clock needs links that never fail"
-        found.append(Fault("topology.failures", "a table", allowed))
-    return found
+        rule = "a saturated clock needs links that never fail"
+        faults.append(Fault("topology.failures", "a table", rule))
+    return faults
 
 
 def _without_pause(n_owners: int, parts: Any) -> list[Fault]:
     """Ask that time passes where one exchange begins the moment the last one ends."""
-    found: list[Fault] = []
+    faults: list[Fault] = []
     if not (parts.clock.saturated or parts.protocol.begins_anew):
-        return found
-    who = f"protocol {parts.protocol.kind}"
-    who = "a saturated clock" if parts.clock.saturated else who
+        return faults
+    subject = f"protocol {parts.protocol.kind}"
+    subject = "a saturated clock" if parts.clock.saturated else subject
     if parts.channel.contended is not None and not parts.channel.contended.lets_begin:
-        allowed = f"{who} needs a channel that lets every answer begin"
-        found.append(Fault("channel.kind", repr(parts.channel.kind), allowed))
+        rule = f"{subject} needs a channel that lets every answer begin"
+        faults.append(Fault("channel.kind", repr(parts.channel.kind), rule))
     if max(parts.channel.packet_loss("_query").shares(n_owners)) == 1:
-        allowed = f"{who} needs queries that arrive, or an owner asks for ever"
-        found.append(Fault("channel.loss_query", "1 for some owner", allowed))
+        rule = f"{subject} needs queries that arrive, or an owner asks for ever"
+        faults.append(Fault("channel.loss_query", "1 for some owner", rule))
     if parts.channel.contended is None and min(mean_times(n_owners, parts)) == 0:
-        allowed = f"{who} needs jobs that take time: set compute or a latency"
-        found.append(Fault("compute", "jobs that take no time", allowed))
-    return found
+        rule = f"{subject} needs jobs that take time: set compute or a latency"
+        faults.append(Fault("compute", "jobs that take no time", rule))
+    return faults
 
 
 def _withholding(parts: Any) -> list[Fault]:
     """Ask that owners that may withhold answers answer one by one, and that time passes between."""
-    found: list[Fault] = []
+    faults: list[Fault] = []
     if not parts.withholds:
-        return found
+        return faults
     if parts.protocol.makes_updates or parts.protocol.begins_anew:
-        allowed = "owners that may withhold answers need protocol request, push or broadcast"
-        found.append(Fault("protocol.kind", repr(parts.protocol.kind), allowed))
+        rule = "owners that may withhold answers need protocol request, push or broadcast"
+        faults.append(Fault("protocol.kind", repr(parts.protocol.kind), rule))
     if parts.clock.saturated:
-        allowed = "owners that may withhold answers need clocks, or they begin anew without end"
-        found.append(Fault("clock.kind", "'saturated'", allowed))
-    return found
+        rule = "owners that may withhold answers need clocks, or they begin anew without end"
+        faults.append(Fault("clock.kind", "'saturated'", rule))
+    return faults
 
 
 def _airtime(n_owners: int, parts: Any) -> list[Fault]:
     """Refuse a channel that answers are too long for."""
     if parts.channel.contended is None:
         return []
-    found = parts.channel.faults_of_airtime(answer_airtime(n_owners, parts))
-    return [fault.under("channel") for fault in found]
+    faults = parts.channel.faults_of_airtime(answer_airtime(n_owners, parts))
+    return [fault.under("channel") for fault in faults]
 
 
 def _offline(n_owners: int, parts: Any) -> list[Fault]:
@@ -131,8 +131,8 @@ def _offline(n_owners: int, parts: Any) -> list[Fault]:
     online = parts.availability.online_share(n_owners)
     if online is None or max(online) > 0:
         return []
-    allowed = "no owner is ever online, so no update can ever happen"
-    return [Fault("availability.kind", repr(parts.availability.kind), allowed)]
+    rule = "no owner is ever online, so no update can ever happen"
+    return [Fault("availability.kind", repr(parts.availability.kind), rule)]
 
 
 NOTICED = 1e-3
@@ -165,15 +165,17 @@ def unresolved(n_owners: int, parts: Any) -> list[Fault]:
     """
     slowest = min(parts.clock.rates(n_owners) or (1.0,))
     if slowest * LONGEST < 1:
-        allowed = f"allowed is at least {1 / LONGEST:g}: choose a longer time unit"
-        return [Fault("clock.rate", f"{slowest:g}", allowed)]
+        rule = f"allowed is at least {1 / LONGEST:g}: choose a longer time unit"
+        return [Fault("clock.rate", f"{slowest:g}", rule)]
     met = meeting(n_owners, parts)
     if met <= REFUSED:
         return []
-    key, what = ("compute", "jobs end") if parts.clock.saturated else ("clock.rate", "clocks tick")
-    given = f"owners whose {what} {met * TICKS_PER_UNIT:.3g} times per time unit in all"
-    allowed = (
+    key, events = (
+        ("compute", "jobs end") if parts.clock.saturated else ("clock.rate", "clocks tick")
+    )
+    shown = f"owners whose {events} {met * TICKS_PER_UNIT:.3g} times per time unit in all"
+    rule = (
         f"allowed are {REFUSED * TICKS_PER_UNIT:g} at most, as time is counted in steps of "
         f"{1 / TICKS_PER_UNIT:g}: choose a shorter time unit, by which rates fall and times grow"
     )
-    return [Fault(key, given, allowed)]
+    return [Fault(key, shown, rule)]

@@ -50,10 +50,10 @@ class FromFile(Remembering):
     def _named(
         self, table: SerializerFunctionWrapHandler, how: SerializationInfo
     ) -> dict[str, Any]:
-        said: dict[str, Any] = table(self)
-        if how.context == BY_CONTENT and said.get("path") is not None:
-            said["path"] = self.content_digest()
-        return said
+        fields: dict[str, Any] = table(self)
+        if how.context == BY_CONTENT and fields.get("path") is not None:
+            fields["path"] = self.content_digest()
+        return fields
 
 
 @dataclass(frozen=True)
@@ -115,13 +115,13 @@ def _of_parquet(path: str, columns: Sequence[str], key: str, allowed: str) -> Co
     try:
         names = pq.read_schema(BytesIO(data)).names
         if any(names.count(column) != 1 for column in columns):
-            given = f"the columns {show(','.join(names))} ({name})"
+            shown = f"the columns {show(','.join(names))} ({name})"
             expected = f"allowed are columns {','.join(columns)}, once each"
-            raise SpecError([Fault(key, given, expected)])
+            raise SpecError([Fault(key, shown, expected)])
         table = pq.read_table(BytesIO(data), columns=list(columns))
     except pa.ArrowException as error:
-        given = f"a file that is not Parquet: {str(error).splitlines()[0]} ({name})"
-        raise SpecError([Fault(key, given, allowed)]) from None
+        shown = f"a file that is not Parquet: {str(error).splitlines()[0]} ({name})"
+        raise SpecError([Fault(key, shown, allowed)]) from None
     if len(table) == 0:
         raise SpecError([Fault(key, f"no rows ({name})", f"allowed is one {','.join(columns)}")])
     cells = {column: _cells(table[column]) for column in columns}
@@ -226,25 +226,25 @@ def rows_of(
     try:
         header = [cell.strip() for cell in next(reader, [])]
         if any(header.count(column) != 1 for column in columns):
-            given = f"the header {show(','.join(header))} ({name}, line 1)"
-            allowed = f"allowed is a header with the columns {','.join(columns)}, once each"
-            return [], [(1, Fault(key, given, allowed))]
+            shown = f"the header {show(','.join(header))} ({name}, line 1)"
+            rule = f"allowed is a header with the columns {','.join(columns)}, once each"
+            return [], [(1, Fault(key, shown, rule))]
         places = [header.index(column) for column in columns]
         for cells in reader:
             if all(cell.strip() == "" for cell in cells):
                 continue
             if len(cells) != len(header):
-                given = f"{len(cells)} values ({name}, line {reader.line_num})"
-                allowed = f"allowed are {len(header)}, one per column"
-                wrong.append((reader.line_num, Fault(key, given, allowed)))
+                shown = f"{len(cells)} values ({name}, line {reader.line_num})"
+                rule = f"allowed are {len(header)}, one per column"
+                wrong.append((reader.line_num, Fault(key, shown, rule)))
             else:
                 rows.append((reader.line_num, tuple(cells[place].strip() for place in places)))
     except csv.Error as error:
-        given = f"a line that is not CSV: {error} ({name}, line {reader.line_num})"
-        wrong.append((reader.line_num, Fault(key, given, "allowed is CSV text")))
+        shown = f"a line that is not CSV: {error} ({name}, line {reader.line_num})"
+        wrong.append((reader.line_num, Fault(key, shown, "allowed is CSV text")))
     if len(rows) == 0 and len(wrong) == 0:
-        given = f"no rows below the header ({name})"
-        wrong.append((1, Fault(key, given, f"allowed is at least one row {','.join(columns)}")))
+        shown = f"no rows below the header ({name})"
+        wrong.append((1, Fault(key, shown, f"allowed is at least one row {','.join(columns)}")))
     return rows, wrong
 
 
@@ -268,12 +268,12 @@ def moment_of(cell: str) -> tuple[int, bool] | None:
     if not cell[:4].isdigit() or "-" not in cell[4:8]:  # 20200102 is a number too
         return None
     try:
-        found = datetime.fromisoformat(cell)
+        moment = datetime.fromisoformat(cell)
     except ValueError:
         return None
-    aware = found.tzinfo is not None
-    found = found if aware else found.replace(tzinfo=UTC)
-    return (found - _EPOCH) // timedelta(microseconds=1), aware
+    aware = moment.tzinfo is not None
+    moment = moment if aware else moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // timedelta(microseconds=1), aware
 
 
 def shortened(found: Sequence[Fault], name: str) -> list[Fault]:
@@ -310,23 +310,72 @@ def graphml_of(text: str, name: str, key: str) -> tuple[list[str], list[Edge]]:
         If it holds no graph, or a directed one.
     """
     root, graph = graph_of(text, name, key)
-    found = list(within(graph, "edge"))
+    edge_elements = list(within(graph, "edge"))
     directed = graph.get("edgedefault") == "directed"
-    if any(edge.get("directed", str(directed).lower()) == "true" for edge in found):
-        allowed = f"{UNDIRECTED}; {CONVERT.format(name=name)}"
-        raise SpecError([Fault(key, f"a directed graph ({name})", allowed)])
+    if any(edge.get("directed", str(directed).lower()) == "true" for edge in edge_elements):
+        rule = f"{UNDIRECTED}; {CONVERT.format(name=name)}"
+        raise SpecError([Fault(key, f"a directed graph ({name})", rule)])
     keys: dict[str | None, str | None] = {}
-    for told in within(root, "key"):
-        if told.get("attr.name") == "latency" and told.get("for", "all") in ("edge", "all"):
-            keys[told.get("id")] = next((text_in(part) for part in within(told, "default")), None)
+    for declared in within(root, "key"):
+        if declared.get("attr.name") == "latency" and declared.get("for", "all") in ("edge", "all"):
+            keys[declared.get("id")] = next(
+                (text_in(part) for part in within(declared, "default")), None
+            )
     default = next((text for text in keys.values() if text is not None), None)
     nodes = [node.get("id", "") for node in within(graph, "node")]
     edges: list[Edge] = []
-    for edge in found:
-        said = [text_in(data) for data in within(edge, "data") if data.get("key") in keys]
+    for place, edge in enumerate(edge_elements, start=1):
+        latencies = [text_in(data) for data in within(edge, "data") if data.get("key") in keys]
         ends = edge.get("source", ""), edge.get("target", "")
-        edges.append((*ends, next((text for text in said if text is not None), default), name))
+        latency = next((text for text in latencies if text is not None), default)
+        edges.append((*ends, latency, f"{name}, edge {place}"))
     return nodes, edges
+
+
+@dataclass(frozen=True)
+class LinkFile:
+    """The nodes and edges of a file.
+
+    Attributes
+    ----------
+    sha256 : str, optional
+        Of its bytes; None where it could not be read.
+    nodes : sequence of str
+        Those that it names beside its edges.
+    edges : sequence of Edge
+        In the order of the file.
+    wrong : sequence of Fault
+        What is wrong with its form.
+    """
+
+    sha256: str | None
+    nodes: Sequence[str] = ()
+    edges: Sequence[Edge] = ()
+    wrong: Sequence[Fault] = ()
+
+
+def links_of(path: str, columns: Sequence[str], key: str, allowed: str) -> LinkFile:
+    """Return what a GraphML file, or a CSV with these columns, says of links.
+
+    Parameters
+    ----------
+    path : str
+        GraphML where its name ends in ``.graphml``.
+    columns : sequence of str
+        Of a CSV: two nodes, and perhaps a latency.
+    key, allowed : str
+        What a fault is reported at, and what it says may stand there.
+    """
+    name, sha256 = Path(path).name, None
+    try:
+        text, sha256 = text_of(path, key, allowed)
+        if name.lower().endswith(".graphml"):
+            return LinkFile(sha256, *graphml_of(text, name, key))
+        rows, wrong = rows_of(text, columns, name, key)
+    except SpecError as error:
+        return LinkFile(sha256, wrong=error.faults)
+    edges = [(a, b, "".join(rest) or None, f"{name}, line {line}") for line, (a, b, *rest) in rows]
+    return LinkFile(sha256, (), edges, [fault for _, fault in wrong])
 
 
 def graph_of(
@@ -349,12 +398,12 @@ def graph_of(
     try:
         root = ElementTree.fromstring(document)
     except (ElementTree.ParseError, LookupError, ValueError) as error:
-        given = f"text that is not XML: {error} ({name})"
-        raise SpecError([Fault(key, given, "allowed is GraphML")]) from None
+        shown = f"text that is not XML: {error} ({name})"
+        raise SpecError([Fault(key, shown, "allowed is GraphML")]) from None
     graph = next(within(root, "graph"), None)
     if _local(root) != "graphml" or graph is None:
-        given = f"XML without a graph ({name})"
-        raise SpecError([Fault(key, given, "allowed is GraphML: <graphml> with a <graph>")])
+        shown = f"XML without a graph ({name})"
+        raise SpecError([Fault(key, shown, "allowed is GraphML: <graphml> with a <graph>")])
     return root, graph
 
 

@@ -188,12 +188,12 @@ class Exchanges:
 
     def expire_all(self) -> None:
         """Give up waiting for whatever is open; what waits for its owner learns of it."""
-        told = Signal(self.kernel)
-        for exchange in [each for each in self.open.values() if each not in self.masked]:
+        ended = Signal(self.kernel)
+        for exchange in [opened for opened in self.open.values() if opened not in self.masked]:
             self.event(EventKind.timeout, exchange.owner, exchange.message)
             self.expire(exchange)
-            told.callbacks += self.absences.dropped(exchange.owner)
-        told.fire(self.kernel.tick, Priority.QUERY_ARRIVES)
+            ended.callbacks += self.absences.dropped(exchange.owner)
+        ended.fire(self.kernel.tick, Priority.QUERY_ARRIVES)
         self.rest()
 
     def discard(self, exchange: Exchange, attempt: int, detail: Detail) -> None:
@@ -237,8 +237,8 @@ class Exchanges:
         """Note the exchanges that the end of the run has cut short."""
         elsewhere = self.kept_elsewhere(end_tick)
         for exchange in self.masked:  # no sum of theirs is opened any more
-            said = (exchange.owner, exchange.message, exchange.transmissions)
-            self.event(EventKind.answer_discarded, *said, Detail.unopened)
+            transmission = (exchange.owner, exchange.message, exchange.transmissions)
+            self.event(EventKind.answer_discarded, *transmission, Detail.unopened)
             exchange.outcome = ExchangeOutcome.discarded
         for exchange in (*elsewhere, *self.unfinished()):
             ended = (end_tick, self.updates) if exchange.ended is None else exchange.ended

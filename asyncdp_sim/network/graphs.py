@@ -20,7 +20,7 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.network.contents import FromFile, graphml_of, rows_of, shortened, text_of
+from asyncdp_sim.network.contents import FromFile, LinkFile, links_of, shortened
 from asyncdp_sim.network.topology import LEARNER, enumerated
 from asyncdp_sim.spec import Count, Kind, Positive, Remembering, Several, about
 from asyncdp_sim.streams import Streams
@@ -50,8 +50,8 @@ class GraphKind(Remembering, Kind):
     def edges(self, n_owners: int) -> tuple[Edge, ...]:
         """Return the edges in ascending order; that order numbers their clocks."""
         if n_owners not in self._edges:
-            found = {(min(pair), max(pair)) for pair in self.links(n_owners)}
-            self._edges[n_owners] = tuple(sorted(found))
+            pairs = {(min(pair), max(pair)) for pair in self.links(n_owners)}
+            self._edges[n_owners] = tuple(sorted(pairs))
         return self._edges[n_owners]
 
     def second_eigenvalue(self, n_owners: int) -> float | None:  # noqa: ARG002
@@ -78,8 +78,8 @@ class GraphKind(Remembering, Kind):
     def faults(self, n_owners: int) -> list[Fault]:
         """Return why it is no connected graph of so many owners."""
         if not self.learner and n_owners < 2:
-            allowed = "allowed are 2 owners or more, since there is no learner to talk to"
-            return [Fault("graph.kind", f"{self.kind!r} with 1 owner", allowed)]
+            rule = "allowed are 2 owners or more, since there is no learner to talk to"
+            return [Fault("graph.kind", f"{self.kind!r} with 1 owner", rule)]
         return self.misfits(n_owners) or self._split(n_owners)
 
     def misfits(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
@@ -88,14 +88,14 @@ class GraphKind(Remembering, Kind):
 
     def _split(self, n_owners: int) -> list[Fault]:
         """Return a fault where some nodes have no path to the first."""
-        first, *others = self.nodes(n_owners)
+        first, *other_nodes = self.nodes(n_owners)
         reached = reachable(first, self.edges(n_owners))
-        cut = [str(node) for node in others if node not in reached]
+        cut = [str(node) for node in other_nodes if node not in reached]
         if len(cut) == 0:
             return []
-        who = f"owner {cut[0]} has" if len(cut) == 1 else f"owners {enumerated(cut)} have"
-        allowed = f"allowed is a connected graph: {self.remedy}"
-        return [Fault("graph", f"one in which {who} no path to owner {first}", allowed)]
+        subject = f"owner {cut[0]} has" if len(cut) == 1 else f"owners {enumerated(cut)} have"
+        rule = f"allowed is a connected graph: {self.remedy}"
+        return [Fault("graph", f"one in which {subject} no path to owner {first}", rule)]
 
     @cached_property
     def _edges(self) -> dict[int, tuple[Edge, ...]]:
@@ -108,12 +108,12 @@ def reachable(first: int, edges: Iterable[Edge]) -> set[int]:
     for a, b in edges:
         near.setdefault(a, []).append(b)
         near.setdefault(b, []).append(a)
-    found, waiting = {first}, [first]
+    reached, waiting = {first}, [first]
     while len(waiting) > 0:
-        new = set(near.get(waiting.pop(), ())) - found
-        found |= new
+        new = set(near.get(waiting.pop(), ())) - reached
+        reached |= new
         waiting += new
-    return found
+    return reached
 
 
 COLUMNS = ("source", "target")
@@ -150,64 +150,49 @@ class EdgeFile(FromFile, GraphKind):
         SpecError
             If the file does not hold any.
         """
-        rows, _, wrong = self._content
+        edges, wrong = self._edges_of_file
         if len(wrong) > 0:
             raise SpecError(wrong)
-        return (edge for _, edge in rows)
+        return (edge for edge, _ in edges)
 
     @override
     def content_digest(self) -> str:
-        _, sha256, wrong = self._content
-        if sha256 == "":
-            raise SpecError(wrong)
-        return sha256
+        if self._content.sha256 is None:
+            raise SpecError(self._content.wrong)
+        return self._content.sha256
 
     @override
     def misfits(self, n_owners: int) -> list[Fault]:
         """Return what is wrong with the file: the first ten faults, and how many more."""
-        rows, _, wrong = self._content
-        name, found = Path(self.path).name, list(wrong)
+        edges, wrong = self._edges_of_file
+        faults = list(wrong)
         seen: set[Edge] = set()
-        for place, (a, b) in rows:
-            edge, where = (min(a, b), max(a, b)), f"the edge {a} to {b} ({name}, {place})"
+        for (a, b), place in edges:
+            edge, where = (min(a, b), max(a, b)), f"the edge {a} to {b} ({place})"
             if a == b or edge[0] < 1 or edge[1] > n_owners:
-                allowed = f"allowed are two different owners from 1 to {n_owners}"
-                found.append(Fault("graph.path", where, allowed))
+                rule = f"allowed are two different owners from 1 to {n_owners}"
+                faults.append(Fault("graph.path", where, rule))
             elif edge in seen:
-                allowed = "allowed is one edge between two"
-                found.append(Fault("graph.path", f"again {where}", allowed))
+                rule = "allowed is one edge between two"
+                faults.append(Fault("graph.path", f"again {where}", rule))
             seen.add(edge)
-        return shortened(found, name)
+        return shortened(faults, Path(self.path).name)
 
     @cached_property
-    def _content(self) -> tuple[list[tuple[str, Edge]], str, list[Fault]]:
-        """Edges by where they stand, the digest (empty where there is none to read), and faults."""
-        name = Path(self.path).name
-        try:
-            text, sha256 = text_of(self.path, "graph.path", KINDS)
-        except SpecError as error:
-            return [], "", list(error.faults)
-        try:
-            rows, wrong = _rows(text, name)
-        except SpecError as error:
-            return [], sha256, list(error.faults)
-        edges = []
-        for place, (source, target) in rows:
-            if source.isascii() and source.isdigit() and target.isascii() and target.isdigit():
-                edges.append((place, (int(source), int(target))))
+    def _content(self) -> LinkFile:
+        return links_of(self.path, COLUMNS, "graph.path", KINDS)
+
+    @cached_property
+    def _edges_of_file(self) -> tuple[list[tuple[Edge, str]], list[Fault]]:
+        """Edges with where they stand, and faults."""
+        edges, wrong = [], list(self._content.wrong)
+        for a, b, _, place in self._content.edges:
+            if a.isascii() and a.isdigit() and b.isascii() and b.isdigit():
+                edges.append(((int(a), int(b)), place))
             else:
-                given = f"the edge {source!r} to {target!r} ({name}, {place})"
-                wrong.append(Fault("graph.path", given, "allowed are numbers of owners"))
-        return edges, sha256, wrong
-
-
-def _rows(text: str, name: str) -> tuple[list[tuple[str, tuple[str, ...]]], list[Fault]]:
-    """Return edges, each with where it stands, and faults."""
-    if name.lower().endswith(".graphml"):
-        _, told = graphml_of(text, name, "graph.path")
-        return [(f"edge {place}", (a, b)) for place, (a, b, *_) in enumerate(told, start=1)], []
-    rows, by_line = rows_of(text, COLUMNS, name, "graph.path")
-    return [(f"line {line}", cells) for line, cells in rows], [fault for _, fault in by_line]
+                shown = f"the edge {a!r} to {b!r} ({place})"
+                wrong.append(Fault("graph.path", shown, "allowed are numbers of owners"))
+        return edges, wrong
 
 
 class StarGraph(GraphKind):
@@ -319,17 +304,17 @@ class Edges(GraphKind):
 
     @override
     def misfits(self, n_owners: int) -> list[Fault]:
-        found: list[Fault] = []
+        faults: list[Fault] = []
         seen: set[Edge] = set()
         for place, pair in enumerate(self.between):
             edge = (min(pair), max(pair))
-            where, given = f"graph.between[{place}]", str(list(pair))
+            where, shown = f"graph.between[{place}]", str(list(pair))
             if edge[1] > n_owners:
-                found.append(Fault(where, given, f"allowed are owners from 1 to {n_owners}"))
+                faults.append(Fault(where, shown, f"allowed are owners from 1 to {n_owners}"))
             elif edge in seen:
-                found.append(Fault(where, f"{given} again", "allowed is one edge between two"))
+                faults.append(Fault(where, f"{shown} again", "allowed is one edge between two"))
             seen.add(edge)
-        return found
+        return faults
 
 
 GossipGraph = Annotated[StarGraph | Ring | Complete | GeometricGraph | Edges | EdgeFile, FAMILY]
@@ -398,7 +383,7 @@ def neighbours(graph: GraphKind, count: int) -> Neighbours | None:
     for a, b in edges:  # in ascending order, and so each list
         near[a - 1].append(b)
         near[b - 1].append(a)
-    return tuple(tuple(sorted(each)) for each in near)
+    return tuple(tuple(sorted(others_of)) for others_of in near)
 
 
 Array = npt.NDArray[np.float64]
@@ -413,8 +398,8 @@ def doubly_stochastic(near: Neighbours) -> Array:
         Each server's neighbours, from 1.
     """
     matrix = np.zeros((len(near), len(near)))
-    for server, others in enumerate(near):
-        for other in others:
+    for server, neighbours_of in enumerate(near):
+        for other in neighbours_of:
             matrix[server, other - 1] = 1 / parts(near, server, other - 1)
     return matrix + np.diag(1 - matrix.sum(axis=1))
 

@@ -56,9 +56,9 @@ class Joined:
         """
         if self._medium is None:
             raise ValueError("owners share no channel here: there is nothing to hold")
-        *others, air = self._medium.airs
-        for each in others:
-            self._learner.kernel.start(each.jam(ticks))
+        *other_airs, air = self._medium.airs
+        for other_air in other_airs:
+            self._learner.kernel.start(other_air.jam(ticks))
         yield from air.jam(ticks)
 
     def cut(self, owners: Iterable[int] | None = None) -> None:

@@ -95,9 +95,9 @@ def query_bytes(n_owners: int, parts: Any) -> int:
     parts : Network or Scenario
     """
     numbers = parts.query_numbers or parts.numbers
-    besides = 0 if parts.aggregation is None else parts.aggregation.with_query(n_owners)
+    key_bytes = 0 if parts.aggregation is None else parts.aggregation.with_query(n_owners)
     size: int = parts.payload.size(numbers * (n_owners + 1 if parts.protocol.sends_copies else 1))
-    return size + besides
+    return size + key_bytes
 
 
 def answer_bytes(n_owners: int, parts: Any) -> int:
@@ -129,15 +129,19 @@ def _exchange_times(n_owners: int, parts: Any, of: Callable[[Law], float]) -> li
     """Return for each owner what laws of its stages say, and bytes, distance and airtime take."""
     airtime, rates = answer_airtime(n_owners, parts), parts.latency.rate_bytes
     stages = (parts.latency.query, parts.computing, parts.latency.answer)
-    several = any(isinstance(each, tuple) for each in (*stages, rates))
+    several = any(isinstance(stages_of_owner, tuple) for stages_of_owner in (*stages, rates))
     count = n_owners if several or parts.topology is not None else 1
     moved = query_bytes(n_owners, parts)
     moved += 0 if parts.channel.contended is not None else answer_bytes(n_owners, parts)
-    lines = (0.0,) * count if rates is None else (moved / each for each in per_owner(rates, count))
+    lines = (
+        (0.0,) * count
+        if rates is None
+        else (moved / stages_of_owner for stages_of_owner in per_owner(rates, count))
+    )
     far = (0.0,) * count if parts.topology is None else parts.topology.distances(count)
     laws = zip(*(laws_of(stage, count) for stage in stages), strict=True)
     times = [
-        airtime + line + 2 * distance + sum(map(of, each))
-        for line, distance, each in zip(lines, far, laws, strict=True)
+        airtime + line + 2 * distance + sum(map(of, stages_of_owner))
+        for line, distance, stages_of_owner in zip(lines, far, laws, strict=True)
     ]
     return times if count == n_owners else times * n_owners

@@ -2,19 +2,20 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.build import Builder, block
 from asyncdp_sim.network.exchanges import Learning
-from asyncdp_sim.network.joined import Joined, Process
 from asyncdp_sim.network.learner import Learner, watch
 from asyncdp_sim.network.owner import Owner, live, once_a_sum, saturate
 from asyncdp_sim.network.spec import Network
-from asyncdp_sim.network.spells import OccupationNotes
-from asyncdp_sim.network.superposed import Crowd
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Ending, EventRecorder, OccupationRecorder, Recorder, Trace
 from asyncdp_sim.units import LAST_TICK, to_ticks
+
+if TYPE_CHECKING:
+    from asyncdp_sim.network.joined import Process
 
 
 def simulate(
@@ -23,7 +24,7 @@ def simulate(
     *,
     learning: Learning | None = None,
     events: bool = False,
-    processes: Sequence[Process] = (),
+    processes: "Sequence[Process]" = (),
 ) -> Trace:
     """Simulate one replicate and return its trace.
 
@@ -52,8 +53,8 @@ def simulate(
         If the trace contradicts itself (a bug in the simulator).
     """
     if learning is None and (network.withholds or network.stops):
-        what = "when owners withhold answers" if network.withholds else "when the run ends"
-        raise ValueError(f"{what} depends on the model: such a network needs a learning object")
+        subject = "when owners withhold answers" if network.withholds else "when the run ends"
+        raise ValueError(f"{subject} depends on the model: such a network needs a learning object")
     if len(processes) > 0 and network.superposed:
         raise ValueError("processes join networks whose owners have clocks of their own")
     streams = streams.of_owners(network.owner_numbers)
@@ -74,16 +75,24 @@ def simulate(
     medium = network.channel.open(kernel, streams.within("channel"), network.n_owners)
     notes = None
     if isinstance(recorder, OccupationRecorder):
+        from asyncdp_sim.network.spells import OccupationNotes
+
         notes = OccupationNotes(kernel, recorder.spells, network)
     builder = Builder(network, learner, medium, streams, shared=network.superposed, notes=notes)
-    crowd = Crowd(network, learner, builder, streams) if network.superposed else None
-    if crowd is not None:
+    crowd = None
+    if network.superposed:
+        from asyncdp_sim.network.superposed import Crowd
+
+        crowd = Crowd(network, learner, builder, streams)
         kernel.start(crowd.run())
     else:
         owners = _start_owners(network, learner, builder, streams)
-        joined = Joined(owners, learner, medium, streams.within("joined"))
-        for process in processes:
-            kernel.process(process(kernel, joined))
+        if len(processes) > 0:
+            from asyncdp_sim.network.joined import Joined
+
+            joined = Joined(owners, learner, medium, streams.within("joined"))
+            for process in processes:
+                kernel.process(process(kernel, joined))
     kernel.start(watch(learner, partial(network.protocol.stall_period, network)))
     horizon = LAST_TICK if network.until is None else to_ticks(network.until)
     stopped = kernel.run_before(horizon)

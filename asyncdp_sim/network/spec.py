@@ -85,9 +85,9 @@ class Network(Remembering):
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Network":
-        found = conflicts(self.n_owners, self) + self._update_faults()
-        if len(found) > 0:
-            raise faults_of(found)
+        faults = conflicts(self.n_owners, self) + self._update_faults()
+        if len(faults) > 0:
+            raise faults_of(faults)
         return self
 
     def _update_faults(self) -> list[Fault]:
@@ -95,9 +95,9 @@ class Network(Remembering):
         synchronous = self.protocol.makes_updates
         if synchronous == (self.answers_per_update is None):
             return []
-        given = "nothing" if self.answers_per_update is None else str(self.answers_per_update)
-        allowed = f"allowed is {'nothing' if synchronous else 'a number'} under this protocol"
-        return [Fault("answers_per_update", given, allowed)]
+        shown = "nothing" if self.answers_per_update is None else str(self.answers_per_update)
+        rule = f"allowed is {'nothing' if synchronous else 'a number'} under this protocol"
+        return [Fault("answers_per_update", shown, rule)]
 
     @property
     def n_owners(self) -> int:
@@ -149,7 +149,7 @@ class Network(Remembering):
         over_channel = message == "answer" and self.channel.contended is not None
         if rate is None or message not in sizes or over_channel:
             return (0.0,) * self.n_owners
-        return tuple(sizes[message] / each for each in per_owner(rate, self.n_owners))
+        return tuple(sizes[message] / owner_rate for owner_rate in per_owner(rate, self.n_owners))
 
     def mean_times(self, stage: str) -> tuple[float, ...]:
         """Return the mean time of a stage, per owner: request, query, compute, or answer.
@@ -172,8 +172,8 @@ class Network(Remembering):
 
     def digest(self, seed: int, replicates: int) -> str:
         """Return the name under which traces of this network can be shared (16 hex digits)."""
-        said = f"[{seed}, {replicates}, {self._said}]"
-        return hashlib.sha256(said.encode()).hexdigest()[:16]
+        text = f"[{seed}, {replicates}, {self._said}]"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @cached_property
     def _said(self) -> str:

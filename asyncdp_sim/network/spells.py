@@ -68,10 +68,12 @@ class OccupationNotes:
         """
         asking, opening = self._network.opening_bytes
         back += 0 if self._rate(owner) is None else self.airtime(owner, opening, trip)
-        there = trip - back
-        heard = self.airtime(owner, asking, there)
-        self.spell(owner, State.receiving, self.tick + there - heard, heard)
-        self.spell(owner, State.sending, self.tick + there, self.airtime(owner, opening, back))
+        there_ticks = trip - back
+        heard = self.airtime(owner, asking, there_ticks)
+        self.spell(owner, State.receiving, self.tick + there_ticks - heard, heard)
+        self.spell(
+            owner, State.sending, self.tick + there_ticks, self.airtime(owner, opening, back)
+        )
         self._spells.openings[owner] += 1
 
     def airtime(self, owner: int, size: int, travel: int) -> int:

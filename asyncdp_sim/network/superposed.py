@@ -138,8 +138,10 @@ class Crowd:
         if online is not None or len(active) < self._network.n_owners:
             asking = [number in active for number in self._numbers[start:stop]]
             if online is not None:
-                each = zip(asking, self._numbers[start:stop], self._ticks[start:stop], strict=True)
-                asking = [asks and online(number, tick) for asks, number, tick in each]
+                ticks_of_owners = zip(
+                    asking, self._numbers[start:stop], self._ticks[start:stop], strict=True
+                )
+                asking = [asks and online(number, tick) for asks, number, tick in ticks_of_owners]
             owners = owners[asking]
         for number in self._served:
             owners = owners[owners != number]

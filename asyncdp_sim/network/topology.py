@@ -2,8 +2,7 @@
 
 import random
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from functools import cached_property, partial
 from math import dist, inf
 from pathlib import Path
@@ -16,16 +15,7 @@ from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.kernel import Activity, Priority
-from asyncdp_sim.network.contents import (
-    CONVERT,
-    Edge,
-    FromFile,
-    graphml_of,
-    rows_of,
-    shortened,
-    text_of,
-    time_of,
-)
+from asyncdp_sim.network.contents import CONVERT, FromFile, LinkFile, links_of, shortened, time_of
 from asyncdp_sim.network.laws import Law, too_short
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
@@ -78,9 +68,9 @@ class LinkFailures(Spec):
 
     @model_validator(mode="after")
     def _takes_time(self) -> Self:
-        found = too_short({"gap": self.gap, "length": self.length})
-        if len(found) > 0:
-            raise faults_of(found)
+        faults = too_short({"gap": self.gap, "length": self.length})
+        if len(faults) > 0:
+            raise faults_of(faults)
         return self
 
     def begin(
@@ -227,8 +217,8 @@ class TopologyKind(Remembering, Kind):
         cut = [i for i, far in enumerate(self.distances(n_owners), start=1) if far == inf]
         if len(cut) == 0:
             return ""
-        told = enumerated(list(map(str, cut)))
-        return f"owner {told} has" if len(cut) == 1 else f"owners {told} have"
+        names = enumerated(list(map(str, cut)))
+        return f"owner {names} has" if len(cut) == 1 else f"owners {names} have"
 
     @cached_property
     def _graphs(self) -> "dict[int, nx.Graph]":
@@ -252,14 +242,14 @@ class RandomGraph(TopologyKind):
 
     def faults(self, n_owners: int) -> list[Fault]:
         """Return a fault where owners have no path to the learner."""
-        who = self.stranded(n_owners)
-        if who == "":
+        subject = self.stranded(n_owners)
+        if subject == "":
             return []
-        allowed = (
-            f"the graph is not connected: {who} no path to the learner; "
+        rule = (
+            f"the graph is not connected: {subject} no path to the learner; "
             f"raise {self.remedy} or choose another graph number"
         )
-        return [Fault("topology.graph", str(self.graph), allowed)]
+        return [Fault("topology.graph", str(self.graph), rule)]
 
     @property
     def source(self) -> random.Random:
@@ -418,8 +408,8 @@ class ScaleFree(RandomGraph):
     def faults(self, n_owners: int) -> list[Fault]:
         if self.edges <= n_owners:
             return []
-        allowed = f"allowed is a whole number from 1 to the number of owners, {n_owners}"
-        return [Fault("topology.edges", str(self.edges), allowed)]
+        rule = f"allowed is a whole number from 1 to the number of owners, {n_owners}"
+        return [Fault("topology.edges", str(self.edges), rule)]
 
 
 KEY = "topology.path"
@@ -457,38 +447,39 @@ class GraphFile(FromFile, TopologyKind):
         """
         import networkx as nx
 
-        content = self._content
-        if len(content.wrong) > 0:
-            raise SpecError(content.wrong)
+        links_by_nodes, wrong = self._latencies
+        if len(wrong) > 0:
+            raise SpecError(wrong)
         numbers: dict[str, Node] = {NAME: LEARNER}
         numbers |= {str(number): number for number in range(1, n_owners + 1)}
         graph = nx.Graph()
         graph.add_nodes_from(range(n_owners + 1))
-        for (a, b), latency in content.edges.items():
+        for (a, b), latency in links_by_nodes.items():
             graph.add_edge(numbers.get(a, a), numbers.get(b, b), latency=latency)
         return graph
 
     @override
     def faults(self, n_owners: int) -> list[Fault]:
         content, name = self._content, Path(self.path).name
-        found = list(content.wrong)
-        if content.nodes is not None:
+        faults = list(self._latencies[1])
+        if len(content.edges) > 0 or len(content.wrong) == 0:
+            nodes = {*content.nodes, *(node for a, b, *_ in content.edges for node in (a, b))}
             needed = [NAME, *map(str, range(1, n_owners + 1))]
-            absent = [node for node in needed if node not in content.nodes]
+            absent = [node for node in needed if node not in nodes]
             if len(absent) > 0:
                 few = "node" if len(absent) == 1 else "nodes"
-                given = f"no {few} {enumerated(absent)} ({name})"
+                shown = f"no {few} {enumerated(absent)} ({name})"
                 owners = "1" if n_owners == 1 else f"1 to {n_owners}"
-                allowed = f"allowed is a graph with the nodes {NAME} and {owners}"
+                rule = f"allowed is a graph with the nodes {NAME} and {owners}"
                 if name.lower().endswith(".graphml"):
-                    allowed = f"{allowed}; {CONVERT.format(name=name)}"
-                found.insert(0, Fault(KEY, given, allowed))
-        if len(found) == 0 and (who := self.stranded(n_owners)) != "":
-            allowed = "allowed is a graph in which every owner has one"
-            found.append(
-                Fault(KEY, f"a graph in which {who} no path to the learner ({name})", allowed)
+                    rule = f"{rule}; {CONVERT.format(name=name)}"
+                faults.insert(0, Fault(KEY, shown, rule))
+        if len(faults) == 0 and (subject := self.stranded(n_owners)) != "":
+            rule = "allowed is a graph in which every owner has one"
+            faults.append(
+                Fault(KEY, f"a graph in which {subject} no path to the learner ({name})", rule)
             )
-        return shortened(found, name)
+        return shortened(faults, name)
 
     @override
     def content_digest(self) -> str:
@@ -497,82 +488,35 @@ class GraphFile(FromFile, TopologyKind):
         return self._content.sha256
 
     @cached_property
-    def _content(self) -> "_Content":
-        return _read(self.path)
+    def _content(self) -> LinkFile:
+        if not self.path.lower().endswith((".graphml", ".csv")):
+            return LinkFile(None, wrong=[Fault(KEY, repr(self.path), KINDS)])
+        return links_of(self.path, COLUMNS, KEY, KINDS)
 
-
-@dataclass(frozen=True)
-class _Content:
-    """The contents of a file of a graph.
-
-    Attributes
-    ----------
-    sha256 : str, optional
-        Of its bytes; None where it could not be read.
-    nodes : frozenset of str, optional
-        The names of all nodes; None where they cannot be known.
-    edges : mapping
-        From two nodes to the latency between them.
-    wrong : tuple of Fault
-        In the order of the file.
-    """
-
-    sha256: str | None
-    nodes: frozenset[str] | None = None
-    edges: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    wrong: tuple[Fault, ...] = ()
-
-
-def _read(path: str) -> _Content:
-    name, suffix = Path(path).name, Path(path).suffix.lower()
-    if suffix not in (".graphml", ".csv"):
-        return _Content(None, wrong=(Fault(KEY, repr(path), KINDS),))
-    try:
-        text, sha256 = text_of(path, KEY, KINDS)
-    except SpecError as error:
-        return _Content(None, wrong=error.faults)
-    try:
-        if suffix == ".graphml":
-            nodes, told, wrong = *graphml_of(text, name, KEY), list[Fault]()
-        else:
-            nodes, told, wrong = _edge_list(text, name)
-    except SpecError as error:
-        return _Content(sha256, wrong=error.faults)
-    edges: dict[tuple[str, str], float] = {}
-    seen: set[tuple[str, str]] = set()
-    for a, b, cell, where in told:
-        nodes += [a, b]
-        link = (a, b) if a <= b else (b, a)
-        between = f"the edge {a} to {b} ({where})"
-        latency = None if cell is None else time_of(cell)
-        if a == b:
-            continue
-        if link in seen:
-            wrong.append(Fault(KEY, f"again {between}", "allowed is one edge between two nodes"))
-        elif latency is None:
-            given = "no latency" if cell is None else f"latency {show(cell)}"
-            wrong.append(Fault(KEY, f"{given} on {between}", TIME))
-        else:
-            edges[link] = latency
-        seen.add(link)
-    return _Content(sha256, frozenset(nodes), edges, tuple(wrong))
-
-
-def _edge_list(text: str, name: str) -> tuple[list[str], list[Edge], list[Fault]]:
-    """Return the nodes, edges and faults of a CSV."""
-    rows, by_line = rows_of(text, COLUMNS, name, KEY)
-    wrong = [fault for _, fault in by_line]
-    if len(rows) == 0:
-        raise SpecError(wrong)
-    edges: list[Edge] = []
-    for line, (a, b, latency) in rows:
-        where = f"{name}, line {line}"
-        if a == "" or b == "":
-            given = f"a node without a name ({where})"
-            wrong.append(Fault(KEY, given, f"allowed are {NAME}, owner numbers and names"))
-        else:
-            edges.append((a, b, None if latency == "" else latency, where))
-    return [], edges, wrong
+    @cached_property
+    def _latencies(self) -> tuple[dict[tuple[str, str], float], list[Fault]]:
+        """The latency between two nodes, and what is wrong with the file, in its order."""
+        latencies, wrong = dict[tuple[str, str], float](), list(self._content.wrong)
+        seen: set[tuple[str, str]] = set()
+        for a, b, cell, where in self._content.edges:
+            edge = (a, b) if a <= b else (b, a)
+            between = f"the edge {a} to {b} ({where})"
+            latency = None if cell is None else time_of(cell)
+            if a == "" or b == "":
+                rule = f"allowed are {NAME}, owner numbers and names"
+                wrong.append(Fault(KEY, f"a node without a name ({where})", rule))
+            elif a == b:
+                continue
+            elif edge in seen:
+                rule = "allowed is one edge between two nodes"
+                wrong.append(Fault(KEY, f"again {between}", rule))
+            elif latency is None:
+                shown = "no latency" if cell is None else f"latency {show(cell)}"
+                wrong.append(Fault(KEY, f"{shown} on {between}", TIME))
+            else:
+                latencies[edge] = latency
+            seen.add(edge)
+        return latencies, wrong
 
 
 Topology = Annotated[Star | Waxman | Geometric | ScaleFree | GraphFile, FAMILY]

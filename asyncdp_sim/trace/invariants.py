@@ -146,6 +146,6 @@ def _check_occupation(trace: Tables, rows: npt.NDArray[np.void]) -> None:
     ticks = np.stack([rows[state.name] for state in State])
     filled = (ticks >= 0).all() and (ticks.sum(axis=0) == trace.end_tick).all()
     _require(filled, "an owner's states do not fill the run")
-    told = trace.exchanges["owner"], trace.exchanges["transmissions"]
-    sent = np.bincount(*told, minlength=trace.n_owners + 1)[1:]
+    columns = trace.exchanges["owner"], trace.exchanges["transmissions"]
+    sent = np.bincount(*columns, minlength=trace.n_owners + 1)[1:]
     _require((rows["answers"] >= sent).all(), "answers that were sent are not counted")

@@ -120,19 +120,19 @@ def occupied(rows: Ticks, n_owners: int, end_tick: int) -> Ticks:
     order = np.lexsort((start, owner))
     order = order[end[order] > start[order]]
     edges = np.searchsorted(owner[order], np.arange(1, n_owners + 2))
-    found = np.zeros((n_owners, len(State)), dtype=np.int64)
+    ticks_by_state = np.zeros((n_owners, len(State)), dtype=np.int64)
     for place, (a, b) in enumerate(pairwise(edges.tolist())):
         mine = order[a:b]
-        found[place] = list(_own(state[mine], start[mine], end[mine], end_tick))
-    return found
+        ticks_by_state[place] = list(_own(state[mine], start[mine], end[mine], end_tick))
+    return ticks_by_state
 
 
 def _own(state: Ticks, start: Ticks, end: Ticks, end_tick: int) -> Iterator[int]:
     """Yield one owner's ticks in each state; its spells are in the order of their starts."""
     sofar = 0
-    for each in State:
-        some = state <= each
-        upto = end_tick if each is State.idle else _covered(start[some], end[some])
+    for state_now in State:
+        earlier = state <= state_now
+        upto = end_tick if state_now is State.idle else _covered(start[earlier], end[earlier])
         yield upto - sofar
         sofar = upto
 

@@ -300,6 +300,6 @@ class OccupationRecorder(EventRecorder):
         """Return the trace with the occupation of its owners."""
         for owner, since in self._offline_since.items():
             self.spells.note(owner, State.offline, since, end_tick)
-        found, events = super().trace(end_tick, ending, **facts), self.event_table()
+        trace, events = super().trace(end_tick, ending, **facts), self.event_table()
         occupation = self.spells.occupation(events, end_tick)
-        return replace(found, events=events if self._wanted else None, occupation=occupation)
+        return replace(trace, events=events if self._wanted else None, occupation=occupation)

@@ -43,6 +43,35 @@ def test_start_up_is_light():
     assert done.stdout.strip() == "[]"
 
 
+SMALL = """
+schema = 1
+id = "small"
+title = "Small"
+description = "Three owners, one answer at a time."
+source = "synthetic"
+run = { seed = 1, replicates = 2, updates = 20 }
+owners = { count = 3, records = 50 }
+data = { kind = "gaussian", features = 3 }
+model = { kind = "ridge", regularisation = 1e-2, theta_max = 10.0 }
+algorithm = { kind = "async-gossip", rho = 1.0 }
+privacy = { epsilon = 1.0, sensitivity = { kind = "declared", bound = 5.0 } }
+"""
+
+
+def test_a_small_run_imports_few_modules_of_ours(tmp_path):
+    """What its kinds, and no forecast, figure or audit, need."""
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    code = (
+        "import sys; from asyncdp_sim.__main__ import main; sys.argv[1:] = ['run', 'small.toml']\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code\n"
+        "print(sum(m.partition('.')[0] == 'asyncdp_sim' for m in sys.modules))"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert int(done.stdout.split()[-1]) <= 260
+
+
 def test_no_figure_waits_for_slow_imports():
     """SciPy's statistics take longer to import than most figures to draw."""
     slow = re.compile(r"scipy\.stats|import pandas")

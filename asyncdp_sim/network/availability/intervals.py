@@ -72,10 +72,10 @@ class IntervalTable:
 
     def strangers(self, n_owners: int) -> list[tuple[int, Fault]]:
         """Return a fault for each number in the file that no owner has."""
-        allowed = f"allowed are owner numbers 1 to {n_owners}"
+        rule = f"allowed are owner numbers 1 to {n_owners}"
         return [
-            (line, Fault(KEY, f"owner {told}", allowed))
-            for line, number, told in self.first
+            (line, Fault(KEY, f"owner {cell}", rule))
+            for line, number, cell in self.first
             if not 1 <= number <= n_owners
         ]
 
@@ -160,10 +160,10 @@ class Reading:
         filled = [next((cell for cell in cells if cell != ""), "") for cells in columns]
         if all(moment_of(cell) is None for cell in filled):
             return np.stack([self._column(column, TIME) for column in COLUMNS[1:]])
-        found = np.stack([self._column(column, MOMENT) for column in COLUMNS[1:]])
+        moments = np.stack([self._column(column, MOMENT) for column in COLUMNS[1:]])
         asked = None if self.origin is None else moment_of(self.origin)
-        origin = np.fmin.reduce(found[0], initial=np.inf) if asked is None else asked[0]
-        times: Floats = (found - origin) / 1e6 * self.unit
+        origin = np.fmin.reduce(moments[0], initial=np.inf) if asked is None else asked[0]
+        times: Floats = (moments - origin) / 1e6 * self.unit
         for row, column in zip(times, COLUMNS[1:], strict=True):
             off = (row < 0) | (row > LONGEST)
             for place in np.flatnonzero(off):
@@ -190,13 +190,13 @@ class Reading:
         return values
 
     def _refuse(self, column: str, place: int, allowed: str) -> None:
-        given = f"{column} {show(self.columns.cells[column][place])} ({self._where(place)})"
-        self.wrong.append((self.columns.lines[place], Fault(KEY, given, allowed)))
+        shown = f"{column} {show(self.columns.cells[column][place])} ({self._where(place)})"
+        self.wrong.append((self.columns.lines[place], Fault(KEY, shown, allowed)))
 
     def _blame(self, which: npt.NDArray[np.bool_], allowed: str) -> None:
         for place in map(int, np.flatnonzero(which)):
-            given = f"{self._spelled(place)} ({self._where(place)})"
-            self.wrong.append((self.columns.lines[place], Fault(KEY, given, allowed)))
+            shown = f"{self._spelled(place)} ({self._where(place)})"
+            self.wrong.append((self.columns.lines[place], Fault(KEY, shown, allowed)))
 
     def _overlaps(self, rows: Ints, start: Ints, end: Ints) -> None:
         """Note the rows of an owner that overlap another one."""
@@ -204,10 +204,10 @@ class Reading:
         for row, begins, ends in zip(rows[1:], start[1:], end[1:], strict=True):
             if begins < reached:
                 first, second = sorted([last, row])
-                given = f"{self._spelled(second)} of owner {self.columns.cells['owner'][second]}"
-                allowed = "allowed are intervals of one owner that do not overlap"
-                allowed += f": {self._line(first)} has {self._spelled(first)}"
-                fault = Fault(KEY, f"{given} ({self._where(second)})", allowed)
+                shown = f"{self._spelled(second)} of owner {self.columns.cells['owner'][second]}"
+                rule = "allowed are intervals of one owner that do not overlap"
+                rule += f": {self._line(first)} has {self._spelled(first)}"
+                fault = Fault(KEY, f"{shown} ({self._where(second)})", rule)
                 self.wrong.append((self.columns.lines[second], fault))
                 if ends <= reached:
                     continue
@@ -298,13 +298,13 @@ class Intervals(FromFile, AvailabilityKind):
 
     @model_validator(mode="after")
     def _is_said_in_words_that_exist(self) -> Self:
-        found = []
+        faults = []
         if self.origin is not None and moment_of(self.origin) is None:
-            found.append(Fault("origin", repr(self.origin), "allowed is an ISO 8601 time"))
+            faults.append(Fault("origin", repr(self.origin), "allowed is an ISO 8601 time"))
         if self.period is not None and to_ticks(self.period) < 1:
-            found.append(Fault("period", str(self.period), "allowed is a tick, 1e-9, or more"))
-        if len(found) > 0:
-            raise faults_of(found)
+            faults.append(Fault("period", str(self.period), "allowed is a tick, 1e-9, or more"))
+        if len(faults) > 0:
+            raise faults_of(faults)
         return self
 
     @override
@@ -327,29 +327,29 @@ class Intervals(FromFile, AvailabilityKind):
     def faults(self, n_owners: int) -> list[Fault]:
         """Return what is wrong with the file, row by row: the first ten, and how many more."""
         table = self._table
-        found = sorted([*table.wrong, *table.strangers(n_owners)], key=lambda pair: pair[0])
-        told = shortened([fault for _, fault in found], self._name)
-        if len(told) == 0:
+        wrong_rows = sorted([*table.wrong, *table.strangers(n_owners)], key=lambda pair: pair[0])
+        faults = shortened([fault for _, fault in wrong_rows], self._name)
+        if len(faults) == 0:
             return self._misfits(n_owners)
-        return told
+        return faults
 
     def _misfits(self, n_owners: int) -> list[Fault]:
         """Return a fault where names of devices do not fit the number of owners."""
         devices = self._table.devices
         if self.names is not None:
             if len(self.names) != n_owners:
-                allowed = f"allowed is a name for each of {n_owners} owners"
-                return [Fault("availability.names", f"{len(self.names)} names", allowed)]
-            known = set(devices)
-            lost = dict.fromkeys(name for name in self.names if name not in known)
-            allowed = f"allowed are names in the column owner of {self._name}"
+                rule = f"allowed is a name for each of {n_owners} owners"
+                return [Fault("availability.names", f"{len(self.names)} names", rule)]
+            device_names = set(devices)
+            lost = dict.fromkeys(name for name in self.names if name not in device_names)
+            rule = f"allowed are names in the column owner of {self._name}"
             return shortened(
-                [Fault("availability.names", repr(name), allowed) for name in lost], self._name
+                [Fault("availability.names", repr(name), rule) for name in lost], self._name
             )
         if len(devices) > 0 and len(devices) != n_owners:
-            given = f"{len(devices)} devices ({self._name})"
-            allowed = f"allowed are as many as owners, {n_owners}, or availability.names for them"
-            return [Fault(KEY, given, allowed)]
+            shown = f"{len(devices)} devices ({self._name})"
+            rule = f"allowed are as many as owners, {n_owners}, or availability.names for them"
+            return [Fault(KEY, shown, rule)]
         return []
 
     def periods(self, owner: int) -> tuple[tuple[int, int], ...]:

@@ -63,7 +63,7 @@ class AvailabilityKind(Kind):
     def never_online(self, n_owners: int) -> tuple[int, ...]:
         """Return the owners (from 1) of which it is known before a run that they never are."""
         share = self.online_share(n_owners) or ()
-        return tuple(owner for owner, each in enumerate(share, start=1) if each == 0)
+        return tuple(owner for owner, owner_share in enumerate(share, start=1) if owner_share == 0)
 
     def faults(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
         """Return what does not fit the number of owners."""

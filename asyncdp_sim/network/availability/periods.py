@@ -43,9 +43,9 @@ class OnOff(AvailabilityKind):
 
     @model_validator(mode="after")
     def _takes_time(self) -> Self:
-        found = too_short({"on": self.on, "off": self.off})
-        if len(found) > 0:
-            raise faults_of(found)
+        faults = too_short({"on": self.on, "off": self.off})
+        if len(faults) > 0:
+            raise faults_of(faults)
         return self
 
     @override
@@ -69,14 +69,14 @@ class OnOff(AvailabilityKind):
         recorder.all_by_tick()
         share, rate = self.online_share(1)[0], 1 / self.on.mean + 1 / self.off.mean
         was, asked = bytearray(n_owners + 1), array("q", bytes(8 * (n_owners + 1)))
-        known, draws = bytearray(n_owners + 1), uniforms(source)
+        asked_before, draws = bytearray(n_owners + 1), uniforms(source)
 
         def online(owner: int, tick: int) -> bool:
             chance = share
-            if known[owner]:
+            if asked_before[owner]:
                 left = exp(-rate * (tick - asked[owner]) / TICKS_PER_UNIT)
                 chance += (1 - share) * left if was[owner] else -share * left
-            known[owner], asked[owner] = 1, tick
+            asked_before[owner], asked[owner] = 1, tick
             was[owner] = next(draws) < chance
             return recorder.attended(owner, was[owner] == 1)
 
@@ -151,9 +151,9 @@ class Outages(AvailabilityKind):
 
     @model_validator(mode="after")
     def _takes_time(self) -> Self:
-        found = too_short({"gap": self.gap, "length": self.length})
-        if len(found) > 0:
-            raise faults_of(found)
+        faults = too_short({"gap": self.gap, "length": self.length})
+        if len(faults) > 0:
+            raise faults_of(faults)
         return self
 
     @override
@@ -188,19 +188,19 @@ class Outages(AvailabilityKind):
     @override
     def faults(self, n_owners: int) -> list[Fault]:
         """Return members that are no owners, and members named twice in one group."""
-        found = []
+        faults = []
         if len(set(self._numbers)) < len(self._numbers) or len(self._numbers) != len(self.groups):
-            allowed = "allowed is a number of its own for every group"
-            given = str(list(self._numbers))
-            return [Fault("availability.numbers", given, allowed)]
+            rule = "allowed is a number of its own for every group"
+            shown = str(list(self._numbers))
+            return [Fault("availability.numbers", shown, rule)]
         for place, group in enumerate(self.groups):
             if max(group) > n_owners:
-                allowed = f"allowed are owner numbers 1 to {n_owners}"
-                found.append(Fault(f"availability.groups[{place}]", str(list(group)), allowed))
+                rule = f"allowed are owner numbers 1 to {n_owners}"
+                faults.append(Fault(f"availability.groups[{place}]", str(list(group)), rule))
             elif len(set(group)) < len(group):
-                allowed = "allowed is every owner once in a group"
-                found.append(Fault(f"availability.groups[{place}]", str(list(group)), allowed))
-        return found
+                rule = "allowed is every owner once in a group"
+                faults.append(Fault(f"availability.groups[{place}]", str(list(group)), rule))
+        return faults
 
     def groups_of(self, n_owners: int) -> list[int]:
         """Return how many groups each owner is in."""

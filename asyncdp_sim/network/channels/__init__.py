@@ -19,8 +19,8 @@ Channel = Annotated[Ideal | SharedChannel | Parallel, FAMILY]
 
 def label_of(kind: str) -> str:
     """Return the name in figures of a kind of channel; of one unknown here, the kind itself."""
-    found = (member for member in members(Channel) if issubclass(member, ChannelKind))
-    return {kind_of(member): member.label for member in found}.get(kind, kind)
+    kinds = (member for member in members(Channel) if issubclass(member, ChannelKind))
+    return {kind_of(member): member.label for member in kinds}.get(kind, kind)
 
 
 __all__ = ["Aloha", "Channel", "Csma", "Ideal", "Parallel", "SlottedAloha", "Tdma", "label_of"]

@@ -121,8 +121,8 @@ class Air:
         """Return whether a station hears a transmission now, its own included."""
         now, reach = self.kernel.tick, self._reach
         self._tail = [t for t in self._tail if t.end + reach > now]
-        for each in self._on:
-            if each.start + reach <= now < each.end + reach:
+        for transmission in self._on:
+            if transmission.start + reach <= now < transmission.end + reach:
                 return True
         return any(t.start + reach <= now for t in self._tail)
 

@@ -57,18 +57,18 @@ class Csma(Deferring):
 
     @model_validator(mode="after")
     def _slot_of_contention(self) -> Self:
-        found = []
+        faults = []
         p, delay = self.persistence, to_ticks(self.propagation_delay)
         if not isinstance(p, str) and p < 1 and delay == 0:
-            allowed = "allowed is a number ≥ 1e-9 where persistence < 1: the wait between two draws"
-            found.append(Fault("propagation_delay", f"{self.propagation_delay:g}", allowed))
+            rule = "allowed is a number ≥ 1e-9 where persistence < 1: the wait between two draws"
+            faults.append(Fault("propagation_delay", f"{self.propagation_delay:g}", rule))
         if self.collision_detection and delay == 0:
-            allowed = "allowed is a number ≥ 1e-9 with collision detection: nobody collides at 0"
-            found.append(Fault("propagation_delay", f"{self.propagation_delay:g}", allowed))
+            rule = "allowed is a number ≥ 1e-9 with collision detection: nobody collides at 0"
+            faults.append(Fault("propagation_delay", f"{self.propagation_delay:g}", rule))
         if not self.backoff.instant:  # or an owner would listen for ever at one tick
-            found += too_short({"backoff": self.backoff})
-        if len(found) > 0:
-            raise faults_of(found)
+            faults += too_short({"backoff": self.backoff})
+        if len(faults) > 0:
+            raise faults_of(faults)
         return self
 
     @override

@@ -172,17 +172,19 @@ class Contended(ChannelKind):
     @model_validator(mode="after")
     def _one_airtime(self) -> Self:
         if (self.airtime is None) == (self.rate_bytes is None):
-            given = "neither" if self.airtime is None else "both"
-            allowed = "allowed is one of airtime and rate_bytes"
-            raise faults_of([Fault("airtime", given, allowed)])
+            shown = "neither" if self.airtime is None else "both"
+            rule = "allowed is one of airtime and rate_bytes"
+            raise faults_of([Fault("airtime", shown, rule)])
         return self
 
     @model_validator(mode="after")
     def _can_be_sent(self) -> Self:
-        given = [each for each in (self.airtime, self.request_airtime) if each is not None]
-        found = self.faults_of_airtime(max(given)) if len(given) > 0 else []
-        if len(found) > 0:
-            raise faults_of(found)
+        airtimes = [
+            airtime for airtime in (self.airtime, self.request_airtime) if airtime is not None
+        ]
+        faults = self.faults_of_airtime(max(airtimes)) if len(airtimes) > 0 else []
+        if len(faults) > 0:
+            raise faults_of(faults)
         return self
 
     @property

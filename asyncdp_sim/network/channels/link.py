@@ -189,6 +189,16 @@ class Link:
             yield patience.moment
         self._give_up(exchange, patience)
 
+    def deliver(self, message: int) -> Waiting[bool]:
+        """Carry a query to its owner; return whether it is not lost and its owner listens."""
+        owner, learner = self._owner, self._learner
+        if owner.query is not None:
+            yield learner.kernel.tick + next(owner.query), QUERY_ARRIVES
+        if owner.listens is not None and not owner.listens(learner.kernel.tick):
+            learner.event(EventKind.query_lost, owner.number, message, detail=OFFLINE)
+            return False
+        return self.hears(message, owner.query is not None)
+
     def hears(self, message: int, travelled: bool) -> bool:
         """Return whether a query that arrives now finds its owner, and note it."""
         number, event = self._owner.number, self._learner.event
@@ -216,13 +226,7 @@ class Link:
             if policy.withholds and tries == 1 and self._keeps(exchange):
                 self._give_up(exchange, patience, ExchangeOutcome.withheld)
                 return
-            came: ExchangeOutcome | None = None
-            if self._port is not None:
-                came = yield from self._over_channel(self._port, exchange)
-            elif self._begun(exchange):
-                if owner.answer is not None:  # without a channel, this is the sending
-                    yield kernel.tick + next(owner.answer), ANSWER_END
-                came = self._arrive(exchange) if self._survives(exchange) else ExchangeOutcome.lost
+            came = yield from self._send(exchange)
             if came is APPLIED or came is DISCARDED:
                 self._settle(exchange, patience)
                 if came is APPLIED and self._acknowledges:
@@ -255,17 +259,23 @@ class Link:
         idle = exchange.ended is not None or (self._vanishes and self._owner.offline_reasons > 0)
         return not idle and self._learner.withholds(exchange)
 
-    def _over_channel(self, port: Port, exchange: Exchange) -> Waiting[ExchangeOutcome | None]:
+    def _send(self, exchange: Exchange) -> Waiting[ExchangeOutcome | None]:
         """Send the answer once; return what came of it, None if it was not sent."""
         owner, learner = self._owner, self._learner
+        if self._port is None:
+            if not self._begun(exchange):
+                return None
+            if owner.answer is not None:  # without a channel, this is the sending
+                yield learner.kernel.tick + next(owner.answer), ANSWER_END
+            return self._arrive(exchange) if self._survives(exchange) else ExchangeOutcome.lost
         deferred = partial(self._deferred, exchange.message, exchange.transmissions + 1)
         begun = partial(self._begun, exchange)
-        fate = yield from port.transmit(self.policy.answer_ticks or 1, begun, deferred)
+        fate = yield from self._port.transmit(self.policy.answer_ticks or 1, begun, deferred)
         if fate is Fate.kept:
             return None
         if fate is Fate.collided:
-            said = (owner.number, exchange.message, exchange.transmissions)
-            learner.event(EventKind.answer_collided, *said)
+            transmission = (owner.number, exchange.message, exchange.transmissions)
+            learner.event(EventKind.answer_collided, *transmission)
             return ExchangeOutcome.collided
         if not self._survives(exchange):
             return ExchangeOutcome.lost
@@ -278,8 +288,8 @@ class Link:
         lost = self.losses.answer
         if lost is None or not next(lost):
             return True
-        said = (exchange.owner, exchange.message, exchange.transmissions, Detail.noise)
-        self._learner.event(EventKind.answer_lost, *said)
+        transmission = (exchange.owner, exchange.message, exchange.transmissions, Detail.noise)
+        self._learner.event(EventKind.answer_lost, *transmission)
         return False
 
     def _begun(self, exchange: Exchange) -> bool:
@@ -299,8 +309,13 @@ class Link:
         """Hand an answer to the learner, which uses it or turns it away."""
         learner = self._learner
         if exchange.outcome is APPLIED or exchange.outcome is DISCARDED:  # as part of a sum
-            said = (exchange.owner, exchange.message, exchange.transmissions, Detail.duplicate)
-            learner.event(EventKind.answer_discarded, *said)
+            transmission = (
+                exchange.owner,
+                exchange.message,
+                exchange.transmissions,
+                Detail.duplicate,
+            )
+            learner.event(EventKind.answer_discarded, *transmission)
         elif exchange.ended is not None:
             learner.discard(exchange, exchange.transmissions, Detail.late)
         elif learner.newest is not None and self._superseded(exchange, learner.newest):
@@ -330,13 +345,7 @@ class Link:
             if self._backoff is not None:
                 yield learner.kernel.tick + self._backoff.ticks(tries), TRANSMISSION_BEGINS
             tries += 1
-            came: ExchangeOutcome | None = None
-            if self._port is not None:
-                came = yield from self._over_channel(self._port, exchange)
-            elif self._begun(exchange):
-                if owner.answer is not None:
-                    yield learner.kernel.tick + next(owner.answer), ANSWER_END
-                came = self._arrive(exchange) if self._survives(exchange) else ExchangeOutcome.lost
+            came = yield from self._send(exchange)
             if came is None:
                 return
             arrived = came is APPLIED
@@ -371,8 +380,8 @@ class Link:
             self._learner.lock.release()
 
     def _deferred(self, message: int, attempt: int) -> None:
-        said = (self._owner.number, message, attempt, Detail.channel_busy)
-        self._learner.event(EventKind.retry, *said)
+        attempted = (self._owner.number, message, attempt, Detail.channel_busy)
+        self._learner.event(EventKind.retry, *attempted)
 
 
 def _lost(losses: Iterator[bool] | None) -> bool:

@@ -45,8 +45,8 @@ class PacketLoss(Member):
         """Return why no message ever comes through, if none does."""
         if min(self.shares(n_owners)) < 1:
             return []
-        allowed = "allowed is a loss < 1 for at least one owner: no update could ever happen"
-        return [Fault(key, "1 for every owner", allowed)]
+        rule = "allowed is a loss < 1 for at least one owner: no update could ever happen"
+        return [Fault(key, "1 for every owner", rule)]
 
 
 class IndependentLosses(PacketLoss):

@@ -50,16 +50,16 @@ class Parallel(ChannelKind):
     @model_validator(mode="after")
     def _set_once(self) -> Self:
         if self.each.contended is not self.each:  # one from outside, that is not contended for
-            allowed = "allowed is a channel that answers share"
-            raise faults_of([Fault("each.kind", repr(self.each.kind), allowed)])
-        allowed = "allowed is nothing here: set it once, beside channels"
-        found = [
-            Fault(f"each.{name}", show(getattr(self.each, name)), allowed)
+            rule = "allowed is a channel that answers share"
+            raise faults_of([Fault("each.kind", repr(self.each.kind), rule)])
+        rule = "allowed is nothing here: set it once, beside channels"
+        faults = [
+            Fault(f"each.{name}", show(getattr(self.each, name)), rule)
             for name, field in ChannelKind.model_fields.items()
             if getattr(self.each, name) != field.default
         ]
-        if len(found) > 0:
-            raise faults_of(found)
+        if len(faults) > 0:
+            raise faults_of(faults)
         return self
 
     @property

@@ -139,17 +139,17 @@ class Tdma(Contended):
 
     @override
     def faults_of_airtime(self, airtime: float) -> list[Fault]:
-        said = f" (guard {self.guard:g} included)"
-        found = too_long(self.slot, airtime + self.guard)
-        return [replace(fault, allowed=fault.allowed + said) for fault in found]
+        with_guard = f" (guard {self.guard:g} included)"
+        faults = too_long(self.slot, airtime + self.guard)
+        return [replace(fault, allowed=fault.allowed + with_guard) for fault in faults]
 
     @override
     def faults(self, n_owners: int) -> list[Fault]:
-        found = super().faults(n_owners)
+        faults = super().faults(n_owners)
         if self.frame is not None and self.frame < n_owners:
-            allowed = f"allowed is a whole number ≥ {n_owners}: a slot for every owner"
-            found.append(Fault("channel.frame", str(self.frame), allowed))
-        return found
+            rule = f"allowed is a whole number ≥ {n_owners}: a slot for every owner"
+            faults.append(Fault("channel.frame", str(self.frame), rule))
+        return faults
 
     @override
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> SlottedMedium:

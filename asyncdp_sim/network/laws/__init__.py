@@ -28,9 +28,9 @@ Law = Annotated[
 
 def too_short(laws: Mapping[str, Law]) -> list[Fault]:
     """Return a fault for each law, by its key, whose mean is below one tick."""
-    allowed = "allowed is a law with a mean of at least a tick, 1e-9"
+    rule = "allowed is a law with a mean of at least a tick, 1e-9"
     return [
-        Fault(key, show(law.model_dump()), allowed)
+        Fault(key, show(law.model_dump()), rule)
         for key, law in laws.items()
         if law.instant or law.mean < 1 / TICKS_PER_UNIT
     ]

@@ -56,23 +56,23 @@ class Empirical(FromFile, DrawnLaw):
 
     @model_validator(mode="after")
     def _is_a_list_or_a_file(self) -> Self:
-        found = []
+        faults = []
         if (self.values is None) == (self.path is None):
-            given = "nothing" if self.values is None else "beside path"
-            found.append(Fault("values", given, "allowed is either values, or path and column"))
+            shown = "nothing" if self.values is None else "beside path"
+            faults.append(Fault("values", shown, "allowed is either values, or path and column"))
         elif self.path is None:
-            found = [
+            faults = [
                 Fault(name, show(getattr(self, name)), "allowed is nothing without path")
                 for name in ("column", "unit")
                 if getattr(self, name) is not None
             ]
         elif self.column is None:
-            allowed = "allowed is the name of the column of path that holds the durations"
-            found.append(Fault("column", "nothing", allowed))
+            rule = "allowed is the name of the column of path that holds the durations"
+            faults.append(Fault("column", "nothing", rule))
         else:
-            found = list(self._measured.wrong)
-        if len(found) > 0:
-            raise faults_of(found)
+            faults = list(self._measured.wrong)
+        if len(faults) > 0:
+            raise faults_of(faults)
         return self
 
     @override
@@ -145,14 +145,14 @@ def _read(path: str, column: str, unit: float) -> _Measured:
     except SpecError as error:
         return _Measured(digest_of(path), wrong=error.faults)
     wrong, durations = list(columns.wrong), []
-    allowed = f"allowed is a number from 0 to {LONGEST / unit:g} in {column!r}"
+    rule = f"allowed is a number from 0 to {LONGEST / unit:g} in {column!r}"
     for line, text in zip(columns.lines, columns.cells[column], strict=True):
         if text in ("", "nan"):
             continue
         value = time_of(text)
         if value is None or value * unit > LONGEST:
             place = f"{name}, {columns.place} {line}"
-            wrong.append((line, Fault("path", f"{show(text)} ({place})", allowed)))
+            wrong.append((line, Fault("path", f"{show(text)} ({place})", rule)))
         else:
             durations.append(value * unit)
     if len(durations) == 0 and len(wrong) == 0:

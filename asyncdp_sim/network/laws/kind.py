@@ -297,8 +297,8 @@ class Uniform(DrawnLaw):
     @model_validator(mode="after")
     def _is_an_interval(self) -> Self:
         if self.low >= self.high:
-            allowed = f"allowed is a number > low = {self.low}"
-            raise faults_of([Fault("high", str(self.high), allowed)])
+            rule = f"allowed is a number > low = {self.low}"
+            raise faults_of([Fault("high", str(self.high), rule)])
         return self
 
     @property

@@ -83,8 +83,8 @@ class Broadcast(ProtocolKind):
     @model_validator(mode="after")
     def _delay_is_used(self) -> Self:
         if self.answer_at == "next-tick" and not self.delay.instant:
-            allowed = 'allowed is nothing unless answer_at = "after-delay"'
-            raise faults_of([Fault("delay", "a law", allowed)])
+            rule = 'allowed is nothing unless answer_at = "after-delay"'
+            raise faults_of([Fault("delay", "a law", rule)])
         return self
 
     @property
@@ -118,8 +118,8 @@ class Broadcast(ProtocolKind):
         if self.interval >= airtime:
             least = min(least_times(n_owners, parts)) + self.delay.least
             return hopeless("protocol.interval", self.interval, least) if self.newest_only else []
-        allowed = f"allowed is a number ≥ the airtime {airtime:g}"
-        return [Fault("protocol.interval", f"{self.interval:g}", allowed)]
+        rule = f"allowed is a number ≥ the airtime {airtime:g}"
+        return [Fault("protocol.interval", f"{self.interval:g}", rule)]
 
     @override
     def stall_period(self, network: Any, count: int) -> int | None:

@@ -103,8 +103,8 @@ def chosen(policy: PolicyKind, known: Known, draws: Iterator[float]) -> int:
     owner = policy.choose(known, draws)
     if isinstance(owner, int | np.integer) and owner in known.free:
         return int(owner)
-    allowed = "allowed is an owner that may be asked: one of known.free"
-    raise SpecError([Fault("protocol.policy", f"{owner!r} by {policy.kind}", allowed)])
+    rule = "allowed is an owner that may be asked: one of known.free"
+    raise SpecError([Fault("protocol.policy", f"{owner!r} by {policy.kind}", rule)])
 
 
 class Desk:
@@ -181,15 +181,15 @@ class Desk:
             return wanted
         free = [owner for owner in self._owners if self._has_room(owner)]
         if self._policy is not None and len(free) > 0:
-            known = self._known(former, tuple(owner.number for owner in free))
-            return self._owners[chosen(self._policy, known, self._draws) - 1]
+            state = self._known(former, tuple(owner.number for owner in free))
+            return self._owners[chosen(self._policy, state, self._draws) - 1]
         if self._to == "drawn":
             upto = list(accumulate(self._chances[owner.number - 1] for owner in free))
             return self._drawn(free, upto)
         following = next((owner for owner in free if owner.number > self._last), None)
-        found = following or next(iter(free), None)
-        self._last = self._last if found is None else found.number
-        return found
+        next_owner = following or next(iter(free), None)
+        self._last = self._last if next_owner is None else next_owner.number
+        return next_owner
 
     def _known(self, former: int, free: tuple[int, ...]) -> Known:
         """Return what the learner knows now."""
@@ -218,14 +218,8 @@ class Desk:
     def _carry(self, owner: Owner, exchange: Exchange) -> Activity:
         """Carry a task to its owner and the answer back, and hand the next one out."""
         learner, link, number = self._learner, owner.link, owner.number
-        kernel, message = learner.kernel, exchange.message
-        if owner.query is not None:
-            yield kernel.tick + next(owner.query), Priority.QUERY_ARRIVES
-        if owner.listens is not None and not owner.listens(kernel.tick):
-            learner.event(EventKind.query_lost, number, message, detail=Detail.offline)
-            heard = False
-        else:
-            heard = link is not None and link.hears(message, owner.query is not None)
+        message = exchange.message
+        heard = link is not None and (yield from link.deliver(message))
         mine = heard and self._one_by_one
         if mine:
             yield from self._wait(owner)
@@ -329,11 +323,11 @@ class Dispatch(ProtocolKind):
     @model_validator(mode="after")
     def _drawn_with_them(self) -> Self:
         if self.probabilities is not None and self.to != "drawn":
-            allowed = 'allowed is nothing unless to = "drawn"'
-            raise faults_of([Fault("probabilities", "a list", allowed)])
+            rule = 'allowed is nothing unless to = "drawn"'
+            raise faults_of([Fault("probabilities", "a list", rule)])
         if self.policy is not None and (self.to != "drawn" or self.probabilities is not None):
-            allowed = 'allowed is nothing beside probabilities, or unless to = "drawn"'
-            raise faults_of([Fault("policy", "a table", allowed)])
+            rule = 'allowed is nothing beside probabilities, or unless to = "drawn"'
+            raise faults_of([Fault("policy", "a table", rule)])
         return self
 
     @property
@@ -348,8 +342,8 @@ class Dispatch(ProtocolKind):
 
     def chances(self, n_owners: int) -> tuple[float, ...]:
         """Return p_i, or each owner's share of the tasks where none is drawn."""
-        given = (1.0,) * n_owners if self.probabilities is None else self.probabilities
-        return tuple(each / fsum(given) for each in given)
+        weights = (1.0,) * n_owners if self.probabilities is None else self.probabilities
+        return tuple(weight / fsum(weights) for weight in weights)
 
     @property
     @override
@@ -372,8 +366,8 @@ class Dispatch(ProtocolKind):
     @override
     def words(self, network: Any, said: str, service: float) -> Iterator[str]:
         whom = {"drawn": "drawn at random", "in-turn": "in turn", "same": "that have answered"}
-        how = whom[self.to] if self.policy is None else self.policy.words()
-        yield f"network: {self.tasks} tasks at a time, to owners {how}, {said}"
+        choice = whom[self.to] if self.policy is None else self.policy.words()
+        yield f"network: {self.tasks} tasks at a time, to owners {choice}, {said}"
 
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:

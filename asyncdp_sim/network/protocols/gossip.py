@@ -116,8 +116,8 @@ class Meetings:
         if lost is None or not next(lost):
             self._learner.apply(exchange)
             return True
-        said = (exchange.owner, exchange.message, exchange.transmissions, Detail.noise)
-        self._learner.event(EventKind.answer_lost, *said)
+        transmission = (exchange.owner, exchange.message, exchange.transmissions, Detail.noise)
+        self._learner.event(EventKind.answer_lost, *transmission)
         self._learner.drop(exchange, ExchangeOutcome.lost)
         return False
 
@@ -146,7 +146,7 @@ def _named(nodes: Sequence[int], owner: int) -> int:
 
 def _slower(durations: Iterable[Durations]) -> int | None:
     """Return the longest of the next durations; None where nobody takes an event."""
-    return max((next(each) for each in durations if each is not None), default=None)
+    return max((next(ticks) for ticks in durations if ticks is not None), default=None)
 
 
 EdgeClock = Annotated[PoissonClock | GammaClock | DeterministicClock | ScriptedClock, FAMILY]
@@ -188,8 +188,8 @@ class Gossip(ProtocolKind):
     @model_validator(mode="after")
     def _each_edge_has_a_clock(self) -> Self:
         if self.clock.superposed:
-            allowed = 'allowed is "per-owner": every edge has a clock of its own'
-            raise faults_of([Fault("clock.population", "'superposed'", allowed)])
+            rule = 'allowed is "per-owner": every edge has a clock of its own'
+            raise faults_of([Fault("clock.population", "'superposed'", rule)])
         return self
 
     @property
@@ -211,33 +211,35 @@ class Gossip(ProtocolKind):
     def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
         """Refuse what gossip does not have: clocks of owners, a learner's lines and losses."""
         channel = parts.channel
-        found = [fault.under("protocol") for fault in self._misfits(n_owners)]
-        found += _owners_clocks(parts.clock)
+        faults = [fault.under("protocol") for fault in self._misfits(n_owners)]
+        faults += _owners_clocks(parts.clock)
         if channel.contended is not None:
-            allowed = "protocol gossip needs channel ideal: neighbours talk side by side"
-            found.append(Fault("channel.kind", repr(channel.kind), allowed))
+            rule = "protocol gossip needs channel ideal: neighbours talk side by side"
+            faults.append(Fault("channel.kind", repr(channel.kind), rule))
         for name, share in lossy(channel, n_owners):
             if name != "loss" or self.has_learner:
-                allowed = "protocol gossip loses answers between owners alone: allowed is 0"
-                found.append(Fault(f"channel.{name}", f"{share:g} for some owner", allowed))
+                rule = "protocol gossip loses answers between owners alone: allowed is 0"
+                faults.append(Fault(f"channel.{name}", f"{share:g} for some owner", rule))
         if channel.retransmissions > 0:
-            allowed = "protocol gossip sends nothing again: allowed is 0"
-            found.append(Fault("channel.retransmissions", str(channel.retransmissions), allowed))
+            rule = "protocol gossip sends nothing again: allowed is 0"
+            faults.append(Fault("channel.retransmissions", str(channel.retransmissions), rule))
         if acknowledged(parts.latency.acknowledgement):
-            allowed = "protocol gossip acknowledges nothing: allowed is none"
-            found.append(Fault("latency.acknowledgement", "a law", allowed))
+            rule = "protocol gossip acknowledges nothing: allowed is none"
+            faults.append(Fault("latency.acknowledgement", "a law", rule))
         if parts.topology is not None:
-            allowed = "protocol gossip has a graph of its own: allowed is nothing"
-            found.append(Fault("topology.kind", repr(parts.topology.kind), allowed))
-        return found
+            rule = "protocol gossip has a graph of its own: allowed is nothing"
+            faults.append(Fault("topology.kind", repr(parts.topology.kind), rule))
+        return faults
 
     def _misfits(self, n_owners: int) -> list[Fault]:
         """Return what does not fit the number of owners, or of edges."""
-        found = self.graph.faults(n_owners)
-        if len(found) == 0:
+        faults = self.graph.faults(n_owners)
+        if len(faults) == 0:
             for fault in self.clock.faults(len(self.graph.edges(n_owners))):
-                found.append(replace(fault, allowed=fault.allowed.replace("per owner", "per edge")))
-        return found
+                faults.append(
+                    replace(fault, allowed=fault.allowed.replace("per owner", "per edge"))
+                )
+        return faults
 
     @override
     def stall_period(self, network: Any, count: int) -> int | None:
@@ -257,9 +259,9 @@ class Gossip(ProtocolKind):
     def contraction(self, n_owners: int) -> float:
         """Return λ_2(E W), by its closed form or by its matrix: what averaging alone leaves."""
         shares = self.edge_shares(n_owners)
-        known = self.graph.second_eigenvalue(n_owners)
-        if known is not None and max(shares) - min(shares) <= 1e-12 * max(shares):
-            return known
+        closed_form = self.graph.second_eigenvalue(n_owners)
+        if closed_form is not None and max(shares) - min(shares) <= 1e-12 * max(shares):
+            return closed_form
         nodes = self.graph.nodes(n_owners)
         edges = [(a - nodes[0], b - nodes[0]) for a, b in self.graph.edges(n_owners)]
         return second_eigenvalue(mean_update(len(nodes), edges, shares))
@@ -295,8 +297,8 @@ class Gossip(ProtocolKind):
 
 def _owners_clocks(clock: Clock) -> list[Fault]:
     """Return a fault where owners were given clocks, which nobody follows."""
-    allowed = "under protocol gossip edges have clocks, not owners: set protocol.clock"
+    rule = "under protocol gossip edges have clocks, not owners: set protocol.clock"
     if isinstance(clock, PoissonClock):  # the clock of whoever says nothing of clocks
-        given = not clock.superposed and clock.rate != 1.0
-        return [Fault("clock.rate", str(clock.rate), allowed)] if given else []
-    return [] if clock.saturated else [Fault("clock.kind", repr(clock.kind), allowed)]
+        shown = not clock.superposed and clock.rate != 1.0
+        return [Fault("clock.rate", str(clock.rate), rule)] if shown else []
+    return [] if clock.saturated else [Fault("clock.kind", repr(clock.kind), rule)]

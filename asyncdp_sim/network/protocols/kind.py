@@ -169,17 +169,17 @@ class ProtocolKind(Kind):
 
     def not_superposable(self) -> list[Fault]:
         """Return what keeps one clock from ticking for all owners."""
-        found = []
+        faults = []
         if not self.acts_on_ticks:
-            allowed = "superposed clocks need owners that act on their ticks: request or push"
-            found.append(Fault("protocol.kind", repr(self.kind), allowed))
+            rule = "superposed clocks need owners that act on their ticks: request or push"
+            faults.append(Fault("protocol.kind", repr(self.kind), rule))
         if self.asks_again:
-            allowed = 'superposed clocks need busy = "refuse" or "queue"'
-            found.append(Fault("protocol.busy", "'retry'", allowed))
+            rule = 'superposed clocks need busy = "refuse" or "queue"'
+            faults.append(Fault("protocol.busy", "'retry'", rule))
         if self.vanishes:
-            allowed = 'superposed clocks need offline = "finish"'
-            found.append(Fault("protocol.offline", "'vanish'", allowed))
-        return found
+            rule = 'superposed clocks need offline = "finish"'
+            faults.append(Fault("protocol.offline", "'vanish'", rule))
+        return faults
 
     def stall_period(self, network: Any, count: int) -> int | None:
         """Return in how many ticks ``count`` things happen that may begin an exchange, at least.
@@ -220,7 +220,10 @@ def period_of(rates: Sequence[float] | None, count: int) -> int | None:
 
 def lossy(channel: Channel, n_owners: int) -> list[tuple[str, float]]:
     """Return the fields of a channel by which messages are lost, and the largest share of each."""
-    most = [(f"loss{each}", max(channel.packet_loss(each).shares(n_owners))) for each in MESSAGES]
+    most = [
+        (f"loss{message}", max(channel.packet_loss(message).shares(n_owners)))
+        for message in MESSAGES
+    ]
     return [(name, share) for name, share in most if share > 0]
 
 
@@ -228,5 +231,5 @@ def hopeless(key: str, patience: float | None, least: float) -> list[Fault]:
     """Return a fault where nobody waits as long as an answer takes at least, but for rounding."""
     if patience is None or least <= patience * (1 + 1e-12):
         return []
-    allowed = f"an answer takes at least {least:g}, so no update can ever happen"
-    return [Fault(key, f"{patience:g}", allowed)]
+    rule = f"an answer takes at least {least:g}, so no update can ever happen"
+    return [Fault(key, f"{patience:g}", rule)]

@@ -89,19 +89,19 @@ class Request(ProtocolKind):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        found = []
+        faults = []
         if self.busy == "retry" and (self.retry is None or self.retry.mean <= 0):
-            given = "nothing" if self.retry is None else "a law of mean 0"
-            found.append(Fault("retry", given, 'busy = "retry" needs a law with a positive mean'))
+            shown = "nothing" if self.retry is None else "a law of mean 0"
+            faults.append(Fault("retry", shown, 'busy = "retry" needs a law with a positive mean'))
         if self.busy != "retry" and self.retry is not None:
-            found.append(Fault("retry", "a law", 'allowed is nothing unless busy = "retry"'))
+            faults.append(Fault("retry", "a law", 'allowed is nothing unless busy = "retry"'))
         if self.own_tick == "queue" and not self.queues:
-            found.append(Fault("own_tick", "'queue'", 'it needs busy = "queue"'))
+            faults.append(Fault("own_tick", "'queue'", 'it needs busy = "queue"'))
         if self.offline == "vanish" and self.timeout is None:
-            allowed = "owners that vanish need a timeout, or the learner waits for ever"
-            found.append(Fault("timeout", "nothing", allowed))
-        if len(found) > 0:
-            raise faults_of(found)
+            rule = "owners that vanish need a timeout, or the learner waits for ever"
+            faults.append(Fault("timeout", "nothing", rule))
+        if len(faults) > 0:
+            raise faults_of(faults)
         return self
 
     @property

@@ -114,14 +114,8 @@ def _ask(owner: Owner, learner: Learner) -> Exchange:
 
 def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
     """Carry a query to its owner, and the answer back."""
-    kernel, link, number = learner.kernel, owner.link, owner.number
-    if owner.query is not None:
-        yield kernel.tick + next(owner.query), Priority.QUERY_ARRIVES
-    if owner.listens is not None and not owner.listens(kernel.tick):
-        learner.event(EventKind.query_lost, number, exchange.message, detail=Detail.offline)
-        heard = False
-    else:
-        heard = link is not None and link.hears(exchange.message, owner.query is not None)
+    link, number = owner.link, owner.number
+    heard = link is not None and (yield from link.deliver(exchange.message))
     while heard and exchange.ended is None and (owner.offline_reasons > 0 or owner.busy):
         if learner.awaits(number):
             yield learner.absences.end(number)

@@ -249,9 +249,10 @@ class Server:
 
     def _tell(self, near: Sequence[int] | None) -> None:
         """Send what this stage needs to every other server, or to some."""
+        stage, step = self._stage, self._steps  # what arrives at once may move this server on
         for server in self._together.servers:
             if server is not self and (near is None or server.number in near):
-                hear = partial(server.hear, self._stage, self._steps)
+                hear = partial(server.hear, stage, step)
                 _after(self._kernel, self._exchange, None, ANSWER_END, hear)
 
 

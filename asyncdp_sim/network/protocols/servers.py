@@ -26,7 +26,6 @@ from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy
-from asyncdp_sim.network.protocols.server_processes import Client, Server, ServersTogether
 from asyncdp_sim.spec import Count, OneOrSeveral, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.theory.formulas.polar import disagreement_left
@@ -117,18 +116,18 @@ class Servers(ProtocolKind):
 
     @model_validator(mode="after")
     def _fits_the_servers(self) -> Self:
-        found = []
+        faults = []
         if self.reach != "all" and self.reach > self.count:
-            allowed = f'allowed is "all", or a whole number from 2 to count = {self.count}'
-            found.append(Fault("reach", str(self.reach), allowed))
+            rule = f'allowed is "all", or a whole number from 2 to count = {self.count}'
+            faults.append(Fault("reach", str(self.reach), rule))
         if isinstance(self.latency, tuple) and len(self.latency) != self.count:
-            given = f"{len(self.latency)} value{'' if len(self.latency) == 1 else 's'}"
-            allowed = f"allowed is one law, or a list with one per server, {self.count} in all"
-            found.append(Fault("latency", given, allowed))
+            shown = f"{len(self.latency)} value{'' if len(self.latency) == 1 else 's'}"
+            rule = f"allowed is one law, or a list with one per server, {self.count} in all"
+            faults.append(Fault("latency", shown, rule))
         if self.graph is not None:
-            found += faults_of_servers(self.graph, self.count)
-        if len(found) > 0:
-            raise faults_of(found)
+            faults += faults_of_servers(self.graph, self.count)
+        if len(faults) > 0:
+            raise faults_of(faults)
         return self
 
     @property
@@ -163,39 +162,39 @@ class Servers(ProtocolKind):
     @override
     def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
         """Return what a synchronous network without faults does not have."""
-        found = []
+        faults = []
         sync = "protocol servers is synchronous and without faults, as published"
         if not parts.availability.always_online:
-            allowed = f"{sync}: allowed is always"
-            found.append(Fault("availability.kind", repr(parts.availability.kind), allowed))
+            rule = f"{sync}: allowed is always"
+            faults.append(Fault("availability.kind", repr(parts.availability.kind), rule))
         if parts.channel.contended is not None:
-            allowed = f"{sync}: allowed is ideal"
-            found.append(Fault("channel.kind", repr(parts.channel.kind), allowed))
+            rule = f"{sync}: allowed is ideal"
+            faults.append(Fault("channel.kind", repr(parts.channel.kind), rule))
         for name, most in lossy(parts.channel, n_owners):
-            found.append(Fault(f"channel.{name}", f"{most:g}", f"{sync}: allowed is 0"))
+            faults.append(Fault(f"channel.{name}", f"{most:g}", f"{sync}: allowed is 0"))
         if parts.topology is not None:
-            allowed = "with protocol servers distances are latencies: allowed is nothing"
-            found.append(Fault("topology.kind", repr(parts.topology.kind), allowed))
+            rule = "with protocol servers distances are latencies: allowed is nothing"
+            faults.append(Fault("topology.kind", repr(parts.topology.kind), rule))
         if acknowledged(parts.latency.acknowledgement):
-            allowed = "nothing is acknowledged under protocol servers: allowed is none"
-            found.append(Fault("latency.acknowledgement", "a law", allowed))
+            rule = "nothing is acknowledged under protocol servers: allowed is none"
+            faults.append(Fault("latency.acknowledgement", "a law", rule))
         if parts.clock != PoissonClock():
-            allowed = "nobody follows a clock under protocol servers: leave [clock] out"
-            found.append(Fault("clock.kind", repr(parts.clock.kind), allowed))
-        return found + self._misfits(n_owners, parts)
+            rule = "nobody follows a clock under protocol servers: leave [clock] out"
+            faults.append(Fault("clock.kind", repr(parts.clock.kind), rule))
+        return faults + self._misfits(n_owners, parts)
 
     def _misfits(self, n_owners: int, parts: Any) -> list[Fault]:
         """Return where clients are too few, or may not answer often enough."""
-        found = []
+        faults = []
         if n_owners + self.n_reached <= self.count:
-            allowed = f"{n_owners} clients leave some of {self.count} servers without any: "
-            allowed += f"allowed is a whole number ≥ {self.count - n_owners + 1}"
-            found.append(Fault("protocol.reach", str(self.reach), allowed))
+            rule = f"{n_owners} clients leave some of {self.count} servers without any: "
+            rule += f"allowed is a whole number ≥ {self.count - n_owners + 1}"
+            faults.append(Fault("protocol.reach", str(self.reach), rule))
         answers = getattr(parts, "answers_allowed", None)
         if answers is not None and min(answers) < parts.updates * self.answers_each:
-            allowed = f"allowed are numbers ≥ {parts.updates * self.answers_each}, all that is sent"
-            found.append(Fault("answers_allowed", str(min(answers)), allowed))
-        return found
+            rule = f"allowed are numbers ≥ {parts.updates * self.answers_each}, all that is sent"
+            faults.append(Fault("answers_allowed", str(min(answers)), rule))
+        return faults
 
     @override
     def stall_period(self, network: Any, count: int) -> None:
@@ -225,7 +224,7 @@ class Servers(ProtocolKind):
     def _words_of(self, graph: GraphKind) -> Iterator[str]:
         """Say how servers agree that do not all talk to each other, and who learns what of it."""
         turns = graph.cycle()
-        apart = sum(len(each.faults(self.count)) > 0 for each in turns)
+        apart = sum(len(turn.faults(self.count)) > 0 for turn in turns)
         per = "an agreement leaves"
         if len(turns) > 1:
             cut = f", {apart} of them not connected by themselves" if apart > 0 else ""
@@ -244,6 +243,12 @@ class Servers(ProtocolKind):
 
     @override
     def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        from asyncdp_sim.network.protocols.server_processes import (
+            Client,
+            Server,
+            ServersTogether,
+        )
+
         learner.recorder.in_order = False
         learner.hold()
         together = ServersTogether(learner, self.window, self.agreements)

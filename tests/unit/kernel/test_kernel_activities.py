@@ -64,18 +64,6 @@ def test_an_activity_that_waits_for_nothing_takes_no_event() -> None:
     assert kernel._queue == []
 
 
-def test_the_end_of_an_activity_takes_no_event() -> None:
-    kernel = Kernel()
-
-    def activity() -> Activity:
-        yield kernel.at(5, Priority.CLOCK_TICK)
-
-    kernel.start(activity())
-    assert len(kernel._queue) == 1
-    kernel.run_before(6)
-    assert kernel._queue == []
-
-
 def test_a_process_that_is_waited_for_still_wakes_its_waiter() -> None:
     kernel = Kernel()
     ticks = []
@@ -111,15 +99,6 @@ def test_an_activity_can_wait_for_an_event_that_another_triggers() -> None:
     assert ticks == [7]
 
 
-def test_a_failure_before_the_first_event_is_raised_at_once() -> None:
-    def activity() -> Activity:
-        raise BrokenError
-        yield
-
-    with pytest.raises(BrokenError):
-        Kernel().start(activity())
-
-
 @pytest.mark.parametrize("ties", [None, np.random.default_rng(1)])
 def test_a_failing_activity_ends_the_run(ties: np.random.Generator | None) -> None:
     kernel = Kernel(ties)
@@ -151,16 +130,3 @@ def test_a_failure_in_the_last_event_before_the_horizon_is_raised() -> None:
     kernel.start(failing())
     with pytest.raises(BrokenError):
         kernel.run_before(4)
-
-
-def test_a_failure_after_stop_is_not_ignored() -> None:
-    kernel = Kernel()
-
-    def failing() -> Activity:
-        yield kernel.at(3, Priority.CLOCK_TICK)
-        kernel.stop()
-        raise BrokenError
-
-    kernel.start(failing())
-    with pytest.raises(BrokenError):
-        kernel.run_before()

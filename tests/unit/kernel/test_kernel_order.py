@@ -24,30 +24,6 @@ def told(kernel: Kernel, plan: list[tuple[int, Priority, str]]) -> list[str]:
     return happened
 
 
-def test_the_clock_counts_integers_from_zero() -> None:
-    kernel = Kernel()
-    assert kernel.now == 0
-    assert type(kernel.now) is int
-    kernel.at(2**60 + 1, Priority.CLOCK_TICK)  # a float would lose the one
-    kernel.run_before()
-    assert kernel.now == 2**60 + 1
-    assert type(kernel.now) is int
-
-
-def test_after_counts_from_now() -> None:
-    kernel = Kernel()
-    ticks = []
-
-    def activity() -> Activity:
-        for wait in (5, 0, 7):
-            yield kernel.after(wait, Priority.ANSWER_END)
-            ticks.append(kernel.now)
-
-    kernel.start(activity())
-    kernel.run_before()
-    assert ticks == [5, 5, 12]
-
-
 def test_priorities_have_the_order_that_the_network_needs() -> None:
     assert [p.name for p in sorted(Priority)] == [
         "SIMPY_URGENT",
@@ -106,25 +82,6 @@ def test_a_signal_waits_until_it_is_fired_and_then_takes_its_place() -> None:
         (5, "two"),
         (5, "CLOCK_TICK"),
     ]
-
-
-def test_a_signal_that_nobody_fires_never_happens() -> None:
-    kernel = Kernel()
-    happened = []
-
-    def listen() -> Activity:
-        yield Signal(kernel)
-        happened.append("no")
-
-    kernel.start(listen())
-    kernel.at(9, Priority.CLOCK_TICK)
-    assert kernel.run_before() is False
-    assert (kernel.now, happened) == (9, [])
-
-
-def test_an_earlier_tick_beats_every_priority() -> None:
-    plan = [(4, Priority.ANSWER_END, "later"), (3, Priority.CLOCK_TICK, "earlier")]
-    assert told(Kernel(), plan) == ["earlier", "later"]
 
 
 def test_within_a_class_the_first_scheduled_happens_first() -> None:
@@ -195,22 +152,3 @@ def test_back_to_back_intervals_never_overlap() -> None:
     kernel.run_before()
     assert (most, used, using) == (1, number, 0)
     assert kernel.now == number * length
-
-
-def test_simpys_own_order_would_collide() -> None:
-    """The same with one priority for all: the test above can fail."""
-    kernel = Kernel()
-    using, collided = 0, 0
-
-    def transmission(start: int) -> Activity:
-        nonlocal using, collided
-        yield kernel.at(start, Priority.CLOCK_TICK)
-        collided += using > 0
-        using += 1
-        yield kernel.after(3, Priority.CLOCK_TICK)
-        using -= 1
-
-    for j in range(1000):
-        kernel.start(transmission(j * 3))
-    kernel.run_before()
-    assert collided == 999

@@ -46,14 +46,6 @@ def test_step_and_peek_go_from_one_event_to_the_next() -> None:
         env.step()
 
 
-def test_run_goes_to_the_end() -> None:
-    env = Kernel()
-    seen: list[int] = []
-    env.start(three_waits(env, seen))
-    assert env.run() is None
-    assert (env.now, seen) == (6, [2, 4, 6])
-
-
 def test_run_until_a_tick_leaves_what_happens_at_that_tick() -> None:
     env = Kernel()
     seen: list[int] = []
@@ -100,14 +92,6 @@ def test_the_clock_counts_whole_ticks_alone(until: Any) -> None:
             wrong()
 
 
-def test_conditions() -> None:
-    env = Kernel()
-    one, two = env.timeout(1, "one"), env.timeout(2, "two")
-    assert list(env.run(until=one | two).values()) == ["one"]
-    assert list(env.run(until=env.all_of([one, two])).values()) == ["one", "two"]
-    assert env.now == 2
-
-
 def test_interrupts_and_the_active_process() -> None:
     env = Kernel()
 
@@ -125,30 +109,6 @@ def test_interrupts_and_the_active_process() -> None:
     env.process(waker(asleep))
     assert env.run(until=asleep) == (4, "up", asleep)
     assert env.active_process is None
-
-
-def test_resources() -> None:
-    env = Kernel()
-    turns = simpy.PriorityResource(env)
-    store: simpy.Store = simpy.Store(env, capacity=1)
-
-    def worker(name: str, priority: int) -> Steps:
-        with turns.request(priority=priority) as turn:
-            yield turn
-            yield env.timeout(5)
-        yield store.put(name)
-
-    for name, priority in (("first", 1), ("last", 2), ("second", 0)):
-        env.process(worker(name, priority))
-
-    def reader() -> Steps:
-        names = []
-        for _ in range(3):
-            names.append(((yield store.get()), env.now))
-        return names
-
-    read = env.run(until=env.process(reader()))
-    assert read == [("first", 5), ("second", 10), ("last", 15)]
 
 
 @pytest.mark.parametrize("run", [Kernel.run, Kernel.run_before])
@@ -169,13 +129,3 @@ def test_an_exception_that_no_process_handles_ends_the_run(run: Any) -> None:
     with pytest.raises(BrokenError, match="child"):
         run(env)
     assert env.now == 2
-
-
-@pytest.mark.parametrize("run", [Kernel.run, Kernel.run_before])
-def test_what_a_callback_returns_is_ignored(run: Any) -> None:
-    """As of SimPy's: another event, say, is not waited for."""
-    env = Kernel()
-    other = env.event()
-    env.timeout(1).callbacks.append(lambda _: other.succeed("once"))
-    run(env)
-    assert (other.value, other.processed) == ("once", True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.units import LAST_TICK, TICKS_PER_UNIT, block_to_ticks, to_ticks, to_units
+from asyncdp_sim.units import LAST_TICK, TICKS_PER_UNIT, block_to_ticks, to_ticks
 
 
 def test_a_unit_has_a_thousand_million_ticks() -> None:
@@ -32,10 +32,3 @@ def test_a_block_rounds_like_a_single_duration() -> None:
 def test_a_block_beyond_the_last_tick_ends_there() -> None:
     """Never a negative duration, which would take the clock back."""
     assert block_to_ticks(np.array([1.0, 1e10, 1e300])).tolist() == [10**9, LAST_TICK, LAST_TICK]
-
-
-def test_units_come_back_to_the_tick() -> None:
-    ticks = np.array([0, 1, 10**9, 123_456_789_012])
-    units = to_units(ticks)
-    assert units.dtype == np.float64
-    assert [to_ticks(float(u)) for u in units] == ticks.tolist()

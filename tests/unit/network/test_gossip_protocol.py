@@ -81,12 +81,6 @@ class TestGraphs:
         ):
             assert nx.utils.graphs_equal(graph.build(n_owners), known)
 
-    def test_any_networkx_graph_can_be_taken(self) -> None:
-        known = nx.relabel_nodes(nx.petersen_graph(), lambda node: node + 1)
-        graph = Edges(between=tuple(known.edges))
-        assert graph.build(10).adj == known.adj
-        assert graph.faults(10) == []
-
     def test_a_geometric_graph_links_what_is_near_and_is_drawn_once(self) -> None:
         one, two = GeometricGraph(radius=0.5), GeometricGraph(radius=0.5, graph=2)
         assert one.edges(12) == GeometricGraph(radius=0.5).edges(12) != two.edges(12)
@@ -255,12 +249,6 @@ class TestEveryGraph:
         assert pairs == []
         assert trace.ending is (Ending.silent if any(left) else Ending.spent)
         assert trace.end_tick == trace.update_ticks[-1]
-
-    def test_keeping_events_changes_nothing(self, graph: GossipGraph) -> None:
-        spec = network(graph, availability=Bernoulli(probability=0.7), until=9.0)
-        kept, bare = traced(spec), traced(spec, events=False)
-        assert kept.exchanges.tolist() == bare.exchanges.tolist()
-        assert kept.owners.tolist() == bare.owners.tolist()
 
     def test_owners_that_leave_for_good_end_the_run(self, graph: GossipGraph) -> None:
         trace = traced(network(graph, availability=Churn(lifetime=Exponential(mean=3.0))))

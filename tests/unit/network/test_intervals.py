@@ -1,7 +1,5 @@
 """Owners online in the intervals of a file: exact times, and what is said of a wrong file."""
 
-import hashlib
-import pickle
 from io import StringIO
 from types import SimpleNamespace
 
@@ -11,8 +9,7 @@ import pytest
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.kernel import Kernel, Priority
-from asyncdp_sim.network.availability import Availability, Intervals
-from asyncdp_sim.spec import parse
+from asyncdp_sim.network.availability import Intervals
 
 UNIT = 10**9
 HEADER = "owner,start,end\n"
@@ -122,10 +119,6 @@ def test_columns_in_any_order_blank_lines_a_byte_order_mark_and_other_columns(wr
     assert spec.periods(2) == ()
 
 
-def test_there_is_no_long_run(written):
-    assert written(HEADER + "1,0,1\n").online_share(3) is None
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -222,27 +215,6 @@ def test_columns_that_are_missing_or_stand_twice(written):
         assert said(written(header + "\n1,0,1\n")) == [
             f"availability.path: given the header '{header}' (online.csv, line 1); {NAMED}"
         ]
-
-
-def test_the_digest_is_that_of_the_bytes_read(written):
-    spec = written(HEADER + "1,0,1\n")
-    found = spec.content_digest()
-    assert found == hashlib.sha256(b"owner,start,end\n1,0,1\n").hexdigest()
-    changed = written(HEADER + "1,0,2\n")
-    assert changed.content_digest() != found
-    assert spec.content_digest() == found  # read once
-    assert spec.model_copy().content_digest() == changed.content_digest()
-
-
-def test_what_was_read_is_no_part_of_the_spec_and_travels_with_it(written, tmp_path):
-    spec = written(HEADER + "1,0,1\n")
-    spec.content_digest()
-    raw = {"kind": "intervals", "path": spec.path}
-    assert spec.model_dump(exclude_none=True) == raw
-    assert spec == parse(Availability, raw)
-    assert hash(spec) == hash(parse(Availability, raw))
-    (tmp_path / "online.csv").unlink()
-    assert pickle.loads(pickle.dumps(spec)).periods(1) == ((0, UNIT),)
 
 
 def test_a_period_comes_again_for_ever_and_touches_itself(written):

@@ -376,9 +376,3 @@ def test_an_answer_that_was_never_sent_is_not_charged() -> None:
     draft.set("exchanges", 2, outcome=ExchangeOutcome.abandoned, transmissions=0)
     draft.forget(K.answer_released)
     assert draft.build().released.tolist() == [1, 1]
-
-
-def test_an_error_of_the_simulator_is_not_an_input_error() -> None:
-    from asyncdp_sim.errors import InputError
-
-    assert not issubclass(InvariantError, InputError)

@@ -1,6 +1,5 @@
 """Tables: what they hold, and that nobody can change them."""
 
-from dataclasses import FrozenInstanceError
 from itertools import pairwise
 
 import numpy as np
@@ -34,11 +33,6 @@ def test_no_table_can_be_written(trace: Trace, name: str) -> None:
     assert not table.flags.writeable
     with pytest.raises(ValueError, match="read-only"):
         table[0] = table[1]
-
-
-def test_a_trace_is_frozen(trace: Trace) -> None:
-    with pytest.raises(FrozenInstanceError):
-        trace.end_tick = 0  # type: ignore[misc]
 
 
 def test_updates_are_the_applied_exchanges(trace: Trace) -> None:
@@ -82,15 +76,6 @@ def test_rows_are_packed_as_the_tables_are_laid_out() -> None:
 
 def closed(recorder: Recorder, end_tick: int) -> Trace:
     return recorder.trace(end_tick, Ending.horizon, on_air_ticks=0, one_on_one=True, one_each=True)
-
-
-def test_a_recorder_without_events_keeps_none() -> None:
-    recorder = Recorder(2, Kernel())
-    recorder.event(0, 1)
-    trace = closed(recorder, 5)
-    assert trace.events is None
-    assert trace.owners.tolist() == [(1, 0, 0, 0, 1.0), (2, 0, 0, 0, 1.0)]
-    assert (len(trace.updates), trace.released.tolist()) == (0, [0, 0])
 
 
 def test_measures_equal_slow_loops(trace: Trace) -> None:
