@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.data.dataset import Array, Encoded, OnDemand, Rows, take
+from asyncdp_sim.data.dataset import Array, Encoded, OnDemand, Rows
 from asyncdp_sim.data.declared_columns import (
     NO_COLUMNS,
     DeclaredData,
@@ -49,7 +49,7 @@ def transactions(
     Parameters
     ----------
     frame : pandas.DataFrame
-        At least the columns that are used. It loses the features when the table is drained.
+        At least the columns that are used.
     columns : sequence of str, optional
         All columns of the file, where ``frame`` has some only.
     public_records : int, optional
@@ -85,16 +85,8 @@ def transactions(
     )
     used = [EncodedColumn(name, (name,), partial(_numbers, name)) for name in names]
 
-    def drained(sets: Sequence[Rows]) -> list[Array]:
-        blocks = [np.empty((len(rows), len(names)), order="F") for rows in sets]
-        for j, name in enumerate(names):
-            values = np.nan_to_num(_numbers(name, frame.pop(name)), copy=False)
-            for block, rows in zip(blocks, sets, strict=True):
-                block[:, j] = take(values, rows)
-        return blocks
-
     labels = 2 * _numbers("Class", frame["Class"]) - 1
-    return replace(encoded(frame, used, labels, notes), drain=drained)
+    return encoded(frame, used, labels, notes)
 
 
 T = TypeVar("T", Encoded, OnDemand)

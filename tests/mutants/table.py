@@ -981,24 +981,10 @@ MUTANTS = (
     # data
     Mutant(
         "asyncdp_sim/data/lending/twin.py",
-        "    starts = [PIECE_ROWS * piece for piece in range(max(1, n // PIECE_ROWS))]",
-        "    starts = [PIECE_ROWS * piece for piece in range(-(-n // PIECE_ROWS))]",
-        "a small last piece is projected by itself: another product, other bits",
-        ("tests/unit/data/test_rows_in_turn.py",),
-    ),
-    Mutant(
-        "asyncdp_sim/data/lending/twin.py",
-        "            piece[:] = 0\n",
-        "",
-        "a piece begins with the sums of the one before",
-        ("tests/unit/data/test_rows_in_turn.py",),
-    ),
-    Mutant(
-        "asyncdp_sim/data/lending/twin.py",
         "chunk, first + done, row + done)",
         "chunk, first, row + done)",
         "a block's rows are of the normals of its chunk's first",
-        ("tests/unit/data/test_rows_in_turn.py", "tests/unit/data/test_data_lending_drift.py"),
+        ("tests/unit/data/test_data_lending_drift.py",),
     ),
     Mutant(
         "asyncdp_sim/data/tables/preprocessing.py",

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from typing_extensions import override
@@ -86,9 +86,6 @@ class Owned:
 
 class SplitKind(Kind):
     """A way to give the rows of a table to owners."""
-
-    in_order: ClassVar[bool] = False
-    """Owners have a table's rows one after another, from the first on."""
 
     @property
     def of_column(self) -> str | None:
@@ -192,8 +189,6 @@ class InTurn(SplitKind):
 
 class InOrder(InTurn):
     """Consecutive blocks in file order: owner i has rows (i−1)n to in − 1, where all have n."""
-
-    in_order = True
 
     kind: Literal["in-order"] = "in-order"
 
