@@ -2060,7 +2060,7 @@ MUTANTS = (
         "return () if self.redrawn == 0 else (self.redrawn,)",
         "return ()",
         "a redraw takes the rows that stood at the same places",
-        ("tests/unit/data/test_fitted_stand_in.py",),
+        ("tests/unit/data/test_stand_ins.py",),
     ),
     Mutant(
         "asyncdp_sim/data/tables/encodings/classes.py",

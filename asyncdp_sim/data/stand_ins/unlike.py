@@ -85,9 +85,6 @@ class Unlikeness:
         τ²/f(θ*) of the least squares f, and of about its 95 % interval.
     shares : array (N,)
         λ_i, 0 where no public row is like owner i's.
-    ways : array (N, p)
-        What is seen of each owner's θ_i − θ* at f's least: H⁻¹ times its mean slope beyond all, 0
-        where no row is like its.
     seen : array of bool (N,)
         Whether a public row is like owner i's.
     """
@@ -95,7 +92,6 @@ class Unlikeness:
     variance: float
     half_width: float
     shares: Array
-    ways: Array
     seen: Rows
 
 
@@ -135,7 +131,7 @@ def unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> Unlike
         As in :class:`~asyncdp_sim.data.stand_ins.kind.PublicKnowledge`.
     n_owners : int
     """
-    shares, ways = np.zeros(n_owners), np.zeros((n_owners, features.shape[1]))
+    shares = np.zeros(n_owners)
     whole = ~np.isnan(targets)
     x, y, like = features[whole], targets[whole], like[whole]
     of_owners = like >= 0
@@ -143,7 +139,7 @@ def unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> Unlike
     seen = np.flatnonzero(counts)
     total = int(counts.sum())
     if len(seen) < 2 or total <= len(seen):
-        return Unlikeness(0.0, 0.0, shares, ways, seen)
+        return Unlikeness(0.0, 0.0, shares, seen)
     inverse = np.linalg.pinv(x.T @ x / len(y), hermitian=True)
     error = y - x @ (inverse @ (x.T @ y / len(y)))
     slopes, owners = (x * error[:, None])[of_owners], like[of_owners]
@@ -155,22 +151,14 @@ def unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> Unlike
     among_all = float(np.einsum("ja,ab,jb->", slopes, inverse, slopes))
     within = max(0.0, among_all - float(counts[seen] @ distance)) / (total - len(seen))
     found = apart(distance, within / counts[seen], counts[seen] / total, x.shape[1])
-    shares[seen], ways[seen] = found.shares, own @ inverse
+    shares[seen] = found.shares
     least = float(np.mean(np.square(error)))
     scale = 1 / least if least > 0 else 0.0
-    return Unlikeness(found.variance * scale, found.half_width * scale, shares, ways, seen)
+    return Unlikeness(found.variance * scale, found.half_width * scale, shares, seen)
 
 
-def alike(known: PublicKnowledge, found: Unlikeness, others: str) -> tuple[str, ...]:
-    """Say how unlike owners are taken to be, and why.
-
-    Parameters
-    ----------
-    known : PublicKnowledge
-    found : Unlikeness
-    others : str
-        What owners are of which no public row is one.
-    """
+def alike(known: PublicKnowledge, found: Unlikeness) -> tuple[str, ...]:
+    """Say how unlike owners are taken to be, and why."""
     if len(known.sizes) == 0:  # a split by the target, whose words are its own
         return ()
     if len(found.seen) < 2:
@@ -194,7 +182,7 @@ def alike(known: PublicKnowledge, found: Unlikeness, others: str) -> tuple[str, 
         )
     without = len(known.sizes) - len(found.seen)
     if without > 0:
-        told.append(f"{without} owners without a public row of their own {others}")
+        told.append(f"{without} owners without a public row of their own are as all together")
     return tuple(told)
 
 

@@ -102,7 +102,7 @@ class GenericFields(TableRecipe):
         StandIn,
         about(
             "What is drawn in place of private rows where they may not be read, as by a forecast: "
-            "public rows, a model fitted to them, or moments that owners released"
+            "public rows, or moments that owners released"
         ),
     ] = PublicRows()
     from_stand_in: Annotated[
