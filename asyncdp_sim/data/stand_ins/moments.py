@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.stand_ins.kind import PublicKnowledge, StandInKind, StandInRows
-from asyncdp_sim.data.stand_ins.unlike import apart
+from asyncdp_sim.data.stand_ins.public_rows import apart
 from asyncdp_sim.errors import DataError, Fault, SpecError
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.on_disk import file_bytes, from_json, from_toml

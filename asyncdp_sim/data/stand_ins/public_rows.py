@@ -1,5 +1,9 @@
-"""Rows in place of private ones that are drawn from public rows."""
+"""Rows in place of private ones that are drawn from public rows.
 
+Owners differ as far as slopes of public rows show beyond chance.
+"""
+
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -7,8 +11,198 @@ from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Array, Rows
 from asyncdp_sim.data.stand_ins.kind import PublicKnowledge, StandInKind, StandInRows
-from asyncdp_sim.data.stand_ins.unlike import alike, half, last, require_targets, unlike
+from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.words import number
+
+
+@dataclass(frozen=True, eq=False)
+class Apart:
+    """Owners' distances from all together.
+
+    Attributes
+    ----------
+    variance : float
+        τ², the variance of owners' own ways: the mean of (own − all)² beyond chance, at least 0.
+    half_width : float
+        Of about a 95 % interval of τ² as these owners have it, which chance hides.
+    shares : array (K,)
+        λ_i in [0, 1): how much of what is seen of owner i is taken to be its own.
+    """
+
+    variance: float
+    half_width: float
+    shares: Array
+
+
+def apart(distance: Array, noise: Array, weight: Array, size: int) -> Apart:
+    """Return how far owners are from all together, and what share of what is seen is their own.
+
+    What is seen of owner i, less what is seen of all, is its own way, of variance τ², plus chance
+    of variance v_i. τ² is as the squared distances are above what chance makes them; and
+    λ_i = √(τ²/(τ² + v_i)) leaves each owner as far from the others as owners are, where the usual
+    τ²/(τ² + v_i), the best guess of each, would leave them too near one another.
+
+    Parameters
+    ----------
+    distance : array (K,)
+        ‖seen of i − seen of all‖².
+    noise : array (K,)
+        v_i, the variance of what is seen of i if nothing was its own.
+    weight : array (K,)
+        w_i ≥ 0, Σ w_i = 1: all together is the mean by these weights.
+    size : int
+        Numbers that are seen of each owner, of about equal variance.
+
+    Notes
+    -----
+    T. A. Louis, Estimating a population of parameter values using Bayes and empirical Bayes
+    methods, Journal of the American Statistical Association 79 (1984), 393–398.
+    """
+    left = 1 - float(weight @ weight)
+    if left <= 0:
+        return Apart(0.0, 0.0, np.zeros(len(weight)))
+    chance = (1 - 2 * weight) * noise + float(np.square(weight) @ noise)
+    variance = max(0.0, float(weight @ (distance - chance)) / left)
+    # Σ w_i‖·‖² of Gaussian numbers, each of variance v_i/size, about own ways of τ²/size
+    doubt = np.square(weight) @ (2 * np.square(noise) + 4 * noise * variance) / size
+    half = 1.96 * float(np.sqrt(doubt)) / left
+    if variance == 0:
+        return Apart(0.0, half, np.zeros(len(weight)))
+    return Apart(variance, half, np.sqrt(variance / (variance + noise)))
+
+
+THE_LAST = (
+    "the last of the table: where it stands in an order (of time, of classes), owners' rows are of "
+    "other times or classes{}; rows drawn at random into a file of their own (data.public_path) "
+    "would be of all"
+)
+"""What may be off where public rows are a table's last ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unlikeness:
+    """The distances between owners, by the public rows.
+
+    Attributes
+    ----------
+    variance, half_width : float
+        τ²/f(θ*) of the least squares f, and of about its 95 % interval.
+    shares : array (N,)
+        λ_i, 0 where no public row is like owner i's.
+    seen : array of bool (N,)
+        Whether a public row is like owner i's.
+    """
+
+    variance: float
+    half_width: float
+    shares: Array
+    seen: Rows
+
+
+def half(known: PublicKnowledge, redrawn: int, streams: Streams | Scope) -> Rows:
+    """Return which public rows are used: all, or in a redraw a random half of them."""
+    rows = np.arange(len(known.targets))
+    if redrawn == 0:
+        return rows
+    generator = streams.generator("data", "stand-in", "half", redrawn)
+    return np.sort(generator.permutation(rows)[: (len(rows) + 1) // 2])
+
+
+def require_targets(known: PublicKnowledge) -> None:
+    """Refuse public rows whose targets are all 0, as they are taken: nothing is learned of them.
+
+    Raises
+    ------
+    DataError
+        On ``data.public_records``.
+    """
+    values = np.unique(known.targets[~np.isnan(known.targets)])
+    if len(values) != 1 or values[0] != 0:
+        return
+    given = f"{len(known.targets)}, all with one target"
+    allowed = "allowed are public rows that show what leads to another one"
+    if known.last:
+        allowed += f": these are {THE_LAST.format('')}"
+    raise DataError([Fault("data.public_records", given, allowed)])
+
+
+def unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> Unlikeness:
+    """Measure owners' slopes x(y − xᵀθ*) at the least squares of all, in the metric of H⁻¹.
+
+    Parameters
+    ----------
+    features, targets, like
+        As in :class:`~asyncdp_sim.data.stand_ins.kind.PublicKnowledge`.
+    n_owners : int
+    """
+    shares = np.zeros(n_owners)
+    whole = ~np.isnan(targets)
+    x, y, like = features[whole], targets[whole], like[whole]
+    of_owners = like >= 0
+    counts = np.bincount(like[of_owners], minlength=n_owners)
+    seen = np.flatnonzero(counts)
+    total = int(counts.sum())
+    if len(seen) < 2 or total <= len(seen):
+        return Unlikeness(0.0, 0.0, shares, seen)
+    inverse = np.linalg.pinv(x.T @ x / len(y), hermitian=True)
+    error = y - x @ (inverse @ (x.T @ y / len(y)))
+    slopes, owners = (x * error[:, None])[of_owners], like[of_owners]
+    slopes = slopes - slopes.mean(axis=0)
+    sums = np.zeros((n_owners, x.shape[1]))
+    np.add.at(sums, owners, slopes)
+    own = sums[seen] / counts[seen, None]
+    distance = np.einsum("ia,ab,ib->i", own, inverse, own)
+    among_all = float(np.einsum("ja,ab,jb->", slopes, inverse, slopes))
+    within = max(0.0, among_all - float(counts[seen] @ distance)) / (total - len(seen))
+    found = apart(distance, within / counts[seen], counts[seen] / total, x.shape[1])
+    shares[seen] = found.shares
+    least = float(np.mean(np.square(error)))
+    scale = 1 / least if least > 0 else 0.0
+    return Unlikeness(found.variance * scale, found.half_width * scale, shares, seen)
+
+
+def alike(known: PublicKnowledge, found: Unlikeness) -> tuple[str, ...]:
+    """Say how unlike owners are taken to be, and why."""
+    if len(known.sizes) == 0:  # a split by the target, whose words are its own
+        return ()
+    if len(found.seen) < 2:
+        return (
+            "owners are taken to be alike: nothing public tells whose rows are like which, and "
+            "what sets owners apart is not in the ±",
+        )
+    how = (
+        "public rows that name their owner show beyond chance"
+        if len(known.names) > 0
+        else "stretches of the public file show beyond chance, as if it stood in the table's order"
+    )
+    told = [
+        f"owners are taken to be as unlike as {how}: own truths τ² = "
+        f"{found.variance:.3g} ± {found.half_width:.2g} apart"
+    ]
+    if len(known.names) == 0:
+        told.append(
+            "if the public file stands in another order than the table, what sets owners apart is "
+            "left out, and is not in the ±"
+        )
+    without = len(known.sizes) - len(found.seen)
+    if without > 0:
+        told.append(f"{without} owners without a public row of their own are as all together")
+    return tuple(told)
+
+
+def last(known: PublicKnowledge) -> tuple[str, ...]:
+    """Say what the last rows of a table may be, and what they are for all to see."""
+    told = []
+    values = np.unique(known.targets[~np.isnan(known.targets)])
+    if len(values) == 1:
+        told.append(
+            f"the {number(len(known.targets))} public rows have one target alone: what leads to "
+            "another one is not in them, and ψ and errors are those of rows with that one"
+        )
+    if known.last:
+        told.append(f"the public rows are {THE_LAST.format(', which is not in the ±')}")
+    return tuple(told)
 
 
 class PublicRows(StandInKind):

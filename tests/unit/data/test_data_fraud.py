@@ -10,13 +10,15 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.data.dataset import Encoded
-from asyncdp_sim.data.fraud_data import FEATURES, FraudData, transactions
-from asyncdp_sim.data.fraud_twin import (
+from asyncdp_sim.data.fraud_data import (
     COMPONENTS,
+    FEATURES,
     FRAUD_SHARE,
+    FraudData,
     Twin,
     calibrated,
     from_json,
+    transactions,
     twin_table,
 )
 from asyncdp_sim.data.tables.read import read_table

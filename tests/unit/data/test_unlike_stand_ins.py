@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.data.stand_ins.unlike import apart
+from asyncdp_sim.data.stand_ins.public_rows import apart
 from asyncdp_sim.data.tables.generic import TableData
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.streams import Streams
