@@ -288,22 +288,22 @@ def require_columns(columns: Collection[str]) -> None:
     DataError
         On ``data.path``, one fault per missing column.
     """
-    allowed = "allowed is a table of card transactions with Class, Amount and some of V1 to V28"
+    rule = "allowed is a table of card transactions with Class, Amount and some of V1 to V28"
     missing = [f"a column {name!r}" for name in ("Class", "Amount") if name not in columns]
     if not any(name in columns for name in COMPONENTS):
         missing.append("any column 'V1' to 'V28'")
     if missing:
-        raise DataError([Fault("data.path", f"a table without {x}", allowed) for x in missing])
+        raise DataError([Fault("data.path", f"a table without {x}", rule) for x in missing])
 
 
 def _bad_cell(column: "pd.Series", bad: npt.NDArray[np.bool_]) -> Fault:
     """Return a fault that names the first bad cell of a column; rows count from 1."""
     row, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
     more = f" ({count} such cells in all)" if count > 1 else ""
-    given = f"{str(column.iloc[row])[:40]!r} in column {column.name!r}, row {row + 1}{more}"
-    allowed = {"Class": "0 (genuine) or 1 (fraud)", "Amount": "a number ≥ 0 in every row"}
+    problem = f"{str(column.iloc[row])[:40]!r} in column {column.name!r}, row {row + 1}{more}"
+    rule = {"Class": "0 (genuine) or 1 (fraud)", "Amount": "a number ≥ 0 in every row"}
     return Fault(
-        "data.path", given, f"allowed is {allowed.get(str(column.name), 'a number in every row')}"
+        "data.path", problem, f"allowed is {rule.get(str(column.name), 'a number in every row')}"
     )
 
 

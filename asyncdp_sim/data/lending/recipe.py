@@ -61,8 +61,8 @@ class LendingData(DeclaredData):
     @model_validator(mode="after")
     def _a_real_table_has_its_own_drift(self) -> Self:
         if self.drift and self.path is not None:
-            allowed = "allowed is false with data.path: a table that is read has a drift of its own"
-            raise faults_of([Fault("drift", "true", allowed)])
+            rule = "allowed is false with data.path: a table that is read has a drift of its own"
+            raise faults_of([Fault("drift", "true", rule)])
         return self
 
     @property

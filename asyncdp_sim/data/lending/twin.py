@@ -140,9 +140,9 @@ class Drift(Law):
         done = 0
         while done < len(target):
             block, left = located(row + done)
-            some = slice(done, min(done + left, len(target)))
-            self.blocks[block].fill(matrix[some], target[some], chunk, first + done, row + done)
-            done = some.stop
+            rows = slice(done, min(done + left, len(target)))
+            self.blocks[block].fill(matrix[rows], target[rows], chunk, first + done, row + done)
+            done = rows.stop
 
 
 def located(row: int) -> tuple[int, int]:

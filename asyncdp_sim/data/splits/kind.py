@@ -58,11 +58,11 @@ class TableToSplit:
             if self.public > 0:
                 held = f", and {self.public} more are public"
                 change = ", or data.public_records, or set data.public_overlap = true"
-            allowed = (
+            rule = (
                 f"more records than the table has: owners can share {self.available} rows{held}; "
                 f"lower owners.records or owners.count{change}"
             )
-            raise DataError([Fault("owners.records", f"{needed} in all", allowed)])
+            raise DataError([Fault("owners.records", f"{needed} in all", rule)])
 
 
 @dataclass(frozen=True)
@@ -158,11 +158,11 @@ def require_records(records: Sequence[int] | None, n_owners: int) -> Sequence[in
         On ``owners.records``, when absent or not one number ≥ 1 per owner.
     """
     if records is None:
-        allowed = "this field is required unless data.split names a column"
-        raise DataError([Fault("owners.records", "nothing", allowed)])
+        rule = "this field is required unless data.split names a column"
+        raise DataError([Fault("owners.records", "nothing", rule)])
     if len(records) != n_owners:
-        allowed = f"allowed is one number, or {n_owners} (one per owner)"
-        raise DataError([Fault("owners.records", f"{len(records)} numbers", allowed)])
+        rule = f"allowed is one number, or {n_owners} (one per owner)"
+        raise DataError([Fault("owners.records", f"{len(records)} numbers", rule)])
     if min(records) < 1:
         raise DataError([Fault("owners.records", str(min(records)), "allowed is a number ≥ 1")])
     return records

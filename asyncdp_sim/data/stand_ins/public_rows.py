@@ -120,11 +120,11 @@ def require_targets(known: PublicKnowledge) -> None:
     values = np.unique(known.targets[~np.isnan(known.targets)])
     if len(values) != 1 or values[0] != 0:
         return
-    given = f"{len(known.targets)}, all with one target"
-    allowed = "allowed are public rows that show what leads to another one"
+    problem = f"{len(known.targets)}, all with one target"
+    rule = "allowed are public rows that show what leads to another one"
     if known.last:
-        allowed += f": these are {THE_LAST.format('')}"
-    raise DataError([Fault("data.public_records", given, allowed)])
+        rule += f": these are {THE_LAST.format('')}"
+    raise DataError([Fault("data.public_records", problem, rule)])
 
 
 def unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> Unlikeness:
@@ -137,8 +137,8 @@ def unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> Unlike
     n_owners : int
     """
     shares = np.zeros(n_owners)
-    whole = ~np.isnan(targets)
-    x, y, like = features[whole], targets[whole], like[whole]
+    has_target = ~np.isnan(targets)
+    x, y, like = features[has_target], targets[has_target], like[has_target]
     of_owners = like >= 0
     counts = np.bincount(like[of_owners], minlength=n_owners)
     seen = np.flatnonzero(counts)
@@ -155,11 +155,11 @@ def unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> Unlike
     distance = np.einsum("ia,ab,ib->i", own, inverse, own)
     among_all = float(np.einsum("ja,ab,jb->", slopes, inverse, slopes))
     within = max(0.0, among_all - float(counts[seen] @ distance)) / (total - len(seen))
-    found = apart(distance, within / counts[seen], counts[seen] / total, x.shape[1])
-    shares[seen] = found.shares
+    distances = apart(distance, within / counts[seen], counts[seen] / total, x.shape[1])
+    shares[seen] = distances.shares
     least = float(np.mean(np.square(error)))
     scale = 1 / least if least > 0 else 0.0
-    return Unlikeness(found.variance * scale, found.half_width * scale, shares, seen)
+    return Unlikeness(distances.variance * scale, distances.half_width * scale, shares, seen)
 
 
 def alike(known: PublicKnowledge, found: Unlikeness) -> tuple[str, ...]:
@@ -171,38 +171,38 @@ def alike(known: PublicKnowledge, found: Unlikeness) -> tuple[str, ...]:
             "owners are taken to be alike: nothing public tells whose rows are like which, and "
             "what sets owners apart is not in the ±",
         )
-    how = (
+    basis = (
         "public rows that name their owner show beyond chance"
         if len(known.names) > 0
         else "stretches of the public file show beyond chance, as if it stood in the table's order"
     )
-    told = [
-        f"owners are taken to be as unlike as {how}: own truths τ² = "
+    doubts = [
+        f"owners are taken to be as unlike as {basis}: own truths τ² = "
         f"{found.variance:.3g} ± {found.half_width:.2g} apart"
     ]
     if len(known.names) == 0:
-        told.append(
+        doubts.append(
             "if the public file stands in another order than the table, what sets owners apart is "
             "left out, and is not in the ±"
         )
     without = len(known.sizes) - len(found.seen)
     if without > 0:
-        told.append(f"{without} owners without a public row of their own are as all together")
-    return tuple(told)
+        doubts.append(f"{without} owners without a public row of their own are as all together")
+    return tuple(doubts)
 
 
 def last(known: PublicKnowledge) -> tuple[str, ...]:
     """Say what the last rows of a table may be, and what they are for all to see."""
-    told = []
+    doubts = []
     values = np.unique(known.targets[~np.isnan(known.targets)])
     if len(values) == 1:
-        told.append(
+        doubts.append(
             f"the {number(len(known.targets))} public rows have one target alone: what leads to "
             "another one is not in them, and ψ and errors are those of rows with that one"
         )
     if known.last:
-        told.append(f"the public rows are {THE_LAST.format(', which is not in the ±')}")
-    return tuple(told)
+        doubts.append(f"the public rows are {THE_LAST.format(', which is not in the ±')}")
+    return tuple(doubts)
 
 
 class PublicRows(StandInKind):
@@ -230,18 +230,18 @@ class PublicRows(StandInKind):
         require_targets(known)
         rows = half(known, self.redrawn, streams)
         like = known.like[rows]
-        found = unlike(known.features[rows], known.targets[rows], like, len(known.sizes))
+        unlikeness = unlike(known.features[rows], known.targets[rows], like, len(known.sizes))
         owners = []
         for i, size in enumerate(known.sizes):
             generator = self.of_owner(i + 1, streams)
             places = generator.integers(len(rows), size=size)
-            own, share = np.flatnonzero(like == i), generator.random(size) < found.shares[i]
+            own, share = np.flatnonzero(like == i), generator.random(size) < unlikeness.shares[i]
             if len(own) > 0:
                 places = np.where(share, own[generator.integers(len(own), size=size)], places)
             owners.append(_taken(known, rows[places]))
         generator = self.of_others(streams)
-        others = _taken(known, rows[generator.integers(len(rows), size=known.others)])
-        return StandInRows(owners, others, (*alike(known, found), *last(known)))
+        other_rows = _taken(known, rows[generator.integers(len(rows), size=known.others)])
+        return StandInRows(owners, other_rows, (*alike(known, unlikeness), *last(known)))
 
 
 def _taken(known: PublicKnowledge, rows: Rows) -> tuple[Array, Array]:

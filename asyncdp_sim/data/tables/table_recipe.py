@@ -180,11 +180,11 @@ class TableFields(DataKind):
     @model_validator(mode="after")
     def _public_rows_span_the_features(self) -> Self:
         if self.preprocessing.fitted and self.public_records < self.features:
-            allowed = (
+            rule = (
                 f"allowed is at least features = {self.features} "
                 f'with preprocessing = "{self.preprocessing.kind}"'
             )
-            raise faults_of([Fault("public_records", str(self.public_records), allowed)])
+            raise faults_of([Fault("public_records", str(self.public_records), rule)])
         return self
 
 
@@ -239,8 +239,8 @@ class TableRecipe(TableFields):
         """
         if records is None and self.split.by_target:
             if self.split.shared_rows is None:
-                allowed = "allowed is a number ≥ 1: a synthetic twin has as many rows as it is told"
-                raise DataError([Fault("data.split.rows", "nothing", allowed)])
+                rule = "allowed is a number ≥ 1: a synthetic twin has as many rows as it is told"
+                raise DataError([Fault("data.split.rows", "nothing", rule)])
             return self.split.shared_rows
         return sum(require_records(records, n_owners))
 
@@ -296,16 +296,16 @@ class TableRecipe(TableFields):
             else:
                 owned = self.split.owned(asked)
         with gathering:
-            public, known = self._public(table, first_public, places)
-            projection = self._projection(public, known) if given is None else given
+            public, public_targets = self._public(table, first_public, places)
+            projection = self._projection(public, public_targets) if given is None else given
         gathering.end()
         rows = owned.rows
         overlap = tuple(int(np.count_nonzero(r >= first_public)) for r in rows)
         kept, apart = keep_apart(self.held_out, [len(r) for r in rows], streams)
-        others = _left(rows, total) if self.score_on == "all" else np.zeros(0, dtype=np.int64)
+        unowned = _left(rows, total) if self.score_on == "all" else np.zeros(0, dtype=np.int64)
         trained = [take(r, place) for r, place in zip(rows, kept, strict=True)]
         unseen = [r[a] for r, a in zip(rows, apart, strict=True)] if self.held_out > 0 else []
-        sets = trained + unseen + ([others] if len(others) > 0 else [])
+        sets = trained + unseen + ([unowned] if len(unowned) > 0 else [])
         real = source is not None
         features, targets, set_aside = records_of(table, projection, sets, first_public, real=real)
         notes = (
@@ -315,7 +315,7 @@ class TableRecipe(TableFields):
             *owned.notes,
             *usage(rows, total, first_public, overlap),
             *said(kept, apart),
-            *_scored_beside(others),
+            *_scored_beside(unowned),
             *set_aside,
         )
         of_owners, held = len(trained), slice(len(trained), len(trained) + len(unseen))
@@ -330,8 +330,8 @@ class TableRecipe(TableFields):
             held_out_features=features[held],
             held_out_targets=targets[held],
             rows=tuple(trained),
-            unowned_features=features[-1] if len(others) > 0 else None,
-            unowned_targets=targets[-1] if len(others) > 0 else None,
+            unowned_features=features[-1] if len(unowned) > 0 else None,
+            unowned_targets=targets[-1] if len(unowned) > 0 else None,
             owner_names=owned.names,
             public_targets=(
                 projection.targets(table.target[first_public:]) if self.public_records > 0 else None
@@ -343,8 +343,8 @@ class TableRecipe(TableFields):
         """Return how many rows come before the public ones; refuse a table that has fewer."""
         first = total - self.public_records
         if first < 0:
-            allowed = f"allowed is at most {total}, the number of rows of the table"
-            gathering.add([Fault("data.public_records", str(self.public_records), allowed)])
+            rule = f"allowed is at most {total}, the number of rows of the table"
+            gathering.add([Fault("data.public_records", str(self.public_records), rule)])
             gathering.end()
         return first
 
@@ -352,9 +352,9 @@ class TableRecipe(TableFields):
         self, n_owners: int, records: Sequence[int] | None, streams: Streams | Scope
     ) -> Owned:
         """Return whose rows were before one was replaced: it keeps its owner."""
-        whole = self.model_copy(update={"held_out": 0.0, "score_on": "participants"})
+        recipe = self.model_copy(update={"held_out": 0.0, "score_on": "participants"})
         counts = None if records is None else tuple(records)
-        before = whole.build(n_owners, counts, streams.afresh())
+        before = recipe.build(n_owners, counts, streams.afresh())
         return Owned(list(before.rows), before.owner_names)
 
     def _projection(self, rows: Array, target: Array) -> Projection:
@@ -379,18 +379,18 @@ class TableRecipe(TableFields):
             where = f"column {table.columns[at]!r}" if at < len(table.columns) else "the target"
             row += first
             called = f"row {row + 1}" if places is None else places.said(row)
-            given = f"{self.public_records}, with {cells[at]:g} in {where} of {called}"
-            allowed = f"allowed are public rows of numbers up to {LARGEST:g}"
-            raise DataError([Fault("data.public_records", given, allowed)])
-        known = ~np.isnan(target)
-        return (rows, target) if known.all() else (rows[known], target[known])
+            problem = f"{self.public_records}, with {cells[at]:g} in {where} of {called}"
+            rule = f"allowed are public rows of numbers up to {LARGEST:g}"
+            raise DataError([Fault("data.public_records", problem, rule)])
+        has_target = ~np.isnan(target)
+        return (rows, target) if has_target.all() else (rows[has_target], target[has_target])
 
 
 def _left(rows: Sequence[Rows], total: int) -> Rows:
     """Return the rows that are no owner's."""
     left = np.ones(total, dtype=bool)
-    for each in rows:
-        left[each] = False
+    for owner_rows in rows:
+        left[owner_rows] = False
     return np.flatnonzero(left)
 
 

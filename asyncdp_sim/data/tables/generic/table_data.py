@@ -180,10 +180,10 @@ class TableData(TableRecipe):
         declared = (self.separator, self.decimal, self.charset)
         last = self.public_path is None and self.public_seed is None
         public = self.public_records if last else 0
-        found = found_form(self.path, public, *declared)
+        file_form = found_form(self.path, public, *declared)
         if self.public_path is None or self.path.endswith(".parquet"):
-            return found
-        return public_form(self.public_path, found, *declared)
+            return file_form
+        return public_form(self.public_path, file_form, *declared)
 
     @property
     def _split_key(self) -> str:
@@ -208,9 +208,9 @@ class TableData(TableRecipe):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        found = list(self._faults())
-        if len(found) > 0:
-            raise faults_of(found)
+        faults = list(self._faults())
+        if len(faults) > 0:
+            raise faults_of(faults)
         return self
 
     def _faults(self) -> Iterator[Fault]:
@@ -219,16 +219,14 @@ class TableData(TableRecipe):
             InOrder(),  # the default: not a contradiction
             ByColumn(column=self.owner_column),
         ):
-            allowed = f"allowed is nothing beside owner_column = {self.owner_column!r}"
-            yield Fault("split", str(self.model_dump()["split"]), allowed)
+            rule = f"allowed is nothing beside owner_column = {self.owner_column!r}"
+            yield Fault("split", str(self.model_dump()["split"]), rule)
         if self.public_path is not None and self.public_overlap:
-            allowed = (
-                "allowed is false with public_path: rows of a file of their own are no owner's"
-            )
-            yield Fault("public_overlap", "true", allowed)
+            rule = "allowed is false with public_path: rows of a file of their own are no owner's"
+            yield Fault("public_overlap", "true", rule)
         if self.public_path is not None and self.public_seed is not None:
-            allowed = "allowed is nothing with public_path: its rows are the public ones"
-            yield Fault("public_seed", str(self.public_seed), allowed)
+            rule = "allowed is nothing with public_path: its rows are the public ones"
+            yield Fault("public_seed", str(self.public_seed), rule)
         for name, encoding in self.columns.items():
             key = f"columns.{name}"
             yield from encoding.faults(key, self.public_records)
@@ -237,8 +235,8 @@ class TableData(TableRecipe):
             if name == self.split_column:
                 yield Fault(key, repr(encoding.kind), "allowed is nothing: it says whose rows are")
             if name == self.target and not encoding.single:
-                allowed = "allowed for the target is an encoding that makes one number of a cell"
-                yield Fault(key, repr(encoding.kind), allowed)
+                rule = "allowed for the target is an encoding that makes one number of a cell"
+                yield Fault(key, repr(encoding.kind), rule)
 
     @property
     @override
@@ -397,23 +395,23 @@ class TableData(TableRecipe):
 
     @override
     def _projection(self, rows: Array, target: Array) -> Projection:
-        found, encoding = super()._projection(rows, target), self.columns.get(self.target)
+        projection, encoding = super()._projection(rows, target), self.columns.get(self.target)
         of_labels = encoding is not None and encoding.labels is not None
-        return replace(found, target_shift=0.0) if of_labels else found
+        return replace(projection, target_shift=0.0) if of_labels else projection
 
     def _encoded(self, frame: "pd.DataFrame", places: FileRows, gathering: Gathering) -> Encoded:
         """Return the table as numbers, with targets of 0 where they are wrong."""
         first_public = max(len(frame) - self.public_records, 0)
-        how = (self.columns, first_public, self.form.decimal)
+        options = (self.columns, first_public, self.form.decimal)
         excluded = {self.target, *self._dropped, self.split.of_column}
         names = [name for name in frame.columns if name not in excluded]
         target, unread = np.zeros(len(frame)), tuple[str, ...]()
         with gathering:
-            target, unread = target_of(frame, self.target, places, *how)
-        matrix, made, notes = encoded(frame, names, *how)
+            target, unread = target_of(frame, self.target, places, *options)
+        matrix, made, notes = encoded(frame, names, *options)
         if len(made) == 0:
-            allowed = "at least one must be a feature"
-            gathering.add([Fault("data.drop", "all columns", allowed)])
+            rule = "at least one must be a feature"
+            gathering.add([Fault("data.drop", "all columns", rule)])
             gathering.end()
         return Encoded(matrix, target, made, (*unread, *notes))
 
