@@ -19,6 +19,7 @@ Members = Mapping[str, type[Kind]]
 """The members of a family that are listed in its union, by ``kind``."""
 GONE = {
     "staircase": "allowed is laplace",
+    "fitted": "allowed is public-rows or moments",
     "persistent-aloha": "allowed is slotted-aloha with a backoff, or csma with a persistence",
     "dual-averaging": "allowed is python:dual_averaging.py:DualAveraging, an example in docs/kinds",
 }

@@ -75,10 +75,10 @@ def _spelling(example: str) -> Callable[[str], str]:
 
 def _ranges(values: Sequence[str]) -> tuple[str, ...] | None:
     """Return texts such as "18 to 29", "< 1 year" and "10+ years" by the numbers in front."""
-    found = [_RANGE.match(value.strip()) for value in values]
-    if len(values) < 3 or len(values) > MOST_RANGES or None in found:
+    matches = [_RANGE.match(value.strip()) for value in values]
+    if len(values) < 3 or len(values) > MOST_RANGES or None in matches:
         return None
-    keys = [(float(m["number"]), m["less"] == "") for m in found if m is not None]
+    keys = [(float(m["number"]), m["less"] == "") for m in matches if m is not None]
     if len(set(keys)) < len(keys):
         return None
     return tuple(value for _, value in sorted(zip(keys, values, strict=True)))
@@ -140,37 +140,37 @@ def looked_at(
     column: "pd.Series", name: str, decimal: str, target: Array | None = None
 ) -> ColumnLook:
     """Return what a column shows, beside the target's numbers, if it is not the target itself."""
-    known = column.dropna()
-    distinct = sorted({written(value) for value in known.unique()})
-    missing = 1.0 - len(known) / max(len(column), 1)
-    kind, encoding, told = _fitting(known, name, distinct, decimal)
+    filled = column.dropna()
+    distinct = sorted({written(value) for value in filled.unique()})
+    missing = 1.0 - len(filled) / max(len(column), 1)
+    kind, encoding, remarks = _fitting(filled, name, distinct, decimal)
     if target is not None:
-        reasons = [*_ids(known, name, distinct, kind), *_leaks(column, encoding, decimal, target)]
-        told = reasons or [*told, *_doubts(known, name, distinct, kind)]
+        reasons = [*_ids(filled, name, distinct, kind), *_leaks(column, encoding, decimal, target)]
+        remarks = reasons or [*remarks, *_doubts(filled, name, distinct, kind)]
         encoding = Drop() if len(reasons) > 0 or len(distinct) < 2 else encoding
         if not encoding.makes_nothing:
             encoding, rare = _without_rare(column, encoding, decimal)
-            told += rare
-    share = known.astype(object).value_counts(normalize=True)
-    if len(known) >= FEW and len(distinct) > 1 and share.iloc[0] > 0.5:
-        told.append(f"{percent(share.iloc[0])} are {_short(written(share.index[0]))!r}")
-    return ColumnLook(name, kind, missing, len(distinct), encoding, tuple(told))
+            remarks += rare
+    share = filled.astype(object).value_counts(normalize=True)
+    if len(filled) >= FEW and len(distinct) > 1 and share.iloc[0] > 0.5:
+        remarks.append(f"{percent(share.iloc[0])} are {_short(written(share.index[0]))!r}")
+    return ColumnLook(name, kind, missing, len(distinct), encoding, tuple(remarks))
 
 
 def target_looked_at(column: "pd.Series", name: str, decimal: str) -> ColumnLook:
     """Return what the target shows: classes where it has two values, or few texts."""
-    found, names = looked_at(column, name, decimal), names_in(column)
-    if found.type == "number":
+    look, names = looked_at(column, name, decimal), names_in(column)
+    if look.type == "number":
         names = tuple(n for n in names if np.isfinite(cell_or_nan(n, decimal)))
         few = len(names) == 2 and (column.notna().sum() >= FEW or {"-1", "0"} & {*names})
     else:
-        few = found.type in ("text", "ordered text") and 2 <= len(names) <= MOST_CLASSES
+        few = look.type in ("text", "ordered text") and 2 <= len(names) <= MOST_CLASSES
     if not few:
-        return found
+        return look
     which = f"{names[-1]!r} is the {'positive one' if len(names) == 2 else 'reference'}"
-    told = f"{len(names)} classes: {', '.join(map(repr, names))}; {which}"
-    suspicious = (told, *(each for each in found.suspicious if " are " in each))
-    return replace(found, type="classes", encoding=ClassLabels(values=names), suspicious=suspicious)
+    remark = f"{len(names)} classes: {', '.join(map(repr, names))}; {which}"
+    suspicious = (remark, *(line for line in look.suspicious if " are " in line))
+    return replace(look, type="classes", encoding=ClassLabels(values=names), suspicious=suspicious)
 
 
 def _fitting(
@@ -184,20 +184,20 @@ def _fitting(
     form = _form_of_dates(distinct)
     if form is not None:
         since = f"{_first_year(known, form)}-01-01"
-        told = [] if form == "" else [f"dates as {form}"]
-        return "date", Date(format=form or None, since=since), told
+        remarks = [] if form == "" else [f"dates as {form}"]
+        return "date", Date(format=form or None, since=since), remarks
     code = _CODE.search(name.lower()) is not None
     words = cells(known, decimal)[1]
     if not words.any() and code:
         return "number", *_texts(distinct, ["numbers that may be codes"])
     if words.mean() <= FEW_WORDS and not code:
         return "number", Number(), _words(known, words, "numbers")
-    signs = np.array([not _measured(written(each), decimal) for each in known])
+    signs = np.array([not _measured(written(cell), decimal) for cell in known])
     if signs.mean() <= FEW_WORDS and not code:
         amounts = known[~signs]
-        first = min(written(each) for each in amounts)
-        told = [f"numbers with signs or units, as {_short(first)!r}"]
-        return "amount", Money(), [*told, *_words(known, signs, "amounts")]
+        first = min(written(cell) for cell in amounts)
+        remarks = [f"numbers with signs or units, as {_short(first)!r}"]
+        return "amount", Money(), [*remarks, *_words(known, signs, "amounts")]
     several = _forms_of_dates(distinct)
     order = None if code or several else ordered(distinct)
     if order is not None:
@@ -209,9 +209,9 @@ def _words(known: "pd.Series", words: Truths, called: str) -> list[str]:
     """Return which cells of a column of quantities are words, where some are."""
     if not words.any():
         return []
-    met = sorted({written(each) for each in known[words]})
+    met = sorted({written(cell) for cell in known[words]})
     more = ", …" if len(met) > 3 else ""
-    examples = ", ".join(repr(_short(each)) for each in met[:3])
+    examples = ", ".join(repr(_short(cell)) for cell in met[:3])
     return [
         f"{percent(1 - float(words.mean()))} of the cells are {called}; the others are read as "
         f"missing: {examples}{more}"
@@ -258,8 +258,8 @@ def _ids(known: "pd.Series", name: str, distinct: list[str], kind: str) -> Itera
     """Yield why a column is one of ids, if it is: by its name and form, or by its form alone."""
     if len(known) < FEW or kind not in ("number", "text"):
         return
-    whole = kind != "number" or all("." not in text and "," not in text for text in distinct)
-    differ = whole and len(distinct) > ALL_DISTINCT * len(known)
+    integers = kind != "number" or all("." not in text and "," not in text for text in distinct)
+    differ = integers and len(distinct) > ALL_DISTINCT * len(known)
     named = _ID.search(name.lower()) is not None
     if differ and kind == "text":
         yield "an id: nearly all values differ"
@@ -267,7 +267,7 @@ def _ids(known: "pd.Series", name: str, distinct: list[str], kind: str) -> Itera
         yield "an id: nearly all values differ, and they are " + (
             "named as one" if named else "consecutive or padded with zeros"
         )
-    elif whole and named and (kind == "text" or _numbered(distinct)):
+    elif integers and named and (kind == "text" or _numbered(distinct)):
         yield "an id, by its name"
 
 

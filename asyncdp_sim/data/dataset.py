@@ -203,17 +203,12 @@ class OnDemand:
         depend on which others are asked for.
     target, columns, notes
         As in :class:`Encoded`.
-    drain : callable, optional
-        As ``encode`` of several sets of rows, each in Fortran order, and for the last time: raw
-        columns are given up one by one as they are encoded, and take no room beside the records.
-        For tables with as many raw columns as encoded ones.
     """
 
     encode: Callable[[Rows], Array]
     target: Array
     columns: tuple[str, ...]
     notes: tuple[str, ...] = ()
-    drain: Callable[[Sequence[Rows]], list[Array]] | None = None
 
     @property
     def matrix(self) -> Array:
@@ -233,17 +228,7 @@ class OnDemand:
             change(block, rows)
             return block
 
-        drain = self.drain
-        if drain is None:
-            return replace(self, encode=encode)
-
-        def drain_changed(sets: Sequence[Rows]) -> list[Array]:
-            blocks = drain(sets)
-            for block, rows in zip(blocks, sets, strict=True):
-                change(block, rows)
-            return blocks
-
-        return replace(self, encode=encode, drain=drain_changed)
+        return replace(self, encode=encode)
 
 
 Table = Encoded | OnDemand

@@ -66,8 +66,8 @@ def some_rows(frame: "pd.DataFrame", rows: Rows) -> "pd.DataFrame":
 
 def choose(column: "pd.Series", codes: Mapping[str, float], other: float) -> Array:
     """Return the code of every text by a fixed dictionary (case-blind), ``other`` for the rest."""
-    known = {text.lower(): code for text, code in codes.items()}
-    coded = map_text(column, lambda text: known.get(text.strip().lower(), other))
+    code_of = {text.lower(): code for text, code in codes.items()}
+    coded = map_text(column, lambda text: code_of.get(text.strip().lower(), other))
     return np.where(np.isnan(coded), other, coded)
 
 
@@ -103,11 +103,11 @@ def available(
     declared: Iterable[EncodedColumn], columns: Collection[str]
 ) -> tuple[EncodedColumn, ...]:
     """Return the columns that a table with these raw columns has."""
-    found: dict[str, EncodedColumn] = {}
+    columns_by_name: dict[str, EncodedColumn] = {}
     for column in declared:
         if all(name in columns for name in column.raw):
-            found.setdefault(column.name, column)
-    return tuple(found.values())
+            columns_by_name.setdefault(column.name, column)
+    return tuple(columns_by_name.values())
 
 
 def encoded(
@@ -237,8 +237,8 @@ class DeclaredData(TableRecipe):
             On ``data.split``, when it names a column.
         """
         if self.split.of_column is not None:
-            allowed = 'the synthetic twin has no raw columns; set data.path or split = "in-order"'
-            raise DataError([Fault("data.split", f"a column {self.split.of_column!r}", allowed)])
+            rule = 'the synthetic twin has no raw columns; set data.path or split = "in-order"'
+            raise DataError([Fault("data.split", f"a column {self.split.of_column!r}", rule)])
         return self._body_rows(self._rows_of_twin(n_owners, records))
 
     def _body_rows(self, owned: int) -> int:

@@ -99,7 +99,7 @@ class GaussianData(DataKind):
         unseen = [(take(x, r), take(y, r)) for (x, y), r in zip(drawn, apart, strict=True)]
         unseen = unseen if self.held_out > 0 else []
         firsts = np.cumsum(counts) - counts
-        what = "target's sign" if self.labels else "target"
+        target_words = "target's sign" if self.labels else "target"
         return Dataset(
             features=tuple(frozen(x) for x, _ in seen),
             targets=tuple(frozen(y) for _, y in seen),
@@ -107,7 +107,7 @@ class GaussianData(DataKind):
             public_rows_of_owner=(0,) * n_owners,
             real=False,
             notes=(
-                f"Gaussian features and a linear {what}, drawn for this run.",
+                f"Gaussian features and a linear {target_words}, drawn for this run.",
                 *said(kept, apart),
             ),
             held_out_features=tuple(frozen(x) for x, _ in unseen),
@@ -139,8 +139,8 @@ class GaussianData(DataKind):
         if self.condition == 1 or self.features == 1:
             return None
         if self.features > LARGEST_ROTATED:
-            allowed = f"allowed is at most {LARGEST_ROTATED} with data.condition > 1"
-            raise DataError([Fault("data.features", str(self.features), allowed)])
+            rule = f"allowed is at most {LARGEST_ROTATED} with data.condition > 1"
+            raise DataError([Fault("data.features", str(self.features), rule)])
         generator = streams.generator("data", "rotation")
         rotation, upper = np.linalg.qr(generator.standard_normal((self.features, self.features)))
         # QR leaves the signs to the library; with R's diagonal positive it is Haar-distributed.

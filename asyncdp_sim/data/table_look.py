@@ -82,13 +82,13 @@ class TableLook:
     @property
     def classes(self) -> tuple[str, ...]:
         """The target's classes; without members where it is a number."""
-        found = [each.encoding.labels for each in self.columns if each.name == self.target]
-        return (found[0] or ()) if len(found) > 0 else ()
+        labels = [column.encoding.labels for column in self.columns if column.name == self.target]
+        return (labels[0] or ()) if len(labels) > 0 else ()
 
     @property
     def target_varies(self) -> bool:
         """Whether the rows that were looked at have more than one target."""
-        return any(each.name == self.target and each.distinct > 1 for each in self.columns)
+        return any(column.name == self.target and column.distinct > 1 for column in self.columns)
 
     @property
     def least(self) -> int:
@@ -104,24 +104,26 @@ class TableLook:
         """Return the table in words."""
         parquet = self.path.endswith(".parquet")
         form = "Parquet" if parquet else self.form.words()
-        told = [NOT_FOR_RELEASE] if self.private else []
-        told.append(f"table: {Path(self.path).name}, {self.rows} rows, {form}")
+        lines = [NOT_FOR_RELEASE] if self.private else []
+        lines.append(f"table: {Path(self.path).name}, {self.rows} rows, {form}")
         chosen = "last {} rows" if self.public_seed is None else "{} rows, chosen at random,"
         file = Path(self.public_path or self.path).name
         whose = f"the {chosen.format(self.public)} of {file}"
         seen = "all rows" if self.private else "the header and n_i"
-        told.append(f"looked at: {seen}" + (f", and {whose}, which are public" * (self.public > 0)))
+        lines.append(
+            f"looked at: {seen}" + (f", and {whose}, which are public" * (self.public > 0))
+        )
         if len(self.seen) == 0:
-            names = ", ".join(each.name for each in self.columns)
-            return [*told, f"columns: {names}", *self._owned(), "types: not known, for no row is "
+            names = ", ".join(column.name for column in self.columns)
+            return [*lines, f"columns: {names}", *self._owned(), "types: not known, for no row is "
                     "public: name the public rows by --public M or --public FILE"]  # fmt: skip
         head = ("column", "type", "missing", "distinct", "becomes")
         rows = [(_cut(c.name), c.type, percent(c.missing), str(c.distinct),
                  "the target" if c.name == self.target else c.encoding.kind)
                 for c in self.columns]  # fmt: skip
-        told += aligned([head, *rows])
-        told += [f"{c.name}: {what}" for c in self.columns for what in c.suspicious]
-        return [*told, *self._owned()]
+        lines += aligned([head, *rows])
+        lines += [f"{c.name}: {remark}" for c in self.columns for remark in c.suspicious]
+        return [*lines, *self._owned()]
 
     def _owned(self) -> list[str]:
         if len(self.owners) == 0:
@@ -139,25 +141,25 @@ class TableLook:
     def _small(self) -> list[str]:
         """Return which owners have so few records that a proposal leaves them out."""
         few = [f"{name} ({n})" for name, n in self.owners.items() if n < self.least]
-        told = f"fewer than {self.least} records, which a proposal leaves out"
-        return [f"owners with {told}: {_listed(few)}"] if len(few) > 0 else []
+        words = f"fewer than {self.least} records, which a proposal leaves out"
+        return [f"owners with {words}: {_listed(few)}"] if len(few) > 0 else []
 
     def _swallowed(self) -> list[str]:
         """Return which owners lose most of their records to the public rows."""
         all_rows = {name: n + self.public_of.get(name, 0) for name, n in self.owners.items()}
         lost = [name for name in self.public_of if name not in self.owners]
-        told = []
+        lines = []
         if len(lost) > 0:
-            told.append(f"not owners, since all of their records are public: {_listed(lost)}")
+            lines.append(f"not owners, since all of their records are public: {_listed(lost)}")
         shrunk = [name for name, n in all_rows.items() if self.owners[name] < n / 2]
         if len(shrunk) > 0:
-            told.append(f"more than half of their records are public: {_listed(shrunk)}")
-        if len(told) > 0:
-            told.append(
+            lines.append(f"more than half of their records are public: {_listed(shrunk)}")
+        if len(lines) > 0:
+            lines.append(
                 f"to choose the public rows at random instead: --public {self.public} "
                 "--public-seed 1"
             )
-        return told
+        return lines
 
     def _alike(self) -> list[str]:
         """Return which owners' names differ in capitals and spaces alone, and what merges them."""
@@ -167,13 +169,13 @@ class TableLook:
         alike = [names for names in places.values() if len(names) > 1]
         if len(alike) == 0:
             return []
-        said = "; ".join(", ".join(map(repr, names)) for names in alike[:3])
+        examples = "; ".join(", ".join(map(repr, names)) for names in alike[:3])
         file, read = Path(self.path).name, "parquet" if self.path.endswith(".parquet") else "csv"
-        how = "" if read == "parquet" else f", sep={self.form.separator!r}, dtype=str"
+        extra = "" if read == "parquet" else f", sep={self.form.separator!r}, dtype=str"
         merged = f"t[{self.owner!r}] = t[{self.owner!r}].str.strip().str.title()"
         return [
-            f"owners whose names look alike: {said}{'; …' if len(alike) > 3 else ''}",
-            f'to merge them: python -c "import pandas as pd; t = pd.read_{read}({file!r}{how}); '
+            f"owners whose names look alike: {examples}{'; …' if len(alike) > 3 else ''}",
+            f'to merge them: python -c "import pandas as pd; t = pd.read_{read}({file!r}{extra}); '
             f"{merged}; t.to_{read}('merged.{read}', index=False)\"",
         ]
 
@@ -213,16 +215,16 @@ def look(
         If a file is none, or lacks a column, or has fewer rows.
     """
     if public_path is not None and Path(public_path).resolve() == Path(path).resolve():
-        allowed = "allowed is a file of other rows, which are no owner's; these are the table's own"
-        raise DataError([Fault("--public", public_path, allowed)], path)
-    known = (None, None, charset)
+        rule = "allowed is a file of other rows, which are no owner's; these are the table's own"
+        raise DataError([Fault("--public", public_path, rule)], path)
+    declared_form = (None, None, charset)
     shown = public if public_path is None and public_seed is None else 0
-    form = found_form(path, None if private else shown, *known)
+    form = found_form(path, None if private else shown, *declared_form)
     if public_path is None:
         frame, _ = with_public_rows(path, None, public, form, owner=owner, seed=public_seed)
     else:
-        form = public_form(public_path, form, *known)
-        own = read_table(public_path, form=found_form(public_path, None, *known))
+        form = public_form(public_path, form, *declared_form)
+        own = read_table(public_path, form=found_form(public_path, None, *declared_form))
         public = len(own)
         frame, _ = with_public_rows(path, public_path, public, form, (owner,), owner)
     _require(path, frame, target, owner, public)
@@ -278,18 +280,18 @@ def _require(
     path: str, frame: "pd.DataFrame", target: str | None, owner: str | None, public: int
 ) -> None:
     names = [str(name) for name in frame.columns]
-    found = [
+    faults = [
         Fault(option, f"a column {name!r}", nearest(name, names))
         for option, name in (("--target", target), ("--owner", owner))
         if name is not None and name not in names
     ]
     if target is not None and target == owner:
-        found.append(Fault("--owner", f"{owner!r}", "allowed is another column than --target"))
+        faults.append(Fault("--owner", f"{owner!r}", "allowed is another column than --target"))
     if public >= len(frame):
-        allowed = f"allowed is fewer than {len(frame)}, the number of rows of the table"
-        found.append(Fault("--public", str(public), allowed))
-    if len(found) > 0:
-        raise DataError(found, path)
+        rule = f"allowed is fewer than {len(frame)}, the number of rows of the table"
+        faults.append(Fault("--public", str(public), rule))
+    if len(faults) > 0:
+        raise DataError(faults, path)
 
 
 def _cut(name: str) -> str:

@@ -139,29 +139,9 @@ class Law(ABC):
 
     def write(self, matrix: Array, target: Array, generator: np.random.Generator) -> None:
         """Draw rows (:data:`Write`)."""
-        RowsOfLaw(self, generator).write(matrix, target)
-
-
-class RowsOfLaw:
-    """The rows of a law, from the first on; the same however many are asked for at a time."""
-
-    def __init__(self, law: Law, generator: np.random.Generator) -> None:
-        self._law = law
-        self._generator = generator
-        self._row = 0
-        self._chunk: Any = None
-
-    def write(self, matrix: Array, target: Array) -> None:
-        """Draw the next rows into zeroed arrays, (rows, columns) and (rows,)."""
-        done = 0
-        while done < len(target):
-            first = self._row % self._law.chunk_rows
-            if first == 0:
-                self._chunk = self._law.chunk(self._generator)
-            some = slice(done, min(len(target), done + self._law.chunk_rows - first))
-            self._law.fill(matrix[some], target[some], self._chunk, first, self._row)
-            self._row += some.stop - done
-            done = some.stop
+        for row in range(0, len(target), self.chunk_rows):
+            rows = slice(row, row + self.chunk_rows)
+            self.fill(matrix[rows], target[rows], self.chunk(generator), 0, row)
 
 
 Write = Callable[[Array, Array, np.random.Generator], None]

@@ -27,10 +27,10 @@ Void = npt.NDArray[np.bool_]
 
 def beyond(rows: Array) -> Void:
     """Return which rows (n, p) hold a number above :data:`LARGEST`, or none at all."""
-    found = np.zeros(len(rows), dtype=np.bool_)
+    too_large = np.zeros(len(rows), dtype=np.bool_)
     for column in rows.T:  # Fortran order: a column is at hand
-        found |= ~(np.abs(column) <= LARGEST)
-    return found
+        too_large |= ~(np.abs(column) <= LARGEST)
+    return too_large
 
 
 def set_aside(features: Array, targets: Array) -> Void:
@@ -43,13 +43,13 @@ def set_aside(features: Array, targets: Array) -> Void:
 
 def said(absent: int, large: int, *, real: bool) -> tuple[str, ...]:
     """Return how many private records contribute nothing, and why; nothing where all do."""
-    told = ["without a target: {absent}"] if absent > 0 else []
-    told += [f"with a number above {LARGEST:g}: {{large}}"] if large > 0 else []
-    if len(told) == 0:
+    reasons = ["without a target: {absent}"] if absent > 0 else []
+    reasons += [f"with a number above {LARGEST:g}: {{large}}"] if large > 0 else []
+    if len(reasons) == 0:
         return ()
     nothing = "They contribute nothing (loss and gradient are 0), and n_i counts them."
     heading = FROM_PRIVATE if real else ""
-    told_of = f"{heading}Records {'; '.join(told)}. {nothing}"
+    told_of = f"{heading}Records {'; '.join(reasons)}. {nothing}"
     return (Counted(told_of, absent=absent, large=large),)
 
 
@@ -62,7 +62,7 @@ def outlying(features: Sequence[Array]) -> list[Void]:
     """Return whose largest number is above :data:`FAR` times the median one, owner by owner."""
     largest = [np.abs(x).max(axis=1, initial=0.0) for x in features]
     usual = float(np.median(np.concatenate(largest)))
-    return [each > FAR * usual for each in largest]
+    return [sizes > FAR * usual for sizes in largest]
 
 
 def only_labels(targets: Array, labels: Sequence[float]) -> Array:
@@ -72,10 +72,10 @@ def only_labels(targets: Array, labels: Sequence[float]) -> Array:
 
 def blank(arrays: Sequence[Array], nothing: Sequence[Void]) -> list[Array]:
     """Return rows or targets, those of void records 0; the same arrays where none is void."""
-    found = []
+    blanked = []
     for array, places in zip(arrays, nothing, strict=True):
         if places.any():
             array = array.copy(order="F")
             array[places] = 0.0
-        found.append(array)
-    return found
+        blanked.append(array)
+    return blanked

@@ -93,18 +93,24 @@ def _fields(look: TableLook, folder: Path | None) -> Iterator[tuple[str, str]]:
         yield f"public_seed = {look.public_seed}", "by which they are chosen"
     yield 'preprocessing = "pca"', "columns centred and scaled by public rows"
     features, most = n_features(look)
-    said = f"of {most} independent columns among the public rows, and one of ones"
-    yield f"features = {features + 1}", said
+    comment = f"of {most} independent columns among the public rows, and one of ones"
+    yield f"features = {features + 1}", comment
     yield f"held_out = {HELD_OUT}", "share of every owner's rows that models are judged by"
 
 
 def _columns(look: TableLook) -> Iterator[tuple[str, str]]:
-    for each in look.columns:
-        said = [each.type, *([f"{percent(each.missing)} missing"] if each.missing > 0 else [])]
-        if each.name != look.target:
-            yield f"{key(each.name)} = {_inline(each.encoding)}", _told(each, said)
-        elif each.type not in ("number",):
-            yield f"{key(each.name)} = {_inline(each.encoding)}", _told(each, ["the target", *said])
+    for column in look.columns:
+        comments = [
+            column.type,
+            *([f"{percent(column.missing)} missing"] if column.missing > 0 else []),
+        ]
+        if column.name != look.target:
+            yield f"{key(column.name)} = {_inline(column.encoding)}", _told(column, comments)
+        elif column.type not in ("number",):
+            yield (
+                f"{key(column.name)} = {_inline(column.encoding)}",
+                _told(column, ["the target", *comments]),
+            )
 
 
 def _told(each: ColumnLook, said: Sequence[str]) -> str:
@@ -123,8 +129,8 @@ def n_features(look: TableLook) -> tuple[int, int]:
 def matrix_of(look: TableLook) -> Array:
     """Return the public rows as numbers, scaled."""
     public = look.seen.tail(look.public).reset_index(drop=True)
-    declared: dict[str, Encoding] = {each.name: each.encoding for each in look.columns}
-    names = [each.name for each in look.columns if each.name != look.target]
+    declared: dict[str, Encoding] = {column.name: column.encoding for column in look.columns}
+    names = [column.name for column in look.columns if column.name != look.target]
     matrix, _, _ = encoded(public, names, declared, 0, look.form.decimal)
     scale = matrix.std(axis=0)
     return np.asarray(matrix[:, scale > 0] / scale[scale > 0])
@@ -132,10 +138,10 @@ def matrix_of(look: TableLook) -> Array:
 
 def _inline(encoding: Encoding) -> str:
     """Return an encoding as TOML has it in one line."""
-    said: dict[str, Any] = encoding.model_dump(exclude_defaults=True, exclude={"kind"})
-    if len(said) == 0:
+    fields: dict[str, Any] = encoding.model_dump(exclude_defaults=True, exclude={"kind"})
+    if len(fields) == 0:
         return text(encoding.kind)
-    parts = [f"kind = {text(encoding.kind)}", *(f"{k} = {_value(v)}" for k, v in said.items())]
+    parts = [f"kind = {text(encoding.kind)}", *(f"{k} = {_value(v)}" for k, v in fields.items())]
     return f"{{ {', '.join(parts)} }}"
 
 
@@ -159,9 +165,9 @@ def _placed(path: str, folder: Path | None) -> str:
 
 
 def _commented(lines: Iterator[tuple[str, str]]) -> list[str]:
-    known = [(line, " ".join(said.split())) for line, said in lines]
-    width = min(max((len(line) for line, said in known if said), default=0), 48)
-    return [f"{line:<{width}}  # {said}" if said else line for line, said in known]
+    pairs = [(line, " ".join(comment.split())) for line, comment in lines]
+    width = min(max((len(line) for line, comment in pairs if comment), default=0), 48)
+    return [f"{line:<{width}}  # {comment}" if comment else line for line, comment in pairs]
 
 
 def commented(*lines: tuple[str, str]) -> list[str]:

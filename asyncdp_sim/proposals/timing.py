@@ -58,14 +58,14 @@ class Timing:
 
     def _tables(self) -> Iterator[list[str]]:
         if self.every is not None:
-            said = in_unit(f"every {self.every:.6g} units", self.unit)
-            rate = (f"rate = {1 / self.every:.6g}", f"an owner can answer {said}, in the mean")
+            comment = in_unit(f"every {self.every:.6g} units", self.unit)
+            rate = (f"rate = {1 / self.every:.6g}", f"an owner can answer {comment}, in the mean")
             yield ["[clock]", *commented(('kind = "poisson"', "at random"), rate)]
         if self.exchange is not None:
             value = f"{self.exchange:.6g}"
             law = f'answer = {{ kind = "constant", value = {value} }}'
-            said = in_unit(f"an exchange takes {value} units", self.unit)
-            yield ["[latency]", *commented((law, said))]
+            comment = in_unit(f"an exchange takes {value} units", self.unit)
+            yield ["[latency]", *commented((law, comment))]
         if self.online is not None:
             share = (f"probability = {self.online:g}", "share of its ticks that an owner is online")
             yield ["[availability]", *commented(('kind = "bernoulli"', ""), share)]

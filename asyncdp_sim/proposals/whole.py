@@ -78,8 +78,8 @@ def whole(
     if look.owner is None:
         sizes = [(look.rows - (look.public if look.public_path is None else 0)) // OWNERS] * OWNERS
         if sizes[0] == 0:
-            allowed = f"allowed are {OWNERS} private rows or more: one for each of {OWNERS} owners"
-            raise SpecError([Fault("--owner", f"{look.rows} rows", allowed)], look.path)
+            rule = f"allowed are {OWNERS} private rows or more: one for each of {OWNERS} owners"
+            raise SpecError([Fault("--owner", f"{look.rows} rows", rule)], look.path)
     choice = _chosen(look, epsilon, sizes, timing, progress)
     return _lines(look, epsilon, sizes, choice, timing, data_lines(look, folder))
 
@@ -93,9 +93,9 @@ def _lines(
     data: list[str],
 ) -> list[str]:
     name = re.sub(r"[^a-z0-9]+", "-", Path(look.path).name.split(".")[0].lower()).strip("-")
-    said = f"no column says whose rows are: {OWNERS} owners in the order of the file"
+    owners_comment = f"no column says whose rows are: {OWNERS} owners in the order of the file"
     if look.owner is not None:
-        said = f"values of {look.owner!r} with records enough"
+        owners_comment = f"values of {look.owner!r} with records enough"
     records = [] if look.owner is not None else [(f"records = {sizes[0]}", "of each")]
     return [
         SCHEMA_LINE,
@@ -115,7 +115,7 @@ def _lines(
         ),
         "",
         "[owners]",
-        *commented((f"count = {len(sizes)}", said), *records),
+        *commented((f"count = {len(sizes)}", owners_comment), *records),
         *timing.tables(),
         "",
         *data,
@@ -151,16 +151,16 @@ def _chosen(
     progress: Progress | None,
 ) -> Choice:
     """Return the best step and length on rows drawn from public ones, and a gradients' bound."""
-    said = f"{look.public} public rows drawn anew for each owner"
-    start = Choice(updates=ROUNDS * len(sizes), answers=2 * ROUNDS, said=said)
+    comment = f"{look.public} public rows drawn anew for each owner"
+    start = Choice(updates=ROUNDS * len(sizes), answers=2 * ROUNDS, said=comment)
     with TemporaryDirectory() as place:
         scenario = _scenario(look, epsilon, sizes, start, timing, Path(place))
         records = population(scenario, "own", private=False).problem.records
         lengths = []
         for owner, x in enumerate(records.features):
-            there = np.flatnonzero(x.any(axis=1))  # others contribute nothing
+            filled = np.flatnonzero(x.any(axis=1))  # others contribute nothing
             lengths.append(
-                records.lengths_at(owner, there, np.zeros((len(there), scenario.numbers)))
+                records.lengths_at(owner, filled, np.zeros((len(filled), scenario.numbers)))
             )
         bound = float(np.median(np.concatenate(lengths)))
         start = replace(start, bound=float(f"{bound:.3g}"))

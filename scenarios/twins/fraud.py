@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.data import fraud_twin
+from asyncdp_sim.data import fraud_data
 from asyncdp_sim.data.dataset import Encoded, OnDemand
-from asyncdp_sim.data.fraud_data import transactions
-from asyncdp_sim.data.fraud_twin import COMPONENTS
+from asyncdp_sim.data.fraud_data import COMPONENTS, transactions
 from asyncdp_sim.data.tables.read import read_table
 from scenarios.twins.moments import triangle_to_json, write_json
 
@@ -72,7 +71,7 @@ def calibrate(table: Encoded | OnDemand) -> dict[str, Any]:
 def main(path: str) -> Path:
     """Calibrate on the table at ``path`` and write the package's file."""
     stored = calibrate(transactions(read_table(path)))
-    return write_json(fraud_twin, "fraud_twin.json", stored)
+    return write_json(fraud_data, "fraud_twin.json", stored)
 
 
 def _rounded(numbers: Any) -> list[float]:

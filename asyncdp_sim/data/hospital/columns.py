@@ -48,8 +48,8 @@ NEEDED = (TARGET, "Age Group", "Gender", "CCS Diagnosis Code", "APR DRG Code")
 
 def name_of_2015(name: str) -> str:
     """Return what a column was called in 2015; the name itself if it is none that is used."""
-    for published, others in NAMES.items():
-        if _bare(name) in map(_bare, (published, *others)):
+    for published, later_names in NAMES.items():
+        if _bare(name) in map(_bare, (published, *later_names)):
             return published
     return name
 
@@ -90,11 +90,11 @@ def stays(frame: "pd.DataFrame") -> tuple[str, ...]:
     DataError
         On ``data.path``, when there is none.
     """
-    known = ~np.isnan(map_text(frame[TARGET], number_in))
-    if not known.any():
-        allowed = f"no row has a number in {TARGET!r}"
-        raise DataError([Fault("data.path", f"a table of {len(frame)} rows", allowed)])
-    lost = int(np.count_nonzero(~known))
+    has_stay = ~np.isnan(map_text(frame[TARGET], number_in))
+    if not has_stay.any():
+        rule = f"no row has a number in {TARGET!r}"
+        raise DataError([Fault("data.path", f"a table of {len(frame)} rows", rule)])
+    lost = int(np.count_nonzero(~has_stay))
     return if_any("{rows} rows have no length of stay.", rows=lost)
 
 
@@ -104,8 +104,8 @@ def capped(frame: "pd.DataFrame") -> int:
 
 
 def _lacks(name: str, columns: list[str]) -> Fault:
-    allowed = f"allowed is a table of SPARCS inpatient discharges; {nearest(name, columns)}"
-    return Fault("data.path", f"a table without a column {name!r}", allowed)
+    rule = f"allowed is a table of SPARCS inpatient discharges; {nearest(name, columns)}"
+    return Fault("data.path", f"a table without a column {name!r}", rule)
 
 
 def _bare(name: str) -> str:

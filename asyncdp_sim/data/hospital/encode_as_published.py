@@ -101,12 +101,12 @@ def encode(frame: "pd.DataFrame") -> OnDemand:
 
 def complete(frame: "pd.DataFrame") -> tuple["pd.DataFrame", tuple[str, ...]]:
     """Return the rows with nothing missing, and notes."""
-    known = ~np.isnan(_number(frame[TARGET]))
+    complete_rows = ~np.isnan(_number(frame[TARGET]))
     for column in available(DECLARED, frame.columns):
-        known &= ~np.isnan(column.of(frame))
-    dropped = int(np.count_nonzero(~known))
+        complete_rows &= ~np.isnan(column.of(frame))
+    dropped = int(np.count_nonzero(~complete_rows))
     if dropped > 0:
-        frame = frame[known]
+        frame = frame[complete_rows]
     return frame, if_any(
         "As published, {rows} rows with missing values or stays of 120 + days were dropped.",
         rows=dropped,

@@ -105,14 +105,14 @@ def encode(frame: "pd.DataFrame", public_records: int) -> OnDemand:
 def _groups(column: "pd.Series") -> Rows:
     """Return a number from 0 per distinct value, the same for all its rows; −1 where missing."""
     places: dict[str, int] = {}
-    found = map_text(column, lambda text: places.setdefault(text, len(places)))
-    return np.where(np.isnan(found), -1, found).astype(np.int64)
+    codes = map_text(column, lambda text: places.setdefault(text, len(places)))
+    return np.where(np.isnan(codes), -1, codes).astype(np.int64)
 
 
 def _mean_stays(column: "pd.Series", target: Array, public: slice) -> Array:
     codes = _groups(column) + 1  # 0 where no code is given
-    known = ~np.isnan(target[public])
-    stays, of = target[public][known], codes[public][known]
+    has_stay = ~np.isnan(target[public])
+    stays, of = target[public][has_stay], codes[public][has_stay]
     kinds = int(codes.max()) + 1
     rows = np.bincount(of, minlength=kinds)
     days = np.bincount(of, weights=stays, minlength=kinds)
@@ -128,12 +128,12 @@ def _notes(frame: "pd.DataFrame", public_records: int) -> tuple[str, ...]:
             listed = dict.fromkeys((*texts[0], *texts[1]), 0.0)
             unlisted += int(choose(frame[name], listed, 1.0).sum())
     codes = [name for name in CODES if name in frame.columns]
-    how, without = "; diagnosis, procedure and DRG as public rows' mean stays", []
+    codes_text, without = "; diagnosis, procedure and DRG as public rows' mean stays", []
     if public_records == 0:
-        how = ""
+        codes_text = ""
         without = [f"Without public rows no mean stay is known, left out: {', '.join(codes)}."]
     return (
-        f"Encoded as indicators of the schema's texts{how}.",
+        f"Encoded as indicators of the schema's texts{codes_text}.",
         *if_any(
             "{stays} lengths of stay were given as a lower limit (120 +): read as 120.",
             stays=capped(frame),

@@ -88,8 +88,8 @@ class HospitalData(DeclaredData):
     ) -> tuple[Encoded, ValuesOf]:
         column = self.split_column
         if column is not None and name_of_2015(column) != HOSPITAL:
-            allowed = f"the synthetic twin has one column to split by, {HOSPITAL!r}"
-            raise DataError([Fault("data.split", f"a column {column!r}", allowed)])
+            rule = f"the synthetic twin has one column to split by, {HOSPITAL!r}"
+            raise DataError([Fault("data.split", f"a column {column!r}", rule)])
         notes: tuple[str, ...] = ()
         if records is None:
             sizes = twin_sizes(n_owners, streams)
@@ -100,8 +100,8 @@ class HospitalData(DeclaredData):
         total = sum(sizes)
         body = self._body_rows(total)
         drawn = _first(sizes, body)
-        others = body - sum(drawn)
-        table = twin_table(self.encoding, drawn, others, self.public_records, streams)
+        other_rows = body - sum(drawn)
+        table = twin_table(self.encoding, drawn, other_rows, self.public_records, streams)
         hospitals: list[object] = [i for i, n in enumerate(sizes, start=1) for _ in range(n)]
         hospitals += [None] * (len(table.target) - total)
         return replace(table, notes=(*table.notes, *notes)), lambda _: hospitals

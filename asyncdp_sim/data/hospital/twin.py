@@ -107,9 +107,9 @@ def twin_table(
         The run's random streams.
     """
     twin = calibrated(encoding)
-    one = twin.write_hospital
+    write_one = twin.write_hospital
     parts: list[tuple[int, Write, tuple[str | int, ...]]] = [
-        *((rows, one, ("hospital", i)) for i, rows in enumerate(hospitals, start=1)),
+        *((rows, write_one, ("hospital", i)) for i, rows in enumerate(hospitals, start=1)),
         (other_rows, twin.write, ()),
         (public_rows, twin.write, ("public",)),
     ]

@@ -42,8 +42,8 @@ def month_of(text: str) -> tuple[int, int] | None:
 
 def months_since_year_zero(text: str) -> float:
     """Return 12·year + month − 1 of a date; NaN if the text is none."""
-    found = month_of(text)
-    return float("nan") if found is None else float(12 * found[0] + found[1] - 1)
+    year_month = month_of(text)
+    return float("nan") if year_month is None else float(12 * year_month[0] + year_month[1] - 1)
 
 
 def loan_rows(
@@ -63,13 +63,13 @@ def loan_rows(
     require_columns(frame.columns, NEEDED)
     rates = ~np.isnan(numeric(frame["int_rate"]))
     if not (rates & ~np.isnan(numeric(frame["loan_amnt"]))).any():
-        allowed = "no row has both a number in int_rate and one in loan_amnt"
-        raise DataError([Fault("data.path", f"a table of {len(frame)} rows", allowed)])
+        rule = "no row has both a number in int_rate and one in loan_amnt"
+        raise DataError([Fault("data.path", f"a table of {len(frame)} rows", rule)])
     end = int(np.flatnonzero(rates)[-1]) + 1 if public_records > 0 else len(frame)
-    others = int(np.count_nonzero(~rates[:end]))
+    not_loans = int(np.count_nonzero(~rates[:end]))
     return frame.iloc[:end], (
         *if_any("{lines} lines behind the last loan were skipped.", lines=len(frame) - end),
-        *if_any("{lines} lines without an interest rate are no loans.", lines=others),
+        *if_any("{lines} lines without an interest rate are no loans.", lines=not_loans),
     )
 
 

@@ -81,10 +81,12 @@ def _years_of_employment(text: str) -> float:
 
 
 def _days_since_february_1970(text: str) -> float:
-    found = month_of(text)
-    if found is None:
+    year_month = month_of(text)
+    if year_month is None:
         return float("nan")
-    return float((np.datetime64(f"{found[0]:04d}-{found[1]:02d}-01", "D") - _EPOCH).astype(int))
+    return float(
+        (np.datetime64(f"{year_month[0]:04d}-{year_month[1]:02d}-01", "D") - _EPOCH).astype(int)
+    )
 
 
 def _dates(column: "pd.Series") -> Array:

@@ -1,31 +1,20 @@
 """LendingClub's loans, real or as a synthetic twin: predict the interest rate in percent."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-import numpy as np
 from pydantic import model_validator
 from typing_extensions import override
 
-from asyncdp_sim.data.dataset import Dataset, Encoded, OnDemand
+from asyncdp_sim.data.dataset import Encoded
 from asyncdp_sim.data.declared_columns import NO_COLUMNS, DeclaredData, Encode
 from asyncdp_sim.data.lending import encode_as_published, encode_plain
 from asyncdp_sim.data.lending.columns import NEEDED, loan_rows, require_columns
-from asyncdp_sim.data.lending.twin import (
-    TABLE_ROWS,
-    calibrated,
-    drifting,
-    projected,
-    public_table,
-    twin_table,
-)
+from asyncdp_sim.data.lending.twin import TABLE_ROWS, drifting, twin_table
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
-from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, read_table
-from asyncdp_sim.data.twin import Encoding, RowsOfLaw
+from asyncdp_sim.data.twin import Encoding
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.spec import about
@@ -72,8 +61,8 @@ class LendingData(DeclaredData):
     @model_validator(mode="after")
     def _a_real_table_has_its_own_drift(self) -> Self:
         if self.drift and self.path is not None:
-            allowed = "allowed is false with data.path: a table that is read has a drift of its own"
-            raise faults_of([Fault("drift", "true", allowed)])
+            rule = "allowed is false with data.path: a table that is read has a drift of its own"
+            raise faults_of([Fault("drift", "true", rule)])
         return self
 
     @property
@@ -100,40 +89,6 @@ class LendingData(DeclaredData):
         rows = self._rows_in_turn(n_owners, records)
         write = drifting(self.encoding).write if self.drift else None
         return twin_table(self.encoding, rows, self.public_records, streams, write), NO_COLUMNS
-
-    @override
-    def _drawn(
-        self,
-        n_owners: int,
-        records: tuple[int, ...] | None,
-        streams: Streams | Scope,
-        swap: Swap | None = None,
-    ) -> Dataset:
-        if not self.split.in_order or self.public_overlap or self.held_out > 0:
-            return super()._drawn(n_owners, records, streams, swap)
-        if swap is not None or self.score_on == "all" or records is None:
-            return super()._drawn(n_owners, records, streams, swap)
-        table, projection = self._projected(records, streams)
-        asked = (NO_COLUMNS, n_owners, records, streams)
-        return self._dataset(table, *asked, None, None, None, given=projection)
-
-    def _projected(
-        self, records: tuple[int, ...], streams: Streams | Scope
-    ) -> tuple[OnDemand, Projection]:
-        """Draw owners' records that are projected already, and public rows that are not yet."""
-        public = public_table(self.encoding, self.public_records, streams)
-        fit = self._projection(*self._public(public, 0, None))
-        law = drifting(self.encoding) if self.drift else calibrated(self.encoding, "body")
-        rows = RowsOfLaw(law, streams.generator("data", "twin"))
-        features, targets = projected(rows, records, len(public.columns), fit)
-        table = OnDemand(
-            encode=lambda _: public.matrix,
-            target=np.concatenate([*targets, public.target]),
-            columns=public.columns,
-            notes=public.notes,
-            drain=lambda _: features,
-        )
-        return table, replace(fit, shift=None, matrix=None)
 
 
 def read_loans(

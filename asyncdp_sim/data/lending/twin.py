@@ -20,7 +20,6 @@ first block again. Within a block rows are exchangeable. ``drift.json`` is made 
 What it does not reproduce: dependence beyond pairs, and, without drift, any within the body.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -28,13 +27,11 @@ from typing import Any, Literal
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.data.dataset import PIECE_ROWS, Array, Encoded
-from asyncdp_sim.data.tables.preprocessing import Projection
+from asyncdp_sim.data.dataset import Array, Encoded
 from asyncdp_sim.data.twin import (
     Encoding,
     Law,
     Marginals,
-    RowsOfLaw,
     Write,
     draw,
     lower_triangular,
@@ -42,44 +39,6 @@ from asyncdp_sim.data.twin import (
     stored_beside,
 )
 from asyncdp_sim.streams import Scope, Streams
-
-
-def projected(
-    rows: RowsOfLaw, sizes: Sequence[int], n_columns: int, projection: Projection
-) -> tuple[list[Array], list[Array]]:
-    """Return features, Fortran order, and targets (before any shift) of owners in turn.
-
-    Encoded rows take the room of one piece: they are projected as they are drawn, with the bits of
-    an owner's rows projected at once.
-    """
-    room = np.empty(min(max(sizes, default=0), 2 * PIECE_ROWS - 1) * n_columns)
-    features, targets = [], []
-    for n in sizes:
-        target, made = np.empty(n), []
-        for some in _pieces(n):
-            count = some.stop - some.start
-            piece = room[: count * n_columns].reshape(n_columns, count).T
-            piece[:] = 0
-            rows.write(piece, target[some])
-            made.append(projection.features(piece))
-        features.append(made[0] if len(made) == 1 else _joined(made, n))
-        targets.append(target)
-    return features, targets
-
-
-def _pieces(n: int) -> Iterator[slice]:
-    """Give places 0…n−1 in pieces; the last is no small one, whose products are other bits."""
-    starts = [PIECE_ROWS * piece for piece in range(max(1, n // PIECE_ROWS))]
-    for start, stop in zip(starts, [*starts[1:], n], strict=True):
-        yield slice(start, stop)
-
-
-def _joined(pieces: list[Array], n: int) -> Array:
-    whole, done = np.empty((n, pieces[0].shape[1]), order="F"), 0
-    for piece in pieces:
-        whole[done : done + len(piece)] = piece
-        done += len(piece)
-    return whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,12 +98,6 @@ def twin_table(
     return draw(public.columns, parts, streams, NOTE)
 
 
-def public_table(encoding: Encoding, rows: int, streams: Streams | Scope) -> Encoded:
-    """Draw the public rows alone; see :func:`twin_table`."""
-    law = calibrated(encoding, "public")
-    return draw(law.columns, [(rows, law.write, ("public",))], streams, NOTE)
-
-
 @cache
 def calibrated(encoding: Encoding, part: Literal["body", "public"]) -> Twin:
     """Return one of the laws that the package ships."""
@@ -187,9 +140,9 @@ class Drift(Law):
         done = 0
         while done < len(target):
             block, left = located(row + done)
-            some = slice(done, min(done + left, len(target)))
-            self.blocks[block].fill(matrix[some], target[some], chunk, first + done, row + done)
-            done = some.stop
+            rows = slice(done, min(done + left, len(target)))
+            self.blocks[block].fill(matrix[rows], target[rows], chunk, first + done, row + done)
+            done = rows.stop
 
 
 def located(row: int) -> tuple[int, int]:

@@ -40,8 +40,8 @@ def _is_split(value: object) -> object:
             raise faults_of(error.faults) from None
     if isinstance(value, str) and (value in ("in-order", "shuffled") or Place.named(value)):
         return value
-    allowed = 'allowed: in-order, shuffled, { column = "name" }, or { dirichlet = 0.5 }'
-    raise PydanticCustomError("split", allowed)
+    rule = 'allowed: in-order, shuffled, { column = "name" }, or { dirichlet = 0.5 }'
+    raise PydanticCustomError("split", rule)
 
 
 Split = Annotated[

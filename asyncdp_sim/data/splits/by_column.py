@@ -41,8 +41,8 @@ class ByColumn(SplitKind):
     @override
     def owned(self, asked: TableToSplit) -> Owned:
         values = asked.values_of(self.column)[: asked.available]
-        how = (asked.n_owners, asked.records, self.least)
-        rows, notes = rows_by_value(self.column, values, *how)
+        arguments = (asked.n_owners, asked.records, self.least)
+        rows, notes = rows_by_value(self.column, values, *arguments)
         return Owned(rows, tuple(name_of(values[r[0]]) for r in rows), notes)
 
     @override
@@ -105,8 +105,8 @@ def rows_by_value(
     unowned = sum(value is None for value in values)
     if len(groups) != n_owners:
         enough = f" with at least {least} rows" if least > 1 else ""
-        allowed = f"allowed is {len(groups)}, the number of distinct values of {column!r}{enough}"
-        raise DataError([Fault("owners.count", str(n_owners), allowed)])
+        rule = f"allowed is {len(groups)}, the number of distinct values of {column!r}{enough}"
+        raise DataError([Fault("owners.count", str(n_owners), rule)])
     names = _in_order(groups)
     rows = [np.array(groups[name], dtype=np.int64) for name in names]
     notes = [

@@ -85,8 +85,10 @@ class Dirichlet(SplitKind):
     def owned(self, asked: TableToSplit) -> Owned:
         count, n_owners = asked.available if self.rows is None else self.rows, asked.n_owners
         asked.require_rows(count)
-        known, streams = asked.known, asked.streams
-        group, n_groups = self._groups(asked.target[:count], known[~np.isnan(known)])
+        public_targets, streams = asked.known, asked.streams
+        group, n_groups = self._groups(
+            asked.target[:count], public_targets[~np.isnan(public_targets)]
+        )
         weights = np.ones(n_owners)
         if self.cv > 0:
             drawn = streams.generator("data", "split", "weights")
@@ -108,25 +110,25 @@ class Dirichlet(SplitKind):
         rows = [np.flatnonzero(owner == i) for i in range(n_owners)]
         none = [i for i, mine in enumerate(rows, start=1) if len(mine) == 0]
         if len(none) > 0:
-            given = f"{self.dirichlet:g}, which leaves owner {none[0]} without a record"
-            allowed = "allowed is a larger one, fewer owners, or another run.seed"
-            raise DataError([Fault("data.split.dirichlet", given, allowed)])
+            problem = f"{self.dirichlet:g}, which leaves owner {none[0]} without a record"
+            rule = "allowed is a larger one, fewer owners, or another run.seed"
+            raise DataError([Fault("data.split.dirichlet", problem, rule)])
         return Owned(rows, notes=(self._said([len(mine) for mine in rows], n_groups - 1),))
 
     def _groups(self, target: Array, known: Array) -> tuple[Rows, int]:
         """Return each row's group, and how many groups there are: the last of what is unknown."""
         if len(known) == 0:
-            allowed = "allowed are some with targets: they say which groups there are"
-            raise DataError([Fault("data.public_records", "no public target", allowed)])
+            rule = "allowed are some with targets: they say which groups there are"
+            raise DataError([Fault("data.public_records", "no public target", rule)])
         if self.groups is not None:
             edges = np.quantile(known, np.arange(1, self.groups) / self.groups)
             group = np.searchsorted(edges, target, side="right")
             return np.where(np.isnan(target), self.groups, group), self.groups + 1
         labels = np.unique(known)
         if len(labels) > 100:
-            given = f"nothing for {len(labels)} different targets of public rows"
-            allowed = "allowed is 2 to 100, groups between quantiles"
-            raise DataError([Fault("data.split.groups", given, allowed)])
+            problem = f"nothing for {len(labels)} different targets of public rows"
+            rule = "allowed is 2 to 100, groups between quantiles"
+            raise DataError([Fault("data.split.groups", problem, rule)])
         group = np.searchsorted(labels, target)
         seen = labels[np.minimum(group, len(labels) - 1)] == target
         return np.where(seen, group, len(labels)), len(labels) + 1

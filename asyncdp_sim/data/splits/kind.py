@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from typing_extensions import override
@@ -58,11 +58,11 @@ class TableToSplit:
             if self.public > 0:
                 held = f", and {self.public} more are public"
                 change = ", or data.public_records, or set data.public_overlap = true"
-            allowed = (
+            rule = (
                 f"more records than the table has: owners can share {self.available} rows{held}; "
                 f"lower owners.records or owners.count{change}"
             )
-            raise DataError([Fault("owners.records", f"{needed} in all", allowed)])
+            raise DataError([Fault("owners.records", f"{needed} in all", rule)])
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,6 @@ class Owned:
 
 class SplitKind(Kind):
     """A way to give the rows of a table to owners."""
-
-    in_order: ClassVar[bool] = False
-    """Owners have a table's rows one after another, from the first on."""
 
     @property
     def of_column(self) -> str | None:
@@ -161,11 +158,11 @@ def require_records(records: Sequence[int] | None, n_owners: int) -> Sequence[in
         On ``owners.records``, when absent or not one number ≥ 1 per owner.
     """
     if records is None:
-        allowed = "this field is required unless data.split names a column"
-        raise DataError([Fault("owners.records", "nothing", allowed)])
+        rule = "this field is required unless data.split names a column"
+        raise DataError([Fault("owners.records", "nothing", rule)])
     if len(records) != n_owners:
-        allowed = f"allowed is one number, or {n_owners} (one per owner)"
-        raise DataError([Fault("owners.records", f"{len(records)} numbers", allowed)])
+        rule = f"allowed is one number, or {n_owners} (one per owner)"
+        raise DataError([Fault("owners.records", f"{len(records)} numbers", rule)])
     if min(records) < 1:
         raise DataError([Fault("owners.records", str(min(records)), "allowed is a number ≥ 1")])
     return records
@@ -192,8 +189,6 @@ class InTurn(SplitKind):
 
 class InOrder(InTurn):
     """Consecutive blocks in file order: owner i has rows (i−1)n to in − 1, where all have n."""
-
-    in_order = True
 
     kind: Literal["in-order"] = "in-order"
 

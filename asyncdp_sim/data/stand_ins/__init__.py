@@ -4,15 +4,14 @@ from typing import Annotated
 
 from asyncdp_sim.data.stand_ins.kind import PublicKnowledge, StandInKind, StandInRows
 from asyncdp_sim.data.stand_ins.moments import DeclaredMoments
-from asyncdp_sim.data.stand_ins.public_rows import FittedTwin, PublicRows
+from asyncdp_sim.data.stand_ins.public_rows import PublicRows
 from asyncdp_sim.families import FAMILY_BY_NAME
 
-StandIn = Annotated[PublicRows | FittedTwin | DeclaredMoments, FAMILY_BY_NAME]
+StandIn = Annotated[PublicRows | DeclaredMoments, FAMILY_BY_NAME]
 """Every stand-in; a new one joins by its line here."""
 
 __all__ = [
     "DeclaredMoments",
-    "FittedTwin",
     "PublicKnowledge",
     "PublicRows",
     "StandIn",

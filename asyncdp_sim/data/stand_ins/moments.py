@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.stand_ins.kind import PublicKnowledge, StandInKind, StandInRows
-from asyncdp_sim.data.stand_ins.unlike import apart
+from asyncdp_sim.data.stand_ins.public_rows import apart
 from asyncdp_sim.errors import DataError, Fault, SpecError
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.on_disk import file_bytes, from_json, from_toml
@@ -59,17 +59,19 @@ class OwnerMoments(Spec):
     @model_validator(mode="after")
     def _square(self) -> Self:
         size = len(self.moments)
-        allowed = "allowed is a symmetric matrix of two rows or more"
+        rule = "allowed is a symmetric matrix of two rows or more"
         for i, row in enumerate(self.moments):
             if len(row) != size or size < 2:
-                given = f"a row {i + 1} of {len(row)} numbers in {size} rows"
-                raise faults_of([Fault("moments", given, allowed)])
+                problem = f"a row {i + 1} of {len(row)} numbers in {size} rows"
+                raise faults_of([Fault("moments", problem, rule)])
         matrix = np.array(self.moments)
         unlike = np.abs(matrix - matrix.T) > 1e-9 * np.abs(matrix).max()
         if unlike.any():
             i, j = np.argwhere(unlike)[0]
-            given = f"{matrix[i, j]:g} in row {i + 1}, column {j + 1}, and {matrix[j, i]:g} across"
-            raise faults_of([Fault("moments", given, allowed)])
+            problem = (
+                f"{matrix[i, j]:g} in row {i + 1}, column {j + 1}, and {matrix[j, i]:g} across"
+            )
+            raise faults_of([Fault("moments", problem, rule)])
         return self
 
 
@@ -120,27 +122,27 @@ class Release(Spec):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        found = []
+        faults = []
         if self.law != "none" and self.epsilon is None:
-            found.append(Fault("epsilon", "nothing", f"required with law {self.law}: ε > 0"))
+            faults.append(Fault("epsilon", "nothing", f"required with law {self.law}: ε > 0"))
         if self.law == "gaussian" and self.delta is None:
-            found.append(Fault("delta", "nothing", "required with law gaussian: δ in (0, 1)"))
+            faults.append(Fault("delta", "nothing", "required with law gaussian: δ in (0, 1)"))
         names = [owner.name for owner in self.owners]
         for i, owner in enumerate(self.owners):
             if len(owner.moments) != self.features + 1:
-                allowed = f"allowed are features + 1 = {self.features + 1} rows"
-                given = f"{len(owner.moments)} rows"
-                found.append(Fault(f"owners.{i}.moments", given, allowed))
+                rule = f"allowed are features + 1 = {self.features + 1} rows"
+                problem = f"{len(owner.moments)} rows"
+                faults.append(Fault(f"owners.{i}.moments", problem, rule))
             if self.law == "none" and owner.deviation > 0:
-                allowed = "allowed is 0 with law none"
-                found.append(Fault(f"owners.{i}.deviation", f"{owner.deviation:g}", allowed))
+                rule = "allowed is 0 with law none"
+                faults.append(Fault(f"owners.{i}.deviation", f"{owner.deviation:g}", rule))
             if owner.name in names[:i]:
-                allowed = "allowed is one entry of each owner, or a single one of all together"
-                found.append(Fault(f"owners.{i}.name", repr(owner.name), allowed))
+                rule = "allowed is one entry of each owner, or a single one of all together"
+                faults.append(Fault(f"owners.{i}.name", repr(owner.name), rule))
             elif owner.name is None and len(names) > 1:
-                found.append(Fault(f"owners.{i}.name", "nothing", "required where there are more"))
-        if len(found) > 0:
-            raise faults_of(found)
+                faults.append(Fault(f"owners.{i}.name", "nothing", "required where there are more"))
+        if len(faults) > 0:
+            raise faults_of(faults)
         return self
 
     def matrices(self) -> Array:
@@ -171,8 +173,8 @@ def read_release(path: str) -> Release:
     except FileNotFoundError:
         raise DataError([Fault(KEY, repr(path), "there is no such file")]) from None
     except (OSError, ValueError) as error:
-        allowed = f"allowed is a TOML or JSON file of second moments ({error})"
-        raise DataError([Fault(KEY, repr(path), allowed)]) from None
+        rule = f"allowed is a TOML or JSON file of second moments ({error})"
+        raise DataError([Fault(KEY, repr(path), rule)]) from None
     if not isinstance(raw, dict):
         raise DataError([Fault(KEY, repr(path), "allowed is a table of schema, features, owners…")])
     try:
@@ -214,8 +216,8 @@ class DeclaredMoments(StandInKind):
     def drawn(self, known: PublicKnowledge, streams: Streams | Scope) -> StandInRows:
         release, p = read_release(self.path), known.features.shape[1]
         if release.features != p:
-            given, allowed = f"moments of {release.features} features", f"data.features is {p}"
-            raise DataError([Fault(KEY, given, allowed)])
+            problem, rule = f"moments of {release.features} features", f"data.features is {p}"
+            raise DataError([Fault(KEY, problem, rule)])
         matrices, deviation = release.matrices(), np.array([o.deviation for o in release.owners])
         if self.redrawn > 0:
             scope = streams.within("data", "stand-in", "noise", self.redrawn)
@@ -242,9 +244,9 @@ class DeclaredMoments(StandInKind):
             generator = self.of_owner(i + 1, streams)
             owners.append(gaussian_rows(matrix, size, generator))
         generator = self.of_others(streams)
-        others = gaussian_rows(mean, known.others, generator)
+        other_rows = gaussian_rows(mean, known.others, generator)
         unnamed = sum(name not in entries for name in called)
-        return StandInRows(owners, others, _doubts(release, raised, p + 1, unnamed, own))
+        return StandInRows(owners, other_rows, _doubts(release, raised, p + 1, unnamed, own))
 
 
 def noise(law: str, deviation: float, size: int, generator: np.random.Generator) -> Array:
@@ -279,8 +281,8 @@ def gaussian_rows(
     """
     rows = generator.standard_normal((count, len(moments)))
     if count >= 2 * len(moments):
-        found = np.linalg.cholesky(rows.T @ rows / count)
-        rows = np.linalg.solve(found, rows.T).T
+        factor = np.linalg.cholesky(rows.T @ rows / count)
+        rows = np.linalg.solve(factor, rows.T).T
     values, vectors = np.linalg.eigh(moments)
     made = rows @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
     return np.asarray(made[:, :-1]), np.asarray(made[:, -1])
@@ -295,34 +297,38 @@ def _shares(mean: Array, matrices: Array, deviation: Array, weight: Array) -> tu
     distance = np.einsum("ka,ab,kb->k", slopes, inverse, slopes)
     # each number of a slope r − Cθ has the noise of one number of r and of p numbers of C
     chance = np.square(deviation) * (1 + theta @ theta) * float(np.trace(inverse))
-    found = apart(distance, chance, weight, len(theta))
+    distances = apart(distance, chance, weight, len(theta))
     least = float(mean[-1, -1] - mean[-1, :-1] @ theta)
     scale = 1 / least if least > 0 else 0.0
-    return found.shares, f"{found.variance * scale:.3g} ± {found.half_width * scale:.2g}"
+    return (
+        distances.shares,
+        f"{distances.variance * scale:.3g} ± {distances.half_width * scale:.2g}",
+    )
 
 
 def _doubts(release: Release, raised: int, size: int, unnamed: int, own: str) -> tuple[str, ...]:
     """Say what the release is, and what is not in the ±."""
     spent = "" if release.law == "none" else ", spent beside what a run will spend"
-    told = [
+    doubts = [
         f"the moments are {release.words}{spent}",
         f"each record was scaled down to {release.norm} norm {release.bound:g} before, and "
         "moments tell no law: Gaussian rows stand in, which is not in the ±",
     ]
     if release.played_on is not None:
-        told.insert(0, f"the release was played on {release.played_on}: nobody released it")
+        doubts.insert(0, f"the release was played on {release.played_on}: nobody released it")
     if raised > 0:
-        told.append(
+        doubts.append(
             f"{raised} of {size} eigenvalues of all moments together lay below the noise's "
             "standard deviation, and were raised to it"
         )
     if len(release.owners) == 1 or unnamed > 0:
-        who = "all" if len(release.owners) == 1 else str(unnamed)
-        told.append(f"{who} owners have the moments of all together: what sets them apart is left "
-                    "out")  # fmt: skip
+        count = "all" if len(release.owners) == 1 else str(unnamed)
+        doubts.append(
+            f"{count} owners have the moments of all together: what sets them apart is left out"
+        )
     else:
-        told.append(
+        doubts.append(
             "owners are taken to be as unlike as their moments show beyond noise: own truths τ² = "
             f"{own} apart"
         )
-    return tuple(told)
+    return tuple(doubts)

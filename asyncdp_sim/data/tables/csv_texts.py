@@ -141,12 +141,12 @@ def _column(parts: "Sequence[pa.Array]", order: Rows, missing: Collection[str]) 
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    whole = pa.chunked_array(parts).combine_chunks().dictionary_encode()
-    texts = whole.dictionary
+    encoded = pa.chunked_array(parts).combine_chunks().dictionary_encode()
+    texts = encoded.dictionary
     words = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
     gone = pc.or_(pc.equal(texts, ""), pc.is_in(words, pa.array([*missing], pa.string())))
     none = gone.to_numpy(zero_copy_only=False)
-    codes = np.where(none, -1, np.cumsum(~none) - 1)[whole.indices.to_numpy()[order]]
+    codes = np.where(none, -1, np.cumsum(~none) - 1)[encoded.indices.to_numpy()[order]]
     left = texts.filter(pc.invert(gone))
     if len(left) > len(codes) / 2:
         placed = pa.array(codes, mask=codes < 0)

@@ -33,11 +33,13 @@ def faults(share: float, records: Sequence[int]) -> list[Fault]:
     left = trained_on(share, records) if share > 0 else ()
     if 0 in left:
         owner = left.index(0)
-        given = f"{share:g}, which keeps all {records[owner]} rows of owner {owner + 1} apart"
-        return [Fault("data.held_out", given, "allowed is a share that leaves every owner one row")]
+        problem = f"{share:g}, which keeps all {records[owner]} rows of owner {owner + 1} apart"
+        return [
+            Fault("data.held_out", problem, "allowed is a share that leaves every owner one row")
+        ]
     if len(left) > 0 and sum(left) == sum(records):
-        given = f"{share:g}, which is less than half a row of every owner"
-        return [Fault("data.held_out", given, "allowed is 0, or a share that keeps rows apart")]
+        problem = f"{share:g}, which is less than half a row of every owner"
+        return [Fault("data.held_out", problem, "allowed is 0, or a share that keeps rows apart")]
     return []
 
 

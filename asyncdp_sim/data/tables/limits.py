@@ -51,10 +51,10 @@ def most(name: str) -> int:
     limits = RAISED.get({})
     if name in limits:
         return limits[name]
-    given = os.environ.get(name, str(DEFAULTS[name]))
-    if not given.isdecimal() or int(given) < 1:
-        raise InputError([Fault(name, repr(given), "allowed is a whole number ≥ 1")])
-    return int(given)
+    limit = os.environ.get(name, str(DEFAULTS[name]))
+    if not limit.isdecimal() or int(limit) < 1:
+        raise InputError([Fault(name, repr(limit), "allowed is a whole number ≥ 1")])
+    return int(limit)
 
 
 def require_at_most(name: str, count: int) -> None:

@@ -29,8 +29,8 @@ class FileRows:
     def of(cls, path: str, frame: "pd.DataFrame") -> Self:
         """Return those of a frame whose index says where its rows stood in the file."""
         index = frame.index
-        whole = len(index) == 0 or (index[0] == 0 and index[-1] == len(index) - 1)
-        return cls(((Path(path).name, range(len(index)) if whole else index.to_numpy()),))
+        complete = len(index) == 0 or (index[0] == 0 and index[-1] == len(index) - 1)
+        return cls(((Path(path).name, range(len(index)) if complete else index.to_numpy()),))
 
     @property
     def count(self) -> int:

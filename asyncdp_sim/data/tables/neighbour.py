@@ -189,8 +189,8 @@ def _changed(column: "pa.ChunkedArray", row: int, cell: str | float | None) -> "
         cell = f"{cell:g}" if isinstance(cell, float) else cell
     if row >= len(column):
         return column
-    one = pa.chunked_array([pa.array([cell], type=column.type)])
-    parts = [column.slice(0, row), one, column.slice(row + 1)]
+    replacement = pa.chunked_array([pa.array([cell], type=column.type)])
+    parts = [column.slice(0, row), replacement, column.slice(row + 1)]
     return pa.chunked_array([chunk for part in parts for chunk in part.chunks], type=column.type)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.data.dataset import Array, OnDemand, Rows, Table, frozen, spans, take
+from asyncdp_sim.data.dataset import Array, Rows, Table, frozen, take
 from asyncdp_sim.data.void import said, set_aside
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.families import FAMILY_BY_NAME
@@ -221,7 +221,7 @@ def records_of(
     table : Table
     projection : Projection
     sets : sequence of array
-        Row numbers; the last use of a table on demand, which may give up its columns.
+        Row numbers.
     first_public : int
         Rows from it on are public, and are not counted.
     real : bool
@@ -229,32 +229,11 @@ def records_of(
     """
     y = [projection.targets(take(table.target, rows)) for rows in sets]
     with np.errstate(over="ignore", invalid="ignore"):  # of numbers too large: set aside next
-        x = _features_of(table, projection, sets)
+        x = [_projected(table, projection, rows) for rows in sets]
     private = [rows < first_public for rows in sets]
     absent = sum(int(np.sum(np.isnan(t) & p)) for t, p in zip(y, private, strict=True))
     large = sum(int(np.sum(set_aside(f, t) & p)) for f, t, p in zip(x, y, private, strict=True))
     return tuple(map(frozen, x)), tuple(map(frozen, y)), said(absent, large, real=real)
-
-
-def _features_of(table: Table, projection: Projection, sets: Sequence[Rows]) -> list[Array]:
-    """Return the features of each set of rows, (n, p), Fortran order."""
-    if isinstance(table, OnDemand) and table.drain is not None:
-        return [_in_place(block, projection) for block in table.drain(sets)]
-    return [_projected(table, projection, rows) for rows in sets]
-
-
-def _in_place(block: Array, projection: Projection) -> Array:
-    """Return the features of encoded rows, (n, p), in the room that those had to themselves."""
-    if projection.ones:
-        return projection.features(block)
-    if projection.matrix is None:
-        return block
-    kept = projection.matrix.shape[1]
-    for span in spans(len(block)):
-        block[span, :kept] = projection.features(block[span].copy(order="F"))
-    # Reallocated: in Fortran order what is cut off are the last columns.
-    block.resize((len(block), kept), refcheck=False)
-    return block
 
 
 def _projected(table: Table, projection: Projection, rows: Rows) -> Array:

@@ -124,8 +124,8 @@ def _said_of(path: str, form: FileForm) -> Iterator[None]:
 
 
 def _cannot_be_read(error: Exception) -> str:
-    said = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    reason = said.splitlines()[0]
+    message = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    reason = message.splitlines()[0]
     return f"the file cannot be read ({reason[:120]})"
 
 
@@ -144,8 +144,8 @@ def _read_parquet(path: str, wanted: Callable[[str], bool] | None) -> "pd.DataFr
             require_at_most(BYTES, taken)
             pieces.append(pa.Table.from_batches([piece]))
     # Whole numbers with a gap stay whole: as fractions, long ids would be one.
-    found: pd.DataFrame = pa.concat_tables(pieces).to_pandas(integer_object_nulls=True)
-    return found
+    frame: pd.DataFrame = pa.concat_tables(pieces).to_pandas(integer_object_nulls=True)
+    return frame
 
 
 def _require_single(

@@ -1,25 +1,191 @@
 """The steps by which encoded rows of any kind of table become features of owners."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
+from pydantic import Field, model_validator
+from typing_extensions import override
 
-from asyncdp_sim.data.dataset import Array, Dataset, Rows, Source, Table, take
-from asyncdp_sim.data.splits import Owned, TableToSplit, ValuesOf, require_records
-from asyncdp_sim.data.tables.held_out import keep_apart, public_rows_note, said, usage
+from asyncdp_sim.data.dataset import SYNTHETIC, Array, Dataset, Rows, Source, Table, take
+from asyncdp_sim.data.kind import DataKind
+from asyncdp_sim.data.splits import (
+    InOrder,
+    Owned,
+    Split,
+    SplitKind,
+    TableToSplit,
+    ValuesOf,
+    require_records,
+)
+from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, public_rows_note, said, usage
 from asyncdp_sim.data.tables.names import FileRows, require_column
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.preprocessing import Projection, records_of
-from asyncdp_sim.data.tables.table_fields import TableFields
+from asyncdp_sim.data.tables.preprocessing import (
+    EigenUncentred,
+    Preprocessing,
+    Projection,
+    WithOnes,
+    records_of,
+)
 from asyncdp_sim.data.void import LARGEST, beyond
 from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.faults import faults_of
 from asyncdp_sim.notices import Counted
+from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope, Streams
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Features = Annotated[int, Field(ge=1, le=100_000)]
+PublicRecords = Annotated[int, Field(ge=0)]
+
+
+class TableFields(DataKind):
+    """The fields of a table of any kind."""
+
+    path: Annotated[
+        str | None,
+        about("The table's file; absent, a synthetic twin is drawn", example="table.csv"),
+    ] = None
+    features: Annotated[
+        Features, about("p: features that the encoded columns are projected to", "features")
+    ]
+    public_records: Annotated[
+        PublicRecords,
+        about(
+            "The last rows of the table, known to the learner, which fit the projection; at least "
+            "features, or 0 and more with preprocessing none",
+            "records",
+        ),
+    ]
+    public_overlap: Annotated[
+        bool,
+        about("Whether owners may hold public rows too (as published). Those records have ε = ∞"),
+    ] = False
+    preprocessing: Annotated[Preprocessing, about("What becomes of the encoded columns")] = (
+        EigenUncentred()
+    )
+    split: Annotated[Split, about("Which rows each owner holds")] = InOrder()
+    held_out: HeldOutShare = 0.0
+    score_on: Annotated[
+        Literal["participants", "all"],
+        about(
+            "Whose rows f, θ* and ψ are of: the owners' (participants), or, as published of "
+            "hospitals, those of no owner and the public ones too (all). Only the owners train"
+        ),
+    ] = "participants"
+
+    @property
+    @override
+    def file(self) -> str | None:
+        return self.path
+
+    @override
+    def read_for(self, labels: int, *, intercept: bool) -> Self:
+        if not intercept:
+            return self
+        return self.model_copy(
+            update={"preprocessing": WithOnes(kind="with-ones", other=self.preprocessing)}
+        )
+
+    @property
+    @override
+    def has_columns(self) -> bool:
+        return True
+
+    @property
+    @override
+    def synthetic(self) -> bool:
+        return self.file is None
+
+    @property
+    def public_file(self) -> str | None:
+        """The file whose last rows are public, if any."""
+        return self.path
+
+    @property
+    @override
+    def holds_out(self) -> bool:
+        return self.held_out > 0
+
+    @property
+    @override
+    def origin(self) -> str:
+        if self.path is None:
+            return f"{SYNTHETIC} twin of {self.kind}"
+        return f"{self.kind} table {Path(self.path).name}"
+
+    @property
+    @override
+    def split_column(self) -> str | None:
+        return self.split.of_column
+
+    @property
+    @override
+    def says_records(self) -> bool:
+        return self.split_column is not None or self.split.by_target
+
+    @property
+    def target_column(self) -> str:
+        """The column of the file that the target is made of."""
+        return ""
+
+    @override
+    def says_whose(self, column: str) -> bool:
+        by_target = self.split.by_target and column == self.target_column
+        return by_target or super().says_whose(column)
+
+    @override
+    def owner_names(self) -> tuple[str, ...]:
+        column = self.split_column
+        if column is None or self.path is None:
+            return ()
+        values = self._column(column)
+        return self._by_column.named(values[: max(len(values) - self._held_back, 0)])
+
+    @property
+    def chosen_by(self) -> int | None:
+        """The seed by which public rows are chosen; None where they are the last ones."""
+        return None
+
+    @property
+    def _held_back(self) -> int:
+        """How many of the file's last rows are no owner's."""
+        return 0 if self.public_overlap else self.public_records
+
+    @property
+    def _by_column(self) -> SplitKind:
+        """How the rows are split."""
+        return self.split
+
+    @abstractmethod
+    def _column(self, name: str) -> Sequence[object]:
+        """Read a raw column of the file, over all rows of the table, None where empty.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be read, or has no such column.
+        """
+
+    @override
+    def twin(self) -> Self | None:
+        return self.model_copy(update={"path": None})
+
+    @model_validator(mode="after")
+    def _public_rows_span_the_features(self) -> Self:
+        if self.preprocessing.fitted and self.public_records < self.features:
+            rule = (
+                f"allowed is at least features = {self.features} "
+                f'with preprocessing = "{self.preprocessing.kind}"'
+            )
+            raise faults_of([Fault("public_records", str(self.public_records), rule)])
+        return self
 
 
 class Gathering:
@@ -73,8 +239,8 @@ class TableRecipe(TableFields):
         """
         if records is None and self.split.by_target:
             if self.split.shared_rows is None:
-                allowed = "allowed is a number ≥ 1: a synthetic twin has as many rows as it is told"
-                raise DataError([Fault("data.split.rows", "nothing", allowed)])
+                rule = "allowed is a number ≥ 1: a synthetic twin has as many rows as it is told"
+                raise DataError([Fault("data.split.rows", "nothing", rule)])
             return self.split.shared_rows
         return sum(require_records(records, n_owners))
 
@@ -130,16 +296,16 @@ class TableRecipe(TableFields):
             else:
                 owned = self.split.owned(asked)
         with gathering:
-            public, known = self._public(table, first_public, places)
-            projection = self._projection(public, known) if given is None else given
+            public, public_targets = self._public(table, first_public, places)
+            projection = self._projection(public, public_targets) if given is None else given
         gathering.end()
         rows = owned.rows
         overlap = tuple(int(np.count_nonzero(r >= first_public)) for r in rows)
         kept, apart = keep_apart(self.held_out, [len(r) for r in rows], streams)
-        others = _left(rows, total) if self.score_on == "all" else np.zeros(0, dtype=np.int64)
+        unowned = _left(rows, total) if self.score_on == "all" else np.zeros(0, dtype=np.int64)
         trained = [take(r, place) for r, place in zip(rows, kept, strict=True)]
         unseen = [r[a] for r, a in zip(rows, apart, strict=True)] if self.held_out > 0 else []
-        sets = trained + unseen + ([others] if len(others) > 0 else [])
+        sets = trained + unseen + ([unowned] if len(unowned) > 0 else [])
         real = source is not None
         features, targets, set_aside = records_of(table, projection, sets, first_public, real=real)
         notes = (
@@ -149,7 +315,7 @@ class TableRecipe(TableFields):
             *owned.notes,
             *usage(rows, total, first_public, overlap),
             *said(kept, apart),
-            *_scored_beside(others),
+            *_scored_beside(unowned),
             *set_aside,
         )
         of_owners, held = len(trained), slice(len(trained), len(trained) + len(unseen))
@@ -164,8 +330,8 @@ class TableRecipe(TableFields):
             held_out_features=features[held],
             held_out_targets=targets[held],
             rows=tuple(trained),
-            unowned_features=features[-1] if len(others) > 0 else None,
-            unowned_targets=targets[-1] if len(others) > 0 else None,
+            unowned_features=features[-1] if len(unowned) > 0 else None,
+            unowned_targets=targets[-1] if len(unowned) > 0 else None,
             owner_names=owned.names,
             public_targets=(
                 projection.targets(table.target[first_public:]) if self.public_records > 0 else None
@@ -177,8 +343,8 @@ class TableRecipe(TableFields):
         """Return how many rows come before the public ones; refuse a table that has fewer."""
         first = total - self.public_records
         if first < 0:
-            allowed = f"allowed is at most {total}, the number of rows of the table"
-            gathering.add([Fault("data.public_records", str(self.public_records), allowed)])
+            rule = f"allowed is at most {total}, the number of rows of the table"
+            gathering.add([Fault("data.public_records", str(self.public_records), rule)])
             gathering.end()
         return first
 
@@ -186,9 +352,9 @@ class TableRecipe(TableFields):
         self, n_owners: int, records: Sequence[int] | None, streams: Streams | Scope
     ) -> Owned:
         """Return whose rows were before one was replaced: it keeps its owner."""
-        whole = self.model_copy(update={"held_out": 0.0, "score_on": "participants"})
+        recipe = self.model_copy(update={"held_out": 0.0, "score_on": "participants"})
         counts = None if records is None else tuple(records)
-        before = whole.build(n_owners, counts, streams.afresh())
+        before = recipe.build(n_owners, counts, streams.afresh())
         return Owned(list(before.rows), before.owner_names)
 
     def _projection(self, rows: Array, target: Array) -> Projection:
@@ -213,18 +379,18 @@ class TableRecipe(TableFields):
             where = f"column {table.columns[at]!r}" if at < len(table.columns) else "the target"
             row += first
             called = f"row {row + 1}" if places is None else places.said(row)
-            given = f"{self.public_records}, with {cells[at]:g} in {where} of {called}"
-            allowed = f"allowed are public rows of numbers up to {LARGEST:g}"
-            raise DataError([Fault("data.public_records", given, allowed)])
-        known = ~np.isnan(target)
-        return (rows, target) if known.all() else (rows[known], target[known])
+            problem = f"{self.public_records}, with {cells[at]:g} in {where} of {called}"
+            rule = f"allowed are public rows of numbers up to {LARGEST:g}"
+            raise DataError([Fault("data.public_records", problem, rule)])
+        has_target = ~np.isnan(target)
+        return (rows, target) if has_target.all() else (rows[has_target], target[has_target])
 
 
 def _left(rows: Sequence[Rows], total: int) -> Rows:
     """Return the rows that are no owner's."""
     left = np.ones(total, dtype=bool)
-    for each in rows:
-        left[each] = False
+    for owner_rows in rows:
+        left[owner_rows] = False
     return np.flatnonzero(left)
 
 

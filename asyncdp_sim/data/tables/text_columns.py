@@ -40,11 +40,11 @@ _DAY = 86_400.0  # seconds
 
 def number_in(text: str) -> float:
     """Return the first number in a text (" 36 months" is 36, "860xx" is 860), NaN if none."""
-    whole = number_or_nan(text)
-    if not math.isnan(whole):
-        return whole
-    found = _NUMBER.search(text)
-    return _finite(float(found.group())) if found is not None else math.nan
+    number = number_or_nan(text)
+    if not math.isnan(number):
+        return number
+    match = _NUMBER.search(text)
+    return _finite(float(match.group())) if match is not None else math.nan
 
 
 def number_or_nan(text: str) -> float:
@@ -84,9 +84,9 @@ def map_text(
     A number's text is the same in columns of all types: 36 whether it was written 36 or 36.0; but
     a text's is its own where it is taken ``as_written``.
     """
-    said = written if as_written else _text
-    codes, distinct = _places(column, said)
-    table = np.array([code(said(value)) for value in distinct] + [np.nan])
+    spell = written if as_written else _text
+    codes, distinct = _places(column, spell)
+    table = np.array([code(spell(value)) for value in distinct] + [np.nan])
     return np.asarray(table[codes])  # a missing value has code −1: the last entry
 
 
@@ -115,9 +115,9 @@ def _mapped(column: "pd.Series", code: Callable[[str], float]) -> Array:
     texts = pa.array(distinct, pa.string())
     plain = pc.match_substring_regex(texts, _PLAIN)
     numbers = pc.cast(pc.if_else(plain, texts, None), pa.float64()).to_numpy(zero_copy_only=False)
-    others = np.flatnonzero(~plain.to_numpy(zero_copy_only=False))
+    words = np.flatnonzero(~plain.to_numpy(zero_copy_only=False))
     table = np.append(numbers, np.nan)
-    table[others] = [code(_text(distinct[place])) for place in others]
+    table[words] = [code(_text(distinct[place])) for place in words]
     return np.asarray(table[codes])
 
 

@@ -2,7 +2,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -10,15 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.data import Swap, dataset, fraud_data
 from asyncdp_sim.data.dataset import Encoded
-from asyncdp_sim.data.fraud_data import FEATURES, FraudData, transactions
-from asyncdp_sim.data.fraud_twin import (
+from asyncdp_sim.data.fraud_data import (
     COMPONENTS,
+    FEATURES,
     FRAUD_SHARE,
+    FraudData,
     Twin,
     calibrated,
     from_json,
+    transactions,
     twin_table,
 )
 from asyncdp_sim.data.tables.read import read_table
@@ -91,38 +91,6 @@ def test_a_full_table_has_the_papers_features_in_its_own_order(tmp_path):
     assert data.columns == tuple(names) == FEATURES[::-1]
     assert data.features[0].tolist() == [list(range(29))]
     assert data.notes == ()
-
-
-@pytest.mark.parametrize("split", [pytest.param("in-order", marks=pytest.mark.long), "shuffled"])
-@pytest.mark.parametrize(
-    ("fields", "swap"),
-    [
-        ({"preprocessing": "none", "features": 29, "held_out": 0.2}, Swap(9, by=12, factor=3.0)),
-        ({"preprocessing": "pca", "features": 4}, None),
-        ({"preprocessing": "eigen-uncentred", "features": 29, "held_out": 0.2}, None),
-        ({"preprocessing": "eigen-uncentred", "features": 1, "score_on": "all"}, Swap(9, by=12)),
-    ],
-)
-def test_a_drained_table_gives_the_same_bits(tmp_path, monkeypatch, split, fields, swap):
-    monkeypatch.setattr(dataset, "PIECE_ROWS", 31)
-    drawn = twin_table(140, 0, Streams(4))
-    frame = pd.DataFrame(drawn.matrix, columns=drawn.columns).assign(Class=drawn.target > 0)
-    frame = frame.astype({"Class": int})
-    spec = FraudData(path=save(tmp_path, frame), public_records=40, split=split, **fields)
-    records = (1, 2, 60, 31)  # of so few as one or two none are held out
-    drained = spec.build(4, records, Streams(1), swap)
-    monkeypatch.setattr(
-        fraud_data, "transactions", lambda *a: replace(transactions(*a), drain=None)
-    )
-    kept = spec.build(4, records, Streams(1), swap)
-    assert drained.records == ((1, 2, 48, 25) if "held_out" in fields else records)
-    for name in ("features", "targets", "held_out_features", "held_out_targets", "rows"):
-        for one, other in zip(getattr(drained, name), getattr(kept, name), strict=True):
-            assert np.array_equal(one, other)
-            assert one.flags.f_contiguous
-    assert (drained.unowned_features is not None) == ("score_on" in fields)
-    assert np.array_equal(drained.unowned_features, kept.unowned_features)
-    assert drained.notes == kept.notes
 
 
 BYTES_PER_ROW = """

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.data.stand_ins import FittedTwin, PublicRows
-from asyncdp_sim.data.stand_ins.unlike import apart
+from asyncdp_sim.data.stand_ins.public_rows import apart
 from asyncdp_sim.data.tables.generic import TableData
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.streams import Streams
@@ -126,15 +125,14 @@ def test_public_rows_of_one_class_are_said_to_be_so(tmp_path):
 
     centred = table(tmp_path, whole, whole, public_path=None, public_records=PUBLIC,
                     preprocessing="pca")  # fmt: skip
-    for stand_in in (PublicRows(), FittedTwin()):
-        with pytest.raises(DataError) as caught:
-            truths(centred.model_copy(update={"stand_in": stand_in}).twin())
-        [line] = caught.value.lines()
-        assert line.startswith(
-            "data.public_records: given 480, all with one target; allowed are public rows that "
-            "show what leads to another one: these are the last of the table: where it stands in"
-        )
-        assert line.endswith("a file of their own (data.public_path) would be of all")
+    with pytest.raises(DataError) as caught:
+        truths(centred.twin())
+    [line] = caught.value.lines()
+    assert line.startswith(
+        "data.public_records: given 480, all with one target; allowed are public rows that "
+        "show what leads to another one: these are the last of the table: where it stands in"
+    )
+    assert line.endswith("a file of their own (data.public_path) would be of all")
     drawn = whole.sample(PUBLIC, random_state=1).sort_index()  # of all classes: nothing to say
     mixed = table(tmp_path / "drawn", whole.drop(index=drawn.index), drawn).twin()
     assert not any("one target" in doubt for doubt in truths(mixed)[1])

@@ -34,8 +34,8 @@ class ClassLabels(EncodingKind):
     @model_validator(mode="after")
     def _each_once(self) -> Self:
         if len(self.values) < 2:
-            allowed = "allowed are two classes or more"
-            raise faults_of([Fault("values", repr(self.values[0]), allowed)])
+            rule = "allowed are two classes or more"
+            raise faults_of([Fault("values", repr(self.values[0]), rule)])
         for value in self.values:
             if self.values.count(value) > 1:
                 raise faults_of([Fault("values", f"{value!r} twice", "allowed is each name once")])
@@ -85,20 +85,20 @@ class SeenClasses(EncodingKind):
             return _labelled(name, _ALONE[names])
         if len(names) != self.count:
             shown = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
-            given = f"the column {name!r}, with {len(names)} classes in public rows: {shown}"
+            problem = f"the column {name!r}, with {len(names)} classes in public rows: {shown}"
             values = f'data.columns.{name} = {{ kind = "classes", values = [...] }}'
-            allowed = f"allowed are {self.count} classes; {values} names them"
-            raise DataError([Fault("data.target", given, allowed)])
+            rule = f"allowed are {self.count} classes; {values} names them"
+            raise DataError([Fault("data.target", problem, rule)])
         return ClassLabels(values=names).learn(public, name, decimal)
 
 
 def names_in(column: "pd.Series") -> tuple[str, ...]:
     """Return the names of classes in a column: by size where all are numbers, else as texts."""
-    found: dict[str, float] = {}
-    there = column.dropna().astype(object)  # a category's texts are those of all cells
-    map_text(there, lambda text: found.setdefault(text.strip(), _size(text)))
-    by_size = all(np.isfinite(size) for size in found.values())
-    return tuple(sorted(found, key=found.__getitem__ if by_size else None))
+    size_of: dict[str, float] = {}
+    filled = column.dropna().astype(object)  # a category's texts are those of all cells
+    map_text(filled, lambda text: size_of.setdefault(text.strip(), _size(text)))
+    by_size = all(np.isfinite(size) for size in size_of.values())
+    return tuple(sorted(size_of, key=size_of.__getitem__ if by_size else None))
 
 
 def _size(text: str) -> float:

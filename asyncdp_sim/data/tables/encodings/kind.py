@@ -88,8 +88,8 @@ class EncodingKind(Kind):
 
     def faults(self, key: str, public_records: int) -> list[Fault]:
         """Return a fault where it has nothing to learn from."""
-        told = self.needs_public() if public_records == 0 else None
-        return [] if told is None else [Fault(key, f"{self.kind!r}, without public rows", told)]
+        rule = self.needs_public() if public_records == 0 else None
+        return [] if rule is None else [Fault(key, f"{self.kind!r}, without public rows", rule)]
 
     def without_rare(self, public: "pd.Series", least: int) -> Self:  # noqa: ARG002
         """Return the encoding with no code of its own for what fewer public cells have."""
@@ -125,27 +125,29 @@ class Measured(EncodingKind):
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
         means = [_mean(values) for values in self.quantities(public, decimal).values]
-        known = tuple(value for value in means if value is not None)
+        public_means = tuple(value for value in means if value is not None)
         return Codes(
             names=tuple(f"{name} {part}" for part in self.read_apart) or (name,),
             read=lambda column: self.quantities(column, decimal),
             unknown=tuple(0.0 if value is None else value for value in means),
-            said=lambda missing, misfits: _replaced(name, known, missing, misfits),
+            said=lambda missing, misfits: _replaced(name, public_means, missing, misfits),
         )
 
 
 def _replaced(name: str, means: Sequence[float], missing: int, misfits: int) -> str:
     """Return what private cells without a quantity became, in words."""
     if len(means) == 0:
-        how = "became 0, for no public row tells how to code them: name it in data.drop, or raise "
-        what = "{missing} missing values" + (", {texts} of them texts," if misfits > 0 else "")
-        told = f"{FROM_PRIVATE}{{column}}: {what} {how}public_records."
-        return Counted(told, column=name, missing=missing, texts=misfits)
+        reason = (
+            "became 0, for no public row tells how to code them: name it in data.drop, or raise "
+        )
+        cells = "{missing} missing values" + (", {texts} of them texts," if misfits > 0 else "")
+        sentence = f"{FROM_PRIVATE}{{column}}: {cells} {reason}public_records."
+        return Counted(sentence, column=name, missing=missing, texts=misfits)
     if len(means) > 1:
-        told = FROM_PRIVATE + "{column}: {missing} missing values became the public means."
-        return Counted(told, column=name, missing=missing)
-    told = FROM_PRIVATE + "{column}: {missing} missing values became the public mean {mean:g}."
-    return Counted(told, column=name, missing=missing, mean=means[0])
+        sentence = FROM_PRIVATE + "{column}: {missing} missing values became the public means."
+        return Counted(sentence, column=name, missing=missing)
+    sentence = FROM_PRIVATE + "{column}: {missing} missing values became the public mean {mean:g}."
+    return Counted(sentence, column=name, missing=missing, mean=means[0])
 
 
 def by_text(column: "pd.Series", code: Callable[[str], float]) -> Cells:
@@ -156,5 +158,5 @@ def by_text(column: "pd.Series", code: Callable[[str], float]) -> Cells:
 
 
 def _mean(values: Array) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(np.mean(known)) if len(known) > 0 else None
+    numbers = values[~np.isnan(values)]
+    return float(np.mean(numbers)) if len(numbers) > 0 else None

@@ -69,11 +69,11 @@ def amount(text: str, decimal: str = ".") -> float:
     text = text.strip()
     if decimal == "." and text.isascii() and _PLAIN.fullmatch(text) is not None:
         return float(text)
-    found = _AMOUNT.fullmatch(text)
-    if found is None:
+    match = _AMOUNT.fullmatch(text)
+    if match is None:
         return math.nan
-    value = _pointed(re.sub(r"['\s]", "", found["digits"]).rstrip(".,"), decimal)
-    return -value if "−" in (found["sign"] + found["inner"]).replace("-", "−") else value
+    value = _pointed(re.sub(r"['\s]", "", match["digits"]).rstrip(".,"), decimal)
+    return -value if "−" in (match["sign"] + match["inner"]).replace("-", "−") else value
 
 
 def _pointed(digits: str, decimal: str) -> float:
@@ -85,8 +85,8 @@ def _pointed(digits: str, decimal: str) -> float:
         before, _, after = digits.partition(marks[0])
     else:
         before, after = digits, ""
-    whole = before.replace(".", "").replace(",", "")
-    return float(f"{whole}.{after}") if (whole + after).isascii() else math.nan
+    units = before.replace(".", "").replace(",", "")
+    return float(f"{units}.{after}") if (units + after).isascii() else math.nan
 
 
 Part = Literal["year", "month", "day", "weekday"]
@@ -121,16 +121,16 @@ class Date(Measured):
 
     @model_validator(mode="after")
     def _can_be_read(self) -> Self:
-        found = []
+        faults = []
         if _day(self.since) is None:
-            found.append(Fault("since", repr(self.since), "allowed is a date such as 2020-05-17"))
+            faults.append(Fault("since", repr(self.since), "allowed is a date such as 2020-05-17"))
         if len(set(self.parts)) < len(self.parts):
-            found.append(Fault("parts", f"{list(self.parts)}", "allowed is each part once"))
+            faults.append(Fault("parts", f"{list(self.parts)}", "allowed is each part once"))
         if self.format is not None and not _reads(self.format):
-            allowed = "allowed is a format that tells the year, such as %d.%m.%Y"
-            found.append(Fault("format", repr(self.format), allowed))
-        if len(found) > 0:
-            raise faults_of(found)
+            rule = "allowed is a format that tells the year, such as %d.%m.%Y"
+            faults.append(Fault("format", repr(self.format), rule))
+        if len(faults) > 0:
+            raise faults_of(faults)
         return self
 
     @property
@@ -145,17 +145,17 @@ class Date(Measured):
 
     @override
     def quantities(self, column: "pd.Series", decimal: str) -> Cells:
-        found = by_text(column, self._days)
-        [since_1970] = found.values
+        read = by_text(column, self._days)
+        [since_1970] = read.values
         if len(self.parts) == 0:
-            return Cells([since_1970 - days(self.since)], found.misfits)
-        known = ~np.isnan(since_1970)
-        when = np.floor(since_1970[known]).astype("datetime64[D]")
+            return Cells([since_1970 - days(self.since)], read.misfits)
+        has_date = ~np.isnan(since_1970)
+        when = np.floor(since_1970[has_date]).astype("datetime64[D]")
         values = []
         for part in self.parts:
             values.append(np.full(len(since_1970), np.nan))
-            values[-1][known] = _PARTS[part](when)
-        return Cells(values, found.misfits)
+            values[-1][has_date] = _PARTS[part](when)
+        return Cells(values, read.misfits)
 
     def _days(self, text: str) -> float:
         """Return a text's days since 1970; NaN where it is no such date."""
@@ -177,11 +177,11 @@ def _day(text: str) -> date | None:
 
 def _reads(form: str) -> bool:
     """Tell whether dates written in a format are read again, with their years."""
-    some, alike = datetime(2021, 11, 23), datetime(2010, 11, 23)  # all but the year is the same
-    if some.strftime(form) == alike.strftime(form):
+    day, alike = datetime(2021, 11, 23), datetime(2010, 11, 23)  # all but the year is the same
+    if day.strftime(form) == alike.strftime(form):
         return False  # asked first: Python 3.13 warns where it reads days without a year
     try:
-        return datetime.strptime(some.strftime(form), form).year == some.year
+        return datetime.strptime(day.strftime(form), form).year == day.year
     except ValueError:
         return False
 

@@ -47,8 +47,8 @@ class OneHot(EncodingKind):
     @model_validator(mode="after")
     def _counts_what_is_learned(self) -> Self:
         if self.values is not None and self.least > 1:
-            allowed = "allowed is 1 beside values, which have a column each"
-            raise faults_of([Fault("least", str(self.least), allowed)])
+            rule = "allowed is 1 beside values, which have a column each"
+            raise faults_of([Fault("least", str(self.least), rule)])
         return self
 
     @property
@@ -71,18 +71,20 @@ class OneHot(EncodingKind):
         places = {value: float(place) for place, value in enumerate(values)}
 
         def read(column: "pd.Series") -> Cells:
-            found = by_text(column, lambda text: places.get(text, np.nan))
-            [place] = found.values
+            read_cells = by_text(column, lambda text: places.get(text, np.nan))
+            [place] = read_cells.values
             return Cells([(place == j).astype(np.float64) for j in range(len(values))],
-                         found.misfits)  # fmt: skip
+                         read_cells.misfits)  # fmt: skip
 
-        others = "unseen" if self.least == 1 else "unseen and rare"
+        kinds = "unseen" if self.least == 1 else "unseen and rare"
 
         def said(_: int, misfits: int) -> str:
-            told = FROM_PRIVATE + f"{{column}}: {{cells}} {others} values became 0 in all columns."
-            return Counted(told, column=name, cells=misfits)
+            sentence = (
+                FROM_PRIVATE + f"{{column}}: {{cells}} {kinds} values became 0 in all columns."
+            )
+            return Counted(sentence, column=name, cells=misfits)
 
-        coding = f"{{column}}: {{values}} columns of 0 and 1; 0 in all for {others} values."
+        coding = f"{{column}}: {{values}} columns of 0 and 1; 0 in all for {kinds} values."
         names = tuple(f"{name} = {value}" for value in values)
         coded = Counted(coding, column=name, values=len(values))
         return Codes(names, read, (0.0,) * len(values), said, coded)
@@ -139,22 +141,22 @@ class Ordinal(EncodingKind):
         if self.order is None:
             return _by_dictionary(name, read, len(order))
         [met] = read(public).values
-        known = met[~np.isnan(met)]
-        middle = float(np.mean(known)) if len(known) > 0 else (len(order) - 1) / 2
+        public_places = met[~np.isnan(met)]
+        middle = float(np.mean(public_places)) if len(public_places) > 0 else (len(order) - 1) / 2
 
         def said(missing: int, _: int) -> str:
-            told = FROM_PRIVATE
-            told += "{column}: {missing} missing or unseen values became {middle:g}, "
-            whose = "the public mean." if len(known) > 0 else "the middle of the order."
-            return Counted(told + whose, column=name, missing=missing, middle=middle)
+            sentence = FROM_PRIVATE
+            sentence += "{column}: {missing} missing or unseen values became {middle:g}, "
+            whose = "the public mean." if len(public_places) > 0 else "the middle of the order."
+            return Counted(sentence + whose, column=name, missing=missing, middle=middle)
 
         return Codes((name,), read, (middle,), said)
 
 
 def _by_dictionary(name: str, read: Callable[["pd.Series"], Cells], unseen: int) -> Codes:
     def said(missing: int, _: int) -> str:
-        told = FROM_PRIVATE + "{column}: {missing} missing or unseen values became {unseen}."
-        return Counted(told, column=name, missing=missing, unseen=unseen)
+        sentence = FROM_PRIVATE + "{column}: {missing} missing or unseen values became {unseen}."
+        return Counted(sentence, column=name, missing=missing, unseen=unseen)
 
     coding = Counted(
         "{column}: text, coded {codes} by the sorted public values, {unseen} for missing and "

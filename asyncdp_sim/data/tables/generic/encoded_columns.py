@@ -38,13 +38,13 @@ def encoded(
     decimal : str
     """
     codes = {name: _learned(frame[name], name, declared, first_public, decimal) for name in names}
-    made = [part for each in codes.values() for part in each.names]
+    made = [part for code in codes.values() for part in code.names]
     matrix, at, notes = np.empty((len(frame), len(made)), order="F"), 0, []
-    for name, each in codes.items():
-        filled, said = encode(frame[name], each, first_public)
+    for name, code in codes.items():
+        filled, column_notes = encode(frame[name], code, first_public)
         matrix[:, at : at + len(filled)] = np.transpose(filled)
         at += len(filled)
-        notes += said
+        notes += column_notes
     return matrix, tuple(made), tuple(notes)
 
 
@@ -62,16 +62,16 @@ def _learned(
 
 def encode(column: "pd.Series", codes: Codes, first_public: int) -> tuple[list[Array], list[str]]:
     """Return what becomes of a column, and in words how, and of how many private cells."""
-    found = codes.read(column)
-    lost = found.misfits.copy() if len(found.values) == 0 else np.zeros(len(column), dtype=np.bool_)
-    for values, unknown in zip(found.values, codes.unknown, strict=True):
+    read = codes.read(column)
+    lost = read.misfits.copy() if len(read.values) == 0 else np.zeros(len(column), dtype=np.bool_)
+    for values, unknown in zip(read.values, codes.unknown, strict=True):
         gaps = np.isnan(values)
         values[gaps] = unknown
         lost |= gaps
     count = int(np.count_nonzero(lost[:first_public]))
-    misfits = int(np.count_nonzero(found.misfits[:first_public]))
-    said = (codes.coding, codes.said(count, misfits) if count + misfits > 0 else None)
-    return found.values, [sentence for sentence in said if sentence is not None]
+    misfits = int(np.count_nonzero(read.misfits[:first_public]))
+    sentences = (codes.coding, codes.said(count, misfits) if count + misfits > 0 else None)
+    return read.values, [sentence for sentence in sentences if sentence is not None]
 
 
 def target_of(
@@ -93,19 +93,21 @@ def target_of(
     """
     if name in declared:
         codes = _learned(frame[name], name, declared, first_public, decimal)
-        found = codes.read(frame[name])
-        [values], none = found.values, found.misfits
+        read = codes.read(frame[name])
+        [values], none = read.values, read.misfits
     else:
         values, none = cells(frame[name], decimal)
         if none[first_public:].any():
             raise _of_texts(frame, name, places, none, first_public, decimal)
     if np.isnan(values).all():
-        allowed = "allowed is a column of numbers, this one has none"
-        raise DataError([Fault("data.target", f"the column {name!r}", allowed)])
+        rule = "allowed is a column of numbers, this one has none"
+        raise DataError([Fault("data.target", f"the column {name!r}", rule)])
     misfits = int(np.count_nonzero(none[:first_public]))
-    told = FROM_PRIVATE + "{misfits} cells of the target {column!r} hold something else, such as a "
-    told += "word or <0.5. They count as missing."
-    return values, (Counted(told, misfits=misfits, column=name),) if misfits > 0 else ()
+    sentence = (
+        FROM_PRIVATE + "{misfits} cells of the target {column!r} hold something else, such as a "
+    )
+    sentence += "word or <0.5. They count as missing."
+    return values, (Counted(sentence, misfits=misfits, column=name),) if misfits > 0 else ()
 
 
 def _of_texts(
@@ -117,7 +119,9 @@ def _of_texts(
     decimal: str,
 ) -> DataError:
     """Return what is wrong with a target of texts; the row that is named is a public one."""
-    told = [c for c in frame.columns if not cells(frame[c], decimal)[1][first_public:].any()]
+    numeric_columns = [
+        c for c in frame.columns if not cells(frame[c], decimal)[1][first_public:].any()
+    ]
     row = places.said(first_public + int(np.argmax(none[first_public:])))
-    allowed = f"allowed is a column of numbers; columns: {', '.join(map(str, told[:20]))}"
-    return DataError([Fault("data.target", f"the text column {name!r} ({row})", allowed)])
+    rule = f"allowed is a column of numbers; columns: {', '.join(map(str, numeric_columns[:20]))}"
+    return DataError([Fault("data.target", f"the text column {name!r} ({row})", rule)])

@@ -25,8 +25,8 @@ def private_rows(total: int, public: int) -> int:
         On ``data.public_records``, where there are fewer rows.
     """
     if public > total:
-        allowed = f"allowed is at most {total}, the number of rows of the table"
-        raise DataError([Fault("data.public_records", str(public), allowed)])
+        rule = f"allowed is at most {total}, the number of rows of the table"
+        raise DataError([Fault("data.public_records", str(public), rule)])
     return total - public
 
 
@@ -94,10 +94,10 @@ def replaced(
     features, targets = projection.features(public.matrix), projection.targets(public.target)
     count = len(targets)
     whose = Owned([]) if split.by_target else split.owned(asked)
-    rows = [each[each < first] for each in whose.rows]
+    rows = [owner_rows[owner_rows < first] for owner_rows in whose.rows]
     like = split.likened(whose, asked.values_of, first, count, ground.apart)
     sizes = tuple(map(len, rows))
-    known = PublicKnowledge(
+    knowledge = PublicKnowledge(
         features,
         targets,
         like,
@@ -106,7 +106,7 @@ def replaced(
         first - sum(sizes),
         last=not ground.apart and count > 0,
     )
-    drawn = stand_in.drawn(known, streams)
+    drawn = stand_in.drawn(knowledge, streams)
     x, y = np.empty((first + count, features.shape[1]), order="F"), np.empty(first + count)
     left = np.ones(first, dtype=bool)
     for places, (each_x, each_y) in zip(rows, drawn.owners, strict=True):

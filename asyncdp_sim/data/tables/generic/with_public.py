@@ -60,25 +60,25 @@ def with_public_rows(
         On ``data.path``; on ``data.public_path``, whose file cannot be read, or lacks columns or
         rows.
     """
-    how: Any = {"owner": owner, "unused": unused, "missing": missing}
+    options: Any = {"owner": owner, "unused": unused, "missing": missing}
     if public_path is None:
-        frame = read_table(path, form=form, **how)
+        frame = read_table(path, form=form, **options)
         frame = frame.iloc[public_last(len(frame), public_records, seed)]
         return frame.reset_index(drop=True), FileRows.of(path, frame)
     with _of_public_rows():
         shown = found_form(public_path, None, None, form.decimal)
-        public = read_table(public_path, form=shown, **how)
+        public = read_table(public_path, form=shown, **options)
     if len(public) < public_records:
-        allowed = f"allowed is at most {len(public)}, the number of rows of data.public_path"
-        raise DataError([Fault("data.public_records", str(public_records), allowed)])
+        rule = f"allowed is at most {len(public)}, the number of rows of data.public_path"
+        raise DataError([Fault("data.public_records", str(public_records), rule)])
     names = [name for name in column_names(path, form=form) if name in public.columns]
     public = public[names].tail(public_records)
-    private = read_table(path, form=form, **how)
+    private = read_table(path, form=form, **options)
     lacking = [name for name in private.columns if name not in {*names, *spare}]
     if len(lacking) > 0:
-        given = f"{public_path!r}, a table without a column {lacking[0]!r}"
-        allowed = "allowed is a table with the columns of data.path that are used"
-        raise DataError([Fault("data.public_path", given, allowed)])
+        problem = f"{public_path!r}, a table without a column {lacking[0]!r}"
+        rule = "allowed is a table with the columns of data.path that are used"
+        raise DataError([Fault("data.public_path", problem, rule)])
     rows = (*FileRows.of(path, private).parts, *FileRows.of(public_path, public).parts)
     return _joined(private, public), FileRows(rows)
 
@@ -106,13 +106,13 @@ def require_one_header(path: str, frame: "pd.DataFrame", public: int, form: File
     """
     if path.endswith(".parquet") or public == 0 or len(frame) <= public:
         return
-    known = {name: cells(frame[name].tail(public), form.decimal) for name in frame.columns}
-    numbers = [n for n, (x, none) in known.items() if not none.any() and np.isfinite(x).any()]
+    cells_of = {name: cells(frame[name].tail(public), form.decimal) for name in frame.columns}
+    numbers = [n for n, (x, none) in cells_of.items() if not none.any() and np.isfinite(x).any()]
     first = [frame[name].head(1) for name in numbers]
-    names = [str(each.iloc[0]) for each in first if cells(each, form.decimal)[1].all()]
+    names = [str(cell.iloc[0]) for cell in first if cells(cell, form.decimal)[1].all()]
     if len(names) > 1 and len(names) == len(numbers) == len(set(names)):
-        given = f"{path!r}, whose row 1 holds names ({', '.join(names[:3])}) in place of numbers"
-        raise DataError([Fault("data.path", given, "allowed is one header: delete that row")])
+        problem = f"{path!r}, whose row 1 holds names ({', '.join(names[:3])}) in place of numbers"
+        raise DataError([Fault("data.path", problem, "allowed is one header: delete that row")])
 
 
 def _joined(private: "pd.DataFrame", public: "pd.DataFrame") -> "pd.DataFrame":
