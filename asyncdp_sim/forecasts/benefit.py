@@ -127,9 +127,8 @@ def prospects(
     records = population.problem.task.objective.records
     cost, owners = max(expected - noise_free, 0.0), population.participants
     names = owners.names or (None,) * len(records)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        louder = np.sqrt(cost / np.maximum(alone - noise_free, 0.0))
-        needed = accountant.quieter(louder)
+    room = np.where(alone > noise_free, alone - noise_free, np.inf)
+    needed = accountant.quieter(np.sqrt(cost / room))
     needed = np.where(np.isfinite(accountant.epsilon), needed, np.inf)
     for i, value in enumerate(alone.tolist()):
         budget = float(accountant.epsilon[i]) if hidden else None

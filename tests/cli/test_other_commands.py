@@ -269,7 +269,7 @@ def test_an_argument_that_is_missing_is_told_in_one_line(command: Command) -> No
 
 
 VERBS = (
-    "Assume|Check|Compare|Compute|Continue|Count|Describe|Draw|Execute|Find|Fit|Forecast|Keep|Lay|"
+    "Assume|Attack|Check|Compare|Compute|Continue|Count|Describe|Draw|Execute|Find|Fit|Forecast|Keep|Lay|"
     "Leave|Let|Look|Name|Predict|Print|Protect|Put|Read|Recommend|Refuse|Release|Run|Scale|Set|"
     "Show|Simulate|Take|Train|Use|Write|Copy"
 )

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from tests.mutants.hunt import hunt
-from tests.mutants.table import MUTANTS
+from tests.mutants.mutant import MUTANTS
 
 
 def main(word: str = "") -> int:

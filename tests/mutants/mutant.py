@@ -46,3 +46,18 @@ class Mutant:
             raise ValueError(f"{self.file}: {self.right!r} stands there {text.count(self.right)}×")
         (root / self.file).write_text(text.replace(self.right, self.wrong), encoding="utf-8")
         return text
+
+
+def read(text: str) -> list[Mutant]:
+    """Return the mutants of a table: blocks of a name, tests, and lines with "-" and with "+"."""
+    mutants = []
+    for block in text.strip().split("\n\n")[1:]:
+        name, tests, *lines = block.split("\n")
+        file, _, why = name.partition(": ")
+        right, wrong = ("\n".join(x[2:] for x in lines if x[0] == mark) for mark in "-+")
+        mutants.append(Mutant(file, right, wrong, why, tuple(tests.split())))
+    return mutants
+
+
+MUTANTS = read((Path(__file__).parent / "table.txt").read_text(encoding="utf-8"))
+"""All mutants; a new one joins by its lines in the table."""

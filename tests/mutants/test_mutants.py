@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants.hunt import hunt
-from tests.mutants.mutant import ROOT, Mutant
-from tests.mutants.table import MUTANTS
+from tests.mutants.mutant import MUTANTS, ROOT, Mutant
 
 PACKAGES = (
     "kernel", "streams", "trace", "network", "learning", "privacy", "data", "theory", "forecasts",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from asyncdp_sim.evidence import oracles
 from tests.mutants.hunt import hunt
-from tests.mutants.table import MUTANTS
+from tests.mutants.mutant import MUTANTS
 from tests.nightly.kept import Found
 from tests.nightly.reports import ROOT, reports
 from tests.rehearsals.__main__ import PAGE

@@ -179,8 +179,9 @@ class Gaussian:
         return float(self._epsilon(rho[None])[0])
 
     def quieter(self, factor: Array) -> Array:
-        """Return ε(δ) of all answers, their ρ times ``factor``²."""
-        return self._epsilon(self.zcdp(self.answers) * np.square(factor))
+        """Return ε(δ) of all answers, their ρ times ``factor``²; infinite for exact ones."""
+        rho = self.zcdp(self.answers)
+        return self._epsilon(np.where(np.isinf(rho), np.inf, rho * np.square(factor)))
 
     def whole(self, charges: Array) -> Array:
         """Return ε(δ) of K_i answers whose multiplier is that of (ε₀, δ)."""

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from tests.benchmarks.peers.work import N_OWNERS, UNTIL, UPDATES, Done, Learned, P, Served
 
-TORCH = ("torch==2.15.0", "torchvision==0.29.2")
-
 
 @dataclass(frozen=True)
 class Ours:
@@ -85,18 +83,6 @@ LEARNING = Field(
             ("pfl==0.6.0",),
             "network, time, fitness",
             (("live", 1.0),),
-        ),
-        Peer(
-            "FLGo", "flgo", ("flgo==0.4.4", *TORCH), "noise, fitness; its clock counts whole units"
-        ),
-        Peer(
-            "gossipy",
-            "gossipy",
-            ("gossipy-dfl==0.0.1", *TORCH, "requests==2.34.2"),
-            "noise, fitness, a model at the centre",
-        ),
-        Peer(
-            "APPFL", "appfl", ("appfl==1.12.0", TORCH[0]), "losses, waiting for a channel, fitness"
         ),
         Peer(
             "a plain NumPy loop",

@@ -150,6 +150,14 @@ def test_runs_that_chose_are_none_of_those_reported(short):
     assert asked == {*range(1, 5), *range(CHOOSING, CHOOSING + 4)}
 
 
+def test_the_cap_is_changed_as_many_times_as_the_length():
+    choices = module.Choices(owners=3, capped=True, longest=1000)
+    _, longer, both, cap = choices.changed(StepLengthCap(1.0, 60, 45), 1.2)
+    assert (longer.updates, longer.answers) == (72, 45)
+    assert (both.updates, both.answers) == (72, 54)
+    assert (cap.updates, cap.answers) == (60, 54)
+
+
 def test_settings_of_private_records_are_said_to_be():
     known = population(scenario(), "own", private=False)
     asked = scenario().replace(description="Of three banks.")

@@ -41,7 +41,13 @@ MEASURED: dict[str, tuple[Scenario, bool]] = {
 }
 
 
-@pytest.mark.parametrize(("scenario", "events"), MEASURED.values(), ids=MEASURED)
+@pytest.mark.parametrize(
+    ("scenario", "events"),
+    [
+        pytest.param(*each, id=name, marks=[pytest.mark.long] * (name in ("at once", "lossy")))
+        for name, each in MEASURED.items()
+    ],
+)
 def test_memory_grows_as_it_is_told(scenario: Scenario, events: bool) -> None:
     """Twice as long a run, so that what every run takes drops out."""
     longer = scenario.model_copy(
