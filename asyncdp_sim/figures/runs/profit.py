@@ -49,14 +49,14 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
     """
     results = [line.result for line in lines]
     shades = colours(len(lines))
-    n_owners, who = results[0].n_owners, results[0].participants
+    n_owners, participants = results[0].n_owners, results[0].participants
     owners = np.arange(1, n_owners + 1)
     alone = results[0].of_owners("psi_alone").mean(axis=0)
-    means = [each.mean_psi for each in results]
-    both = all("held_out_optimum" in each.summary for each in results)
+    means = [run.mean_psi for run in results]
+    both = all("held_out_optimum" in run.summary for run in results)
     table: dict[str, npt.NDArray[Any]] = {
         "line": np.repeat([line.name for line in lines], n_owners),
-        **{name: np.tile(values, len(lines)) for name, values in owner_table(who).items()},
+        **{name: np.tile(values, len(lines)) for name, values in owner_table(participants).items()},
         "records": np.tile(results[0].of_owners("records").mean(axis=0), len(lines)),
         "psi_alone": np.tile(alone, len(lines)),
         "psi_final_mean": np.repeat(means, n_owners),
@@ -79,11 +79,11 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
             axes.grid(axis="y")
         if len(lines) > 1:
             end_labels(top, means, [line.name for line in lines], shades)
-        owner_ticks(shown[-1], "x", who)
+        owner_ticks(shown[-1], "x", participants)
         shown[-1].set_xlabel("owner $i$")
         if n_owners <= FEW_OWNERS:
-            each = zip(who.labels, table["records"], strict=False)
-            shown[-1].set_xticks(owners, [f"{plain_text(label)}\n{number(n)}" for label, n in each])
+            run = zip(participants.labels, table["records"], strict=False)
+            shown[-1].set_xticks(owners, [f"{plain_text(label)}\n{number(n)}" for label, n in run])
             shown[-1].set_xlabel("owner $i$, and its rows trained on $n_i$")
         handles, labels = shown[-1].get_legend_handles_labels()
         if not both:
@@ -157,9 +157,9 @@ def errors_by_owner(lines: Sequence[CurveLine]) -> Picture:
         axes.plot(owners - 0.15, alone, label=OWN, **ALONE)
         for place, (line, shade, values) in enumerate(zip(lines, shades, private, strict=True)):
             mark = MARKERS[place % len(MARKERS)]
-            said = f"private, {line.name}" if line.name else "private"
+            text = f"private, {line.name}" if line.name else "private"
             at = owners + 0.35 * place / len(lines)
-            axes.plot(at, values, mark, color=shade, markersize=4, label=said)
+            axes.plot(at, values, mark, color=shade, markersize=4, label=text)
         axes.grid(axis="y")
         axes.set_ylabel(score.words + (f" ({unit})" if score.in_units and unit else ""))
         owner_ticks(axes, "x", results[0].participants)
