@@ -221,7 +221,6 @@ def beyond_psi(lines: Sequence[CurveLine], notes: list[str]) -> list[Planned]:
     for name, key, figure, able, why in (
         ("held-out", "held_out_final", held_out.curves, moved, still),
         ("profit", "profits_psi", profit.by_owner, same, other_owners),
-        ("errors", "profits_held_out", profit.errors_by_owner, same, other_owners),
         ("parts", "psi_split", psi_split.stacked, above_zero, f"ψ is infinite or 0, or {still}"),
     ):
         asked = [line for line in lines if key in line.result.summary]
