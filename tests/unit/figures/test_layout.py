@@ -1,4 +1,4 @@
-"""What is cut off or lies on something else is seen: the check that all pictures are held to."""
+"""The check that every picture is held to sees cut-off text and overlaps."""
 
 from asyncdp_sim.figures.kit.style import panels
 from tests.unit.figures.looks import faults
