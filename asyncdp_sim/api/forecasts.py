@@ -64,16 +64,16 @@ class Forecast:
         """Its figures with the ends of their 95 % intervals, a pandas frame."""
         import pandas as pd
 
-        found = self.found
+        forecast = self.found
         rows: dict[str, tuple[float | None, float, str]] = {
-            "psi": (found.psi, found.psi_half_width, "none"),
-            "noise_free": (found.noise_free, 0.0, "none"),
-            "cost_of_privacy": (found.cost_of_privacy, 0.0, "none"),
-            "time": (found.time, found.time_half_width, "time units"),
+            "psi": (forecast.psi, forecast.psi_half_width, "none"),
+            "noise_free": (forecast.noise_free, 0.0, "none"),
+            "cost_of_privacy": (forecast.cost_of_privacy, 0.0, "none"),
+            "time": (forecast.time, forecast.time_half_width, "time units"),
         }
-        if found.target is not None:
-            rows["target_time"] = (found.target_time, 0.0, "time units")
-            rows["target_probability"] = (found.target_probability, 0.0, "none")
+        if forecast.target is not None:
+            rows["target_time"] = (forecast.target_time, 0.0, "time units")
+            rows["target_probability"] = (forecast.target_probability, 0.0, "none")
         table = {
             name: (value, *_ends(value, half), unit) for name, (value, half, unit) in rows.items()
         }
@@ -106,9 +106,9 @@ class Forecast:
     def _repr_html_(self) -> str:
         from asyncdp_sim.forecasts.words import figures, owners
 
-        told = html_table(self.decision.rows(), title="Forecast")
-        told += html_table(figures(self.found))
-        return told + (html_table(owners(self.found)) if self.found.verdicts else "")
+        html = html_table(self.decision.rows(), title="Forecast")
+        html += html_table(figures(self.found))
+        return html + (html_table(owners(self.found)) if self.found.verdicts else "")
 
 
 def _ends(value: float | None, half: float) -> tuple[float | None, float | None]:

@@ -48,9 +48,9 @@ def load(
     >>> ad.load("lending-sound", ["run.updates=50"]).run.updates
     50
     """
-    found, notes = from_file(scenario_file(Path(scenario)), settings, allow_code=allow_code)
+    scenario_read, notes = from_file(scenario_file(Path(scenario)), settings, allow_code=allow_code)
     warn(notes)
-    return found
+    return scenario_read
 
 
 def as_scenario(given: Scenario | Path | str) -> Scenario:
@@ -77,8 +77,8 @@ def open(directory: Path | str) -> Result | Sweep:
     >>> ad.open("here").curve.equals(made.curve)
     True
     """
-    found, place = opened.open_directory(Path(directory)), KeptDirectory(Path(directory))
-    return Sweep(found, place) if isinstance(found, opened.Sweep) else Result(found, place)
+    result, place = opened.open_directory(Path(directory)), KeptDirectory(Path(directory))
+    return Sweep(result, place) if isinstance(result, opened.Sweep) else Result(result, place)
 
 
 def as_directory(given: Result | Sweep | Path | str) -> Path:
@@ -110,8 +110,8 @@ def plot(result: Result | Sweep | Path | str, *, out: Path | str | None = None) 
     from asyncdp_sim.figures.draw import draw_all
 
     if out is None and isinstance(result, Result | Sweep) and not result.kept:
-        given, allowed = "nothing, and a result that is not kept", "name a folder"
-        raise ResultError([Fault("out", given, allowed)])
+        problem, remedy = "nothing, and a result that is not kept", "name a folder"
+        raise ResultError([Fault("out", problem, remedy)])
     folder = None if out is None else Path(out)
     return draw_all(as_directory(result), folder=folder).pictures
 
@@ -141,13 +141,13 @@ def compare(*results: Result | Path | str, names: Sequence[str] | None = None) -
     """
     from asyncdp_sim import comparisons
 
-    opened_ones = tuple(each for each in results if isinstance(each, Result))
-    if names is None and any(not each.kept for each in opened_ones):
-        names = [_name(each, place) for place, each in enumerate(results, 1)]
+    opened_ones = tuple(result for result in results if isinstance(result, Result))
+    if names is None and any(not result.kept for result in opened_ones):
+        names = [_name(result, place) for place, result in enumerate(results, 1)]
     if names is not None and not len(set(names)) == len(names) == len(results):
-        given, allowed = f"{list(names)}", f"allowed are {len(results)} different ones"
-        raise SpecError([Fault("names", given, allowed)])
-    places = [as_directory(each) for each in results]
+        problem, remedy = f"{list(names)}", f"allowed are {len(results)} different ones"
+        raise SpecError([Fault("names", problem, remedy)])
+    places = [as_directory(result) for result in results]
     return Comparison(comparisons.compare(places, names), opened_ones)
 
 
@@ -206,8 +206,8 @@ def run(
     if not place.kept or not runs.finished(base, place.path, events=events):
         warn(size_notes(base, events=events))
         with told(progress) as hears:
-            found = runs.run(base, workers=workers, events=events, progress=hears)
-            runs.write(found, place.path)
+            outcome = runs.run(base, workers=workers, events=events, progress=hears)
+            runs.write(outcome, place.path)
     result = Result(opened.Result.read(place.path), place)
     warn(result.warnings)
     return result
@@ -250,9 +250,9 @@ def sweep(
         status = sweeps.sweep(as_scenario(scenario), place.path, workers=workers, progress=hears)
     if status.done == 0:
         raise DataError([Fault("", why, "no cell could be run") for why in status.errors()])
-    found = Sweep(opened.Sweep.read(place.path), place)
-    warn(found.warnings)
-    return found
+    swept = Sweep(opened.Sweep.read(place.path), place)
+    warn(swept.warnings)
+    return swept
 
 
 def forecast(
@@ -295,7 +295,7 @@ def forecast(
 
     base = as_scenario(scenario).base()
     with told(progress) as hears:
-        found = forecasts.forecast(
+        forecast_result = forecasts.forecast(
             base,
             moments=moments,
             private=private,
@@ -304,7 +304,7 @@ def forecast(
             workers=workers,
             progress=hears,
         )
-    return Forecast(found)
+    return Forecast(forecast_result)
 
 
 def simulate(scenario: Scenario | Path | str, *, replicate: int = 1, events: bool = True) -> Trace:
@@ -337,8 +337,8 @@ def simulate(scenario: Scenario | Path | str, *, replicate: int = 1, events: boo
 
     base = as_scenario(scenario).base()
     if base.timing_unaccounted is not None:
-        allowed = "allowed is a scenario whose timing does not depend on the model: ad.run"
-        raise SpecError([Fault("run.learning", base.timing_unaccounted, allowed)])
+        remedy = "allowed is a scenario whose timing does not depend on the model: ad.run"
+        raise SpecError([Fault("run.learning", base.timing_unaccounted, remedy)])
     if replicate < 1:
         raise SpecError([Fault("replicate", str(replicate), "allowed is a whole number ≥ 1")])
     require_room(base.replace(run={"replicates": 1}), events=events)
@@ -397,14 +397,14 @@ def audit(
         raise SpecError([Fault("confidence", str(confidence), "allowed is a number in (0, 1)")])
     if canaries is not None and thorough:
         raise SpecError([Fault("canaries", str(canaries), "allowed is without thorough=True")])
-    given = as_scenario(scenario)
+    audited = as_scenario(scenario)
     with told(progress) as hears:
         if not thorough:
             return audits.first_audit(
-                given, answers=answers, canaries=canaries, confidence=confidence, progress=hears
+                audited, answers=answers, canaries=canaries, confidence=confidence, progress=hears
             )
         return audits.audit(
-            given,
+            audited,
             answers=1_000_000 if answers is None else answers,
             runs=runs,
             confidence=confidence,

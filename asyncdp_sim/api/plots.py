@@ -112,8 +112,8 @@ class SweepPlots:
 
     def convergence(self, by: By = "update") -> "Axes":
         """Draw ψ of the central model of every cell, by update or by time."""
-        found = self._sweep.opened
-        return _convergence({cell.label(found.paths): cell.result for cell in found.cells}, by)
+        sweep = self._sweep.opened
+        return _convergence({cell.label(sweep.paths): cell.result for cell in sweep.cells}, by)
 
     def overview(self) -> tuple["Axes", ...]:
         """Draw what changes with a swept number.
@@ -187,5 +187,5 @@ def _convergence(results: Mapping[str, opened.Result], by: By) -> "Axes":
 
 def _axes(picture: Any) -> tuple["Axes", ...]:
     """Return the axes of a picture, in the order in which they were made."""
-    found: Sequence[Axes] = picture.figure.axes
-    return tuple(found)
+    drawn: Sequence[Axes] = picture.figure.axes
+    return tuple(drawn)

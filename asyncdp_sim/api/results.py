@@ -47,8 +47,8 @@ def with_units(frame: Any, table: str) -> Any:
     table : str
         Its name in the dictionary of columns.
     """
-    known = {str(name): column(table, str(name)) for name in frame.columns}
-    entries = {name: entry for name, entry in known.items() if entry is not None}
+    columns = {str(name): column(table, str(name)) for name in frame.columns}
+    entries = {name: entry for name, entry in columns.items() if entry is not None}
     frame.attrs["units"] = {name: entry.unit for name, entry in entries.items()}
     frame.attrs["meanings"] = {name: entry.meaning for name, entry in entries.items()}
     return frame
@@ -208,13 +208,13 @@ class Result:
 
     def __repr__(self) -> str:
         scenario, count = self.manifest["scenario"], len(self._found.replicates)
-        said = f"{count} replicates, {len(self.warnings)} warnings"
-        return f"<Result of {scenario['id']}, {said}, {self.directory}>"
+        text = f"{count} replicates, {len(self.warnings)} warnings"
+        return f"<Result of {scenario['id']}, {text}, {self.directory}>"
 
     def _repr_html_(self) -> str:
-        said = [f"note: {warning}" for warning in self.warnings]
+        notes = [f"note: {warning}" for warning in self.warnings]
         title = str(self.manifest["scenario"]["id"])
-        return html_table(figures(self.manifest), title=title, said=[self.label, *said])
+        return html_table(figures(self.manifest), title=title, said=[self.label, *notes])
 
 
 class Sweep:
@@ -288,8 +288,8 @@ class Sweep:
         return iter(self._cells)
 
     def __repr__(self) -> str:
-        said = f"{len(self)} cells, {len(self.warnings)} warnings"
-        return f"<Sweep over {', '.join(self.paths)}, {said}, {self.directory}>"
+        text = f"{len(self)} cells, {len(self.warnings)} warnings"
+        return f"<Sweep over {', '.join(self.paths)}, {text}, {self.directory}>"
 
     def _repr_html_(self) -> str:
         shown = [*self.paths, "throughput", "simulated_time", "psi_final.median", "private"]
@@ -334,9 +334,9 @@ class Comparison:
         import pandas as pd
 
         rows = [
-            (each.name, setting.field, setting.first, setting.second)
-            for each in self.found.others
-            for setting in each.settings
+            (against.name, setting.field, setting.first, setting.second)
+            for against in self.found.others
+            for setting in against.settings
         ]
         return pd.DataFrame(rows, columns=["result", "field", "first", "second"])
 
@@ -350,14 +350,16 @@ class Comparison:
         return self.found.lines()
 
     def __repr__(self) -> str:
-        others = ", ".join(each.name for each in self.found.others)
-        return f"<Comparison of {others} with {self.found.name}>"
+        names = ", ".join(against.name for against in self.found.others)
+        return f"<Comparison of {names} with {self.found.name}>"
 
     def _repr_html_(self) -> str:
         tables = [
             html_table(
-                self.found.figures(each), title=each.name, said=[each.pairing, each.together]
+                self.found.figures(against),
+                title=against.name,
+                said=[against.pairing, against.together],
             )
-            for each in self.found.others
+            for against in self.found.others
         ]
         return "".join(tables) + html_table(self.found.labels.items(), title="Privacy")

@@ -74,8 +74,8 @@ class Trace:
     @property
     def summary(self) -> Any:
         """The figures of the network with their units, a pandas frame."""
-        found = summarise([self.tables], self.scenario.network.airtime)
-        return summary_frame(asdict(found))
+        summary = summarise([self.tables], self.scenario.network.airtime)
+        return summary_frame(asdict(summary))
 
     def _frame(self, columns: Any, table: str) -> Any:
         numbered = self.scenario.participants(()).numbered(columns)
@@ -87,10 +87,10 @@ class Trace:
 
     def _repr_html_(self) -> str:
         figures = self.summary
-        known = figures[figures["value"].notna()]
+        finite = figures[figures["value"].notna()]
         rows = [
             (name, number(float(row.value)), "" if row.unit == "none" else row.unit)
-            for name, row in known.iterrows()
+            for name, row in finite.iterrows()
         ]
         return html_table(rows, title=repr(self))
 
@@ -113,13 +113,17 @@ class OfNetwork(opened.Result):
     @classmethod
     def of(cls, scenario: Scenario, replicate: int, frames: Mapping[str, Any]) -> "OfNetwork":
         """Return a trace of a scenario, whose tables are these."""
-        said, who = scenario.plain(), scenario.participants(())
-        owners = {**said["owners"], "count": len(who.numbers), "numbers": list(who.numbers)}
+        settings, participants = scenario.plain(), scenario.participants(())
+        owners = {
+            **settings["owners"],
+            "count": len(participants.numbers),
+            "numbers": list(participants.numbers),
+        }
         manifest = {
-            "scenario": {**said, "owners": owners},
+            "scenario": {**settings, "owners": owners},
             "summary": {"updates": len(frames["updates"]), "timing_accounted": True},
             "replicates": [replicate],
-            "owner_names": list(who.names),
+            "owner_names": list(participants.names),
         }
         place = Path(f"{scenario.id}, replicate {replicate}")
         return cls(place, manifest, frames, scenario.network)

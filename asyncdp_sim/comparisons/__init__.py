@@ -30,24 +30,24 @@ def compare(directories: Sequence[Path], names: Sequence[str] | None = None) -> 
         If there are fewer than two, or one is named twice, is a sweep, or no result.
     """
     if len(directories) < 2:
-        given = f"{len(directories)} result{'s' * (len(directories) != 1)}"
-        raise ResultError([Fault("DIR", given, "allowed are two or more")])
+        count = f"{len(directories)} result{'s' * (len(directories) != 1)}"
+        raise ResultError([Fault("DIR", count, "allowed are two or more")])
     places = [directory.resolve() for directory in directories]
     for place, directory in zip(places, directories, strict=True):
         if places.count(place) > 1:
-            given, allowed = "the same result twice", "allowed is each once"
-            raise ResultError([Fault("DIR", given, allowed)], str(directory))
-    first, *others = map(_opened, directories)
+            count, remedy = "the same result twice", "allowed is each once"
+            raise ResultError([Fault("DIR", count, remedy)], str(directory))
+    first, *rest_opened = map(_opened, directories)
     named, *rest = _names(directories) if names is None else names
-    found = (against(first, other, name) for other, name in zip(others, rest, strict=True))
-    return Comparison(first, named, tuple(found))
+    compared = (against(first, other, name) for other, name in zip(rest_opened, rest, strict=True))
+    return Comparison(first, named, tuple(compared))
 
 
 def _opened(directory: Path) -> Result:
     """Open a result; a sweep is refused by name, for it is many."""
     if is_file(directory / "cells.parquet"):
-        allowed = f"allowed is a result, such as a cell of it: {directory / 'cell-0000'}"
-        raise ResultError([Fault("", "a sweep", allowed)], str(directory))
+        remedy = f"allowed is a result, such as a cell of it: {directory / 'cell-0000'}"
+        raise ResultError([Fault("", "a sweep", remedy)], str(directory))
     return Result.read(directory)
 
 

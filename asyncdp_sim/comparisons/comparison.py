@@ -31,21 +31,23 @@ def together(first: Result, second: Result) -> str:
     if not same_records(first, second):
         return "the two results read different records, as far as their manifests say"
     pair = (first.manifest, second.manifest)
-    costs = [true_epsilon(each) for each in pair]
+    costs = [true_epsilon(manifest) for manifest in pair]
     if not all(map(is_epsilon_shown, pair)):
         return "the same records: what both cost together is not shown, as for one of them alone"
     if not all(map(isfinite, costs)):
         return "the same records: no finite ε holds for both together, as for one of them alone"
-    one = " + ".join(map(number, costs))
-    counts = [n_replicates(each) for each in pair]
+    costs_text = " + ".join(map(number, costs))
+    counts = [n_replicates(manifest) for manifest in pair]
     least = "at least" if any(map(is_at_least, pair)) else "at most"
-    cost = f"{least} ε = {one} = {number(sum(costs))} for a replicate of each"
+    cost = f"{least} ε = {costs_text} = {number(sum(costs))} for a replicate of each"
     if max(counts) > 1:
         total = sum(count * value for count, value in zip(counts, costs, strict=True))
         cost += f", {number(total)} for all"
-    if any((stated_delta(each) or 0) > 0 for each in pair):
+    if any((stated_delta(manifest) or 0) > 0 for manifest in pair):
         cost += "; every δ adds up likewise"
-    if stream(pair[0]) == stream(pair[1]) and all(min(epsilons(each)) < inf for each in pair):
+    if stream(pair[0]) == stream(pair[1]) and all(
+        min(epsilons(manifest)) < inf for manifest in pair
+    ):
         return (
             "the same records and the same noise (one seed): together not private, whatever each "
             f"is; with noise of their own, publishing both would cost the sum, {cost}"
@@ -89,8 +91,8 @@ class ComparedFigure:
     @property
     def is_nothing(self) -> bool:
         """Whether it is 0 in every replicate of both, so that the screen can do without it."""
-        found = self.contrast
-        return self.first == self.second == found.low == found.high == 0
+        contrast = self.contrast
+        return self.first == self.second == contrast.low == contrast.high == 0
 
     @property
     def wins(self) -> int | None:
@@ -176,13 +178,13 @@ def _row(
     ours, theirs = quantity.of(first), quantity.of(second)
     if ours is None or theirs is None:
         return None
-    (ours, each), (theirs, other) = _values(first, ours, common), _values(second, theirs, common)
+    (ours, mine), (theirs, other) = _values(first, ours, common), _values(second, theirs, common)
     if np.isnan(ours).all() or np.isnan(theirs).all():
         return None
-    found = contrast(ours, theirs, in_pairs=len(common) > 0)
+    difference = contrast(ours, theirs, in_pairs=len(common) > 0)
     if len(common) > 0:
-        found = replace(found, **pairs(each, other))
-    return ComparedFigure(quantity, float(ours.mean()), float(theirs.mean()), found)
+        difference = replace(difference, **pairs(mine, other))
+    return ComparedFigure(quantity, float(ours.mean()), float(theirs.mean()), difference)
 
 
 def _values(result: Result, found: Array | Ratio, common: tuple[int, ...]) -> tuple[Array, Array]:
@@ -191,11 +193,11 @@ def _values(result: Result, found: Array | Ratio, common: tuple[int, ...]) -> tu
     Of all of the result, where these are none.
     """
     place = {number: index for index, number in enumerate(result.replicates)}
-    some = [place[number] for number in common or result.replicates]
+    values = [place[number] for number in common or result.replicates]
     if isinstance(found, Ratio):
-        ratio = Ratio(found.part[some], found.whole[some])
+        ratio = Ratio(found.part[values], found.whole[values])
         return ratio.linear(), ratio.by_replicate()
-    return found[some], found[some]
+    return found[values], found[values]
 
 
 @dataclass(frozen=True)
@@ -218,46 +220,46 @@ class Comparison:
     @property
     def results(self) -> dict[str, Result]:
         """All results by name, the first one first."""
-        return {self.name: self.first} | {each.name: each.result for each in self.others}
+        return {self.name: self.first} | {pair.name: pair.result for pair in self.others}
 
     @property
     def labels(self) -> dict[str, str]:
         """What is said of the privacy of each result, by name."""
-        return {name: label([each.manifest]).text for name, each in self.results.items()}
+        return {name: label([result.manifest]).text for name, result in self.results.items()}
 
     def rows(self) -> list[dict[str, Any]]:
         """Return every figure of every comparison as a row of a table."""
         return [
-            {"result": each.name, "against": self.name, "paired": each.is_paired, **_cells(row)}
-            for each in self.others
-            for row in each.rows
+            {"result": pair.name, "against": self.name, "paired": pair.is_paired, **_cells(row)}
+            for pair in self.others
+            for row in pair.rows
         ]
 
     def content(self) -> dict[str, Any]:
         """Return all of it as ``asyncdp compare --json`` prints it: infinities are texts."""
-        said = {
+        content = {
             "schema": 1,
             "first": self.name,
             "comparisons": [
                 {
-                    "second": each.name,
-                    "paired": each.is_paired,
-                    "pairing": each.pairing,
-                    "replicates": list(each.common),
-                    "figures": [_cells(row) for row in each.rows],
-                    "scenario": [vars(setting) for setting in each.settings],
-                    "together": each.together,
+                    "second": pair.name,
+                    "paired": pair.is_paired,
+                    "pairing": pair.pairing,
+                    "replicates": list(pair.common),
+                    "figures": [_cells(row) for row in pair.rows],
+                    "scenario": [vars(setting) for setting in pair.settings],
+                    "together": pair.together,
                 }
-                for each in self.others
+                for pair in self.others
             ],
             "labels": self.labels,
         }
-        return dict(jsonable(said))
+        return dict(jsonable(content))
 
     def lines(self) -> list[str]:
         """Return all of it for the screen."""
-        told = [line for each in self.others for line in [*self._against(each), ""]]
-        return told + _wrapped(*(f"{name}: {said}" for name, said in self.labels.items()))
+        lines = [line for pair in self.others for line in [*self._against(pair), ""]]
+        return lines + _wrapped(*(f"{name}: {text}" for name, text in self.labels.items()))
 
     def figures(self, each: Against) -> list[list[str]]:
         """Return the figures of one comparison as a table of texts, its header first."""
@@ -280,32 +282,32 @@ class Comparison:
 
 
 def _cells(row: ComparedFigure) -> dict[str, Any]:
-    quantity, found = row.quantity, row.contrast
+    quantity, contrast = row.quantity, row.contrast
     return {
         "figure": quantity.name,
         "unit": quantity.unit,
         "first": row.first,
         "second": row.second,
-        "difference": found.mean,
-        "low": found.low,
-        "high": found.high,
+        "difference": contrast.mean,
+        "low": contrast.low,
+        "high": contrast.high,
         "better": "more" if quantity.more_is_better else "less",
         "wins": row.wins,
-        "less": found.less,
-        "more": found.more,
-        "pairs": found.pairs,
+        "less": contrast.less,
+        "more": contrast.more,
+        "pairs": contrast.pairs,
     }
 
 
 def _spoken(row: ComparedFigure) -> list[str]:
-    quantity, found = row.quantity, row.contrast
-    ends = "–" if found.low is None else f"{figure(found.low)} … {figure(found.high)}"
-    won = [] if row.wins is None else [_won(row.wins, found)]
+    quantity, contrast = row.quantity, row.contrast
+    ends = "–" if contrast.low is None else f"{figure(contrast.low)} … {figure(contrast.high)}"
+    won = [] if row.wins is None else [_won(row.wins, contrast)]
     return [
         quantity.words,
         figure(row.first),
         figure(row.second),
-        figure(found.mean),
+        figure(contrast.mean),
         ends,
         *won,
     ]
@@ -317,4 +319,4 @@ def _won(wins: int, found: Contrast) -> str:
 
 
 def _wrapped(*said: str) -> list[str]:
-    return [line for each in said for line in textwrap.wrap(each, SCREEN)]
+    return [line for paragraph in said for line in textwrap.wrap(paragraph, SCREEN)]

@@ -70,11 +70,11 @@ def pairs(first: Array, second: Array) -> dict[str, int]:
 
     By the names of a contrast's attributes.
     """
-    known = ~(np.isnan(first) | np.isnan(second))
+    complete = ~(np.isnan(first) | np.isnan(second))
     return {
-        "less": int(np.count_nonzero(second[known] < first[known])),
-        "more": int(np.count_nonzero(second[known] > first[known])),
-        "pairs": int(np.count_nonzero(known)),
+        "less": int(np.count_nonzero(second[complete] < first[complete])),
+        "more": int(np.count_nonzero(second[complete] > first[complete])),
+        "pairs": int(np.count_nonzero(complete)),
     }
 
 
@@ -84,11 +84,11 @@ def _unpaired(first: Array, second: Array) -> Contrast:
     mean = float(second.mean() - first.mean())
     if min(len(first), len(second)) == 1:
         return Contrast(mean, None, None)
-    squares = [float(each.var(ddof=1)) / len(each) for each in (first, second)]
+    squares = [float(sample.var(ddof=1)) / len(sample) for sample in (first, second)]
     total = sum(squares)
     if total == 0:
         return Contrast(mean, mean, mean)
-    parts = (s**2 / (len(each) - 1) for s, each in zip(squares, (first, second), strict=True))
+    parts = (s**2 / (len(sample) - 1) for s, sample in zip(squares, (first, second), strict=True))
     return Contrast(*_ends(mean, total**0.5, total**2 / sum(parts)))
 
 
@@ -146,8 +146,10 @@ def quantities(first: Result, second: Result) -> Iterator[Quantity]:
     unit = units.pop() if len(units) == 1 else None
     yield from (_of_score(score, unit or "") for score in SCORES)
     named = unit_of(result.manifest["scenario"] for result in (first, second))
-    for each in _OF_NETWORKS:
-        yield replace(each, words=in_unit(each.words, named), unit=in_unit(each.unit, named))
+    for quantity in _OF_NETWORKS:
+        yield replace(
+            quantity, words=in_unit(quantity.words, named), unit=in_unit(quantity.unit, named)
+        )
 
 
 def _of_score(score: Score, unit: str) -> Quantity:
@@ -194,8 +196,8 @@ def _staleness(result: Result) -> Ratio | None:
     if not result.has("updates"):
         return None
     replicate, stale = result.columns("updates", "replicate", "staleness")
-    each = [stale[replicate == r] for r in result.replicates]
-    return Ratio(*np.array([(some.sum(), len(some)) for some in each], dtype=float).T)
+    groups = [stale[replicate == r] for r in result.replicates]
+    return Ratio(*np.array([(group.sum(), len(group)) for group in groups], dtype=float).T)
 
 
 def _share(part: str, whole: str) -> Callable[[Result], Ratio]:

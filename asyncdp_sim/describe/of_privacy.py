@@ -41,19 +41,19 @@ def against_privacy(scenario: Scenario) -> Iterator[str]:
 
 def _unhidden(scenario: Scenario) -> str:
     exact = not scenario.algorithm.obfuscates
-    said = "none, the answers are exact gradients" if exact else "obfuscated, no DP guarantee"
-    return f"privacy: {said}"
+    words = "none, the answers are exact gradients" if exact else "obfuscated, no DP guarantee"
+    return f"privacy: {words}"
 
 
 def _budget(privacy: Privacy, accountant: Accountant, n_owners: int) -> Iterator[str]:
     """Say what owners spend, on how many answers, and by which rule that is counted."""
-    epsilon, allowed = accountant.epsilon, accountant.answers
-    each = accountant.spent(np.ones_like(allowed))
+    epsilon, answers = accountant.epsilon, accountant.answers
+    per_answer = accountant.spent(np.ones_like(answers))
     stated = "" if privacy.delta is None else f", δ = {privacy.delta:g}"
     named = "per answer" if privacy.budget.even else "for the first answer"
     yield (
-        f"privacy: ε {extent(epsilon)} per owner over {extent(allowed)} answers{stated}, "
-        f"{extent(each)} {named}, one record replaced"
+        f"privacy: ε {extent(epsilon)} per owner over {extent(answers)} answers{stated}, "
+        f"{extent(per_answer)} {named}, one record replaced"
     )
     allotment = privacy.allotment(n_owners)
     if allotment is not None:
@@ -112,33 +112,33 @@ def _composed(privacy: Privacy, accountant: Accountant, n_owners: int) -> Iterat
 
 def _spent_early(scenario: Scenario) -> Iterator[str]:
     """Say whether budgets end a run before its last update."""
-    allowed = sum(scenario.network.answers_allowed)
+    answers = sum(scenario.network.answers_allowed)
     per_update, once = scenario.algorithm.answers_per_update or 1, scenario.algorithm.answers_once
-    if not once and allowed < scenario.run.updates * per_update:
+    if not once and answers < scenario.run.updates * per_update:
         takes = "" if per_update == 1 else f" updates of {per_update}"
         yield Counted(
             "the budgets allow {allowed} answers in all, fewer than "
             f"T = {{updates}}{takes}: every run ends early",
-            allowed=allowed,
+            allowed=answers,
             updates=scenario.run.updates,
         )
 
 
 def _local(scenario: Scenario) -> Iterator[str]:
     """Say of how many gradients an answer is made, where of several."""
-    each = scenario.algorithm.gradients_per_answer
-    if each > 1:
+    count = scenario.algorithm.gradients_per_answer
+    if count > 1:
         yield (
-            f"local steps: an answer is made of {each} gradients, each of which is hidden, and "
-            f"charged: noise is for {extent(scenario.accountant.answers * each)} of them"
+            f"local steps: an answer is made of {count} gradients, each of which is hidden, and "
+            f"charged: noise is for {extent(scenario.accountant.answers * count)} of them"
         )
 
 
 def _together(scenario: Scenario) -> Iterator[str]:
     """Say of what all this is said: of one replicate of one cell."""
     cells = [scenario.cell(chosen) for chosen in scenario.grid()]
-    some = enumerate(cells or [scenario.base()])
-    hoped = [_hoped(cell) | {"digest": number} for number, cell in some]
+    cells_numbered = enumerate(cells or [scenario.base()])
+    hoped = [_hoped(cell) | {"digest": number} for number, cell in cells_numbered]
     alone = composition(hoped)
     if alone is not None:
         yield f"that is said of {alone}"
@@ -147,8 +147,8 @@ def _together(scenario: Scenario) -> Iterator[str]:
 def _hoped(scenario: Scenario) -> dict[str, Any]:
     """Return what a manifest says of a run in which no bound is exceeded and nothing diverges."""
     privacy, timed = scenario.privacy, scenario.timing_unaccounted is None
-    told = privacy.noise == "scalar-as-published" or len(scenario.unsound) > 0
-    epsilon = np.inf if told else float(privacy.asked(scenario.owners.count).max())
+    is_hoped = privacy.noise == "scalar-as-published" or len(scenario.unsound) > 0
+    epsilon = np.inf if is_hoped else float(privacy.asked(scenario.owners.count).max())
     summary = {"epsilon_true": epsilon, "delta": privacy.stated_delta, "timing_accounted": timed}
     return {"scenario": scenario.plain(), "summary": summary}
 
@@ -166,15 +166,15 @@ def _claims(scenario: Scenario) -> Iterator[str]:
     privacy, sensitivity = scenario.privacy, scenario.privacy.sensitivity
     if sensitivity is None:
         return
-    said = sensitivity.words(scenario.model, scenario.data.features, privacy.norm)
-    if said is not None:
-        yield said
+    words = sensitivity.words(scenario.model, scenario.data.features, privacy.norm)
+    if words is not None:
+        yield words
     xi = scenario.xi
     if scenario.trained_on is not None and xi is not None:
         records = np.array(scenario.trained_on)
         noise = scenario.noise_for(records)
-        sizes = " ".join(f"{name} {extent(each)}" for name, each in noise.figures.items())
+        sizes = " ".join(f"{name} {extent(figure)}" for name, figure in noise.figures.items())
         manner = ", one draw for all of them" if privacy.noise == "scalar-as-published" else ""
-        what = "an answer" if scenario.algorithm.gradients_per_answer == 1 else "a gradient"
+        unit = "an answer" if scenario.algorithm.gradients_per_answer == 1 else "a gradient"
         on = "all coordinates together" if privacy.mechanism.together else "each coordinate"
-        yield f"noise: {sizes or 'none'} on {on} of {what}{manner}"
+        yield f"noise: {sizes or 'none'} on {on} of {unit}{manner}"

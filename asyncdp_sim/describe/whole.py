@@ -41,14 +41,14 @@ def describe(scenario: Scenario) -> list[str]:
 
 def network_findings(scenario: Scenario) -> list[Notice]:
     """Return what a reader may want to change of the network of one cell."""
-    told = (*NeverOnline.of(scenario), *TicksMeet.of(scenario))
-    return [*told, *map(Noted.of, _chosen(scenario))]
+    findings = (*NeverOnline.of(scenario), *TicksMeet.of(scenario))
+    return [*findings, *map(Noted.of, _chosen(scenario))]
 
 
 def privacy_findings(scenario: Scenario) -> list[Notice]:
     """Return what is said against the privacy of one cell, or of its budgets."""
-    told = [*against_privacy(scenario), *_against_claims(scenario)]
-    return list(map(Noted.of, told))
+    findings = [*against_privacy(scenario), *_against_claims(scenario)]
+    return list(map(Noted.of, findings))
 
 
 def _owners(scenario: Scenario) -> Iterator[str]:
@@ -67,9 +67,9 @@ def _owners(scenario: Scenario) -> Iterator[str]:
     source = path or ("synthetic" if scenario.data.synthetic else scenario.data.origin)
     yield f"owners: {n_owners}, {held}, {scenario.data.kind} data, {source}"
     if scenario.owners.numbers is not None:
-        who = scenario.participants(scenario.names_read()).labels
-        more = f", and {len(who) - _FEW} more" if len(who) > _FEW else ""
-        named = f"{', '.join(who[:_FEW])}{more}"
+        labels = scenario.participants(scenario.names_read()).labels
+        more = f", and {len(labels) - _FEW} more" if len(labels) > _FEW else ""
+        named = f"{', '.join(labels[:_FEW])}{more}"
         yield f"taking part: {n_owners} of {scenario.owners.whole} owners: {named}"
     if scenario.data.held_out > 0:
         yield f"held out: a share {scenario.data.held_out:g} of every owner's records"
@@ -89,17 +89,17 @@ def _network(scenario: Scenario) -> Iterator[str]:
     services = np.array([fsum(parts) for parts in zip(*stages, strict=True)])
     airtime = network.airtime
     service = float(services.mean()) + (0.0 if airtime is None else airtime)
-    said = f"an exchange takes {service:.4g} units in the mean"
-    yield from network.protocol.words(network, said, service)
+    text = f"an exchange takes {service:.4g} units in the mean"
+    yield from network.protocol.words(network, text, service)
     yield f"protocol: {network.protocol.kind}, channel {network.channel.kind}"
     if airtime is not None:
         yield f"airtime: {airtime:.4g} units for an answer of {network.answer_bytes} bytes"
     yield from _online(scenario)
-    yield from (each.words() for each in NeverOnline.of(scenario))
-    yield from (f"resolution: {each.words()}" for each in TicksMeet.of(scenario))
+    yield from (finding.words() for finding in NeverOnline.of(scenario))
+    yield from (f"resolution: {finding.words()}" for finding in TicksMeet.of(scenario))
     predicted = predict(network)
-    for each in predicted:
-        yield f"predicted {each.quantity}: {_said(each, scenario.network)}"
+    for finding in predicted:
+        yield f"predicted {finding.quantity}: {_said(finding, scenario.network)}"
     yield from _duration(scenario.run.updates, predicted)
     if network.n_owners >= _MANY and not network.superposed and superposable(network):
         yield (
@@ -112,11 +112,14 @@ def _network(scenario: Scenario) -> Iterator[str]:
 
 def _duration(updates: int, predicted: Sequence[Prediction]) -> Iterator[str]:
     """Say how long a run takes in the mean, or between what."""
-    [pace, *_] = [*(each for each in predicted if each.quantity == "throughput"), None]
+    [pace, *_] = [
+        *(prediction for prediction in predicted if prediction.quantity == "throughput"),
+        None,
+    ]
     if pace is None:
         return
     if pace.between is not None:
-        least, most = (updates / each for each in reversed(pace.between))
+        least, most = (updates / prediction for prediction in reversed(pace.between))
         yield f"predicted: T updates take between {least:.4g} and {most:.4g} units"
     elif pace.value is not None and pace.value > 0:
         yield f"predicted: T updates take {updates / pace.value:.4g} units"
@@ -127,8 +130,8 @@ def _energy(scenario: Scenario) -> Iterator[str]:
     if scenario.energy is None:
         return
     yield scenario.energy.words(scenario.owners.count)
-    for each in energy_predictions(scenario.energy, scenario.network):
-        yield f"predicted {each.quantity}: {_said(each, scenario.network)}"
+    for prediction in energy_predictions(scenario.energy, scenario.network):
+        yield f"predicted {prediction.quantity}: {_said(prediction, scenario.network)}"
 
 
 _FEW = 12
@@ -153,19 +156,19 @@ def _chosen(scenario: Scenario) -> Iterator[str]:
     """Say what follows where owners are not chosen equally often."""
     if scenario.network.protocol.makes_updates or not _unequal(scenario.network):
         return
-    known = "i_k is not uniform in the long run: owners are chosen unequally often, and"
+    text = "i_k is not uniform in the long run: owners are chosen unequally often, and"
     if scenario.algorithm.needs_shares:
-        yield f"{known} each step is divided by N times its owner's share"
+        yield f"{text} each step is divided by N times its owner's share"
         return
     yield (
-        f"{known} the published step optimises another objective "
+        f"{text} the published step optimises another objective "
         '(algorithm.selection = "inverse-rate" removes the bias)'
     )
 
 
 def _unequal(network: Network) -> bool:
-    known = shares(network)
-    return not isinstance(known, Unknown) and max(known) - min(known) > 1e-12
+    frequencies = shares(network)
+    return not isinstance(frequencies, Unknown) and max(frequencies) - min(frequencies) > 1e-12
 
 
 def _online(scenario: Scenario) -> Iterator[str]:

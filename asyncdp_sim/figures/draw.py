@@ -66,7 +66,7 @@ def draw_all(
         If the directory is neither, or cannot be written to.
     """
     planned, notes = plan(open_directory(directory), published=published, why=why)
-    drawn = [each.shown() for each in planned]
+    drawn = [entry.shown() for entry in planned]
     folder = _figures(directory) if folder is None else folder
     paths = [save(picture, folder, paper) for picture, _ in drawn]
     write(folder / "captions.md", captions_page(drawn, notes, paper.format).encode())
@@ -90,17 +90,17 @@ def add(directory: Path, entries: Sequence[Shown], study: str) -> list[Path]:
         If the directory is neither, or cannot be written to.
     """
     name, folder = str(first(open_directory(directory)).scenario["id"]), _figures(directory)
-    told = [(picture.of(name), results) for picture, results in entries]
-    write(folder / f"captions-of-{study}.md", captions_page(told, ()).encode())
-    return [save(picture, folder) for picture, _ in told]
+    named = [(picture.of(name), results) for picture, results in entries]
+    write(folder / f"captions-of-{study}.md", captions_page(named, ()).encode())
+    return [save(picture, folder) for picture, _ in named]
 
 
 def _figures(directory: Path) -> Path:
     """Return the folder of a directory's figures; a link is none, as it leads elsewhere."""
     folder = directory / "figures"
     if folder.is_symlink():
-        given = f"a link to {folder.readlink()} in the place of figures"
-        raise ResultError([Fault("", given, "allowed is a folder, or none yet")], str(directory))
+        link = f"a link to {folder.readlink()} in the place of figures"
+        raise ResultError([Fault("", link, "allowed is a folder, or none yet")], str(directory))
     return folder
 
 
@@ -113,7 +113,7 @@ def pictures(opened: Result | Sweep) -> tuple[list[Shown], list[str]]:
         If a table is damaged.
     """
     planned, notes = plan(opened)
-    return [each.shown() for each in planned], notes
+    return [entry.shown() for entry in planned], notes
 
 
 def draw_named(path: Path, file_format: FileFormat = "png", width: float | None = None) -> Drawing:
@@ -145,4 +145,4 @@ def draw_forecast(file: Path, paper: Paper = SCREEN) -> list[Path]:
         If the file is no forecast, or nothing can be written.
     """
     drawn = forecast.pictures(forecast.read(file))
-    return [save(each.of(file.stem), file.with_suffix(""), paper) for each in drawn]
+    return [save(picture.of(file.stem), file.with_suffix(""), paper) for picture in drawn]

@@ -59,11 +59,11 @@ def plan(
     """
     if isinstance(opened, Sweep):
         lines, fixed, notes = _of_sweep(opened)
-        found = networks.networks(opened)
+        panels = networks.networks(opened)
     else:
         epsilon = opened.scenario["privacy"].get("epsilon")
         lines, fixed, notes = [(epsilon, CurveLine(opened))], "", []
-        found = [Panel(opened)] if opened.summary["updates"] > 0 else []
+        panels = [Panel(opened)] if opened.summary["updates"] > 0 else []
     name = str(first(opened).scenario["id"])
     compared = _curves(lines, published or {}, why, notes)
     compared += beyond_psi([line for _, line in lines], notes)
@@ -74,7 +74,7 @@ def plan(
         )
         changes += _planned(opened, (crossed.FIGURE,))
         if len(changes) == 0:
-            reasons = [each.why_not(opened) for each in CHANGES]
+            reasons = [figure.why_not(opened) for figure in CHANGES]
             notes.append(f"what changes with the settings: {'; '.join(map(str, reasons))}")
         entries += changes + _planned(opened, (graphs.FIGURE,))
         entries += _of_channels(opened, notes)
@@ -84,14 +84,14 @@ def plan(
         entries += _planned(opened, (adversaries.FIGURE,))
         entries += _planned(opened, (guarantees.FIGURE,)) or _planned(opened, (rivals.FIGURE,))
         entries += _planned(opened, BEYOND)
-    if found:
-        entries += networks.pictures(found, notes)
+    if panels:
+        entries += networks.pictures(panels, notes)
     else:
-        names = ", ".join(each.name for each in networks.FIGURES).replace("-", " ")
+        names = ", ".join(figure.name for figure in networks.FIGURES).replace("-", " ")
         notes.append(f"{names}: nothing was updated")
-    entries += _of_events(found[0].result if found else first(opened), notes)
-    told = [picture.of(name, fixed) for picture in compared]
-    return told + [picture.of(name) for picture in entries], notes
+    entries += _of_events(panels[0].result if panels else first(opened), notes)
+    planned = [picture.of(name, fixed) for picture in compared]
+    return planned + [picture.of(name) for picture in entries], notes
 
 
 def first(opened: Result | Sweep) -> Result:
@@ -106,8 +106,8 @@ def _curves(
     notes: list[str],
 ) -> list[Planned]:
     """Return the convergence figures; a line's published end point goes by its value."""
-    known = {str(value): psi for value, psi in published.items()}
-    marked = [replace(line, published=known.pop(str(value), None)) for value, line in lines]
+    points = {str(value): psi for value, psi in published.items()}
+    marked = [replace(line, published=points.pop(str(value), None)) for value, line in lines]
     marked = [line for line in marked if line.result.summary["updates"] > 0]
     if len(marked) < len(lines):
         notes.append(f"{len(lines) - len(marked)} convergence curves: nothing was updated")
@@ -119,15 +119,15 @@ def _curves(
         )
         return []
     notes += [
-        f"published ψ = {psi:g}: no line has the value {value}" for value, psi in known.items()
+        f"published ψ = {psi:g}: no line has the value {value}" for value, psi in points.items()
     ]
     results = [line.result for line in marked]
-    found = [Planned(partial(convergence.by_update, marked, why=why), results)]
+    planned = [Planned(partial(convergence.by_update, marked, why=why), results)]
     if any(result.summary["simulated_time"] > 0 for result in results):
-        found.append(Planned(partial(convergence.by_time, marked, why=why), results))
+        planned.append(Planned(partial(convergence.by_time, marked, why=why), results))
     else:
         notes.append("convergence over time: nothing takes any")
-    return found
+    return planned
 
 
 def _recorded_between(line: CurveLine) -> bool:
@@ -150,8 +150,8 @@ def _compared(sweep: Sweep) -> tuple[list[Cell], tuple[str, ...], list[str]]:
     if len(sweep.cells) <= MOST_LINES:
         return list(sweep.cells), sweep.paths, []
     base = sweep.cells[0].values
-    path, *others = sweep.paths
-    cells = [cell for cell in sweep.cells if all(cell.values[o] == base[o] for o in others)]
+    path, *rest = sweep.paths
+    cells = [cell for cell in sweep.cells if all(cell.values[o] == base[o] for o in rest)]
     if len(cells) > MOST_LINES:
         step = (len(cells) - 1) / (MOST_LINES - 1)
         cells = [cells[round(step * place)] for place in range(MOST_LINES)]
@@ -163,28 +163,28 @@ def _of_events(result: Result, notes: list[str]) -> list[Planned]:
     """Return what needs one result and its events, where it kept them: who sent what, and when."""
     if not result.has("events"):
         return []
-    found = [partial(diagram.diagram, result)]
+    drawings = [partial(diagram.diagram, result)]
     measured = utilisation.measure(result)
     if measured.is_constant:
         notes.append("utilisation: it and who is online are the same all the time")
     else:
-        found.append(partial(utilisation.drawn, result, measured))
-    return [Planned(make, [result]) for make in found]
+        drawings.append(partial(utilisation.drawn, result, measured))
+    return [Planned(make, [result]) for make in drawings]
 
 
 def _of_channels(sweep: Sweep, notes: list[str]) -> list[Planned]:
     """Return throughput over load, where enough cells differ in their load alone."""
-    found = throughput.groups(sweep)
-    kept = throughput.large(found)
-    if len(kept) < len(found):
-        which = "throughput over load" if not kept else f"{len(found) - len(kept)} of its groups"
+    groups = throughput.groups(sweep)
+    kept = throughput.large(groups)
+    if len(kept) < len(groups):
+        which = "throughput over load" if not kept else f"{len(groups) - len(kept)} of its groups"
         reason = (
             f"fewer than {throughput.LEAST} cells differ in clock rate or number of owners alone"
         )
         notes.append(f"{which}: {reason}")
     if len(kept) == 0:
         return []
-    results = [cell.result for some in kept.values() for cell in some]
+    results = [cell.result for cells in kept.values() for cell in cells]
     return [Planned(partial(throughput.against_load, sweep), results)]
 
 
@@ -192,9 +192,9 @@ def _planned(sweep: Sweep, figures: Sequence[SweepFigure[Any]]) -> list[Planned]
     """Return those of figures that a sweep has."""
     results = [cell.result for cell in sweep.cells]
     return [
-        Planned(partial(each.picture, sweep), results)
-        for each in figures
-        if each.why_not(sweep) is None
+        Planned(partial(figure.picture, sweep), results)
+        for figure in figures
+        if figure.why_not(sweep) is None
     ]
 
 
@@ -215,31 +215,30 @@ def beyond_psi(lines: Sequence[CurveLine], notes: list[str]) -> list[Planned]:
     moved = [line for line in lines if line.result.summary["updates"] > 0]
     finite = [line for line in moved if line.result.mean_psi < np.inf]
     above_zero = [line for line in finite if line.result.mean_psi > 0]
-    found = []
+    planned = []
     still = "nothing was updated"
-    same, others = _of_the_same_owners(finite), "one owner, other owners, or ψ infinite"
+    same, other_owners = _of_the_same_owners(finite), "one owner, other owners, or ψ infinite"
     for name, key, figure, able, why in (
         ("held-out", "held_out_final", held_out.curves, moved, still),
-        ("profit", "profits_psi", profit.by_owner, same, others),
-        ("errors", "profits_held_out", profit.errors_by_owner, same, others),
+        ("profit", "profits_psi", profit.by_owner, same, other_owners),
         ("parts", "psi_split", psi_split.stacked, above_zero, f"ψ is infinite or 0, or {still}"),
     ):
         asked = [line for line in lines if key in line.result.summary]
-        known = [line for line in able if key in line.result.summary]
-        if len(known) > 0:
-            found.append(Planned(partial(figure, known), [line.result for line in known]))
-        if len(known) < len(asked):
-            left = len(asked) - len(known)
+        drawable = [line for line in able if key in line.result.summary]
+        if len(drawable) > 0:
+            planned.append(Planned(partial(figure, drawable), [line.result for line in drawable]))
+        if len(drawable) < len(asked):
+            left = len(asked) - len(drawable)
             notes.append(f"{left} of {len(asked)} results in {name}: {why}")
-    return found
+    return planned
 
 
 def _of_the_same_owners(lines: Sequence[CurveLine]) -> list[CurveLine]:
     """Return the lines whose owners alone are those of the first that knows them; two or more."""
-    known = [line for line in lines if "profits_psi" in line.result.summary]
-    alone = [line.result.of_owners("psi_alone")[0] for line in known]
+    scored = [line for line in lines if "profits_psi" in line.result.summary]
+    alone = [line.result.of_owners("psi_alone")[0] for line in scored]
     return [
         line
-        for line, values in zip(known, alone, strict=True)
+        for line, values in zip(scored, alone, strict=True)
         if len(values) > 1 and np.array_equal(values, alone[0])
     ]

@@ -73,17 +73,17 @@ class Energy(Spec):
     def faults(self, n_owners: int) -> list[Fault]:
         """Return a fault for each list that does not have one number per owner."""
         lists = (wrong_length(f"energy.{name}", value, n_owners) for name, value in self)
-        return [fault for each in lists for fault in each]
+        return [fault for faults in lists for fault in faults]
 
     def words(self, n_owners: int) -> str:
         """Say what owners draw, from the least to the largest of them."""
         watts, per_byte = self.watts(n_owners), self.per_byte(n_owners)
         states = ", ".join(f"{state.name} {extent(watts[:, state])}" for state in reversed(State))
-        besides = ""
+        per_byte_words = ""
         if per_byte.any():
-            sent, heard = (extent(each) for each in per_byte.T)
-            besides = f"; {sent} J for a byte sent, {heard} J for one heard"
-        return f"energy: W {states}; a time unit is {self.seconds:g} s{besides}"
+            sent, heard = (extent(row) for row in per_byte.T)
+            per_byte_words = f"; {sent} J for a byte sent, {heard} J for one heard"
+        return f"energy: W {states}; a time unit is {self.seconds:g} s{per_byte_words}"
 
     def watts(self, n_owners: int) -> Array:
         """Return the power of each owner in each state, shape (N, 6)."""
@@ -155,9 +155,9 @@ def used(trace: Trace, energy: Energy, network: Network) -> Used:
         raise ValueError("energy needs a trace that tells what owners were at")
     times = to_units(np.stack([trace.occupation[state.name] for state in State], axis=1))
     sent, received = transferred(trace.occupation, network)
-    busy, whole = (float(to_units(ticks)) for ticks in (busy_ticks(trace), trace.end_tick))
+    busy, total = (float(to_units(ticks)) for ticks in (busy_ticks(trace), trace.end_tick))
     joules = energy.joules(times, sent, received)
-    return Used(times, joules, sent, received, energy.of_learner(busy, whole))
+    return Used(times, joules, sent, received, energy.of_learner(busy, total))
 
 
 def transferred(rows: Any, network: Network) -> tuple[Any, Any]:
@@ -194,17 +194,17 @@ def energy_figures(traces: Sequence[Trace], energy: Energy, network: Network) ->
     Of the learner only where its power is given.
     """
     every = [used(trace, energy, network) for trace in traces]
-    joules = np.array([each.joules.sum() for each in every])
+    joules = np.array([replicate.joules.sum() for replicate in every])
     seconds = energy.seconds * to_units([trace.end_tick for trace in traces])
     updates = np.array([trace.n_updates for trace in traces], dtype=float)
     ratios = {"joules_per_update": Ratio(joules, updates), "watts": Ratio(joules, seconds)}
-    learner = [each.learner for each in every if each.learner is not None]
+    learner = [replicate.learner for replicate in every if replicate.learner is not None]
     if len(learner) > 0:
         ratios["learner_watts"] = Ratio(np.array(learner), seconds)
     return {
         "joules": float(joules.mean()),
-        "bytes_sent": float(np.mean([each.sent.sum() for each in every])),
-        "bytes_received": float(np.mean([each.received.sum() for each in every])),
+        "bytes_sent": float(np.mean([replicate.sent.sum() for replicate in every])),
+        "bytes_received": float(np.mean([replicate.received.sum() for replicate in every])),
         **{name: ratio.value for name, ratio in ratios.items()},
         "intervals": {name: ratio.interval() for name, ratio in ratios.items()},
     }
@@ -235,20 +235,20 @@ class ExpectedEnergy:
 
 def expected(energy: Energy, network: Network) -> ExpectedEnergy | Unknown:
     """Return what owners draw in the long run, or why it is not known."""
-    known = occupation(network)
-    if isinstance(known, Unknown):
-        return known
+    times = occupation(network)
+    if isinstance(times, Unknown):
+        return times
     none = np.zeros(network.n_owners)
-    messages = dict.fromkeys(MESSAGES, none) | {"requests": known.requests}
-    messages |= {"answers": known.answers, "queries": known.answers}
+    messages = dict.fromkeys(MESSAGES, none) | {"requests": times.requests}
+    messages |= {"answers": times.answers, "queries": times.answers}
     sent, received = transferred(messages, network)
-    joules = energy.joules(known.times, sent, received)
+    joules = energy.joules(times.times, sent, received)
     return ExpectedEnergy(
         watts=joules / energy.seconds,
-        per_update=float(joules.sum()) / known.updates,
-        sent=float(sent.sum()) / known.updates,
-        received=float(received.sum()) / known.updates,
-        updates=known.updates,
+        per_update=float(joules.sum()) / times.updates,
+        sent=float(sent.sum()) / times.updates,
+        received=float(received.sum()) / times.updates,
+        updates=times.updates,
     )
 
 
@@ -256,12 +256,12 @@ def energy_predictions(energy: Energy | None, network: Network) -> Iterator[Pred
     """Yield what owners and the learner draw, or why it is not known; nothing without energy."""
     if energy is None:
         return
-    found = expected(energy, network)
-    if isinstance(found, Unknown):
-        yield from each_of(ENERGY_RATIOS[:2], found, SAID)
+    prediction = expected(energy, network)
+    if isinstance(prediction, Unknown):
+        yield from each_of(ENERGY_RATIOS[:2], prediction, SAID)
     else:
-        yield Prediction("joules_per_update", found.per_update, SAID)
-        yield Prediction("watts", float(found.watts.sum()), SAID)
+        yield Prediction("joules_per_update", prediction.per_update, SAID)
+        yield Prediction("watts", float(prediction.watts.sum()), SAID)
     if energy.learner is not None:
         busy = predicted(network, "utilisation")
         idle, more = energy.learner.idle, energy.learner.busy - energy.learner.idle

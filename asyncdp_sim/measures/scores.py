@@ -62,8 +62,8 @@ class Score:
         if len(y) == 0:
             return np.full(lost.shape, np.nan)
         with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
-            found = self.formula(z, y)
-        return np.where(lost, self.worst, found)
+            score = self.formula(z, y)
+        return np.where(lost, self.worst, score)
 
 
 def scores_of(loss: "Loss") -> tuple[Score, ...]:
@@ -102,19 +102,21 @@ def _accuracy(z: Array, y: Array) -> Array:
 
 
 def _balanced(z: Array, y: Array) -> Array:
-    found = right(z, y)
-    return np.asarray(np.mean([found[..., y == label].mean(axis=-1) for label in np.unique(y)], 0))
+    hits = right(z, y)
+    return np.asarray(np.mean([hits[..., y == label].mean(axis=-1) for label in np.unique(y)], 0))
 
 
 def _auc(z: Array, y: Array) -> Array:
-    ones, others = z[..., y > 0], np.sort(z[..., y < 0], axis=-1)
-    pairs = ones.shape[-1] * others.shape[-1]
+    ones, negatives = z[..., y > 0], np.sort(z[..., y < 0], axis=-1)
+    pairs = ones.shape[-1] * negatives.shape[-1]
     if pairs == 0:
         return np.full(z.shape[:-1], np.nan)
-    rows = zip(np.atleast_2d(ones), np.atleast_2d(others), strict=True)
+    rows = zip(np.atleast_2d(ones), np.atleast_2d(negatives), strict=True)
     below = [
-        (np.searchsorted(other, one, "left") + np.searchsorted(other, one, "right")).sum()
-        for one, other in rows
+        (
+            np.searchsorted(other, positives, "left") + np.searchsorted(other, positives, "right")
+        ).sum()
+        for positives, other in rows
     ]
     return np.asarray(np.reshape(below, z.shape[:-1]) / (2 * pairs))
 

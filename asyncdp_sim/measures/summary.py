@@ -113,7 +113,7 @@ def summarise(traces: Sequence[Trace], airtime: float | None = None) -> NetworkS
     """
     ratios = {name: Ratio.of(name, traces, airtime) for name in _PARTS}
     reached = [updates_until_all(trace) for trace in traces]
-    known = [k for k in reached if k is not None]
+    counts = [k for k in reached if k is not None]
     stale = [int(trace.updates["staleness"].max()) for trace in traces if len(trace.updates) > 0]
     shared = {name: ratio.value for name, ratio in ratios.items()}
     if airtime is None:
@@ -126,7 +126,7 @@ def summarise(traces: Sequence[Trace], airtime: float | None = None) -> NetworkS
         updates=sum(trace.n_updates for trace in traces),
         simulated_time=total_units(np.array([t.end_tick for t in traces])) / len(traces),
         largest_staleness=max(stale, default=None),
-        updates_until_all=sum(known) / len(known) if len(known) == len(traces) else None,
+        updates_until_all=sum(counts) / len(counts) if len(counts) == len(traces) else None,
         p_repeat_uniform=1 / traces[0].n_owners,
         intervals=intervals,
         **shared,
@@ -240,8 +240,8 @@ def _jain(trace: Trace) -> tuple[float, float]:
 
 
 def _online(trace: Trace) -> tuple[float, float]:
-    known = trace.owners["online"][~np.isnan(trace.owners["online"])]
-    return float(known.sum()), float(len(known))
+    shares = trace.owners["online"][~np.isnan(trace.owners["online"])]
+    return float(shares.sum()), float(len(shares))
 
 
 def _time(trace: Trace) -> float:

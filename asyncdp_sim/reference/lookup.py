@@ -62,12 +62,12 @@ class ReferenceEntry:
 
     def lines(self) -> list[str]:
         """Return what is said of it, for a screen; examples are never broken."""
-        said = [line for part in self.meaning.split("\n") for line in _wrapped("  ", part)]
+        lines = [line for part in self.meaning.split("\n") for line in _wrapped("  ", part)]
         for name, text in self.facts:
             text = f"{text} in the project's repository" if name == "more" else text
-            whole = f"  {name:<8} {text}"
-            said += [whole] if name == "example" else _wrapped(f"  {name:<8} ", text)
-        return [f"{self.path} ({self.of})", *said]
+            row = f"  {name:<8} {text}"
+            lines += [row] if name == "example" else _wrapped(f"  {name:<8} ", text)
+        return [f"{self.path} ({self.of})", *lines]
 
 
 def look_up(name: str) -> list[ReferenceEntry]:
@@ -87,14 +87,14 @@ def look_up(name: str) -> list[ReferenceEntry]:
     asked = _home(name.strip().removesuffix(".parquet"))
     symbols = labels()["symbols"]
     meant = symbols.get(asked, symbols.get(_greek(asked), ()))
-    found = [each for each in entries() if asked in each.names or each.path in meant]
-    exact = [each for each in found if each.path == asked]
-    if len(found) == 0:
-        known = sorted({each for entry in entries() for each in entry.names})
-        near = difflib.get_close_matches(asked, known, n=_NEAR, cutoff=0.5)
-        allowed = f"nearest are {', '.join(near)}" if near else "allowed is a field, kind or column"
-        raise SpecError([Fault("describe", repr(name), allowed)])
-    return exact if len(exact) > 0 else found
+    matches = [entry for entry in entries() if asked in entry.names or entry.path in meant]
+    exact = [entry for entry in matches if entry.path == asked]
+    if len(matches) == 0:
+        names = sorted({word for entry in entries() for word in entry.names})
+        near = difflib.get_close_matches(asked, names, n=_NEAR, cutoff=0.5)
+        remedy = f"nearest are {', '.join(near)}" if near else "allowed is a field, kind or column"
+        raise SpecError([Fault("describe", repr(name), remedy)])
+    return exact if len(exact) > 0 else matches
 
 
 def _greek(name: str) -> str:
@@ -120,30 +120,30 @@ def entries() -> tuple[ReferenceEntry, ...]:
 
 
 def _of_scenarios() -> Iterator[ReferenceEntry]:
-    below = {each.path for each in tables()}
+    below = {section.path for section in tables()}
     for table in tables():
         if table.path != "":
             yield _table(table)
         yield from (_kind(table, kind) for kind in table.kinds)
-        yield from (_field(each) for each in table.fields if each.path not in below)
+        yield from (_field(field) for field in table.fields if field.path not in below)
 
 
 def _table(table: TableEntry) -> ReferenceEntry:
     facts = [("kinds", ", ".join(kind.kind for kind in table.kinds))]
-    facts += [("fields", ", ".join(dict.fromkeys(each.name for each in table.fields)))]
-    own = [each for top in tables() for each in top.fields if each.path == table.path]
-    for each in own[:1]:
+    facts += [("fields", ", ".join(dict.fromkeys(field.name for field in table.fields)))]
+    own = [field for top in tables() for field in top.fields if field.path == table.path]
+    for field in own[:1]:
         if len(table.kinds) == 0:
-            facts += [("unit", each.unit), ("domain", each.domain)]
-        facts += [("default", each.default), ("example", each.example)]
-    said = [(name, text) for name, text in facts if text != ""]
+            facts += [("unit", field.unit), ("domain", field.domain)]
+        facts += [("default", field.default), ("example", field.example)]
+    shown = [(name, text) for name, text in facts if text != ""]
     where = ("more", page(table.path))
-    return ReferenceEntry(table.path, "table", table.meaning, (*said, where), _ends(table.path))
+    return ReferenceEntry(table.path, "table", table.meaning, (*shown, where), _ends(table.path))
 
 
 def _kind(table: TableEntry, kind: KindEntry) -> ReferenceEntry:
     path = f"{table.path}.{kind.kind}"
-    own = [each.name for each in table.fields if kind.kind in each.kinds]
+    own = [field.name for field in table.fields if kind.kind in field.kinds]
     facts = [("fields", ", ".join(own))] if len(own) > 0 else []
     facts += [("example", kind.example), ("more", page(table.path, kind.kind))]
     meaning = "\n".join(part for part in (kind.meaning, kind.more) if part != "")
@@ -167,14 +167,14 @@ def _field(field: Field) -> ReferenceEntry:
 
 def _of_results() -> Iterator[ReferenceEntry]:
     for name, table in tables_of_results().items():
-        listed = ("columns", ", ".join(each.name for each in table.columns))
+        listed = ("columns", ", ".join(column.name for column in table.columns))
         names = tuple(dict.fromkeys((name, f"{name}.parquet", name.rpartition("/")[2])))
         yield ReferenceEntry(
             name, "table of results", table.meaning, (listed, ("more", RESULTS)), names
         )
-        yield from (_column(name, each, f"column of {name}.parquet") for each in table.columns)
-    for each in summary().values():
-        yield _column("summary", each, "figure of the summary in manifest.json")
+        yield from (_column(name, column, f"column of {name}.parquet") for column in table.columns)
+    for column in summary().values():
+        yield _column("summary", column, "figure of the summary in manifest.json")
 
 
 def _column(table: str, column: Column, of: str) -> ReferenceEntry:
@@ -187,8 +187,8 @@ def _column(table: str, column: Column, of: str) -> ReferenceEntry:
     )
     names = [path, column.name, *(f"{table.rpartition('/')[2]}.{column.name}",)]
     if "." in column.name:
-        whole = column.name.partition(".")[0]
-        names += [whole, f"{table}.{whole}"]
+        root = column.name.partition(".")[0]
+        names += [root, f"{table}.{root}"]
     return ReferenceEntry(path, of, column.meaning, facts, tuple(dict.fromkeys(names)))
 
 

@@ -16,8 +16,8 @@ def json_schema() -> dict[str, Any]:
 
     It says what a field may hold by itself; that fields fit together only loading can tell.
     """
-    found = Scenario.model_json_schema(by_alias=True)
-    return {"$schema": DIALECT, **found, "title": "Scenario of asyncdp"}
+    schema = Scenario.model_json_schema(by_alias=True)
+    return {"$schema": DIALECT, **schema, "title": "Scenario of asyncdp"}
 
 
 def schema_text() -> str:

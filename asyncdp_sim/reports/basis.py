@@ -51,10 +51,10 @@ class Foundation:
 
 def foundation(manifests: Sequence[Mapping[str, Any]]) -> Foundation:
     """Return what the numbers of one run, or of all cells of a sweep, rest on."""
-    said = [each["rests_on"] for each in manifests if "rests_on" in each]
+    bases = [manifest["rests_on"] for manifest in manifests if "rests_on" in manifest]
     return Foundation(
-        tuple(_alike(_rows([each["kinds"] for each in said], "at", "kind"))),
-        tuple(_rows([each["together"] for each in said], "figure", "why")),
+        tuple(_alike(_rows([manifest["kinds"] for manifest in bases], "at", "kind"))),
+        tuple(_rows([manifest["together"] for manifest in bases], "figure", "why")),
     )
 
 
@@ -62,22 +62,22 @@ def _rows(
     cells: Sequence[Sequence[Mapping[str, Any]]], name: str, detail: str
 ) -> Iterator[BasisRow]:
     """Yield a row for each that differs, in the order of their first cells, alike ones together."""
-    found: dict[tuple[str, str, str], int] = {}
+    counts: dict[tuple[str, str, str], int] = {}
     oracles: dict[tuple[str, str, str], Sequence[str]] = {}
     for cell in cells:
         for row in cell:
             key = (str(row[name]), str(row[detail]), str(row["basis"]))
-            found[key] = found.get(key, 0) + 1
+            counts[key] = counts.get(key, 0) + 1
             oracles[key] = row.get("oracles", ())
-    first = list(dict.fromkeys(key[0] for key in found))
-    for key in sorted(found, key=lambda key: first.index(key[0])):
-        count = found[key]
+    first = list(dict.fromkeys(key[0] for key in counts))
+    for key in sorted(counts, key=lambda key: first.index(key[0])):
+        count = counts[key]
         yield BasisRow(
             name=key[0],
             detail=key[1],
             basis=key[2],
             words=_words(key[2]),
-            oracles=tuple(OracleLine(each, named(each)) for each in oracles[key]),
+            oracles=tuple(OracleLine(oracle, named(oracle)) for oracle in oracles[key]),
             where="" if count == len(cells) else f"in {count} of {len(cells)} cells",
         )
 
@@ -87,14 +87,14 @@ def _alike(rows: Iterable[BasisRow]) -> Iterator[BasisRow]:
     groups: dict[tuple[object, ...], list[BasisRow]] = {}
     for row in rows:
         groups.setdefault((row.detail, row.basis, row.oracles, row.where), []).append(row)
-    for some in groups.values():
-        yield replace(some[0], name=", ".join(row.name for row in some))
+    for alike in groups.values():
+        yield replace(alike[0], name=", ".join(row.name for row in alike))
 
 
 def meaning(figure: str) -> str:
     """Return what a figure of the summary is."""
-    known = dictionary()
-    column = known.get(figure) or known.get(f"{figure}.mean")
+    columns = dictionary()
+    column = columns.get(figure) or columns.get(f"{figure}.mean")
     return "" if column is None else column.meaning
 
 

@@ -52,9 +52,9 @@ def figures(opened: Result | Sweep, without: str) -> tuple[list[DrawnFigure], li
     """Return the figures of a directory but for one, and notes on what is not drawn."""
     entries, notes = pictures(opened)
     kept = [entry for entry in entries if entry[0].name != without]
-    each = BUDGET // max(1, len(kept))
-    found = [drawn(entry, number, each) for number, entry in enumerate(kept, start=1)]
-    return found, notes
+    share = BUDGET // max(1, len(kept))
+    pages = [drawn(entry, number, share) for number, entry in enumerate(kept, start=1)]
+    return pages, notes
 
 
 def drawn(entry: Shown, number: int, largest: int, prefix: str = "figure") -> DrawnFigure:
@@ -99,10 +99,10 @@ def spacetime(result: Result, which: str = "") -> SpaceTime:
         return SpaceTime(None, "nothing takes time")
     happened, origin = None, "as the run kept them"
     if not result.has("events"):
-        found = _again(result)
-        if isinstance(found, Unknown):
-            return SpaceTime(None, found.reason)
-        happened, origin = found, "simulated again from the seed, as the run kept none"
+        traced = _again(result)
+        if isinstance(traced, Unknown):
+            return SpaceTime(None, traced.reason)
+        happened, origin = traced, "simulated again from the seed, as the run kept none"
     picture = diagram(
         result, happened=happened, window=LONG, most=MESSAGES, inches=INCHES, name="space-time"
     )

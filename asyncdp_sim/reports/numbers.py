@@ -36,25 +36,25 @@ def key_numbers(result: Result) -> list[dict[str, Any]]:
     (None where either is missing) and the formula or why there is none. ``first`` are those to be
     read first: of the model, predicted, or not alike in all replicates.
     """
-    said = flat(result.summary)
-    known = dictionary()
-    order = [*FIRST, *(name for name in known if name not in FIRST)]
+    summary = flat(result.summary)
+    columns = dictionary()
+    order = [*FIRST, *(name for name in columns if name not in FIRST)]
     left_out = OF_PRIVACY if len(result.replicates) > 1 else (*OF_PRIVACY, *OF_SEVERAL)
-    shown = [name for name in order if said.get(name) is not None and name not in left_out]
-    predicted = {each["quantity"]: each for each in result.manifest.get("predictions", [])}
-    return [_figure(result, name, said[name], predicted.get(name)) for name in shown]
+    shown = [name for name in order if summary.get(name) is not None and name not in left_out]
+    predicted = {row["quantity"]: row for row in result.manifest.get("predictions", [])}
+    return [_figure(result, name, summary[name], predicted.get(name)) for name in shown]
 
 
 def shown(value: Any) -> str:
     """Return a number in four digits, a text as it is, and a dash for nothing."""
-    found = as_float(value)
-    if found is None or isnan(found):
+    parsed = as_float(value)
+    if parsed is None or isnan(parsed):
         return value if isinstance(value, str) else NONE
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isfinite(found) and found == int(found) and abs(found) < 1e9:
-        return f"{int(found):,}"
-    return figure(found)
+    if isfinite(parsed) and parsed == int(parsed) and abs(parsed) < 1e9:
+        return f"{int(parsed):,}"
+    return figure(parsed)
 
 
 def span(low: float, high: float) -> str:
@@ -65,9 +65,9 @@ def span(low: float, high: float) -> str:
 def _figure(result: Result, name: str, value: Any, theory: dict[str, Any] | None) -> dict[str, Any]:
     column = dictionary()[name]
     time_unit = unit_of([result.manifest["scenario"]]) or "time unit"
-    found = _interval(result, name)
+    ends = _interval(result, name)
     least, most = _theory(theory)
-    low, high = found.low, found.high
+    low, high = ends.low, ends.high
     # bounds of a sample that never varied are the value itself, to the last digit
     slack = 1e-9 * max(1.0, abs(low)) if not isnan(low) else 0.0
     sure = not isnan(least) and not isnan(low)
@@ -91,7 +91,7 @@ def _theory(prediction: dict[str, Any] | None) -> tuple[float, float]:
     value = as_float(prediction["value"])
     if value is not None:
         return value, value
-    low, high = (as_float(prediction.get(each)) for each in ("low", "high"))
+    low, high = (as_float(prediction.get(end)) for end in ("low", "high"))
     return (nan, nan) if low is None or high is None else (low, high)
 
 
@@ -119,7 +119,7 @@ def cells(sweep: Sweep) -> dict[str, Any]:
     rows = []
     for cell in sweep.cells[:MOST_CELLS]:
         result = cell.result
-        psi, said = psi_at_end(result), label([result.manifest])
+        psi, cell_label = psi_at_end(result), label([result.manifest])
         rows.append(
             dict(
                 number=cell.number,
@@ -132,7 +132,7 @@ def cells(sweep: Sweep) -> dict[str, Any]:
                 throughput=shown(result.summary["throughput"]),
                 throughput_interval=span(*interval(result.summary, "throughput")),
                 time=shown(result.summary["simulated_time"]),
-                private={True: "yes", False: "NO", None: "not shown"}[said.private],
+                private={True: "yes", False: "NO", None: "not shown"}[cell_label.private],
                 epsilon=epsilon_words(result.manifest).removeprefix("true ε "),
             )
         )
@@ -155,8 +155,8 @@ def owners(result: Result) -> dict[str, Any]:
     once, ``others`` open below; ``listed`` of ``count`` are shown; ``named`` and ``powered`` say
     whether names and energy are told, and ``holders`` who holds the record that is detected.
     """
-    who = result.participants
-    names = who.names if len(who.names) > 0 else ("",) * len(who.numbers)
+    people = result.participants
+    names = people.names if len(people.names) > 0 else ("",) * len(people.numbers)
     epsilon, spent = (result.of_owners(name)[0:] for name in ("epsilon", "epsilon_spent"))
     claimed, charged = epsilon[0].astype(float), spent.astype(float).max(axis=0)
     power = _powers(result, len(charged))
@@ -171,7 +171,7 @@ def owners(result: Result) -> dict[str, Any]:
         order = np.sort(np.argsort(-share, kind="stable")[:MOST_OWNERS])
     rows = [
         dict(
-            number=who.numbers[at],
+            number=people.numbers[at],
             name=names[at],
             records=shown(means["records"][at]),
             epsilon=shown(claimed[at]),
@@ -188,8 +188,8 @@ def owners(result: Result) -> dict[str, Any]:
         for at in map(int, order)
     ]
     named = any(row["name"] not in ("", str(row["number"])) for row in rows)
-    others = n_sharers(result.manifest) - 1
-    holders = f"and {others} other{'s' * (others > 1)} hold" if others > 0 else "holds"
+    sharers = n_sharers(result.manifest) - 1
+    holders = f"and {sharers} other{'s' * (sharers > 1)} hold" if sharers > 0 else "holds"
     return {
         "first": rows[:FIRST_OWNERS],
         "others": rows[FIRST_OWNERS:],

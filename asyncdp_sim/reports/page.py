@@ -78,13 +78,13 @@ def _lines(directory: Path) -> Iterator[tuple[str, str]]:
     """
     scenario, _ = load(directory / "scenario.toml")
     places = data_files(scenario)
-    for said in describe(scenario):
+    for line in describe(scenario):
         for place in places:
-            said = said.replace(place, PurePath(place).name)
-        name, colon, text = said.partition(": ")
+            line = line.replace(place, PurePath(place).name)
+        name, colon, text = line.partition(": ")
         if name.startswith(_ELSEWHERE):
             continue
-        yield (name, text) if colon and name.count(" ") < 2 else ("", said)
+        yield (name, text) if colon and name.count(" ") < 2 else ("", line)
 
 
 def _paragraphs(text: str) -> Iterator[str]:
@@ -115,18 +115,20 @@ class Banner:
 
 def banner(manifests: Sequence[Mapping[str, Any]]) -> Banner:
     """Return what a page says of the privacy of these results, never less than their label."""
-    said: Label = label(manifests)
-    why = [reason for each in manifests for reason in (*reasons(each), *timing_reasons(each))]
-    kept = said.private is True  # which it is not where timing is not accounted
-    tone = "broken" if not kept else "withheld" if said.not_for_release else "kept"
-    return Banner(said.text, tone, tuple(dict.fromkeys(why)))
+    page_label: Label = label(manifests)
+    why = [reason for said in manifests for reason in (*reasons(said), *timing_reasons(said))]
+    kept = page_label.private is True  # which it is not where timing is not accounted
+    tone = "broken" if not kept else "withheld" if page_label.not_for_release else "kept"
+    return Banner(page_label.text, tone, tuple(dict.fromkeys(why)))
 
 
 def reproduction(name: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return commands to be run beside a directory of this name, and what decides its bits."""
     place, swept = shlex.quote(name), "summary" not in manifest
     again = f"asyncdp {'sweep' if swept else 'run'} {place}/scenario.toml --out again"
-    versions = ", ".join(f"{key} {said}" for key, said in (manifest["versions"] or {}).items())
+    versions = ", ".join(
+        f"{key} {version}" for key, version in (manifest["versions"] or {}).items()
+    )
     facts = [
         ("seed", str(manifest["seed"])),
         ("digest of the scenario", str(manifest["digest"])),
@@ -145,15 +147,15 @@ def reproduction(name: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 def tables_of(directory: Path) -> list[dict[str, Any]]:
     """Return the tables of a directory with the columns that they have, in the files' order."""
-    found = []
+    described = []
     for name, table in tables().items():
         if (directory / f"{name}.parquet").exists():
             present = column_names(directory, name)
-            told = {column.name: column for column in table.columns}
-            columns = tuple(told[each] for each in present if each in told)
+            known_columns = {column.name: column for column in table.columns}
+            columns = tuple(known_columns[key] for key in present if key in known_columns)
             file = f"{name}.parquet"
-            found.append({"file": file, "meaning": table.meaning, "columns": columns})
-    return found
+            described.append({"file": file, "meaning": table.meaning, "columns": columns})
+    return described
 
 
 LARGEST = 5_000_000
@@ -192,8 +194,8 @@ def page(directory: Path) -> str:
     opened = open_directory(directory)
     text = _environment().get_template("page.html.j2").render(**_content(opened))
     if len(text.encode()) > LARGEST:
-        given, allowed = f"{len(text.encode()):,} bytes", f"allowed are {LARGEST:,}"
-        raise ResultError([Fault("", f"a page of {given}", allowed)], str(directory))
+        size, limit = f"{len(text.encode()):,} bytes", f"allowed are {LARGEST:,}"
+        raise ResultError([Fault("", f"a page of {size}", limit)], str(directory))
     return text
 
 
@@ -201,7 +203,7 @@ def _content(opened: Result | Sweep) -> dict[str, Any]:
     """Return what the template shows; everything in it is text to be escaped, but for drawings."""
     directory, manifest = opened.directory, read_manifest(opened.directory)
     results = [opened] if isinstance(opened, Result) else [cell.result for cell in opened.cells]
-    manifests = [each.manifest for each in results]
+    manifests = [result.manifest for result in results]
     shown, which = _drawn_of(opened)
     drawn, undrawn = figures(opened, without="space-time")
     return {

@@ -32,10 +32,10 @@ def lettered(text: str) -> str:
 def wrapped(text: str, width: int = ACROSS, most: int = 2) -> str:
     """Return a text in lines of so many letters; one that needs more lines is cut, and says so."""
     text = lettered(text)
-    found = textwrap.wrap(text, width)
-    if len(found) > most:
-        found = textwrap.wrap(text, width, max_lines=most, placeholder=" …")
-    return "\n".join(found)
+    lines = textwrap.wrap(text, width)
+    if len(lines) > most:
+        lines = textwrap.wrap(text, width, max_lines=most, placeholder=" …")
+    return "\n".join(lines)
 
 
 def columns(names: Sequence[str]) -> int:
@@ -128,8 +128,8 @@ class _Power(InvertedLogTransform):
 
     def transform_non_affine(self, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
         bounded = np.clip(np.asarray(values, dtype=float), np.log10(LEAST), np.log10(MOST))
-        found: Any = super().transform_non_affine(bounded)
-        return np.asarray(found)
+        powers: Any = super().transform_non_affine(bounded)
+        return np.asarray(powers)
 
     def inverted(self) -> _Log:
         return _Log(10)
@@ -198,7 +198,9 @@ def _end_at_frame(axes: Axes) -> None:
     The strokes would fall through the axis, as if they ended somewhere below.
     """
     bottom, top = axes.get_ylim()
-    for bars in [each for each in axes.containers if isinstance(each, ErrorbarContainer)]:
+    for bars in [
+        container for container in axes.containers if isinstance(container, ErrorbarContainer)
+    ]:
         for strokes_of in bars.lines[2]:
             ends_at = [ends for ends in strokes_of.get_segments() if len(ends) == 2]
             through = [ends for ends in ends_at if ends[:, 1].min() <= 0 < ends[:, 1].max()]

@@ -95,8 +95,8 @@ FIGURES: dict[str, tuple[str, Callable[[Result], Estimate]]] = {
     "updates_made": ("updates made", updates_made),
     "time_to_end": ("time to update $T$\n(units)", time_to_end),
     **{
-        name: (said, of_summary(name))
-        for name, said in {
+        name: (title, of_summary(name))
+        for name, title in {
             "throughput": "updates per unit",
             "fairness": "fairness (Jain)",
             "refusal_rate": "requests refused\n(share)",

@@ -38,9 +38,12 @@ def row_labels(
 
     Nothing where a row shows none.
     """
-    said = [label(some) if len(some) > 0 else None for some in shown]
+    labels_by_row = [label(results) if len(results) > 0 else None for results in shown]
     return {
-        name: np.repeat(np.array([getattr(each, name, None) for each in said], dtype=object), rows)
+        name: np.repeat(
+            np.array([getattr(row_label, name, None) for row_label in labels_by_row], dtype=object),
+            rows,
+        )
         for name in COLUMNS
     }
 
@@ -135,10 +138,10 @@ class Picture:
             What all that is shown has of it, where other cells have other values: the caption
             says so as well.
         """
-        said = replace(self, caption=f"{self.caption} In all: {fixed}.") if fixed else self
+        picture = replace(self, caption=f"{self.caption} In all: {fixed}.") if fixed else self
         with style():
             put(self.figure, self.label, f"{scenario}, where {fixed}" if fixed else scenario)
-        return said
+        return picture
 
     def labelled(self) -> dict[str, npt.NDArray[Any]]:
         """Return the table with the label's columns, but for those that it has row by row.
@@ -150,7 +153,7 @@ class Picture:
         values = self.label.values() | dict.fromkeys(self.label.mixed)
         label = {name: np.full(rows, value) for name, value in values.items()}
         own = {name: self.table[name] for name in label if name in self.table}
-        table = {name: each for name, each in self.table.items() if name not in label}
+        table = {name: column for name, column in self.table.items() if name not in label}
         if not self.exact:
             return table | label | own
         models = {"models_private": (label | own)["private"]}
@@ -202,8 +205,8 @@ def write(path: Path, content: bytes) -> None:
         unfinished.write_bytes(content)
         unfinished.replace(path)
     except OSError as error:
-        allowed = "allowed is a place that can be written to"
-        raise ResultError([Fault("", str(error.strerror), allowed)], str(path)) from None
+        place = "allowed is a place that can be written to"
+        raise ResultError([Fault("", str(error.strerror), place)], str(path)) from None
 
 
 Shown = tuple[Picture, Sequence[Result]]
@@ -238,8 +241,8 @@ BEYOND = "What leaves the frame, and arrows at its end, are beyond 10³⁰: that
 
 def caption(number: int, picture: Picture, results: Sequence[Result]) -> str:
     """Return the caption of figure ``number``, which shows these results."""
-    said = f"{picture.caption} {BEYOND}" if leaves_frame(picture.figure) else picture.caption
-    return f"Figure {number}. {said} {run_settings(results)} {picture.label.text}"
+    text = f"{picture.caption} {BEYOND}" if leaves_frame(picture.figure) else picture.caption
+    return f"Figure {number}. {text} {run_settings(results)} {picture.label.text}"
 
 
 def run_settings(results: Sequence[Result]) -> str:
@@ -248,7 +251,7 @@ def run_settings(results: Sequence[Result]) -> str:
     records = [float(n) for result in results for n in result.columns("owners", "records")[0]]
     claimed = [value for s in scenarios for value in _epsilons(s["privacy"].get("epsilon"))]
     repeated = numbers(float(len(result.replicates)) for result in results)
-    said = [
+    parts = [
         f"N = {numbers(float(result.n_owners) for result in results)} owners",
         f"n_i = {numbers(records)} records",
         f"T = {numbers(float(result.updates) for result in results)} updates",
@@ -260,7 +263,7 @@ def run_settings(results: Sequence[Result]) -> str:
     names = listed([str(s["id"]) for s in scenarios])
     origin = listed(list(map(_source, scenarios)))
     digests = listed([str(result.manifest["digest"])[:12] for result in results])
-    return f"{', '.join(said)}. Scenario {names} (source: {origin}), digest {digests}."
+    return f"{', '.join(parts)}. Scenario {names} (source: {origin}), digest {digests}."
 
 
 def captions_page(
@@ -269,8 +272,8 @@ def captions_page(
     """Return ``captions.md``: every figure with its caption and numbers, and what is not drawn."""
     parts = ["# Figures"]
     for number, (picture, results) in enumerate(entries, start=1):
-        said = caption(number, picture, results)
-        parts.append(f"## {picture.name}.{ending}\n\n{said}\n\nNumbers: `{picture.name}.csv`.")
+        text = caption(number, picture, results)
+        parts.append(f"## {picture.name}.{ending}\n\n{text}\n\nNumbers: `{picture.name}.csv`.")
     if len(notes) > 0:
         parts.append("## Not drawn")
         parts.append("\n".join(f"- {note}" for note in notes))

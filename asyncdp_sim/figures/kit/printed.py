@@ -86,9 +86,9 @@ def _name(axes: Axes, width: float, height: float) -> None:
 
 def _broken(text: str, width: float) -> str:
     """Return a text in lines of so many inches, no formula in two of them."""
-    whole = _FORMULA.sub(lambda found: found[0].replace(" ", "\0"), text.replace("\n", " "))
+    unbroken = _FORMULA.sub(lambda found: found[0].replace(" ", "\0"), text.replace("\n", " "))
     letters = max(8, int(72 * width / (LETTER * LEAST_POINTS)))
-    lines = textwrap.wrap(whole, letters, break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.wrap(unbroken, letters, break_long_words=False, break_on_hyphens=False)
     return "\n".join(lines).replace("\0", " ")
 
 
@@ -96,14 +96,14 @@ def _narrowed(figure: Figure, legend: Legend, width: float) -> float:
     """Put a legend into as many columns as have room, and return by how many inches it grew."""
     before = legend.get_window_extent().height
     names = [_broken(text.get_text(), AXES * width) for text in legend.get_texts()]
-    keys = [each for each in legend.legend_handles if each is not None]
+    keys = [handle for handle in legend.legend_handles if handle is not None]
     legend.remove()
     for columns in range(min(4, len(keys)), 0, -1):
-        found = figure.legend(
+        narrowed = figure.legend(
             keys, names, loc="outside upper left", ncols=columns, fontsize=LEAST_POINTS
         )
-        box = found.get_window_extent()
+        box = narrowed.get_window_extent()
         if columns == 1 or box.width <= figure.bbox.width:
             return float(box.height - before) / figure.dpi
-        found.remove()
+        narrowed.remove()
     return 0.0

@@ -88,9 +88,9 @@ class NetworkFigure:
         with style():
             figure, several = _axes(len(shown), height)
             drawn = []
-            for axes, each in zip(several, shown, strict=True):
-                drawn.append(self.draw(axes, each.result))
-                axes.set_title(wrapped(each.name, NAME), loc="left", fontsize=7.5)
+            for axes, panel in zip(several, shown, strict=True):
+                drawn.append(self.draw(axes, panel.result))
+                axes.set_title(wrapped(panel.name, NAME), loc="left", fontsize=7.5)
             if self.one_scale:
                 bottoms, tops = zip(*(axes.get_ylim() for axes in several), strict=True)
                 for axes in several:
@@ -101,18 +101,18 @@ class NetworkFigure:
             if keys:
                 legend(figure, keys, 4, right=len(shown) == 1)
         tables = [
-            rows | row_labels([each.results], [len(next(iter(rows.values())))])
-            for (rows, _), each in zip(drawn, shown, strict=True)
+            rows | row_labels([panel.results], [len(next(iter(rows.values())))])
+            for (rows, _), panel in zip(drawn, shown, strict=True)
         ]
-        table = _stacked(tables, [each.name for each in shown])
+        table = _stacked(tables, [panel.name for panel in shown])
         named = [
-            f"{each.name}: {said}" if each.name else said
-            for each, (_, said) in zip(shown, drawn, strict=True)
+            f"{panel.name}: {sentence}" if panel.name else sentence
+            for panel, (_, sentence) in zip(shown, drawn, strict=True)
         ]
         caption = f"{self.head}: {named[0]}."
         if len(shown) > 1:
             caption = f"{self.head}, a panel for each network. {'. '.join(named)}."
-        results = [result for each in shown for result in each.results]
+        results = [result for panel in shown for result in panel.results]
         if len(results) > len(shown):
             caption += " Cells that differ in what is learned alone share a network."
         return Picture(self.name, figure, table, caption, label(results), exact=False)
@@ -149,11 +149,11 @@ def _inner_labels(several: Sequence[Axes]) -> None:
 
 def _keys(several: Sequence[Axes]) -> list[Artist]:
     """Return the legend's keys, each once."""
-    found: dict[str, Artist] = {}
+    by_text: dict[str, Artist] = {}
     for axes in several:
         for artist, text in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(text, artist)
-    return list(found.values())
+            by_text.setdefault(text, artist)
+    return list(by_text.values())
 
 
 def _stacked(tables: Sequence[Table], names: Sequence[str]) -> Table:

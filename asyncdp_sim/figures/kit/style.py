@@ -139,10 +139,10 @@ def contrast(colour: str) -> float:
 
 def legible(colour: str) -> str:
     """Return a colour as text on white wants it: darker, until its contrast is 4.5."""
-    found = mpl.colors.to_rgb(colour)
-    while contrast(mpl.colors.to_hex(found)) < LEGIBLE:
-        found = tuple(0.95 * part for part in found)  # type: ignore[assignment]
-    return str(mpl.colors.to_hex(found))
+    rgb = mpl.colors.to_rgb(colour)
+    while contrast(mpl.colors.to_hex(rgb)) < LEGIBLE:
+        rgb = tuple(0.95 * part for part in rgb)  # type: ignore[assignment]
+    return str(mpl.colors.to_hex(rgb))
 
 
 def owner_ticks(axis_of: Axes, side: str, owners: Participants) -> None:

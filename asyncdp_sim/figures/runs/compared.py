@@ -61,16 +61,16 @@ def named(results: Mapping[str, Result]) -> list[CurveLine]:
 
     Else by the given names.
     """
-    first, *others = (dict(leaves(each.scenario)) for each in results.values())
-    fields = dict.fromkeys(path for other in others for path in (*first, *other))
-    apart = [path for path in fields if any(first.get(path) != o.get(path) for o in others)]
+    first, *rest = (dict(leaves(result.scenario)) for result in results.values())
+    fields = dict.fromkeys(path for other in rest for path in (*first, *other))
+    apart = [path for path in fields if any(first.get(path) != o.get(path) for o in rest)]
     names = [
-        ", ".join(words(path, said[path]) for path in apart if path in said)
-        for said in (first, *others)
+        ", ".join(words(path, settings[path]) for path in apart if path in settings)
+        for settings in (first, *rest)
     ]
     if len(apart) > FEW or len(set(names)) < len(names):
         names = list(map(plain_text, results))
-    return [CurveLine(each, name) for each, name in zip(results.values(), names, strict=True)]
+    return [CurveLine(result, name) for result, name in zip(results.values(), names, strict=True)]
 
 
 def _by_place(picture: Picture, places: Mapping[str, str]) -> Picture:
@@ -84,8 +84,8 @@ def _by_place(picture: Picture, places: Mapping[str, str]) -> Picture:
     """
     table = {**picture.table, "line": np.array([places[name] for name in picture.table["line"]])}
     which = ", ".join(f"{name} ({place})" for name, place in places.items() if name != place)
-    said = f"{picture.caption} Results: {which}." if which else picture.caption
-    return replace(picture, table=table, caption=said)
+    text = f"{picture.caption} Results: {which}." if which else picture.caption
+    return replace(picture, table=table, caption=text)
 
 
 def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
@@ -93,13 +93,13 @@ def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
 
     None where no result has k and replicates in common with the first, of one seed.
     """
-    first, *others = lines
-    found = [_ratio(first.result, line.result) for line in others]
-    quartiles = [each for each in found if each is not None]
+    first, *rest = lines
+    ratios = [_ratio(first.result, line.result) for line in rest]
+    quartiles = [ratio for ratio in ratios if ratio is not None]
     if len(quartiles) == 0:
         return None
-    kept = [each is not None for each in found]
-    drawn = list(compress(others, kept))
+    kept = [ratio is not None for ratio in ratios]
+    drawn = list(compress(rest, kept))
     shades = list(
         compress(colours(len(lines))[1:], kept)
     )  # as where the curves lie over each other
@@ -119,13 +119,13 @@ def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
         legend(figure, keys, 2, right=True)
         last = [values[1, -1] for _, values in quartiles]
         end_labels(axes, last, [o.name for o in drawn], shades, line_marks(len(drawn)))
-    said = (
+    caption = (
         f"Median (line) and 25–75 % band over replicates of ψ at update k over ψ of {first.name} "
         "at the same update of the same replicate, whose random numbers both have in common; "
         "below 1 a result is the better one."
     )
     table = quartile_rows(drawn, "k", ratio=quartiles)
-    return Picture("psi-ratio", figure, table, said, label([line.result for line in lines]))
+    return Picture("psi-ratio", figure, table, caption, label([line.result for line in lines]))
 
 
 def _ratio(first: Result, second: Result) -> convergence.Quartiles | None:

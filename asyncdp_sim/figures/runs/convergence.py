@@ -136,11 +136,11 @@ def quartiles(
         grid[-1] = at.max()  # whatever rounding made of it
     starts = np.flatnonzero(np.diff(replicate, prepend=-1) != 0)
     steps = zip(np.split(at, starts[1:]), np.split(psi, starts[1:]), strict=True)
-    values = np.stack([stepped(when, what, grid) for when, what in steps])
+    values = np.stack([stepped(when, levels, grid) for when, levels in steps])
     # Quantiles interpolate, so an infinity would spoil a finite neighbour: count as very large.
-    known = np.where(np.isnan(values), DIVERGED, np.minimum(values, DIVERGED))
-    found = np.quantile(known, QUARTILES, axis=0)
-    return grid, np.where(found > DIVERGED / 1e6, np.inf, found)
+    bounded = np.where(np.isnan(values), DIVERGED, np.minimum(values, DIVERGED))
+    quantiles = np.quantile(bounded, QUARTILES, axis=0)
+    return grid, np.where(quantiles > DIVERGED / 1e6, np.inf, quantiles)
 
 
 def stepped(at: npt.NDArray[Any], values: Array, grid: npt.NDArray[Any]) -> Array:
@@ -175,8 +175,8 @@ def quartile_rows(
     grids = [grid for grid, _ in next(iter(found.values()))]
     names = np.repeat([line.name for line in lines], list(map(len, grids)))
     table: dict[str, npt.NDArray[Any]] = {"line": names, axis: np.concatenate(grids)}
-    for name, some in found.items():
-        values = np.concatenate([each for _, each in some], axis=1)
+    for name, curves in found.items():
+        values = np.concatenate([levels for _, levels in curves], axis=1)
         table |= dict(zip((f"{name}_q25", f"{name}_median", f"{name}_q75"), values, strict=True))
     return table | row_labels([[line.result] for line in lines], list(map(len, grids)))
 
@@ -189,7 +189,7 @@ def _drawn(
     every = [quartiles(line.result, axis, since) for line in lines]
     table = quartile_rows(lines, axis, relative_fitness=every)
     results = [line.result for line in lines]
-    lines, found = _distinct(lines, every)
+    lines, curves = _distinct(lines, every)
     shades = colours(len(lines))
     with style():
         wordy = max(len(line.name) for line in lines) > LONGEST_AT_END
@@ -197,29 +197,29 @@ def _drawn(
         rows = sum(name.count("\n") + 1 for name in names) // columns(names) if wordy else 0
         figure, axes = canvas(height=3.8 + 0.2 * rows)
         log_axis(axes)
-        draw_quartiles(axes, found, shades)
-        _mark_published(axes, lines, found, shades)
+        draw_quartiles(axes, curves, shades)
+        _mark_published(axes, lines, curves, shades)
         elsewhere = why if any(line.published is not None for line in lines) else ""
         if elsewhere:
-            told = wrapped(f"Published points: {elsewhere}.", 105, 3)
-            axes.set_title(told, loc="left", fontsize=7, color="#444444")
+            remark = wrapped(f"Published points: {elsewhere}.", 105, 3)
+            axes.set_title(remark, loc="left", fontsize=7, color="#444444")
         if since is not None:
             log_axis(axes, "x")
             caption += f", on a logarithmic axis from t = {number(since)} on"
-        axes.set_xlim(since or 0, max(grid[-1] for grid, _ in found))
+        axes.set_xlim(since or 0, max(grid[-1] for grid, _ in curves))
         if since is not None:
             plain_numbers(axes, "x")
         model = r"\theta_{L,k}" if axis == "k" else r"\theta_L"
         scale(axes, xlabel=across, ylabel=rf"{fitness_of(lines)} $\psi({model})$ (lower is better)")
         if not alone and not wordy:
-            ends = [values[1, -1] for _, values in found]
+            ends = [values[1, -1] for _, values in curves]
             names = [line.name for line in lines]
             end_labels(axes, ends, names, shades, line_marks(len(lines)))
         _explain(figure, lines, shades if wordy else ())
-    said = f"{caption}{_remarks(lines)}." + (
+    text = f"{caption}{_remarks(lines)}." + (
         f" Published points: {elsewhere}." if elsewhere else ""
     )
-    return Picture(name, figure, table, said, label(results))
+    return Picture(name, figure, table, text, label(results))
 
 
 def _distinct(
@@ -228,9 +228,9 @@ def _distinct(
     """Return the lines that differ, with their quartiles; what hides another has both names."""
     kept: dict[object, tuple[CurveLine, Quartiles]] = {}
     for line, (grid, values) in zip(lines, found, strict=True):
-        what = grid.tobytes(), values.tobytes(), line.published
-        hidden = f"{kept[what][0].name}; the same: " if what in kept else ""
-        kept[what] = replace(line, name=f"{hidden}{line.name}"), (grid, values)
+        identity = grid.tobytes(), values.tobytes(), line.published
+        hidden = f"{kept[identity][0].name}; the same: " if identity in kept else ""
+        kept[identity] = replace(line, name=f"{hidden}{line.name}"), (grid, values)
     return [line for line, _ in kept.values()], [drawn for _, drawn in kept.values()]
 
 
@@ -303,8 +303,8 @@ def _diamond(shade: str) -> dict[str, Any]:
 
 
 def _remarks(lines: Sequence[CurveLine]) -> str:
-    said = "; bands in the CSV alone" if len(lines) > MOST_BANDS else ""
-    said += "; after its last update a replicate keeps its value"
+    text = "; bands in the CSV alone" if len(lines) > MOST_BANDS else ""
+    text += "; after its last update a replicate keeps its value"
     if any(line.published is not None for line in lines):
-        said += "; diamonds: published end points"
-    return said
+        text += "; diamonds: published end points"
+    return text

@@ -45,20 +45,20 @@ def read(file: Path) -> dict[str, Any]:
         If the file is something else.
     """
     try:
-        found = from_json(file_bytes(file))
+        read = from_json(file_bytes(file))
     except (OSError, ValueError):
         raise not_a_result(file, "a file that is no forecast in JSON") from None
-    if not isinstance(found, dict) or any(key not in found for key in KEYS) or not _whole(found):
+    if not isinstance(read, dict) or any(key not in read for key in KEYS) or not _whole(read):
         raise not_a_result(file, "JSON that is no forecast of one scenario")
-    return found
+    return read
 
 
 def _whole(found: dict[str, Any]) -> bool:
     """Return whether the parts of a forecast are what they should be."""
-    curve, times, levels, each = (found[key] for key in ("curve", "times", "quantiles", "owners"))
-    if not (isinstance(curve, list) and isinstance(times, list) and isinstance(each, list)):
+    curve, times, levels, rows = (found[key] for key in ("curve", "times", "quantiles", "owners"))
+    if not (isinstance(curve, list) and isinstance(times, list) and isinstance(rows, list)):
         return False
-    owners = all(isinstance(owner, dict) and owner.keys() >= OF_OWNERS for owner in each)
+    owners = all(isinstance(owner, dict) and owner.keys() >= OF_OWNERS for owner in rows)
     spread = isinstance(levels, dict) and {"0.05", "0.95"} <= levels.keys()
     return owners and spread and len(curve) == len(times) > 0
 
@@ -97,29 +97,29 @@ def over_time(found: dict[str, Any]) -> Picture:
 
 def owners(found: dict[str, Any]) -> Picture:
     """Draw what every owner reaches alone beside the expected ψ of the private model."""
-    each = found["owners"]
-    names = tuple(str(owner["name"]) for owner in each if owner.get("name") is not None)
-    who = Participants(tuple(owner["owner"] for owner in each), names)
-    records = np.array([owner["records"] for owner in each], dtype=float)
-    alone = np.array([known(owner["alone"]) for owner in each])
-    profits = np.array([owner["profits"] for owner in each], dtype=object)
-    needed = np.array([known(owner["epsilon_needed"]) for owner in each])
+    rows = found["owners"]
+    names = tuple(str(owner["name"]) for owner in rows if owner.get("name") is not None)
+    people = Participants(tuple(owner["owner"] for owner in rows), names)
+    records = np.array([owner["records"] for owner in rows], dtype=float)
+    alone = np.array([known(owner["alone"]) for owner in rows])
+    profits = np.array([owner["profits"] for owner in rows], dtype=object)
+    needed = np.array([known(owner["epsilon_needed"]) for owner in rows])
     with style():
         figure, axes = canvas()
         together = known(found["psi"])
         if np.isfinite(together):
             axes.axhline(together, color=THEORY, linewidth=1.2, label="expected $\\psi$, together")
-        for verdict, shade, mark, said in LOOKS:
-            some = np.array([each is verdict for each in profits])
-            if some.any():
-                axes.plot(records[some], alone[some], mark, color=shade, markersize=5, label=said)
-        if len(each) <= FEW_OWNERS and len(who.names) > 0:
-            for at in zip(records, alone, who.labels, strict=True):
+        for verdict, shade, mark, words in LOOKS:
+            here = np.array([profit is verdict for profit in profits])
+            if here.any():
+                axes.plot(records[here], alone[here], mark, color=shade, markersize=5, label=words)
+        if len(rows) <= FEW_OWNERS and len(people.names) > 0:
+            for at in zip(records, alone, people.labels, strict=True):
                 axes.annotate(
                     plain_text(at[2]), at[:2], (0, 5), textcoords="offset points",
                     ha="center", fontsize=7,
                 )  # fmt: skip
-        budgets = [epsilon for owner in each if (epsilon := as_float(owner.get("epsilon")))]
+        budgets = [epsilon for owner in rows if (epsilon := as_float(owner.get("epsilon")))]
         if budgets:
             axes.set_title(f"Forecast at ε = {numbers(budgets)}", loc="left", fontsize=9)
         axes.set(xlabel="records of the owner $n_i$", ylabel="$\\psi$ of the owner's own model")
@@ -131,11 +131,11 @@ def owners(found: dict[str, Any]) -> Picture:
     counts = [int(np.sum(profits == verdict)) for verdict in (True, None)]
     by = "ψ" if found.get("decided_by") != "held-out errors" else "errors on held-out rows"
     caption = (
-        f"What owners reach alone: {counts[0]} of {len(each)} gain by joining, {counts[1]} are "
+        f"What owners reach alone: {counts[0]} of {len(rows)} gain by joining, {counts[1]} are "
         f"undecided, by {by} ({found['moments']})."
     )
     table = {
-        **owner_table(who),
+        **owner_table(people),
         "records": records,
         "psi_alone": alone,
         "profits": profits,

@@ -33,14 +33,14 @@ def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
     t = np.linspace(0.0, observed.max(), POINTS)
     longer = np.searchsorted(np.sort(observed), t, side="right")
     table: Table = {"t": t, "survival": 1 - longer / len(observed)}
-    said = f"{len(observed):,} gaps"
+    text = f"{len(observed):,} gaps"
     log_axis(axes)
     if isinstance(law, GapLaw):
         table |= expected(law, t, len(observed))
         _draw_law(axes, table)
-        said += _verdict(observed, law, result)
+        text += _verdict(observed, law, result)
     else:
-        said += f"; measurement only, no law is claimed, since {law}"
+        text += f"; measurement only, no law is claimed, since {law}"
     positive = table["survival"] > 0
     axes.step(t[positive], table["survival"][positive], where="post", color=BLUE, label="measured")
     axes.set_ylim(0.5 / len(observed), TOP)
@@ -49,7 +49,7 @@ def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
     named = time_axis(unit_of([result.manifest["scenario"]]), axes)
     axes.set_xlabel(named.replace("simulated time", "gap"))
     axes.set_ylabel("share of gaps longer than $t$")
-    return table, said
+    return table, text
 
 
 def gaps(result: Result, first: int | None = None) -> Array:
@@ -95,8 +95,8 @@ def _draw_law(axes: Axes, table: Table) -> None:
 
 
 def _verdict(observed: Array, law: GapLaw, result: Result) -> str:
-    some = law.n_gaps < result.updates
-    which = f" (the first {law.n_gaps:,} of every replicate)" if some else ""
+    is_partial = law.n_gaps < result.updates
+    which = f" (the first {law.n_gaps:,} of every replicate)" if is_partial else ""
     limit = np.sqrt(np.log(2 / (1 - LEVEL)) / (2 * len(observed)))
     return (
         f"{which}, with the law exp(−{number(law.rate)} t) of merged Poisson clocks and its "

@@ -51,22 +51,22 @@ def curves(lines: Sequence[CurveLine]) -> Picture:
     results = [line.result for line in lines]
     with style():
         figure, both = panels((1.0, 1.3), height=5.2)
-        for axes, found in zip(both, (trained, unseen), strict=True):
+        for axes, scores in zip(both, (trained, unseen), strict=True):
             log_axis(axes)
             axes.grid(axis="y")
-            draw_quartiles(axes, found, shades)
-            axes.set_xlim(0, max(grid[-1] for grid, _ in found))
+            draw_quartiles(axes, scores, shades)
+            axes.set_xlim(0, max(grid[-1] for grid, _ in scores))
         marks, levels = _references(both[1], results, shades)
         lowest = [float(values[0].min()) for _, values in unseen]
         settled = [values[:, int(SETTLED * len(grid)) :] for grid, values in unseen]
         highest = [*levels, *(float(values.max()) for values in settled)]
         if np.isfinite(highest).all():
             both[1].set_ylim(0.97 * min(*levels, *lowest), 1.03 * max(highest))
-        for axes, found in zip(both, (trained, unseen), strict=True):
+        for axes, scores in zip(both, (trained, unseen), strict=True):
             plain_numbers(axes)
             if len(lines) > 1:
                 names = [line.name for line in lines]
-                last = [values[1, -1] for _, values in found]
+                last = [values[1, -1] for _, values in scores]
                 end_labels(axes, last, names, shades, line_marks(len(lines)))
         both[0].set_ylabel(r"$\psi(\theta_{L,k})$, rows trained on")
         both[1].set_ylabel("mean loss, held-out rows")
@@ -94,14 +94,14 @@ def _references(
     """
     marks: list[Artist] = []
     values: list[float] = []
-    for name, (said, dashes) in REFERENCES.items():
-        found = [known(each.summary.get(name)) for each in results]
-        given = {
-            value: shade for value, shade in zip(found, shades, strict=True) if np.isfinite(value)
+    for name, (words, dashes) in REFERENCES.items():
+        levels = [known(result.summary.get(name)) for result in results]
+        named = {
+            value: shade for value, shade in zip(levels, shades, strict=True) if np.isfinite(value)
         }
         look: dict[str, Any] = {"linestyle": dashes, "linewidth": 1.2}
-        for value, shade in given.items():
-            axes.axhline(value, color=THEORY if len(given) == 1 else shade, **look)
-        marks += [key(said, color=THEORY, **look)] if given else []
-        values += given
+        for value, shade in named.items():
+            axes.axhline(value, color=THEORY if len(named) == 1 else shade, **look)
+        marks += [key(words, color=THEORY, **look)] if named else []
+        values += named
     return marks, values

@@ -1,4 +1,4 @@
-"""Owners' own optima beside the private model: ψ, and held-out errors (Async, figure 11)."""
+"""Owners' own optima beside the private model: ψ, and held-out scores (Async, figure 11)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -26,7 +26,6 @@ from asyncdp_sim.measures.scores import SCORES, Score
 from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]
-WIDE = 3.0  # ratios of losses that exceed this are on a logarithmic axis
 OWN = r"$\theta_i^*$: the owner alone"
 ALONE: dict[str, Any] = {
     "color": THEORY, "marker": "x", "markersize": 6, "markeredgewidth": 1.6, "linestyle": "none",
@@ -34,7 +33,7 @@ ALONE: dict[str, Any] = {
 
 
 def by_owner(lines: Sequence[CurveLine]) -> Picture:
-    """Draw ψ(θ_i*) of every owner beside E ψ(θ_L,T), and both models on its own held-out rows.
+    """Draw ψ(θ_i*) of every owner beside E ψ(θ_L,T), and both models' score on its held-out rows.
 
     Parameters
     ----------
@@ -49,14 +48,14 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
     """
     results = [line.result for line in lines]
     shades = colours(len(lines))
-    n_owners, who = results[0].n_owners, results[0].participants
+    n_owners, participants = results[0].n_owners, results[0].participants
     owners = np.arange(1, n_owners + 1)
     alone = results[0].of_owners("psi_alone").mean(axis=0)
-    means = [each.mean_psi for each in results]
-    both = all("held_out_optimum" in each.summary for each in results)
+    means = [run.mean_psi for run in results]
+    both = all("profits_held_out" in run.summary for run in results)
     table: dict[str, npt.NDArray[Any]] = {
         "line": np.repeat([line.name for line in lines], n_owners),
-        **{name: np.tile(values, len(lines)) for name, values in owner_table(who).items()},
+        **{name: np.tile(values, len(lines)) for name, values in owner_table(participants).items()},
         "records": np.tile(results[0].of_owners("records").mean(axis=0), len(lines)),
         "psi_alone": np.tile(alone, len(lines)),
         "psi_final_mean": np.repeat(means, n_owners),
@@ -73,17 +72,16 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
         top.set_ylabel(r"$\psi$ on all rows trained on")
         if both:
             table |= _unseen(shown[1], lines, shades, owners)
+        plain_numbers(top)
         for axes in shown:
-            if axes.get_yscale() == "log":
-                plain_numbers(axes)
             axes.grid(axis="y")
         if len(lines) > 1:
             end_labels(top, means, [line.name for line in lines], shades)
-        owner_ticks(shown[-1], "x", who)
+        owner_ticks(shown[-1], "x", participants)
         shown[-1].set_xlabel("owner $i$")
         if n_owners <= FEW_OWNERS:
-            each = zip(who.labels, table["records"], strict=False)
-            shown[-1].set_xticks(owners, [f"{plain_text(label)}\n{number(n)}" for label, n in each])
+            run = zip(participants.labels, table["records"], strict=False)
+            shown[-1].set_xticks(owners, [f"{plain_text(label)}\n{number(n)}" for label, n in run])
             shown[-1].set_xlabel("owner $i$, and its rows trained on $n_i$")
         handles, labels = shown[-1].get_legend_handles_labels()
         if not both:
@@ -94,92 +92,42 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
     caption = (
         "Crosses: the optimum θ_i* of every owner alone. Above: its ψ, and as lines the mean over "
         "replicates of ψ after the last update; for owners above a line the private model fits all "
-        f"records better ({', '.join(str(count) for count in gain)} of {n_owners}). Below, where "
-        "rows were held out: the mean loss on the owner's own held-out rows, in the mean over "
-        "replicates of final models, divided by that of θ*."
+        f"records better ({', '.join(str(count) for count in gain)} of {n_owners})."
     )
+    if both:
+        score = headline(results[0].summary)
+        better = "above" if score.more_is_better else "below"
+        caption += (
+            f" Below: {score.words} on each owner's own held-out rows, of the private model in the "
+            "mean over replicates (markers) and of θ* (dashes). An owner whose marker lies "
+            f"{better} its cross gains by joining."
+        )
     return Picture("profit", figure, table, caption, label(results))
 
 
 def _unseen(
     axes: Axes, lines: Sequence[CurveLine], shades: Sequence[str], owners: npt.NDArray[Any]
 ) -> dict[str, npt.NDArray[Any]]:
-    """Draw the losses on each owner's own held-out rows, over that of θ*; return all as columns."""
-    together, alone = (
-        lines[0].result.of_owners(f"held_out_{name}").mean(axis=0) for name in ("optimum", "alone")
-    )
-    axes.axhline(
-        1, color=THEORY, linestyle="--", linewidth=1, label="θ*: all together, without privacy"
-    )
-    axes.plot(owners - 0.15, alone / together, label=OWN, **ALONE)
-    private = [line.result.of_owners("held_out_loss").mean(axis=0) for line in lines]
-    if np.nanmax(np.stack(private) / together) > WIDE:
-        log_axis(axes)
+    """Draw the headline score on each owner's own held-out rows; return all values as columns."""
+    first = lines[0].result
+    score, unit = headline(first.summary), first.manifest.get("target_unit")
+    name = f"held_out_{score.name}"
+    alone, best = (first.of_owners(f"{name}{end}").mean(axis=0) for end in ("_alone", "_optimum"))
+    private = [line.result.of_owners(name).mean(axis=0) for line in lines]
+    axes.plot(owners, best, "_", color=THEORY, markersize=11, label="θ*: all, without privacy")
+    axes.plot(owners - 0.15, alone, label=OWN, **ALONE)
     for place, (line, shade, values) in enumerate(zip(lines, shades, private, strict=True)):
         at = owners + 0.35 * place / len(lines)
         mark = MARKERS[place % len(MARKERS)]
-        name = f"private, {line.name}" if line.name else "private"
-        axes.plot(at, values / together, mark, color=shade, markersize=4, label=name)
-    axes.set_ylabel("loss on own held-out rows,\nover that of θ*")
+        text = f"private, {line.name}" if line.name else "private"
+        axes.plot(at, values, mark, color=shade, markersize=4, label=text)
+    in_units = f" ({unit})" if score.in_units and unit else ""
+    axes.set_ylabel(f"{score.words}{in_units},\nown held-out rows")
     return {
-        "held_out_optimum": np.tile(together, len(lines)),
-        "held_out_alone": np.tile(alone, len(lines)),
-        "held_out_loss": np.concatenate(private),
-    }
-
-
-def errors_by_owner(lines: Sequence[CurveLine]) -> Picture:
-    """Draw the headline score of every owner: of its own model, of the private one, and of θ*.
-
-    Parameters
-    ----------
-    lines : sequence of CurveLine
-        Results of the same owners, with held-out rows and owners alone; at least one.
-
-    Raises
-    ------
-    ResultError
-        If a table is absent or damaged.
-    """
-    results = [line.result for line in lines]
-    shades = colours(len(lines))
-    score = headline(results[0].summary)
-    unit = results[0].manifest.get("target_unit")
-    owners = np.arange(1, results[0].n_owners + 1)
-    name = f"held_out_{score.name}"
-    alone, best = (
-        results[0].of_owners(f"{name}{end}").mean(axis=0) for end in ("_alone", "_optimum")
-    )
-    private = [result.of_owners(name).mean(axis=0) for result in results]
-    with style():
-        figure, (axes,) = panels((1.0,), height=3.6)
-        axes.plot(owners, best, "_", color=THEORY, markersize=11, label="θ*: all, without privacy")
-        axes.plot(owners - 0.15, alone, label=OWN, **ALONE)
-        for place, (line, shade, values) in enumerate(zip(lines, shades, private, strict=True)):
-            mark = MARKERS[place % len(MARKERS)]
-            said = f"private, {line.name}" if line.name else "private"
-            at = owners + 0.35 * place / len(lines)
-            axes.plot(at, values, mark, color=shade, markersize=4, label=said)
-        axes.grid(axis="y")
-        axes.set_ylabel(score.words + (f" ({unit})" if score.in_units and unit else ""))
-        owner_ticks(axes, "x", results[0].participants)
-        axes.set_xlabel("owner $i$")
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper left", ncols=2)
-    table: dict[str, npt.NDArray[Any]] = {
-        "line": np.repeat([line.name for line in lines], len(owners)),
-        "owner": np.tile(owners, len(lines)),
         f"{name}_optimum": np.tile(best, len(lines)),
         f"{name}_alone": np.tile(alone, len(lines)),
         name: np.concatenate(private),
-        **row_labels([[result] for result in results], [len(owners)] * len(lines)),
     }
-    better = "above" if score.more_is_better else "below"
-    caption = (
-        f"{score.words} on each owner's own held-out rows: of its own model θ_i* (crosses), of the "
-        "private model, in the mean over replicates (markers), and of θ* (dashes). An owner whose "
-        f"marker lies {better} its cross gains by joining."
-    )
-    return Picture("errors", figure, table, caption, label(results))
 
 
 def headline(summary: dict[str, Any]) -> Score:

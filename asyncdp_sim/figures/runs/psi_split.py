@@ -42,12 +42,12 @@ def stacked(lines: Sequence[CurveLine]) -> Picture:
         If a result is damaged.
     """
     results = [line.result for line in lines]
-    values = {name: np.array([_part(each, name) for each in results]) for name in PARTS}
-    total = np.array([known(each.summary["psi_final"]["mean"]) for each in results])
+    values = {name: np.array([_part(run, name) for run in results]) for name in PARTS}
+    total = np.array([known(run.summary["psi_final"]["mean"]) for run in results])
     rest = total - np.nan_to_num(values["noise"])
     values[REST] = np.where(np.isnan(values["bias"]), rest, np.nan)
     errors = {
-        name: np.array([_part(each, f"{name}_se") for each in results])
+        name: np.array([_part(run, f"{name}_se") for run in results])
         for name in ("limit", "transient", "noise")
     }
     places = np.arange(len(lines))
@@ -106,15 +106,15 @@ def stack(axes: Axes, places: npt.NDArray[Any], shares: Mapping[str, Array]) -> 
 
 
 def _caption(results: Sequence[Result]) -> str:
-    said = (
+    text = (
         "Left: the parts of the mean over replicates of ψ after the last update. Right: that mean. "
         "Noise is what privacy adds to the same run without noise; transient is what that run "
         "loses if the same owners go on in the same order until nothing changes; bias is ψ of the "
         "mean of these limits, selection the rest of their mean ψ."
     )
-    given = (each.summary["psi_split"].get("reason") for each in results)
-    reasons = {str(reason) for reason in given if reason is not None}
-    return said + "".join(f" Not told apart: {reason}." for reason in sorted(reasons))
+    why = (result.summary["psi_split"].get("reason") for result in results)
+    reasons = {str(reason) for reason in why if reason is not None}
+    return text + "".join(f" Not told apart: {reason}." for reason in sorted(reasons))
 
 
 def _part(result: Result, name: str) -> float:

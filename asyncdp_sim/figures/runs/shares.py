@@ -44,8 +44,8 @@ def _shares(axes: Axes, result: Result) -> tuple[Table, str]:
     low, high = (float(binomial_quantile(q, total, 1 / n_owners)) / total for q in (tail, 1 - tail))
     share = count / total
     outside = int(np.count_nonzero((share < low) | (share > high)))
-    known = result.theory(selection)
-    theory = known if isinstance(known, Unknown) else np.array(known)
+    selected = result.theory(selection)
+    theory = selected if isinstance(selected, Unknown) else np.array(selected)
     law = np.full(n_owners, np.nan) if isinstance(theory, Unknown) else theory
     unequal = not isinstance(theory, Unknown) and not np.allclose(theory, 1 / n_owners)
     owners = np.arange(1, n_owners + 1)
@@ -69,11 +69,11 @@ def _shares(axes: Axes, result: Result) -> tuple[Table, str]:
         "uniform_high": np.full(n_owners, high),
         "law": law,
     }  # fmt: skip
-    said = (
+    text = (
         f"of {total:,} updates, {outside} of {n_owners:,} owners leave it "
         f"(about {(1 - LEVEL) * n_owners:.2g} expected)"
     )
-    return table, f"{said}; {_standing(theory, unequal)}"
+    return table, f"{text}; {_standing(theory, unequal)}"
 
 
 def _standing(theory: Array | Unknown, unequal: bool) -> str:

@@ -102,10 +102,10 @@ def _reach(law: StalenessLaw | Unknown, largest: int) -> int:
 
 
 def _said(stale: npt.NDArray[np.int64], law: StalenessLaw | Unknown) -> str:
-    said = f"{len(stale):,} updates, mean staleness {number(float(stale.mean()))}"
+    text = f"{len(stale):,} updates, mean staleness {number(float(stale.mean()))}"
     if isinstance(law, Unknown):
-        return f"{said}; no law is claimed, since {law}"
-    return f"{said}; the long-run law is {law.name} (a run begins with fresh reads)"
+        return f"{text}; no law is claimed, since {law}"
+    return f"{text}; the long-run law is {law.name} (a run begins with fresh reads)"
 
 
 def _why_not(result: Result) -> str | None:

@@ -31,7 +31,7 @@ def the_same_always(result: Result) -> bool:
 
 def _by_update(axes: Axes, result: Result) -> tuple[Table, str]:
     """Draw i_k against k: stems, or marks alone where there are many owners."""
-    rows, at, said = _window(result)
+    rows, at, text = _window(result)
     few = result.n_owners <= FEW_OWNERS
     if few:
         axes.vlines(rows["k"], 0, at, color=BLUE, linewidth=0.8)
@@ -43,12 +43,12 @@ def _by_update(axes: Axes, result: Result) -> tuple[Table, str]:
     owner_ticks(axes, "y", result.participants)
     axes.set_xlabel("update $k$")
     axes.set_ylabel("owner $i_k$")
-    return rows, said
+    return rows, text
 
 
 def _by_time(axes: Axes, result: Result) -> tuple[Table, str]:
     """Draw the instants of the updates, owner by owner."""
-    rows, at, said = _window(result)
+    rows, at, text = _window(result)
     few = result.n_owners <= FEW_OWNERS
     together = len(at) > TOGETHER * len(np.unique(rows["k"]))
     if few or together:
@@ -63,7 +63,7 @@ def _by_time(axes: Axes, result: Result) -> tuple[Table, str]:
     owner_ticks(axes, "y", result.participants)
     axes.set_xlabel(time_axis(unit_of([result.manifest["scenario"]]), axes))
     axes.set_ylabel("owner $i$")
-    return rows, f"updates {said}"
+    return rows, f"updates {text}"
 
 
 def _window(result: Result) -> tuple[Table, npt.NDArray[Any], str]:
@@ -73,15 +73,15 @@ def _window(result: Result) -> tuple[Table, npt.NDArray[Any], str]:
     """
     chosen, n_owners = first_with_updates(result), result.n_owners
     rows = window(result, chosen, 1, SHOWN)
-    said = f"k = {rows['k'][0]} to {rows['k'][-1]} of replicate {chosen}"
+    text = f"k = {rows['k'][0]} to {rows['k'][-1]} of replicate {chosen}"
     if n_owners > FEW_OWNERS:
-        said += f", in which {len(np.unique(rows['owner']))} of {n_owners} owners spoke"
-    return rows, result.participants.places(rows["owner"]), said
+        text += f", in which {len(np.unique(rows['owner']))} of {n_owners} owners spoke"
+    return rows, result.participants.places(rows["owner"]), text
 
 
 def _height(shown: Sequence[Panel]) -> float:
     """Return inches for so many owners, whose rows are told apart up to a page."""
-    most = max(each.result.n_owners for each in shown)
+    most = max(panel.result.n_owners for panel in shown)
     return 2.6 if most <= FEW_OWNERS else float(np.clip(0.032 * most, 3.6, 6.5))
 
 
@@ -96,8 +96,8 @@ def window(result: Result, replicate: int, first: int, last: int) -> Table:
     number, k, time, owner = result.columns("updates", "replicate", "k", "time", "owner")
     rows = (number == replicate) & (k >= first) & (k <= last)
     if not rows.any():
-        given = f"no updates k = {first} to {last} of replicate {replicate}"
-        raise not_a_result(result.directory, given)
+        reason = f"no updates k = {first} to {last} of replicate {replicate}"
+        raise not_a_result(result.directory, reason)
     return {"k": k[rows], "time": time[rows], "owner": owner[rows]}
 
 

@@ -72,7 +72,7 @@ class OverTime:
     @property
     def is_constant(self) -> bool:
         """Whether nothing changes from one bin to another."""
-        shares = [each.mean for each in (self.utilisation, self.online)]
+        shares = [course.mean for course in (self.utilisation, self.online)]
         return all(np.array_equal(share, np.full_like(share, share[0])) for share in shares)
 
 
@@ -95,17 +95,17 @@ def measure(result: Result) -> OverTime:
     ResultError
         If the result kept no events.
     """
-    found = tables(result)
-    ends = {number: int(table["tick"][-1]) for number, table in found.items()}
+    events = tables(result)
+    ends = {number: int(table["tick"][-1]) for number, table in events.items()}
     edges = np.linspace(0.0, max(1.0, float(np.median(list(ends.values())))), BINS + 1)
     busy, online = [], []
-    for number, table in found.items():
+    for number, table in events.items():
         lasting = spans(table, ends[number])
         ran = covered([(0, ends[number])], edges)
         under_way = union([span for span in lasting if span.name == EXCHANGE])
         busy.append((covered(under_way, edges), ran))
         online.append(_online(result, table, lasting, edges, ran))
-    return OverTime(edges, _binned(busy), _binned(online), len(found))
+    return OverTime(edges, _binned(busy), _binned(online), len(events))
 
 
 def drawn(result: Result, found: OverTime) -> Picture:
@@ -113,7 +113,7 @@ def drawn(result: Result, found: OverTime) -> Picture:
     by_chance = _by_chance(result)
     laws = {name: result.theory(partial(predicted, quantity=name)) for name in LONG_RUN}
     scale = 1 if by_chance else result.n_owners
-    what = "queries" if _broadcasts(result) else "ticks"
+    ticks = "queries" if _broadcasts(result) else "ticks"
     with style():
         figure, (upper, lower) = panels((2, 1), height=4.0)
         middle = (found.edges[1:] + found.edges[:-1]) / 2 / TICKS_PER_UNIT
@@ -122,12 +122,12 @@ def drawn(result: Result, found: OverTime) -> Picture:
         upper.set_ylim(0, 1.02)
         lower.set_ylim(0, 1.06 * scale)
         upper.set_ylabel("utilisation")
-        lower.set_ylabel(f"share of\n{what} heard" if by_chance else "owners online")
+        lower.set_ylabel(f"share of\n{ticks} heard" if by_chance else "owners online")
         lower.set_xlabel(time_axis(unit_of([result.manifest["scenario"]])))
         lower.set_xlim(0, found.edges[-1] / TICKS_PER_UNIT)
         legend(figure, _key(found.replicates, upper, lower), 3, right=True)
-    said = _caption(found.replicates, what if by_chance else None, laws)
-    return Picture("utilisation", figure, _table(found), said, label([result]), exact=False)
+    caption = _caption(found.replicates, ticks if by_chance else None, laws)
+    return Picture("utilisation", figure, _table(found), caption, label([result]), exact=False)
 
 
 def covered(intervals: Sequence[tuple[int, int]], edges: Array) -> Array:
@@ -178,15 +178,15 @@ def _binned(parts: Sequence[tuple[Array, Array]]) -> Binned:
     """Return part over whole in each bin, and the interval from the spread over replicates."""
     from scipy.special import stdtrit
 
-    part, whole = (np.stack(rows) for rows in zip(*parts, strict=True))
+    part, total = (np.stack(rows) for rows in zip(*parts, strict=True))
     with np.errstate(invalid="ignore", divide="ignore"):
         if 1 < len(parts) <= FEW:
-            each = part / whole
-            mean = part.sum(axis=0) / whole.sum(axis=0)
-            return Binned(mean, np.fmin.reduce(each), np.fmax.reduce(each))
-        mean = part.sum(axis=0) / whole.sum(axis=0)
-        count = np.count_nonzero(whole > 0, axis=0)
-        residual = (part - mean * whole) / (whole.sum(axis=0) / count)
+            share = part / total
+            mean = part.sum(axis=0) / total.sum(axis=0)
+            return Binned(mean, np.fmin.reduce(share), np.fmax.reduce(share))
+        mean = part.sum(axis=0) / total.sum(axis=0)
+        count = np.count_nonzero(total > 0, axis=0)
+        residual = (part - mean * total) / (total.sum(axis=0) / count)
         spread = np.sqrt((residual**2).sum(axis=0) / (count - 1) / count)
         half = np.where(count > 1, stdtrit(np.maximum(count - 1, 1), 0.975) * spread, np.nan)
     return Binned(mean, np.maximum(mean - half, 0.0), np.minimum(mean + half, 1.0))
@@ -247,5 +247,7 @@ def _standing(laws: Mapping[str, float | Unknown]) -> str:
     missing = [
         f"{LONG_RUN[name]}, since {law}" for name, law in laws.items() if isinstance(law, Unknown)
     ]
-    known = "dashed: the long-run law"
-    return ", ".join([known] if not missing else [known, "none of " + "; none of ".join(missing)])
+    long_run = "dashed: the long-run law"
+    return ", ".join(
+        [long_run] if not missing else [long_run, "none of " + "; none of ".join(missing)]
+    )

@@ -183,22 +183,22 @@ class Scene:
             by_kind.setdefault(mark.what, []).append(mark)
         self._seen = set(by_kind)
         self._lines(by_kind.get(OFFLINE, []))
-        for what, some in by_kind.items():
-            if what in BARS:
-                self._bars(some, BARS[what], 0.24 if what == LOCK else 0.11)
-            elif what in ARROWS:
-                self._messages(what, some)
-            elif what in STROKES:
-                self._strokes(what, some)
-            elif what in SIGNS:
-                x = [_units(mark.start) for mark in some]
-                self._axes.plot(x, [self._home(mark) for mark in some], **SIGNS[what])
+        for kind, marks in by_kind.items():
+            if kind in BARS:
+                self._bars(marks, BARS[kind], 0.24 if kind == LOCK else 0.11)
+            elif kind in ARROWS:
+                self._messages(kind, marks)
+            elif kind in STROKES:
+                self._strokes(kind, marks)
+            elif kind in SIGNS:
+                x = [_units(mark.start) for mark in marks]
+                self._axes.plot(x, [self._home(mark) for mark in marks], **SIGNS[kind])
         self._broadcasts(by_kind.get(BROADCAST, []), by_kind.get(QUERY, []))
         self._numbers(by_kind.get(UPDATE, []), first_k)
 
     def legend(self) -> list[Artist]:
         """Return a key for each kind of mark that was drawn."""
-        keys = [self._key(what) for what in LABELS if what in self._seen]
+        keys = [self._key(mark) for mark in LABELS if mark in self._seen]
         if self._airtime is not None and self._seen & ON_AIR:
             keys.append(Patch(facecolor=ARROWS[ANSWER].colour, label="on air, by how it ends"))
         return keys

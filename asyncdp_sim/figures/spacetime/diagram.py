@@ -72,33 +72,33 @@ def diagram(
     first = to_ticks(start)
     last = min(to_ticks(start + window), over + 1) if end is None else to_ticks(end)
     every = marks(table, max(over, last) if _cut(result, over) else over)
-    found = within(every, first, last)
-    if len(found) == 0:
-        given = f"no events in [{number(start)}, {number(last / TICKS_PER_UNIT)})"
-        raise not_a_result(result.directory, f"{given} of replicate {chosen}")
-    who = result.participants
-    shown = most_active(found, FEW_OWNERS, who.numbers)
-    found = of_owners(found, shown)
+    rows = within(every, first, last)
+    if len(rows) == 0:
+        reason = f"no events in [{number(start)}, {number(last / TICKS_PER_UNIT)})"
+        raise not_a_result(result.directory, f"{reason} of replicate {chosen}")
+    participants = result.participants
+    shown = most_active(rows, FEW_OWNERS, participants.numbers)
+    rows = of_owners(rows, shown)
     if end is None:
-        last = _shortened(found, first, last, most)
-        found = within(found, first, last)
+        last = _shortened(rows, first, last, most)
+        rows = within(rows, first, last)
     with style():
-        sent = sum(mark.what in MESSAGES for mark in found)
+        sent = sum(mark.what in MESSAGES for mark in rows)
         width = PAGE if inches is None else max(PAGE, inches * sent)
         figure, axes = canvas(width=width, height=1.9 + 0.36 * (len(shown) + 1))
-        named = dict(zip(who.numbers, who.labels, strict=True))
+        named = dict(zip(participants.numbers, participants.labels, strict=True))
         called = {owner: named[owner] for owner in shown}
         learner = _has_learner(result)
         airtime = _airtime(result)
         scene = Scene(axes, called, (first, last), airtime, width - 1, has_learner=learner)
         before = sum(mark.what == UPDATE and mark.start < first for mark in every)
-        scene.draw(found, before + 1)
+        scene.draw(rows, before + 1)
         time = time_axis(unit_of([result.manifest["scenario"]]))
         axes.set_xlabel(time, loc="center" if inches is None else "left")
         axes.set_ylabel("owner $i$")
         figure.legend(handles=scene.legend(), loc="outside upper left", ncols=5)
     caption = _caption(result, chosen, (first, last), shown, learner=learner)
-    return Picture(name, figure, as_table(found), caption, label([result]), exact=False)
+    return Picture(name, figure, as_table(rows), caption, label([result]), exact=False)
 
 
 def as_table(found: Sequence[DrawnMark]) -> dict[str, npt.NDArray[Any]]:
@@ -137,8 +137,8 @@ def _caption(
     result: Result, chosen: int, window: tuple[int, int], shown: Sequence[int], *, learner: bool
 ) -> str:
     low, high = (number(tick / TICKS_PER_UNIT) for tick in window)
-    some = len(shown) < result.n_owners
-    which = f", owners {', '.join(map(str, shown))} of {result.n_owners:,}" if some else ""
+    is_partial = len(shown) < result.n_owners
+    which = f", owners {', '.join(map(str, shown))} of {result.n_owners:,}" if is_partial else ""
     when = f"for t in [{low}, {high}) of replicate {chosen}{which}: time runs to the right"
     if not learner:
         return (
@@ -146,7 +146,7 @@ def _caption(
             "down from the line on top are to the two that meet, and arrows up are of what they "
             "have worked out then. Numbers on top are k."
         )
-    locked = "; the lock and the updates are those of all owners" if some else ""
+    locked = "; the lock and the updates are those of all owners" if is_partial else ""
     return (
         f"Messages between learner and owners {when}, every owner has a line, the learner's is on "
         "top, and a message is an arrow from its sending to its arrival, vertical where it takes "

@@ -35,22 +35,22 @@ def tables(result: Result, replicate: int | None = None) -> dict[int, Events]:
         If the result kept no events, or its table is damaged, or lacks this replicate.
     """
     names = ("replicate", "tick", "kind", "owner", "message", "attempt", "detail")
-    found = dict(zip(names, result.columns("events", *names), strict=True))
+    columns = dict(zip(names, result.columns("events", *names), strict=True))
     if replicate is not None:
-        rows = found["replicate"] == replicate
-        found = {name: column[rows] for name, column in found.items()}
-    number = found.pop("replicate")
+        rows = columns["replicate"] == replicate
+        columns = {name: column[rows] for name, column in columns.items()}
+    number = columns.pop("replicate")
     if len(number) == 0:
         which = "" if replicate is None else f" of replicate {replicate}"
         raise not_a_result(result.directory, f"no events{which}")
     rows = np.empty(len(number), dtype=EVENTS)
     for name in ("tick", "owner"):
-        rows[name] = found[name]
+        rows[name] = columns[name]
     for name in ("message", "attempt"):  # null, which a frame reads as NaN, is none
-        rows[name] = np.nan_to_num(found[name].astype(float))
+        rows[name] = np.nan_to_num(columns[name].astype(float))
     try:
-        rows["kind"] = [_KINDS[kind] for kind in found["kind"]]
-        rows["detail"] = [_DETAILS[_hyphens(detail)] for detail in found["detail"]]
+        rows["kind"] = [_KINDS[kind] for kind in columns["kind"]]
+        rows["detail"] = [_DETAILS[_hyphens(detail)] for detail in columns["detail"]]
     except KeyError as error:
         raise not_a_result(result.directory, f"an unknown event, {error}") from None
     starts = np.flatnonzero(np.diff(number, prepend=-1) != 0)
@@ -124,15 +124,15 @@ class DrawnMark(NamedTuple):
 
 def marks(events: Events, end_tick: int) -> list[DrawnMark]:
     """Return all that one replicate's events amount to, in the order of beginning."""
-    found = [_lasting(span) for span in spans(events, end_tick) if span.name != EXCHANGE]
-    found = [mark for mark in found if mark.end > mark.start or mark.what in MESSAGES]
+    drawn = [_lasting(span) for span in spans(events, end_tick) if span.name != EXCHANGE]
+    drawn = [mark for mark in drawn if mark.end > mark.start or mark.what in MESSAGES]
     for tick, kind, owner, message, attempt, detail in events.tolist():
         if kind in _INSTANTS:
-            what = _INSTANTS[kind]
-            if what == RETRY and detail == Detail.channel_busy:
-                what = SENSED
-            found.append(DrawnMark(what, owner, message, attempt, tick, tick))
-    return sorted(found, key=lambda mark: (mark.start, mark.end))
+            name = _INSTANTS[kind]
+            if name == RETRY and detail == Detail.channel_busy:
+                name = SENSED
+            drawn.append(DrawnMark(name, owner, message, attempt, tick, tick))
+    return sorted(drawn, key=lambda mark: (mark.start, mark.end))
 
 
 def within(found: Sequence[DrawnMark], start: int, end: int) -> list[DrawnMark]:
@@ -155,5 +155,5 @@ def of_owners(found: Sequence[DrawnMark], owners: Collection[int]) -> list[Drawn
 
 
 def _lasting(span: Span) -> DrawnMark:
-    what = span.name if span.ending is None else _ENDINGS.get((span.name, span.ending), span.name)
-    return DrawnMark(what, span.owner, span.message, span.attempt, span.start, span.end)
+    name = span.name if span.ending is None else _ENDINGS.get((span.name, span.ending), span.name)
+    return DrawnMark(name, span.owner, span.message, span.attempt, span.start, span.end)

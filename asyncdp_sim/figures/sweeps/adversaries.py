@@ -54,18 +54,18 @@ def varied(sweep: Sweep) -> VariedAdversaries | str:
     if len({liars(cell) for cell in sweep.cells if OWNERS in cell.values}) < 2:
         return f"{OWNERS} is not swept over two numbers of owners or more"
     factors = values.pop(FACTOR, [])
-    others = [path for path in values if path != OWNERS]
-    if len(others) > 1 or len(factors) > MOST_PANELS:
-        return f"too much is swept besides {OWNERS}: {', '.join([*others, FACTOR])}"
-    if others and len(values[others[0]]) > MOST_SERIES:
-        return f"{others[0]} has {len(values[others[0]])} values, more than {MOST_SERIES} lines"
-    return VariedAdversaries(tuple(sorted(map(float, factors))), others[0] if others else None)
+    rest = [path for path in values if path != OWNERS]
+    if len(rest) > 1 or len(factors) > MOST_PANELS:
+        return f"too much is swept besides {OWNERS}: {', '.join([*rest, FACTOR])}"
+    if rest and len(values[rest[0]]) > MOST_SERIES:
+        return f"{rest[0]} has {len(values[rest[0]])} values, more than {MOST_SERIES} lines"
+    return VariedAdversaries(tuple(sorted(map(float, factors))), rest[0] if rest else None)
 
 
 def liars(cell: Cell) -> int:
     """Return how many owners lie in a cell; the list stands as JSON text there."""
-    given = cell.values[OWNERS]
-    return len(json.loads(given) if isinstance(given, str) else given)
+    owners = cell.values[OWNERS]
+    return len(json.loads(owners) if isinstance(owners, str) else owners)
 
 
 def select(sweep: Sweep) -> list[LiarSeries] | str:
@@ -73,28 +73,28 @@ def select(sweep: Sweep) -> list[LiarSeries] | str:
     axis = varied(sweep)
     if isinstance(axis, str):
         return axis
-    others = [] if axis.other is None else [axis.other]
-    found: list[LiarSeries] = []
+    rest = [] if axis.other is None else [axis.other]
+    series: list[LiarSeries] = []
     for factor in axis.factors or (None,):
         cells = [c for c in sweep.cells if factor is None or c.values[FACTOR] == factor]
-        found += LiarSeries.grouped(cells, lambda c: c.label(others), liars, factor=factor)
-    return found
+        series += LiarSeries.grouped(cells, lambda c: c.label(rest), liars, factor=factor)
+    return series
 
 
 def panels(found: Sequence[LiarSeries], rows: Sequence[Table]) -> Figure:
     """Draw the median of ψ after the last update against the number of owners that lie."""
-    names = list(dict.fromkeys(each.name for each in found))
-    factors = list(dict.fromkeys(each.factor for each in found))
+    names = list(dict.fromkeys(line.name for line in found))
+    factors = list(dict.fromkeys(line.factor for line in found))
     shown = [wrapped(name, WIDTH) for name in names]
     by_name = dict(zip(names, looks(len(names), markersize=4, linewidth=1.1), strict=True))
     room = 0.16 * sum(name.count("\n") + 1 for name in shown) / 2 if len(names) > 1 else 0.0
     figure, several = small_panels(len(factors), room + 0.9)
     for axes, factor in zip(several, factors, strict=True):
-        part = [(e, some) for e, some in zip(found, rows, strict=True) if e.factor == factor]
-        for each, some in part:
-            aside = ASIDE * (names.index(each.name) - (len(names) - 1) / 2)
-            draw_line(axes, some["liars"] + aside, ends(some, PSI), **by_name[each.name])
-        _finish(axes, [each for each, _ in part])
+        part = [(e, table) for e, table in zip(found, rows, strict=True) if e.factor == factor]
+        for line, table in part:
+            aside = ASIDE * (names.index(line.name) - (len(names) - 1) / 2)
+            draw_line(axes, table["liars"] + aside, ends(table, PSI), **by_name[line.name])
+        _finish(axes, [line for line, _ in part])
     top = max(axes.get_ylim()[1] for axes in several)
     for axes in several:
         axes.set_ylim(min(other.get_ylim()[0] for other in several), top)
@@ -115,12 +115,12 @@ _CAPTION = (
 
 def _finish(axes: Axes, lines: Sequence[LiarSeries]) -> None:
     """Scale and name the axes, and mark where lies outweigh honest answers."""
-    counts = sorted({count for each in lines for count in each.at})
+    counts = sorted({count for line in lines for count in line.at})
     result, factor = lines[0].results[0], lines[0].factor
     adversary = result.scenario["adversary"]
     times, flipped = float(adversary["factor"]), adversary["kind"] == "flip"
-    said = f"owners that send {'−' if flipped else ''}{number(times)} × the answer"
-    scale(axes, xlabel="owners that lie" if factor is None else said)
+    xlabel = f"owners that send {'−' if flipped else ''}{number(times)} × the answer"
+    scale(axes, xlabel="owners that lie" if factor is None else xlabel)
     turn = result.n_owners / (1 + times)
     if flipped and turn <= counts[-1]:
         axes.axvline(turn, zorder=0, **TURN)

@@ -41,20 +41,20 @@ def select(sweep: Sweep) -> list[Coalitions] | str:
     """
     if MEMBERS not in sweep.paths:
         return "who takes part is not swept"
-    others = [path for path in sweep.paths if path != MEMBERS]
+    rest = [path for path in sweep.paths if path != MEMBERS]
     if any(_members(cell) is None for cell in sweep.cells):
         return "an owner that is online at times is neither in nor out"
     cells = [cell for cell in sweep.cells if cell.result.summary["updates"] > 0]
     unseen = all("held_out_optimum" in cell.result.summary for cell in cells)
-    found = Coalitions.grouped(cells, lambda c: c.label(others), _members, unseen=unseen)
-    if len(found) == 0 or min(len(each.at) for each in found) < LEAST:
+    series = Coalitions.grouped(cells, lambda c: c.label(rest), _members, unseen=unseen)
+    if len(series) == 0 or min(len(item.at) for item in series) < LEAST:
         return f"fewer than {LEAST} coalitions"
-    if len(found) > MOST_SERIES:
-        return f"{len(found)} lines, more than {MOST_SERIES}"
+    if len(series) > MOST_SERIES:
+        return f"{len(series)} lines, more than {MOST_SERIES}"
     sizes = [cell.result.of_owners("records")[0] for cell in sweep.cells]
-    if not all(np.array_equal(each, sizes[0]) for each in sizes):
+    if not all(np.array_equal(item, sizes[0]) for item in sizes):
         return "owners are not the same in all cells"
-    return found
+    return series
 
 
 def panels(found: Sequence[Coalitions], rows: Sequence[Table]) -> Figure:
@@ -62,20 +62,20 @@ def panels(found: Sequence[Coalitions], rows: Sequence[Table]) -> Figure:
     both = found[0].unseen
     figure, shown = stacked_panels((1.0, 1.0) if both else (1.0,), height=5.8 if both else 3.8)
     keys = []
-    for place, (some, look) in enumerate(zip(rows, looks(len(found)), strict=True)):
+    for place, (table, look) in enumerate(zip(rows, looks(len(found)), strict=True)):
         look |= {"markersize": 4 + 1.8 * (len(rows) - 1 - place)}  # lines that coincide are seen
-        for axes, what in zip(shown, ("psi_final_mean", "first"), strict=False):
-            _draw(axes, some, what, look)
-        keys.append(key(str(some["line"][0]) or "model", **look))
+        for axes, column in zip(shown, ("psi_final_mean", "first"), strict=False):
+            _draw(axes, table, column, look)
+        keys.append(key(str(table["line"][0]) or "model", **look))
     ring: dict[str, Any] = {"marker": "o", "markersize": 10, "markerfacecolor": "none"}
     keys.append(key("the best coalition", linestyle="none", color="#444444", **ring))
     if both:
         keys += _alone(shown[1], found[0].results[0])
-    said = (
+    titles = (
         "mean $\\psi$ on all owners' records",
         f"loss of {_who(found)} on its\nheld-out rows, over that of θ*",
     )
-    for axes, name in zip(shown, said, strict=False):
+    for axes, name in zip(shown, titles, strict=False):
         scale(axes, ylabel=name)
     _joined(shown[-1], found)
     legend(figure, keys, 2)
@@ -108,11 +108,11 @@ def _joined(axes: Axes, found: Sequence[Coalitions]) -> None:
     """Name the axis of coalitions; under each of few stands who came last, and what it brings."""
     largest = found[0].results[-1]
     records, epsilon = largest.of_owners("records")[0], largest.of_owners("epsilon")[0]
-    counts = sorted({count for each in found for count in each.at})
+    counts = sorted({count for series in found for count in series.at})
     if len(records) <= FEW_OWNERS:
-        who = largest.participants
+        owners = largest.participants
         names = [
-            f"{wrapped(plain_text(who.labels[m - 1]), LETTERS, 3)}\n{number(records[m - 1])}\n"
+            f"{wrapped(plain_text(owners.labels[m - 1]), LETTERS, 3)}\n{number(records[m - 1])}\n"
             f"{number(epsilon[m - 1])}"
             for m in counts
         ]
@@ -146,7 +146,7 @@ def _rows(line: Coalitions) -> Table:
     table |= dict(zip(("records", "epsilon"), np.array(last).T, strict=True))
     table["noise_law"] = np.array(noise)
     if line.unseen:
-        means = [float(each.summary["held_out_final"]["mean"]) for each in line.results]
+        means = [float(run.summary["held_out_final"]["mean"]) for run in line.results]
         table |= estimates("first", map(_first, line.results)) | {"held_out": np.array(means)}
     return table
 
@@ -162,19 +162,19 @@ def _first(result: Result) -> Estimate:
 
 def _members(cell: Cell) -> int | None:
     """Return m where owners 1 to m are always online and all others never; None elsewhere."""
-    given = cell.result.scenario["availability"].get("probability")
-    if not isinstance(given, list):
+    probability = cell.result.scenario["availability"].get("probability")
+    if not isinstance(probability, list):
         return None
-    online = [float(each) for each in given]
+    online = [float(chance) for chance in probability]
     count = online.count(1.0)
     return count if count > 0 and online == [1.0] * count + [0.0] * (len(online) - count) else None
 
 
 def _caption(found: Sequence[Coalitions], rows: Sequence[Table]) -> str:
     del rows  # the results say more
-    who = found[0].results[0].participants.said(FIRST)
+    first_owner = found[0].results[0].participants.said(FIRST)
     held = (
-        f" Below: the mean loss of the final model on the held-out rows of {who}, over "
+        f" Below: the mean loss of the final model on the held-out rows of {first_owner}, over "
         "that of θ* (strokes: standard errors), beside that of its own optimum."
         if found[0].unseen
         else ""

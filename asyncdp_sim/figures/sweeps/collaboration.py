@@ -25,16 +25,16 @@ APART = 1.16
 
 def select(sweep: Sweep) -> list[PrivacySeries] | str:
     """Return a sweep's budgets, or in words why it does not tell who gains under which."""
-    found = series_of(sweep)
-    if isinstance(found, str):
-        return found
-    results = [result for each in found for result in each.results]
+    series = series_of(sweep)
+    if isinstance(series, str):
+        return series
+    results = [result for item in series for result in item.results]
     if not all("profits_psi" in result.summary for result in results):
         return "owners alone are not known: run.alone"
     first = _mean(results[0], "psi_alone")
-    if not all(np.array_equal(_mean(each, "psi_alone"), first) for each in results):
+    if not all(np.array_equal(_mean(item, "psi_alone"), first) for item in results):
         return "owners are not the same in all cells"
-    return found
+    return series
 
 
 def panels(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> Figure:
@@ -48,21 +48,21 @@ def panels(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> Figure:
     figure, (above, below) = stacked_panels((1.0, 1.5), height=5.4 + 0.2 * len(found))
     keys = []
     lines = zip(found, rows, looks(len(found), markersize=4.5), strict=True)
-    for place, (each, some, look) in enumerate(lines):
-        above.plot(each.at, _shares(each, some, decides), linewidth=1.3, **look)
+    for place, (line, table, look) in enumerate(lines):
+        above.plot(line.at, _shares(line, table, decides), linewidth=1.3, **look)
         if unseen:
             plain = look | {"markerfacecolor": "white", "linestyle": "--", "linewidth": 0.9}
-            above.plot(each.at, _shares(each, some, "profits_psi"), zorder=1.5, **plain)
-        gains = some[decides].astype(bool)
+            above.plot(line.at, _shares(line, table, "profits_psi"), zorder=1.5, **plain)
+        gains = table[decides].astype(bool)
         beside = APART ** (place - (len(found) - 1) / 2)
         below.plot(
-            some["epsilon"][gains] * beside, some["records"][gains], linestyle="none", **look
+            table["epsilon"][gains] * beside, table["records"][gains], linestyle="none", **look
         )
-        keys.append(key(wrapped(each.legend), linewidth=1.3, **look))
+        keys.append(key(wrapped(line.legend), linewidth=1.3, **look))
     if unseen:
-        said = "owners for which the joint model has a smaller $\\psi$ (fits all records better)"
+        name = "owners for which the joint model has a smaller $\\psi$ (fits all records better)"
         gray: dict[str, Any] = {"color": "#666666", "marker": "o", "markerfacecolor": "white"}
-        keys.append(key(said, linestyle="--", markersize=4.5, **gray))
+        keys.append(key(name, linestyle="--", markersize=4.5, **gray))
     _scale(above, below, found)
     legend(figure, keys)
     return figure
@@ -75,12 +75,12 @@ def _shares(each: PrivacySeries, rows: Table, which: str) -> Array:
 
 def _unseen(rows: Sequence[Table]) -> bool:
     """Whether held-out rows say who gains."""
-    return not any(np.isnan(some["profits_held_out"].astype(float)).any() for some in rows)
+    return not any(np.isnan(table["profits_held_out"].astype(float)).any() for table in rows)
 
 
 def _scale(above: Axes, below: Axes, found: Sequence[PrivacySeries]) -> None:
     """Scale the axes of both panels and name them."""
-    budgets = [epsilon for each in found for epsilon in each.at]
+    budgets = [epsilon for series in found for epsilon in series.at]
     sizes = _mean(found[0].results[0], "records")
     above.set_ylim(-0.04, 1.04)
     above.yaxis.set_major_formatter(PercentFormatter(1.0))
@@ -102,16 +102,16 @@ def _rows(series: PrivacySeries) -> Table:
             score = headline(result.summary)
             joint, own = (_mean(result, f"held_out_{score.name}{end}") for end in ("", "_alone"))
             held = (joint > own if score.more_is_better else own > joint).astype(float)
-        said = {"line": series.name, "epsilon": epsilon, "psi_final_mean": mean}
+        constants = {"line": series.name, "epsilon": epsilon, "psi_final_mean": mean}
         rows.append(
-            {name: np.full(result.n_owners, value) for name, value in said.items()}
+            {name: np.full(result.n_owners, value) for name, value in constants.items()}
             | owner_table(result.participants)
             | {"records": _mean(result, "records")}
             | {"psi_alone": alone, "profits_psi": (alone > mean).astype(int)}
             | {"profits_held_out": held}
             | row_labels([[result]], [result.n_owners])
         )
-    return {name: np.concatenate([each[name] for each in rows]) for name in rows[0]}
+    return {name: np.concatenate([table[name] for table in rows]) for name in rows[0]}
 
 
 def _mean(result: Result, name: str) -> Array:
@@ -121,17 +121,17 @@ def _mean(result: Result, name: str) -> Array:
 
 def _caption(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> str:
     smaller = "whose own optimum θ_i*, learned alone and without noise, has a larger ψ"
-    who = f"{smaller} than the final models in the mean over replicates"
+    gainers = f"{smaller} than the final models in the mean over replicates"
     if _unseen(rows):
-        who = (
+        gainers = (
             "on whose own held-out rows the final models err less, in the mean over replicates, "
             "than its own optimum θ_i*, learned alone and without noise (hollow and dashed: owners "
             f"{smaller} than the final models)"
         )
     return (
-        f"Above: the share of {found[0].results[0].n_owners} owners that gain by joining, {who}, "
-        "against ε, for each budget and its guarantee. Below: each mark is an owner that gains, "
-        "at its number of rows trained on; budgets stand side by side."
+        f"Above: the share of {found[0].results[0].n_owners} owners that gain by joining, "
+        f"{gainers}, against ε, for each budget and its guarantee. Below: each mark is an owner "
+        "that gains, at its number of rows trained on; budgets stand side by side."
     )
 
 

@@ -57,8 +57,8 @@ def select(sweep: Sweep) -> list[Marked] | str:
     if len(values) != 3 or "run.seed" in values:
         return f"{len(values)} settings are swept, and 3 can be crossed"
     # The path of most values has the rows; of the others a number has the markers, if there is one.
-    row, *others = sorted(values, key=lambda path: -len(values[path]))
-    panel, marker = sorted(others, key=lambda path: all(map(_is_number, values[path])))
+    row, *other_paths = sorted(values, key=lambda path: -len(values[path]))
+    panel, marker = sorted(other_paths, key=lambda path: all(map(_is_number, values[path])))
     for path, most in ((row, MOST_ROWS), (panel, MOST_PANELS), (marker, MOST_MARKERS)):
         if len(values[path]) > most:
             return f"{path} has {len(values[path])} values, more than {most}"
@@ -80,17 +80,17 @@ def select(sweep: Sweep) -> list[Marked] | str:
 
 def panels(found: Sequence[Marked], rows: Sequence[Table]) -> Figure:
     """Draw the median of ψ at the end in all rows, with its interval, on one scale."""
-    names = list(dict.fromkeys(each.panel for each in found))
-    marks = list(dict.fromkeys(each.name for each in found))
+    names = list(dict.fromkeys(series.panel for series in found))
+    marks = list(dict.fromkeys(series.name for series in found))
     lines = found[0].rows_of_all
     shift = np.linspace(-APART / 2, APART / 2, len(marks)) if len(marks) > 1 else np.zeros(1)
     look = looks(len(marks), markersize=3.8, linestyle="none")
     figure = sheet(7.6, 0.34 * len(lines) + 1.5)
     several = figure.subplots(1, len(names), sharex=True, sharey=True, squeeze=False)[0]
-    for each, some in zip(found, rows, strict=True):
-        place = marks.index(each.name)
-        axes = several[names.index(each.panel)]
-        _draw(axes, np.array(each.at) + shift[place], ends(some, PSI), look[place])
+    for series, table in zip(found, rows, strict=True):
+        place = marks.index(series.name)
+        axes = several[names.index(series.panel)]
+        _draw(axes, np.array(series.at) + shift[place], ends(table, PSI), look[place])
     for axes, name in zip(several, names, strict=True):
         axes.set_title(wrapped(name, NAME), fontsize=8)
         axes.set_yticks(range(len(lines)), [wrapped(line, NAME) for line in lines])
@@ -101,7 +101,7 @@ def panels(found: Sequence[Marked], rows: Sequence[Table]) -> Figure:
             axes.axhline(line, color="#dddddd", linewidth=0.6, zorder=0)
     log_axis(several[0], "x")
     several[0].set_ylim(len(lines) - 0.5, -0.5)
-    keys = [key(name, **each) for name, each in zip(marks, look, strict=True)]
+    keys = [key(name, **series) for name, series in zip(marks, look, strict=True)]
     legend(figure, keys, len(keys))
     return figure
 
@@ -124,7 +124,7 @@ def _is_number(value: Any) -> bool:
 def _rows(each: Marked) -> Table:
     row, panel, marker = each.crossed
     table: Table = {row: np.array([each.rows_of_all[place] for place in each.at])}
-    table |= {name: np.repeat([said], len(each.at)) for name, said in
+    table |= {name: np.repeat([label], len(each.at)) for name, label in
               ((panel, each.panel), (marker, each.name))}  # fmt: skip
     numbers = each.rows(marker, "place", **{PSI: psi_at_end})
     del numbers[marker], numbers["place"]
@@ -133,16 +133,16 @@ def _rows(each: Marked) -> Table:
 
 def _caption(found: Sequence[Marked], rows: Sequence[Table]) -> str:
     row, panel, marker = found[0].crossed
-    psi = np.concatenate([some[PSI] for some in rows])
-    said = (
+    psi = np.concatenate([table[PSI] for table in rows])
+    text = (
         f"Median of ψ at the end, for each {row} (rows), {panel} (panels) and {marker} (markers); "
         "strokes: 95 % intervals over replicates (exact ones, and of fewer than six replicates "
         "their whole range)"
     )
     left = int(np.count_nonzero(~(psi > 0)))
     if left > 0:
-        said += f"; {left} of {len(psi)} cells without a positive one are left out"
-    return said + "."
+        text += f"; {left} of {len(psi)} cells without a positive one are left out"
+    return text + "."
 
 
 FIGURE = SweepFigure("crossed", select, _rows, panels, _caption)

@@ -55,11 +55,11 @@ class SeedSeries:
     def of(cls, name: str, results: Sequence[Result]) -> "SeedSeries":
         """Read the losses of these results."""
         joint, best = (
-            np.stack([each.of_owners(f"held_out_{what}").mean(axis=0) for each in results])
-            for what in ("loss", "optimum")
+            np.stack([result.of_owners(f"held_out_{column}").mean(axis=0) for result in results])
+            for column in ("loss", "optimum")
         )
-        used = np.stack([each.of_owners("updates").mean(axis=0) for each in results])
-        psi = float(np.concatenate([psi_of_replicates(each) for each in results]).mean())
+        used = np.stack([result.of_owners("updates").mean(axis=0) for result in results])
+        psi = float(np.concatenate([psi_of_replicates(result) for result in results]).mean())
         share = used / used.sum(axis=1, keepdims=True)
         online = np.array(_online(results[0]))
         return cls(name, tuple(results), online, joint / best, share, psi)
@@ -91,14 +91,14 @@ def panels(found: Sequence[SeedSeries], rows: Sequence[Table]) -> Figure:
     online = found[0].online
     figure, (above, below) = stacked_panels((1.0, 2.2), height=5.0)
     keys = []
-    alike = all(np.array_equal(each.share, found[0].share) for each in found)
+    alike = all(np.array_equal(series.share, found[0].share) for series in found)
     if alike:
         above.plot(online, found[0].share.mean(axis=0), "o", color=SHARED, markersize=5)
-    for each, look in zip(found, looks(len(found), markersize=5), strict=True):
+    for series, look in zip(found, looks(len(found), markersize=5), strict=True):
         if not alike:
-            above.plot(online, each.share.mean(axis=0), linestyle="none", **look)
-        _draw(below, online, each, look)
-        name = f"{each.name} (mean $\\psi$ {number(each.psi)})"
+            above.plot(online, series.share.mean(axis=0), linestyle="none", **look)
+        _draw(below, online, series, look)
+        name = f"{series.name} (mean $\\psi$ {number(series.psi)})"
         keys.append(key(name, linewidth=1.3, **look))
     equal = 1 / len(online)
     dashed: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 1}
@@ -151,16 +151,16 @@ def _error(values: Array) -> Array:
 def _groups(sweep: Sweep) -> dict[str, list[Result]]:
     """Return the results that differ in their seed alone, under the name of their line."""
     paths = [path for path in sweep.paths if path != SEED]
-    found: dict[str, list[Result]] = {}
+    groups: dict[str, list[Result]] = {}
     for cell in sweep.cells:
-        found.setdefault(cell.label(paths), []).append(cell.result)
-    return found
+        groups.setdefault(cell.label(paths), []).append(cell.result)
+    return groups
 
 
 def _online(result: Result) -> list[float] | None:
     """Return the probability that each owner is online, where it has one of its own."""
-    given = result.scenario["availability"].get("probability")
-    return [float(each) for each in given] if isinstance(given, list) else None
+    probability = result.scenario["availability"].get("probability")
+    return [float(chance) for chance in probability] if isinstance(probability, list) else None
 
 
 def _rows(each: SeedSeries) -> Table:

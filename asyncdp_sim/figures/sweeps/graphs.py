@@ -41,7 +41,7 @@ class GraphSeries(Series):
 
 def select(sweep: Sweep) -> list[GraphSeries] | str:
     """Return a sweep's graphs, a cell for each, or in words why there are none."""
-    found: list[GraphSeries] = []
+    graphs: list[GraphSeries] = []
     for cell in sweep.cells:
         network = cell.result.network
         meetings = None if isinstance(network, Unknown) else facts_of(network).meetings
@@ -52,12 +52,12 @@ def select(sweep: Sweep) -> list[GraphSeries] | str:
         if cell.result.summary["updates"] == 0:
             continue
         edges, left = meetings
-        if all(edges != each.edges for each in found):
+        if all(edges != graph.edges for graph in graphs):
             name = cell.label(list(sweep.varying))
-            found.append(GraphSeries(name, (1 - left,), (cell,), cell.result.n_owners, edges))
-    if not 2 <= len(found) <= MOST:
-        return f"{len(found)} graphs, and 2 to {MOST} can be shown"
-    return found
+            graphs.append(GraphSeries(name, (1 - left,), (cell,), cell.result.n_owners, edges))
+    if not 2 <= len(graphs) <= MOST:
+        return f"{len(graphs)} graphs, and 2 to {MOST} can be shown"
+    return graphs
 
 
 def panels(found: Sequence[GraphSeries], rows: Sequence[Table]) -> Figure:
@@ -67,12 +67,12 @@ def panels(found: Sequence[GraphSeries], rows: Sequence[Table]) -> Figure:
     several = [figure.add_subplot(grid[0, place]) for place in range(len(found))]
     axes = figure.add_subplot(grid[1, :])
     lines = looks(len(found), markersize=6, linestyle="none")
-    for each, some, small, look in zip(found, rows, several, lines, strict=True):
-        _graph(small, each, str(look["color"]))
-        small.set_title(f"{wrapped(each.name, 16)}\n{len(each.edges)} edges", fontsize=8)
-        draw_line(axes, some["spectral_gap"], ends(some, "psi_final_median"), **look)
+    for graph, table, small, look in zip(found, rows, several, lines, strict=True):
+        _graph(small, graph, str(look["color"]))
+        small.set_title(f"{wrapped(graph.name, 16)}\n{len(graph.edges)} edges", fontsize=8)
+        draw_line(axes, table["spectral_gap"], ends(table, "psi_final_median"), **look)
         axes.annotate(
-            each.name, (some["spectral_gap"][0], some["psi_final_median"][0]), xytext=(8, 4),
+            graph.name, (table["spectral_gap"][0], table["psi_final_median"][0]), xytext=(8, 4),
             textcoords="offset points", fontsize=8,
         )  # fmt: skip
     scale(axes, "xy", ylabel="$\\psi$ at the end\n(median)")
@@ -106,7 +106,7 @@ def _places(each: GraphSeries) -> dict[int, Array]:
     owners = range(1, each.nodes + 1)
     circle = nx.circular_layout(owners) | {LEARNER: np.zeros(2)}
     hops = dict(nx.all_pairs_shortest_path_length(graph))
-    if len({hops[one][other] for one, other in combinations(owners, 2)}) == 1:
+    if len({hops[start][other] for start, other in combinations(owners, 2)}) == 1:
         return {node: circle[node] for node in graph}
     places = nx.kamada_kawai_layout(graph, dist=hops, pos={node: circle[node] for node in graph})
     first, second = (places[node] for node in each.edges[0])

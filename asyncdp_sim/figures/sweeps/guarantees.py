@@ -46,18 +46,18 @@ def series_of(sweep: Sweep) -> list[PrivacySeries] | str:
     """Return a sweep's ways to hide records, or in words why it compares none over ε."""
     if EPSILON not in sweep.paths:
         return f"{EPSILON} is not swept"
-    others = [path for path in sweep.paths if path != EPSILON]
+    rest = [path for path in sweep.paths if path != EPSILON]
     cells = [cell for cell in sweep.cells if _finite(cell) and cell.result.summary["updates"] > 0]
-    found = PrivacySeries.grouped(
-        cells, lambda c: c.label(others), lambda c: float(c.values[EPSILON])
+    series = PrivacySeries.grouped(
+        cells, lambda c: c.label(rest), lambda c: float(c.values[EPSILON])
     )
-    if not LEAST <= len(found) <= MOST_SERIES:
-        return f"{len(found)} lines, and {LEAST} to {MOST_SERIES} can be shown"
-    if len({_way(line.results[0]) for line in found}) < len(found):
+    if not LEAST <= len(series) <= MOST_SERIES:
+        return f"{len(series)} lines, and {LEAST} to {MOST_SERIES} can be shown"
+    if len({_way(line.results[0]) for line in series}) < len(series):
         return "lines that hide records in the same way"
-    if min(len(line.at) for line in found) < LEAST:
+    if min(len(line.at) for line in series) < LEAST:
         return f"fewer than {LEAST} budgets"
-    return found
+    return series
 
 
 def panels(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> Figure:
@@ -65,12 +65,12 @@ def panels(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> Figure:
     figure, axes = canvas(height=3.9 + 0.2 * len(found))
     keys: list[Artist] = []
     lines = looks(len(found), markersize=4.5, linewidth=1.2)
-    for each, some, look in zip(found, rows, lines, strict=True):
-        if not each.private:
+    for series, table, look in zip(found, rows, lines, strict=True):
+        if not series.private:
             look |= {"linestyle": "--", "markerfacecolor": "white"}
-        _draw(axes, some, look)
-        keys.append(key(wrapped(each.legend), **look))
-    still = _before([result for each in found for result in each.results])
+        _draw(axes, table, look)
+        keys.append(key(wrapped(series.legend), **look))
+    still = _before([result for series in found for result in series.results])
     if still is not None:
         dotted: dict[str, Any] = {"color": "black", "linestyle": ":", "linewidth": 0.9}
         axes.axhline(still, zorder=0, **dotted)
@@ -78,7 +78,7 @@ def panels(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> Figure:
     keys.append(Patch(color=BAND, alpha=0.4, linewidth=0, label="25–75 % of replicates"))
     scale(axes, "xy", ylabel="mean $\\psi$ at the end")
     axes.set_xlabel("stated privacy budget $\\epsilon$ per owner")
-    number_ticks(axes, [epsilon for each in found for epsilon in each.at])
+    number_ticks(axes, [epsilon for series in found for epsilon in series.at])
     legend(figure, keys)
     return figure
 
@@ -107,24 +107,24 @@ def _rows(each: PrivacySeries) -> Table:
 
 
 def _caption(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> str:
-    said = (
+    text = (
         "Mean over replicates of ψ of the last model against the ε that is stated (bands: 25–75 % "
         "of replicates), for ways to hide the records that otherwise learn alike, each with its "
         "guarantee; dashed: not private as claimed"
     )
-    results = [result for each in found for result in each.results]
+    results = [result for item in found for result in item.results]
     bounds = [w for result in results for w in result.warnings if w.startswith(BOUNDS)]
-    said += "".join(f"; {sentence}" for sentence in dict.fromkeys(bounds))
-    most = max(float(np.nan_to_num(some["projected"]).max()) for some in rows)
+    text += "".join(f"; {sentence}" for sentence in dict.fromkeys(bounds))
+    most = max(float(np.nan_to_num(table["projected"]).max()) for table in rows)
     return (
-        f"{said}. The projection onto Θ changed a model in {100 * most:.2g} % of updates at most."
+        f"{text}. The projection onto Θ changed a model in {100 * most:.2g} % of updates at most."
     )
 
 
 def _way(result: Result) -> str:
     """Return all of a scenario's privacy but ε, as a text."""
-    said = {key: value for key, value in result.scenario["privacy"].items() if key != "epsilon"}
-    return json.dumps(said, sort_keys=True)
+    settings = {key: value for key, value in result.scenario["privacy"].items() if key != "epsilon"}
+    return json.dumps(settings, sort_keys=True)
 
 
 def _xi(result: Result) -> float:
@@ -133,11 +133,11 @@ def _xi(result: Result) -> float:
 
 def _bound(results: Sequence[Result]) -> str:
     """Return Ξ that noise is scaled for, in L1 or L2, such as ``Ξ₁ = 5``."""
-    said = results[0].scenario["privacy"]
-    norm = (said.get("sensitivity") or {}).get("norm")
+    privacy = results[0].scenario["privacy"]
+    norm = (privacy.get("sensitivity") or {}).get("norm")
     plain = gradient_norm(results[0].manifest)
     sign = "Ξ₁" if (norm or plain) == "l1" else "Ξ₂"
-    bounds = sorted({xi for each in results if np.isfinite(xi := _xi(each))})
+    bounds = sorted({xi for result in results if np.isfinite(xi := _xi(result))})
     return f"{sign} = {', '.join(f'{xi:.4g}' for xi in bounds)}" if bounds else "no bound"
 
 

@@ -24,7 +24,7 @@ def networks(sweep: Sweep) -> list[Panel]:
     chosen = [_with_updates(cells) for cells in groups.values()]
     names = _names(sweep, list(groups.values())) if len(groups) > 1 else [""] * len(groups)
     return [
-        Panel(cell.result, name, [each.result for each in cells if each is not cell])
+        Panel(cell.result, name, [member.result for member in cells if member is not cell])
         for cell, name, cells in zip(chosen, names, groups.values(), strict=True)
     ]
 
@@ -40,8 +40,8 @@ def _of_one_law(sweep: Sweep) -> dict[object, list[Cell]]:
     paths = [path for path in sweep.paths if path != SEED]
     alike: dict[object, list[Cell]] = {}
     for cells in groups.values():
-        said = tuple(sorted({str(cell.values[path]) for cell in cells}) for path in paths)
-        alike.setdefault(str(said), cells)
+        values = tuple(sorted({str(cell.values[path]) for cell in cells}) for path in paths)
+        alike.setdefault(str(values), cells)
     return alike
 
 
@@ -51,8 +51,8 @@ def spread(found: Sequence[Panel]) -> tuple[list[Panel], list[str]]:
         return list(found), []
     step = (len(found) - 1) / (MOST - 1)
     places = {round(step * place) for place in range(MOST)}
-    kept = [each for place, each in enumerate(found) if place in places]
-    return kept, [each.name for place, each in enumerate(found) if place not in places]
+    kept = [panel for place, panel in enumerate(found) if place in places]
+    return kept, [panel.name for place, panel in enumerate(found) if place not in places]
 
 
 def pictures(found: Sequence[Panel], notes: list[str]) -> list[Planned]:
@@ -60,12 +60,12 @@ def pictures(found: Sequence[Panel], notes: list[str]) -> list[Planned]:
     planned: list[Planned] = []
     missing: dict[str, list[str]] = {}
     for figure in FIGURES:
-        reasons = [figure.why_not(each.result) for each in found]
+        reasons = [figure.why_not(panel.result) for panel in found]
         for reason in dict.fromkeys(reasons):
             if reason is not None:
-                where = _where(found, [each == reason for each in reasons])
+                where = _where(found, [panel == reason for panel in reasons])
                 missing.setdefault(f"{reason}{where}", []).append(figure.name.replace("-", " "))
-        able = [each for each, reason in zip(found, reasons, strict=True) if reason is None]
+        able = [panel for panel, reason in zip(found, reasons, strict=True) if reason is None]
         kept, left_out = spread(able)
         if left_out:
             missing.setdefault(
@@ -73,7 +73,7 @@ def pictures(found: Sequence[Panel], notes: list[str]) -> list[Planned]:
                 f"{listed(left_out, '; ')} (a cell's own directory has its pictures)", []
             ).append(figure.name.replace("-", " "))  # fmt: skip
         if kept:
-            results = [result for each in kept for result in each.results]
+            results = [result for panel in kept for result in panel.results]
             planned.append(Planned(partial(figure.picture, kept), results))
     notes += [f"{', '.join(names)}: {reason}" for reason, names in missing.items()]
     return planned
@@ -108,7 +108,7 @@ def _said(path: str, cells: Sequence[Cell]) -> list[str]:
 def _tells_apart(path: str, groups: Sequence[Sequence[Cell]]) -> bool:
     """Return whether no two groups have a value in common, or each has one and these differ."""
     several = [set(_said(path, cells)) for cells in groups]
-    if all(len(some) == 1 for some in several):
+    if all(len(names) == 1 for names in several):
         return len(set().union(*several)) > 1
     return sum(map(len, several)) == len(set().union(*several))
 
@@ -119,5 +119,5 @@ def _where(found: Sequence[Panel], which: Sequence[bool]) -> str:
         return ""
     if all(which):
         return " in any network"
-    names = [each.name for each, is_it in zip(found, which, strict=True) if is_it]
+    names = [panel.name for panel, is_it in zip(found, which, strict=True) if is_it]
     return f" ({listed(names, '; ')})"

@@ -84,8 +84,8 @@ def varied(sweep: Sweep, *, second: bool = False) -> Varied | str:
         return f"{len(values)} paths are swept, and one or two can be shown"
     able = [
         path
-        for path, some in values.items()
-        if path != "run.seed" and len(some) >= LEAST and all(map(_is_number, some))
+        for path, swept in values.items()
+        if path != "run.seed" and len(swept) >= LEAST and all(map(_is_number, swept))
     ]
     if len(able) == 0:
         return f"no number is swept over {LEAST} values or more"
@@ -93,16 +93,16 @@ def varied(sweep: Sweep, *, second: bool = False) -> Varied | str:
     if second and len(able) < 2:
         return "no second number is swept"
     path = able[int(second)]
-    others = [each for each in values if each != path]
-    if len(others) == 0:
+    rest = [other for other in values if other != path]
+    if len(rest) == 0:
         return Varied(path, None)
-    some = values[others[0]]
-    if len(some) <= MOST_SERIES:
-        return Varied(path, others[0])
-    if not all(map(_is_number, some)):
-        return f"{others[0]} has {len(some)} values, more than {MOST_SERIES} lines"
-    step, ordered = (len(some) - 1) / (FEW_SERIES - 1), sorted(some)
-    return Varied(path, others[0], tuple(ordered[round(step * n)] for n in range(FEW_SERIES)))
+    swept = values[rest[0]]
+    if len(swept) <= MOST_SERIES:
+        return Varied(path, rest[0])
+    if not all(map(_is_number, swept)):
+        return f"{rest[0]} has {len(swept)} values, more than {MOST_SERIES} lines"
+    step, ordered = (len(swept) - 1) / (FEW_SERIES - 1), sorted(swept)
+    return Varied(path, rest[0], tuple(ordered[round(step * n)] for n in range(FEW_SERIES)))
 
 
 def select(sweep: Sweep, *, second: bool = False) -> list[CellsOfLine] | str:
@@ -110,13 +110,13 @@ def select(sweep: Sweep, *, second: bool = False) -> list[CellsOfLine] | str:
     chosen = varied(sweep, second=second)
     if isinstance(chosen, str):
         return chosen
-    path, others = chosen.path, [] if chosen.other is None else [chosen.other]
+    path, rest = chosen.path, [] if chosen.other is None else [chosen.other]
     cells, of = sweep.cells, ""
     if chosen.other is not None and len(chosen.shown) > 0:
         cells = tuple(c for c in cells if c.values[chosen.other] in chosen.shown)
         of = f"{len(chosen.shown)} of {len(sweep.varying[chosen.other])} values of {chosen.other}"
     return CellsOfLine.grouped(
-        cells, lambda c: c.label(others), lambda c: float(c.values[path]), path=path, of=of
+        cells, lambda c: c.label(rest), lambda c: float(c.values[path]), path=path, of=of
     )
 
 
@@ -124,24 +124,24 @@ def panels(found: Sequence[CellsOfLine], rows: Sequence[Table]) -> Figure:
     """Draw small panels of what matters most against the swept number, with 95 % intervals."""
     path, shown = found[0].path, _shown(rows)
     lines = looks(len(found), markersize=4, linewidth=1.1)
-    names = [wrapped(each.name) for each in found]
+    names = [wrapped(series.name) for series in found]
     at_ends = len(shown) == 1 and max(map(len, names)) <= LONGEST_AT_END
     keyed = len(found) > 1 and not at_ends
     room = 0.16 * sum(name.count("\n") + 1 for name in names) if keyed else 0.0
     figure, several = small_panels(len(shown), room)
-    x = np.unique([number for each in found for number in each.at])
-    for axes, what in zip(several, shown, strict=True):
+    x = np.unique([number for series in found for number in series.at])
+    for axes, column in zip(several, shown, strict=True):
         drawn = list(zip(rows, lines, strict=True))
-        if len(found) > 1 and _alike(what, path, rows):
+        if len(found) > 1 and _alike(column, path, rows):
             drawn = [(rows[0], lines[0] | SHARED)]
-        for some, look in drawn:
-            draw_line(axes, _places(some[path], x), ends(some, what), **look)
-        _vertical(axes, what, _all(what, rows))
+        for table, look in drawn:
+            draw_line(axes, _places(table[path], x), ends(table, column), **look)
+        _vertical(axes, column, _all(column, rows))
         _horizontal(axes, x)
     for axes in several[-2:]:
         axes.set_xlabel(axis(path))
     if at_ends:
-        last = [float(some[shown[0]][-1]) for some in rows]
+        last = [float(table[shown[0]][-1]) for table in rows]
         end_labels(several[0], last, names, [str(look["color"]) for look in lines])
     elif keyed:
         keys = [key(name, **look) for name, look in zip(names, lines, strict=True)]
@@ -150,21 +150,21 @@ def panels(found: Sequence[CellsOfLine], rows: Sequence[Table]) -> Figure:
 
 
 def _shown(rows: Sequence[Table]) -> list[str]:
-    return [what for what in dict.fromkeys((PSI, *FIGURES)) if worth_drawing(what, rows)]
+    return [column for column in dict.fromkeys((PSI, *FIGURES)) if worth_drawing(column, rows)]
 
 
 def _all(what: str, rows: Sequence[Table]) -> Array:
     """Return a figure and the ends of its interval in all cells of all lines, shape (3, J)."""
-    return np.concatenate([ends(some, what) for some in rows], axis=1)
+    return np.concatenate([ends(table, what) for table in rows], axis=1)
 
 
 def _vertical(axes: Axes, what: str, numbers: Array) -> None:
     """Scale the axis of a figure: from 0 on, but for wide ones and ψ."""
-    known = numbers[np.isfinite(numbers)]
-    wide = len(known) > 0 and known.min() > 0 and known.max() > WIDE * known.min()
+    finite = numbers[np.isfinite(numbers)]
+    wide = len(finite) > 0 and finite.min() > 0 and finite.max() > WIDE * finite.min()
     scale(axes, "y" if wide else "", ylabel=FIGURES[what][0])
     if not wide and what != PSI:
-        top = float(known.max(initial=0.0))
+        top = float(finite.max(initial=0.0))
         axes.set_ylim(0, 1.08 * top if top > 0 else None)
 
 
@@ -206,20 +206,20 @@ def _is_wide(finite: Array) -> bool:
 
 def worth_drawing(what: str, rows: Sequence[Table]) -> bool:
     """Return whether a figure is known, not 0 in all cells, and changes along some line."""
-    values = [some[what] for some in rows]
+    values = [table[what] for table in rows]
     every = np.concatenate(values)
-    known = every[np.isfinite(every)]
+    finite = every[np.isfinite(every)]
     if what == PSI:
-        return len(known) > 0
-    return bool(known.any()) and not all(np.ptp(line) == 0 for line in values)
+        return len(finite) > 0
+    return bool(finite.any()) and not all(np.ptp(line) == 0 for line in values)
 
 
 def _alike(what: str, path: str, rows: Sequence[Table]) -> bool:
     """Return whether all lines of a figure coincide."""
     return all(
-        np.array_equal(some[path], rows[0][path])
-        and np.array_equal(ends(some, what), ends(rows[0], what), equal_nan=True)
-        for some in rows
+        np.array_equal(table[path], rows[0][path])
+        and np.array_equal(ends(table, what), ends(rows[0], what), equal_nan=True)
+        for table in rows
     )
 
 
@@ -229,32 +229,32 @@ def _is_number(value: Any) -> bool:
 
 def _rows(line: CellsOfLine) -> Table:
     """Return what is drawn of one line: a row for every number."""
-    return line.rows("series", line.path, **{what: of for what, (_, of) in FIGURES.items()})
+    return line.rows("series", line.path, **{column: of for column, (_, of) in FIGURES.items()})
 
 
 def _caption(found: Sequence[CellsOfLine], rows: Sequence[Table]) -> str:
     shown = _shown(rows)
     names = [
-        FIGURES[what][0].replace("\n", " ").replace("$\\psi$", "ψ").replace("$", "")
-        for what in shown
+        FIGURES[column][0].replace("\n", " ").replace("$\\psi$", "ψ").replace("$", "")
+        for column in shown
     ]
-    said = (
+    text = (
         f"What changes with {found[0].path}: {', '.join(names)}; strokes: "
         "95 % intervals over replicates (of the median of ψ exact ones, and of fewer than six "
         "replicates their whole range)"
     )
     if found[0].of:
-        said += f"; lines for {found[0].of}"
-    if len(found) > 1 and any(_alike(what, found[0].path, rows) for what in shown):
-        said += "; gray where all lines coincide"
+        text += f"; lines for {found[0].of}"
+    if len(found) > 1 and any(_alike(column, found[0].path, rows) for column in shown):
+        text += "; gray where all lines coincide"
     ended = _all("time_to_end", rows)[0]
     missing = int(np.count_nonzero(np.isnan(ended)))
     if missing > 0:
-        said += f"; in {missing} of {len(ended)} cells not all replicates reached T"
-    left = [what.replace("_", " ") for what in FIGURES if what not in shown]
+        text += f"; in {missing} of {len(ended)} cells not all replicates reached T"
+    left = [column.replace("_", " ") for column in FIGURES if column not in shown]
     if left:
-        said += f"; 0, unknown or the same along every line: {', '.join(left)}"
-    return said + "."
+        text += f"; 0, unknown or the same along every line: {', '.join(left)}"
+    return text + "."
 
 
 FIGURE = SweepFigure("against", select, _rows, panels, _caption)

@@ -70,10 +70,10 @@ class PsiSeries(Series):
 
 def slope(x: Array, psi: Array) -> float:
     """Return a of ψ ∝ xᵃ, least squares of logarithms; NaN of fewer than three positive points."""
-    known = np.isfinite(psi) & (psi > 0)
-    if np.count_nonzero(known) < LEAST:
+    positive = np.isfinite(psi) & (psi > 0)
+    if np.count_nonzero(positive) < LEAST:
         return float("nan")
-    return float(np.polyfit(np.log(x[known]), np.log(psi[known]), 1)[0])
+    return float(np.polyfit(np.log(x[positive]), np.log(psi[positive]), 1)[0])
 
 
 def series_of(
@@ -103,22 +103,22 @@ def series_of(
     groups: dict[Any, list[Cell]] = {}
     for cell in sweep.cells:
         groups.setdefault(None if by is None else cell.values[by], []).append(cell)
-    wanted = [each for each in groups if chosen is None or each in chosen]
+    wanted = [key for key in groups if chosen is None or key in chosen]
     if chosen is None and len(wanted) > MOST_SERIES:
         wanted = [wanted[0], wanted[len(wanted) // 2], wanted[-1]]
     apart = [] if by is None else [by]
-    lines = [groups[value] for value in wanted]
-    found = [
+    lines = [groups[key] for key in wanted]
+    series = [
         PsiSeries.ordered(line[0].label(apart), line, lambda c: float(c.values[x]))
         for line in lines
     ]
-    if len(found) == 0:
+    if len(series) == 0:
         raise not_a_result(sweep.directory, f"no cell with the chosen values of {by}")
-    for each in found:
-        if len(set(each.at)) < len(each.at) or not (0 < each.at[0] <= each.at[-1] < np.inf):
-            given = f"several cells of one series with one {x}, or one that is not positive"
-            raise not_a_result(sweep.directory, given)
-    return found
+    for line in series:
+        if len(set(line.at)) < len(line.at) or not (0 < line.at[0] <= line.at[-1] < np.inf):
+            reason = f"several cells of one series with one {x}, or one that is not positive"
+            raise not_a_result(sweep.directory, reason)
+    return series
 
 
 def markers(
@@ -161,13 +161,13 @@ def _drawn(found: Sequence[PsiSeries], x: str, references: Sequence[Reference]) 
     if len(found) == 1:
         lines[0]["color"] = THEORY
     keys = []
-    for each, look in zip(found, lines, strict=True):
-        draw_line(axes, each.x, each.psi, elinewidth=1.5, **look)
+    for item, look in zip(found, lines, strict=True):
+        draw_line(axes, item.x, item.psi, elinewidth=1.5, **look)
         hollow = look | {"markerfacecolor": "white"}
-        axes.plot(each.x[~each.inside], each.psi[0][~each.inside], zorder=3, **hollow)
-        keys.append(key(each.name or "measured", **look))
+        axes.plot(item.x[~item.inside], item.psi[0][~item.inside], zorder=3, **hollow)
+        keys.append(key(item.name or "measured", **look))
     for reference, dash in zip(references, LINES * 2, strict=False):
-        values = [each.of(reference) for each in found]
+        values = [item.of(reference) for item in found]
         shared = len(found) == 1 or all(np.array_equal(values[0], line) for line in values)
         plain: dict[str, Any] = {"linestyle": dash, "linewidth": 1.1}
         for place in range(1 if shared else len(found)):
@@ -175,10 +175,10 @@ def _drawn(found: Sequence[PsiSeries], x: str, references: Sequence[Reference]) 
             axes.plot(found[place].x, values[place], color=tone, zorder=1, **plain)
         keys.append(key(reference.name, color=THEORY if shared else "#666666", **plain))
     scale(axes, "xy", xlabel=axis_name(x), ylabel=PSI)
-    places = {place for each in found for place in each.at}
+    places = {place for item in found for place in item.at}
     if len(places) <= MOST_NUMBERS:
         number_ticks(axes, places)
-    legend(figure, keys, columns([wrapped(str(each.get_label())) for each in keys]))
+    legend(figure, keys, columns([wrapped(str(item.get_label())) for item in keys]))
     return figure
 
 
@@ -192,27 +192,29 @@ def _rows(each: PsiSeries, x: str, references: Sequence[Reference]) -> Table:
 def _caption(
     found: Sequence[PsiSeries], x: str, by: str | None, references: Sequence[Reference]
 ) -> str:
-    results = [cell.result for each in found for cell in each.cells]
-    said = (
+    results = [cell.result for item in found for cell in item.cells]
+    text = (
         f"Mean ψ after the last update of {numbers(float(len(r.replicates)) for r in results)} "
         f"replicates (markers; strokes: 95 % intervals of the mean) against {x}"
     )
-    said += "" if by is None else f", a series for each {by}"
-    for each in references:
-        said += f"; line: {each.name}{_ratio(found, each)}"
-    fitted = [f"{each.name or 'all'} {each.slope:.2f}" for each in found if np.isfinite(each.slope)]
+    text += "" if by is None else f", a series for each {by}"
+    for item in references:
+        text += f"; line: {item.name}{_ratio(found, item)}"
+    fitted = [f"{item.name or 'all'} {item.slope:.2f}" for item in found if np.isfinite(item.slope)]
     if fitted:
-        said += f". Fitted exponents of {symbol(x)}: {', '.join(fitted)}"
-    held = sum(projected(cell) > PROJECTED for each in found for cell in each.cells)
+        text += f". Fitted exponents of {symbol(x)}: {', '.join(fitted)}"
+    held = sum(projected(cell) > PROJECTED for item in found for cell in item.cells)
     if held > 0:
-        said += told_of_box(held, len(results))
-    return f"{said}."
+        text += told_of_box(held, len(results))
+    return f"{text}."
 
 
 def _ratio(found: Sequence[PsiSeries], reference: Reference) -> str:
     """Return how the measured means compare with a reference, in words; nothing if they cannot."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.concatenate([(each.psi[0] / each.of(reference))[each.inside] for each in found])
+        ratio = np.concatenate(
+            [(series.psi[0] / series.of(reference))[series.inside] for series in found]
+        )
     ratio = ratio[np.isfinite(ratio) & (ratio > 0)]
     if len(ratio) == 0:
         return ""

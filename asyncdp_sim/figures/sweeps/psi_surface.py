@@ -80,10 +80,10 @@ class Grid:
 
     def of(self, reference: Reference) -> Array:
         """Return a reference's ψ on the grid, shape (X, Y)."""
-        found = np.full(self.psi.shape[:2], np.nan)
+        values = np.full(self.psi.shape[:2], np.nan)
         for place, cell in self.cells.items():
-            found[place] = reference.at(cell)
-        return found
+            values[place] = reference.at(cell)
+        return values
 
 
 def grid(sweep: Sweep, x: str, y: str) -> Grid:
@@ -173,9 +173,9 @@ def surface(
 
 
 def _select(sweep: Sweep, x: str, y: str) -> list[Grid] | str:
-    found = grid(sweep, x, y)
-    able = np.isfinite(log10(found.psi[:, :, 0])).any()
-    return [found] if able else "no cell with a finite mean ψ"
+    surface_grid = grid(sweep, x, y)
+    able = np.isfinite(log10(surface_grid.psi[:, :, 0])).any()
+    return [surface_grid] if able else "no cell with a finite mean ψ"
 
 
 def _drawn(
@@ -186,9 +186,9 @@ def _drawn(
     axes.view_init(*view)
     keys: list[Artist] = [measured_key()]
     across, along, psi = draw_surface(axes, found.x, found.y, found.psi[:, :, 0])
-    for some, fill in ((found.inside, BLUE), (~found.inside, "white")):
+    for cells, fill in ((found.inside, BLUE), (~found.inside, "white")):
         axes.scatter(
-            across[some], along[some], psi[some], s=14, depthshade=False,
+            across[cells], along[cells], psi[cells], s=14, depthshade=False,
             facecolors=fill, edgecolors=BLUE, linewidths=0.9,
         )  # fmt: skip
     for reference, shade in zip(references, (THEORY, VERMILION, BAND) * 2, strict=False):
@@ -235,31 +235,31 @@ def _ascending(sweep: Sweep, path: str) -> list[float]:
     values = {cell.values[path] for cell in sweep.cells}
     able = all(isinstance(v, int | float | np.number) and 0 < v < np.inf for v in values)
     if not able or len(values) < LEAST:
-        given = f"{path} without {LEAST} values that are positive numbers"
-        raise not_a_result(sweep.directory, given)
+        reason = f"{path} without {LEAST} values that are positive numbers"
+        raise not_a_result(sweep.directory, reason)
     return sorted(map(float, values))
 
 
 def log10(values: Array) -> Array:
     """Return decimal logarithms; NaN of what is not positive or not finite."""
-    known = np.where(np.isfinite(values) & (values > 0), values, np.nan)
-    return np.asarray(np.log10(known))
+    positive = np.where(np.isfinite(values) & (values > 0), values, np.nan)
+    return np.asarray(np.log10(positive))
 
 
 def _as_power(exponent: float, _: int | None = None) -> str:
-    whole = round(exponent)
-    return f"$10^{{{whole}}}$" if abs(exponent - whole) < 1e-9 else number(10**exponent)
+    power = round(exponent)
+    return f"$10^{{{power}}}$" if abs(exponent - power) < 1e-9 else number(10**exponent)
 
 
 def _ticks(axis: Any, values: Array | None = None) -> None:
     """Put ticks at a few values themselves, or else at whole decades; values are logarithms."""
     if values is not None and len(values) <= MOST_NUMBERS:
-        axis.set_ticks(values, [number(round(10**each, 9)) for each in values])
+        axis.set_ticks(values, [number(round(10**exponent, 9)) for exponent in values])
         return
     low, high = axis.get_view_interval()
-    whole = np.arange(np.ceil(low), np.floor(high) + 1)
-    step = max(1, int(np.ceil(len(whole) / 7)))
-    axis.set_ticks(whole[::step] if len(whole) >= LEAST else np.linspace(low, high, 4))
+    powers = np.arange(np.ceil(low), np.floor(high) + 1)
+    step = max(1, int(np.ceil(len(powers) / 7)))
+    axis.set_ticks(powers[::step] if len(powers) >= LEAST else np.linspace(low, high, 4))
     axis.set_major_formatter(_as_power)
 
 
@@ -271,33 +271,33 @@ def _rows(found: Grid, x: str, y: str, references: Sequence[Reference]) -> Table
     table["projected"] = np.array([np.nan if cell is None else projected(cell) for cell in places])
     shown = [[] if cell is None else [cell.result] for cell in places]
     table |= row_labels(shown, [1] * len(shown))
-    return table | {each.column: found.of(each).ravel() for each in references}
+    return table | {reference.column: found.of(reference).ravel() for reference in references}
 
 
 def _caption(found: Grid, x: str, y: str, references: Sequence[Reference]) -> str:
     replicates = numbers(float(len(c.result.replicates)) for c in found.cells.values())
-    said = (
+    text = (
         f"Mean ψ after the last update of {replicates} replicates (markers and surface) against "
         f"{x} ({numbers(found.x)}) and {y} ({numbers(found.y)})"
     )
-    for each in references:
-        ratio = ratios(found, each)
-        manner = "surface in gray" if each.solid else "mesh"
-        said += f"; {manner}: {each.name}"
+    for reference in references:
+        ratio = ratios(found, reference)
+        manner = "surface in gray" if reference.solid else "mesh"
+        text += f"; {manner}: {reference.name}"
         if len(ratio) > 0:
             middle = number(float(np.exp(np.log(ratio).mean())))
             ends = f"{number(ratio.min())} to {number(ratio.max())}"
-            said += f", measured over it {middle} in geometric mean ({ends})"
+            text += f", measured over it {middle} in geometric mean ({ends})"
     a, b = slopes(found)
     if np.isfinite(a):
-        said += f". Fitted: ψ ∝ {symbol(x)}^{a:.2f} · {symbol(y)}^{b:.2f}"
+        text += f". Fitted: ψ ∝ {symbol(x)}^{a:.2f} · {symbol(y)}^{b:.2f}"
     held = sum(projected(cell) > PROJECTED for cell in found.cells.values())
     if held > 0:
-        said += told_of_box(held, len(found.cells))
+        text += told_of_box(held, len(found.cells))
     left = int(np.count_nonzero(~np.isfinite(found.psi[:, :, 0])))
     if left > 0:
-        said += f"; {left} cells without a finite mean are left out"
-    return f"{said}."
+        text += f"; {left} cells without a finite mean are left out"
+    return f"{text}."
 
 
 def told_of_box(held: int, cells: int) -> str:

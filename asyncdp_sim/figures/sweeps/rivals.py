@@ -40,15 +40,15 @@ def best(cells: Sequence[Cell]) -> list[Cell]:
 
     Cells of one rival differ in settings that its budget does not pay for, such as the step.
     """
-    found: dict[tuple[str, int, float], tuple[float, Cell]] = {}
+    least: dict[tuple[str, int, float], tuple[float, Cell]] = {}
     for cell in cells:
         result, epsilon = cell.result, _epsilon(cell)
         if not np.isfinite(epsilon) or result.summary["updates"] == 0:
             continue
         place, psi = (rival(result), result.n_owners, epsilon), psi_at_end(result).value
-        if place not in found or psi < found[place][0]:
-            found[place] = psi, cell
-    return [cell for _, cell in found.values()]
+        if place not in least or psi < least[place][0]:
+            least[place] = psi, cell
+    return [cell for _, cell in least.values()]
 
 
 def rival(result: Result) -> str:
@@ -57,9 +57,9 @@ def rival(result: Result) -> str:
     bound = (privacy.get("sensitivity") or {"kind": "no bound"})["kind"]
     mechanism = mechanism_kind(result.manifest)
     noise = [] if mechanism == PLAIN else [mechanism]
-    told = [choice("privacy.sensitivity.kind", bound)]
-    told.append(choice("privacy.budget.kind", privacy["budget"]["kind"]))
-    return ", ".join([result.scenario["algorithm"]["kind"], *noise, *told])
+    choices = [choice("privacy.sensitivity.kind", bound)]
+    choices.append(choice("privacy.budget.kind", privacy["budget"]["kind"]))
+    return ", ".join([result.scenario["algorithm"]["kind"], *noise, *choices])
 
 
 def select(sweep: Sweep) -> list[RivalSeries] | str:
@@ -73,29 +73,29 @@ def select(sweep: Sweep) -> list[RivalSeries] | str:
     if len(counts) > MOST_PANELS:
         return f"{len(counts)} numbers of owners, more than {MOST_PANELS} panels"
     rest = tuple(path for path in sweep.paths if path != "owners.count")
-    found: list[RivalSeries] = []
+    series: list[RivalSeries] = []
     for count in counts:
-        some = [cell for cell in cells if cell.result.n_owners == count]
-        found += RivalSeries.grouped(
-            some, lambda cell: rival(cell.result), _epsilon, n_owners=count, paths=rest
+        alike = [cell for cell in cells if cell.result.n_owners == count]
+        series += RivalSeries.grouped(
+            alike, lambda cell: rival(cell.result), _epsilon, n_owners=count, paths=rest
         )
-    return found
+    return series
 
 
 def panels(found: Sequence[RivalSeries], rows: Sequence[Table]) -> Figure:
     """Draw two rows of panels, one column for each N: ψ at the end, and the time it took."""
-    names = list(dict.fromkeys(each.name for each in found))
+    names = list(dict.fromkeys(series.name for series in found))
     lines = dict(zip(names, looks(len(names), markersize=4, linewidth=1.1), strict=True))
-    counts = list(dict.fromkeys(each.n_owners for each in found))
+    counts = list(dict.fromkeys(series.n_owners for series in found))
     figure = sheet(7.2, 4.6)
     grid = figure.subplots(2, len(counts), sharex=True, sharey="row", squeeze=False)
-    for each, some in zip(found, rows, strict=True):
-        above, below = grid[:, counts.index(each.n_owners)]
-        draw_line(above, some["epsilon"], ends(some, PSI), **lines[each.name])
-        below.plot(some["epsilon"], some["time"], **lines[each.name])
+    for series, table in zip(found, rows, strict=True):
+        above, below = grid[:, counts.index(series.n_owners)]
+        draw_line(above, table["epsilon"], ends(table, PSI), **lines[series.name])
+        below.plot(table["epsilon"], table["time"], **lines[series.name])
     for axes in grid.flat:
         log_axis(axes, "xy")
-        number_ticks(axes, [epsilon for each in found for epsilon in each.at])
+        number_ticks(axes, [epsilon for series in found for epsilon in series.at])
         axes.grid(axis="y")
     for (above, below), count in zip(grid.T, counts, strict=True):
         above.set_title(f"$N$ = {count}", fontsize=9)

@@ -39,14 +39,14 @@ def panels(found: Sequence[Series], rows: Sequence[Table]) -> Figure:
     shown = _shown(rows) or [PSI]
     across = min(ACROSS, len(shown))
     down = -(-len(shown) // across)
-    lines = [wrapped(each.name, NAME, 3) for each in found]
+    lines = [wrapped(series.name, NAME, 3) for series in found]
     tallest = max(line.count("\n") + 1 for line in lines)
     height = 0.15 * len(found) * max(2, tallest + 0.2) + 0.55
     figure = sheet(7.2, height * down + 0.5)
     places = np.arange(len(found))[::-1]
-    for place, what in enumerate(shown):
+    for place, column in enumerate(shown):
         axes = figure.add_subplot(down, across, place + 1)
-        _draw(axes, what, np.concatenate([ends(some, what) for some in rows], axis=1), places)
+        _draw(axes, column, np.concatenate([ends(table, column) for table in rows], axis=1), places)
         axes.set_yticks(places, lines)
         axes.tick_params(labelleft=place % across == 0)
     return figure
@@ -55,14 +55,14 @@ def panels(found: Sequence[Series], rows: Sequence[Table]) -> Figure:
 def _draw(axes: Axes, what: str, values: Array, places: npt.NDArray[np.int64]) -> None:
     diverged = beyond(values[0])
     value, low, high = np.where(np.isfinite(values) & ~diverged, values, np.nan)
-    known = values[np.isfinite(values) & ~diverged]
+    finite = values[np.isfinite(values) & ~diverged]
     bars = strokes(value, low, high)
     _, caps, strokes_drawn = axes.errorbar(
         value, places, xerr=bars, fmt="o", color=BLUE, markersize=5, elinewidth=1.2, capsize=2,
         clip_on=False,
     )  # fmt: skip
-    for each in (*caps, *strokes_drawn):  # an interval may end far beyond the frame
-        each.set_clip_on(True)
+    for stroke in (*caps, *strokes_drawn):  # an interval may end far beyond the frame
+        stroke.set_clip_on(True)
     if diverged.any():
         arrows(axes, places[diverged], color=BLUE, markersize=5)
     middle = value[np.isfinite(value)]
@@ -72,7 +72,7 @@ def _draw(axes: Axes, what: str, values: Array, places: npt.NDArray[np.int64]) -
         log_axis(axes, "x")
         axes.xaxis.set_minor_formatter(NullFormatter())
     elif what != PSI:
-        axes.set_xlim(0, 1.1 * known.max())
+        axes.set_xlim(0, 1.1 * finite.max())
     axes.set_ylim(-0.6, len(places) - 0.4)
     axes.grid(axis="both")
     axes.tick_params(axis="y", length=0)
@@ -80,14 +80,14 @@ def _draw(axes: Axes, what: str, values: Array, places: npt.NDArray[np.int64]) -
 
 
 def _shown(rows: Sequence[Table]) -> list[str]:
-    return [what for what in dict.fromkeys((PSI, *FIGURES)) if not _close(what, rows)]
+    return [column for column in dict.fromkeys((PSI, *FIGURES)) if not _close(column, rows)]
 
 
 def _close(what: str, rows: Sequence[Table]) -> bool:
     """Return whether hardly any setting is told apart by a figure, or one alone has it."""
-    values = np.array([some[what][0] for some in rows])
-    known = values[np.isfinite(values)]
-    return len(known) < 2 or bool(np.ptp(known) <= CLOSE * np.abs(known).max())
+    values = np.array([table[what][0] for table in rows])
+    finite = values[np.isfinite(values)]
+    return len(finite) < 2 or bool(np.ptp(finite) <= CLOSE * np.abs(finite).max())
 
 
 def _rows(each: Series) -> Table:
@@ -95,15 +95,15 @@ def _rows(each: Series) -> Table:
 
 
 def _caption(found: Sequence[Series], rows: Sequence[Table]) -> str:
-    said = (
+    text = (
         f"What differs between {len(found)} settings; strokes: 95 % intervals over replicates (of "
         "the median of ψ exact ones, and of fewer than six replicates their whole range)"
     )
     shown = _shown(rows)
-    left = [what.replace("_", " ") for what in FIGURES if what not in shown]
+    left = [column.replace("_", " ") for column in FIGURES if column not in shown]
     if left:
-        said += f"; left out, unknown or less than 5 % apart: {', '.join(left)}"
-    return said + "."
+        text += f"; left out, unknown or less than 5 % apart: {', '.join(left)}"
+    return text + "."
 
 
 FIGURE = SweepFigure("settings", select, _rows, panels, _caption)

@@ -64,7 +64,7 @@ class Series:
         lines: dict[str, list[Cell]] = {}
         for cell in cells:
             lines.setdefault(name(cell), []).append(cell)
-        return [cls.ordered(line, some, at, **more) for line, some in lines.items()]
+        return [cls.ordered(line, group, at, **more) for line, group in lines.items()]
 
     @classmethod
     def ordered(
@@ -77,9 +77,9 @@ class Series:
     def rows(self, named: str, x: str, **columns: Callable[[Result], Estimate]) -> Table:
         """Return its name, its numbers, estimates with the ends of their intervals, and labels."""
         table: Table = {named: np.repeat([self.name], len(self.at)), x: np.array(self.at)}
-        for what, estimate in columns.items():
-            table |= estimates(what, map(estimate, self.results))
-        return table | row_labels([[each] for each in self.results], [1] * len(self.at))
+        for column, estimate in columns.items():
+            table |= estimates(column, map(estimate, self.results))
+        return table | row_labels([[result] for result in self.results], [1] * len(self.at))
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ class SweepFigure(Generic[S]):
 
     def why_not(self, sweep: Sweep) -> str | None:
         """Return in words why a sweep has no such figure; None if it has."""
-        found = self.select(sweep)
-        return found if isinstance(found, str) else None
+        selected = self.select(sweep)
+        return selected if isinstance(selected, str) else None
 
     def picture(self, sweep: Sweep) -> Picture:
         """Draw it.
@@ -119,21 +119,21 @@ class SweepFigure(Generic[S]):
         ResultError
             If there is nothing to draw, or a table is damaged.
         """
-        found = self.select(sweep)
-        if isinstance(found, str):
-            raise not_a_result(sweep.directory, found)
-        rows = list(map(self.rows, found))
+        selected = self.select(sweep)
+        if isinstance(selected, str):
+            raise not_a_result(sweep.directory, selected)
+        rows = list(map(self.rows, selected))
         with style():
-            figure = self.panels(found, rows)
-        unit = unit_of(result.manifest["scenario"] for each in found for result in each.results)
+            figure = self.panels(selected, rows)
+        unit = unit_of(result.manifest["scenario"] for line in selected for result in line.results)
         for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
             axis.label.set_text(in_unit(axis.label.get_text(), unit))
-        table = {name: np.concatenate([some[name] for some in rows]) for name in rows[0]}
-        said = label([result for each in found for result in each.results])
-        caption = self.caption(found, rows)
+        table = {name: np.concatenate([part[name] for part in rows]) for name in rows[0]}
+        figure_label = label([result for line in selected for result in line.results])
+        caption = self.caption(selected, rows)
         if reaches_zero(figure):
             caption += " Arrows at the frame: intervals that reach 0, which no such axis shows."
-        return Picture(self.name, figure, table, caption, said)
+        return Picture(self.name, figure, table, caption, figure_label)
 
 
 def estimates(what: str, found: Iterable[Estimate] | Array) -> Table:

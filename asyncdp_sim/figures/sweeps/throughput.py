@@ -44,13 +44,13 @@ def groups(sweep: Sweep) -> dict[str, list[Cell]]:
         for path in sweep.paths
         if path not in LOAD_PATHS and len({str(cell.values[path]) for cell in cells}) > 1
     ]
-    found: dict[str, list[Cell]] = {}
+    by_name: dict[str, list[Cell]] = {}
     for cell in cells:
-        found.setdefault(cell.label(paths), []).append(cell)
-    kinds = [_kind(some[0]) for some in found.values()]
+        by_name.setdefault(cell.label(paths), []).append(cell)
+    kinds = [_kind(group[0]) for group in by_name.values()]
     if len(set(kinds)) == len(kinds):
-        return {label_of(kind): some for kind, some in zip(kinds, found.values(), strict=True)}
-    return found
+        return {label_of(kind): group for kind, group in zip(kinds, by_name.values(), strict=True)}
+    return by_name
 
 
 def large(found: Mapping[str, list[Cell]]) -> dict[str, list[Cell]]:
@@ -66,20 +66,20 @@ def against_load(sweep: Sweep) -> Picture:
     ResultError
         If no three cells that know their load differ in nothing else.
     """
-    found = large(groups(sweep))
-    if len(found) == 0:
+    loaded = large(groups(sweep))
+    if len(loaded) == 0:
         raise not_a_result(sweep.directory, f"no {LEAST} cells that differ in {LOAD} alone")
-    results = {name: [cell.result for cell in cells] for name, cells in found.items()}
-    points = {name: _points(some) for name, some in results.items()}
-    curves = {name: _curves(some) for name, some in results.items()}
-    common = [law for law, _ in next(iter(curves.values()))] if len(found) > 1 else []
-    common = [law for law in common if all(law in dict(some) for some in curves.values())]
+    results = {name: [cell.result for cell in cells] for name, cells in loaded.items()}
+    points = {name: _points(group) for name, group in results.items()}
+    curves = {name: _curves(group) for name, group in results.items()}
+    common = [law for law, _ in next(iter(curves.values()))] if len(loaded) > 1 else []
+    common = [law for law in common if all(law in dict(group) for group in curves.values())]
     reach = max(float(rows[LOAD].max()) for rows in points.values())
     tables: list[Table] = []
     measured_keys: list[Any] = []
     law_keys: list[Any] = []
     with style():
-        figure, axes = canvas(width=7.2, height=4.2 + 0.16 * max(0, len(found) - 3))
+        figure, axes = canvas(width=7.2, height=4.2 + 0.16 * max(0, len(loaded) - 3))
 
         def draw_law(law: AccessCurve, kind: str, dashes: str, shade: str) -> None:
             offered, delivered = law.points(LOADS)
@@ -90,9 +90,9 @@ def against_load(sweep: Sweep) -> Picture:
             curve = _rows(name.replace("$", ""), kind, offered[kept], delivered[kept])
             tables.append(curve | row_labels([[]], [int(kept.sum())]))
 
-        shades = colours(len(found))
-        for name, shade, marker in zip(found, shades, MARKERS * 4, strict=False):
-            kind = _kind(found[name][0])
+        shades = colours(len(loaded))
+        for name, shade, marker in zip(loaded, shades, MARKERS * 4, strict=False):
+            kind = _kind(loaded[name][0])
             measured_keys.append(_draw(axes, points[name], shade, marker, name))
             series = _rows("measured", kind, points[name][LOAD], points[name][DELIVERED])
             shown = [[result] for result in results[name]]
@@ -101,19 +101,19 @@ def against_load(sweep: Sweep) -> Picture:
                 if law not in common:
                     draw_law(law, kind, dashes, shade)
         for law in common:
-            draw_law(law, _kind(next(iter(found.values()))[0]), ":", THEORY)
+            draw_law(law, _kind(next(iter(loaded.values()))[0]), ":", THEORY)
         axes.set_xlim(0, 1.1 * reach)
         axes.set_ylim(0, None)
         axes.grid(axis="y")
         axes.set_xlabel("offered load $G$ (mean number of transmissions on air, erlang)")
         axes.set_ylabel("throughput $S$ (share of time in\nsurviving answers, erlang)")
         keys = measured_keys + law_keys
-        longest = max(len(str(each.get_label())) for each in keys)
+        longest = max(len(str(handle.get_label())) for handle in keys)
         legend(figure, keys, 1 if longest > ACROSS // 2 else 2)
     table = {name: np.concatenate([rows[name] for rows in tables]) for name in tables[0]}
-    said = _caption(sweep, sum(map(len, found.values())))
-    every = [result for some in results.values() for result in some]
-    return Picture("throughput", figure, table, said, label(every), exact=False)
+    text = _caption(sweep, sum(map(len, loaded.values())))
+    every = [result for group in results.values() for result in group]
+    return Picture("throughput", figure, table, text, label(every), exact=False)
 
 
 def _shares_a_channel(summary: Mapping[str, Any]) -> bool:
@@ -169,10 +169,10 @@ def _rows(series: str, kind: str, offered: Array, delivered: Array) -> Table:
 
 
 def _caption(sweep: Sweep, n_cells: int) -> str:
-    some = "" if n_cells == len(sweep.cells) else f" of {len(sweep.cells)}"
+    of_all = "" if n_cells == len(sweep.cells) else f" of {len(sweep.cells)}"
     return (
         "Throughput S, the share of time in answers that survive, against offered load G, the mean "
-        f"number of transmissions on air, for {n_cells}{some} cells; strokes: 95 % intervals "
+        f"number of transmissions on air, for {n_cells}{of_all} cells; strokes: 95 % intervals "
         "over replicates, where there are several. Curves: an infinite population of Poisson "
         "attempts, and where all runs obey it the exact law for their owners, while no "
         "budget is spent (solid). Attempts that find the channel busy are not on air and do not "

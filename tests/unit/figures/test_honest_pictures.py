@@ -42,7 +42,7 @@ sensitivity = { kind = "declared", bound = 5.0 }
 [sweep]
 "privacy.epsilon" = [20.0, 200.0]
 """
-PICTURES = (held_out.curves, profit.by_owner, profit.errors_by_owner, psi_split.stacked)
+PICTURES = (held_out.curves, profit.by_owner, psi_split.stacked)
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,8 @@ def test_profits_are_those_of_the_summary(lines: list[CurveLine]) -> None:
         rows = table["line"] == line.name
         gains = np.count_nonzero(table["psi_alone"][rows] > table["psi_final_mean"][rows])
         assert gains == line.result.summary["profits_psi"]
-        better = np.count_nonzero(table["held_out_alone"][rows] > table["held_out_loss"][rows])
+        alone, private = (table[f"held_out_rmse{end}"][rows] for end in ("_alone", ""))
+        better = np.count_nonzero(alone > private)
         assert better == line.result.summary["profits_held_out"]
         counts.append(str(gains))
     assert f"({', '.join(counts)} of 3)" in picture.caption
@@ -119,9 +120,9 @@ def test_errors_are_in_the_targets_unit(lines: list[CurveLine]) -> None:
     for line in lines:
         known = line.result.manifest | {"target_unit": "days"}
         named.append(CurveLine(type(line.result)(line.result.directory, known), line.name))
-    picture = profit.errors_by_owner(named)
-    assert "RMSE (days)" in texts(picture)
-    assert "RMSE" in texts(profit.errors_by_owner(lines))
+    picture = profit.by_owner(named)
+    assert "RMSE (days),\nown held-out rows" in texts(picture)
+    assert "RMSE,\nown held-out rows" in texts(profit.by_owner(lines))
     table = picture.table
     for line in lines:
         owners = read_table(line.result.directory, "owners").groupby("owner")
@@ -160,14 +161,14 @@ def test_what_results_know_is_drawn_and_the_rest_is_noted(lines: list[CurveLine]
     spread = lines[0].result.summary["psi_final"]
     lost = changed(lines[0], psi_final={**spread, "mean": "inf"})
     drawn = [each.shown() for each in plan.beyond_psi([lost, lines[1]], notes)]
-    assert [picture.name for picture, _ in drawn] == ["held-out", "profit", "errors", "parts"]
-    assert [len(results) for _, results in drawn] == [2, 1, 1, 1]
+    assert [picture.name for picture, _ in drawn] == ["held-out", "profit", "parts"]
+    assert [len(results) for _, results in drawn] == [2, 1, 1]
     assert [note.partition(":")[0] for note in notes] == [
-        f"1 of 2 results in {name}" for name in ("profit", "errors", "parts")
+        f"1 of 2 results in {name}" for name in ("profit", "parts")
     ]
     notes.clear()
     assert plan.beyond_psi([changed(lines[0], updates=0)], notes) == []
-    assert len(notes) == 4
+    assert len(notes) == 3
 
 
 def test_a_mean_of_nothing_has_no_parts(lines: list[CurveLine]) -> None:

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 from matplotlib.container import ErrorbarContainer
 
-from asyncdp_sim.figures.kit.axes import draw_line, looks, number_ticks, reaches_zero, scale
+from asyncdp_sim.figures.kit.axes import draw_line, reaches_zero, scale
 from asyncdp_sim.figures.kit.style import canvas, colours, contrast, legible
 from asyncdp_sim.figures.runs.convergence import line_marks
 
@@ -22,13 +22,6 @@ def test_what_is_not_finite_is_left_out_and_unknown_ends_have_no_stroke() -> Non
     np.testing.assert_array_equal(ends[0], [0.5, 2.0])
     np.testing.assert_array_equal(ends[2], [3.0, 5.0])
     np.testing.assert_array_equal(ends[3], [2.0, 4.0])
-
-
-def test_every_line_has_a_look_and_the_first_ones_differ() -> None:
-    many = looks(14, linewidth=2.0)
-    assert len(many) == 14
-    assert len({(look["color"], look["marker"]) for look in many}) == 14
-    assert all(look["linewidth"] == 2.0 for look in many)
 
 
 def test_an_interval_that_reaches_zero_ends_at_the_frame_of_a_logarithmic_axis() -> None:
@@ -57,10 +50,3 @@ def test_text_of_any_line_can_be_read_and_lines_have_markers() -> None:
     ten = line_marks(10)
     assert len(set(zip(ten, colours(10), strict=True))) == 10
     assert all(first != second for first, second in itertools.pairwise(ten))
-
-
-def test_ticks_are_the_numbers_once_and_in_order() -> None:
-    _, axes = canvas()
-    number_ticks(axes, [10.0, 0.1, 10.0, 1000.0])
-    assert axes.get_xticks().tolist() == [0.1, 10.0, 1000.0]
-    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["0.1", "10", "1,000"]

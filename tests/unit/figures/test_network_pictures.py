@@ -67,13 +67,6 @@ def test_the_band_of_utilisation_suits_the_number_of_replicates(
     np.testing.assert_equal(picture.table["utilisation_high"][0], high)
 
 
-def test_covered_counts_every_interval() -> None:
-    edges = np.array([0.0, 10.0, 20.0, 30.0])
-    found = utilisation.covered([(5, 25), (0, 10), (12, 13)], edges)
-    np.testing.assert_allclose(found, [15, 11, 5])
-    np.testing.assert_allclose(utilisation.covered([], edges), 0)
-
-
 def test_where_listening_is_drawn_ticks_or_queries_are_counted(tmp_path: Path) -> None:
     ticks: list[Row] = [
         (n / 10, "clock_dropped" if n % 4 == 0 else "clock_tick", 1, None, None,
