@@ -13,9 +13,9 @@ from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.outside import Place, is_outside
-from asyncdp_sim.spec import Kind, Spec, kind_of
+from asyncdp_sim.spec import Spec, Variant, kind_of
 
-Members = Mapping[str, type[Kind]]
+Members = Mapping[str, type[Variant]]
 """The members of a family that are listed in its union, by ``kind``."""
 GONE = {
     "staircase": "allowed is laplace",
@@ -85,7 +85,7 @@ FAMILY_BY_NAME = _Family(alone=True)
 def base_of(listed: tuple[type[Spec], ...]) -> type[Spec] | None:
     """Return the base class of a family: what its members have in common besides being a kind."""
     for base in reversed(listed[0].__mro__):
-        known = issubclass(base, Spec) and base not in Kind.__mro__
+        known = issubclass(base, Spec) and base not in Variant.__mro__
         if known and base not in listed and all(issubclass(member, base) for member in listed):
             return base
     return None
@@ -117,7 +117,7 @@ def _taken(members: Members, given: Any) -> Any:
     return _named(members, given).model_validate(given)
 
 
-def _named(members: Members, given: Any) -> type[Kind]:
+def _named(members: Members, given: Any) -> type[Variant]:
     """Return the listed member whose table or object is given; of one alone, that one."""
     if len(members) == 1:
         return next(iter(members.values()))

@@ -126,7 +126,9 @@ class Noted(Notice):
     @classmethod
     def of(cls, said: str, within: str = "{}") -> "Noted":
         """Return a sentence as a record, in the place of ``{}`` within a longer one."""
-        known = said if isinstance(said, Counted) else Counted("{line}", line=said)
+        known = (
+            said if isinstance(said, FormattedMessage) else FormattedMessage("{line}", line=said)
+        )
         return cls(within.replace("{}", known.sentence), tuple(known.fields.items()))
 
     def words(self) -> str:
@@ -155,7 +157,7 @@ class Noted(Notice):
         return cls(content["sentence"], tuple(values))
 
 
-class Counted(str):
+class FormattedMessage(str):
     """A sentence that keeps the numbers it was made with."""
 
     sentence: str

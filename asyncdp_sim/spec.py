@@ -118,7 +118,7 @@ class Spec(BaseModel, metaclass=_SpecType):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
-class Remembering(Spec):
+class CachedSpec(Spec):
     """A spec that works something out once (``cached_property``); its copies do so anew."""
 
     @cached_property
@@ -134,15 +134,15 @@ class Remembering(Spec):
         return twin
 
 
-class Member(Spec):
+class Plugin(Spec):
     """A member of a family: one way to do what the family does.
 
     A family is a union, which is its only register. Its base class lists what the rest of the
     house asks of a member: traits, which are class variables with a line each and no value
     (``slotted: ClassVar[bool]``), and methods marked with :func:`abc.abstractmethod`.
 
-    A scenario names a :class:`Kind`; any other has a form of its own there, such as a number, which
-    is ``called`` something.
+    A scenario names a :class:`Variant`; any other plugin has a form of its own there, such as a
+    number, which is ``called`` something.
 
     Raises
     ------
@@ -177,12 +177,12 @@ class Member(Spec):
         """Whether it names all owners by their numbers, so that none can be left out of it."""
         return False
 
-    def of_some(self, places: Sequence[int]) -> "Member":
+    def of_some(self, places: Sequence[int]) -> "Plugin":
         """Return the member that says the same of some of the owners alone; see :func:`picked`."""
         return picked(self, places)
 
 
-class Kind(Member):
+class Variant(Plugin):
     """A member of a discriminated union, found by its ``kind``, which a base class has not."""
 
     if TYPE_CHECKING:  # a family may put it before the fields that its members share, or behind
@@ -195,10 +195,10 @@ class Kind(Member):
         return field is not None and not field.is_required()
 
 
-def open_traits(member: type[Member]) -> list[str]:
+def open_traits(member: type[Plugin]) -> list[str]:
     """Return the traits and methods that the bases of a member ask for and it does not have."""
     traits = [name for name in member.__class_vars__ if not hasattr(member, name)]
-    own = {name for base in member.__mro__ if base not in Kind.__mro__ for name in vars(base)}
+    own = {name for base in member.__mro__ if base not in Variant.__mro__ for name in vars(base)}
     abstract = [
         name
         for name in sorted(own)  # the library's own names would build a validator, when looked at
@@ -213,9 +213,9 @@ def open_traits(member: type[Member]) -> list[str]:
     return sorted(traits) + abstract + lacking
 
 
-def outsiders(spec: Spec, at: str) -> Iterator[tuple[str, "Member"]]:
+def outsiders(spec: Spec, at: str) -> Iterator[tuple[str, "Plugin"]]:
     """Yield every member of a specification that is from outside, with its key path and kind."""
-    if isinstance(spec, Member) and spec.outside:
+    if isinstance(spec, Plugin) and spec.outside:
         yield f"{at}.kind = {spec.model_dump().get('kind', spec.called)}", spec
     for name in type(spec).model_fields:
         value, key = getattr(spec, name), f"{at}.{name}" if at else name
@@ -230,7 +230,7 @@ def _several(value: object) -> bool:
     return isinstance(value, tuple) and len(value) > 0 and isinstance(value[0], Spec)
 
 
-def members(family: Any) -> tuple[type[Kind], ...]:
+def members(family: Any) -> tuple[type[Variant], ...]:
     """Return the members of a family, in the order of its union; of a single class, itself."""
     inner = get_args(family)[0] if get_origin(family) is Annotated else family
     return (inner,) if isinstance(inner, type) else get_args(inner)
@@ -290,7 +290,7 @@ def picked(spec: _S, places: Sequence[int]) -> _S:
     numbers = {place + 1: number for number, place in enumerate(places, 1)}
     for name, field in type(spec).model_fields.items():
         value = getattr(spec, name)
-        if isinstance(value, Member):
+        if isinstance(value, Plugin):
             changes[name] = value.of_some(places)
         elif isinstance(value, Spec):
             changes[name] = picked(value, places)

@@ -12,7 +12,7 @@ from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network.clocks import Clock, ScriptedClock
 from asyncdp_sim.network.laws import Law, LawKind
 from asyncdp_sim.scenario.field_examples import examples_of
-from asyncdp_sim.spec import Kind, Spec, members
+from asyncdp_sim.spec import Spec, Variant, members
 
 TRIES = 20
 
@@ -79,7 +79,7 @@ class Domain:
                 continue
             except LookupError:  # a field of a type that is not drawn
                 break
-        if not issubclass(member, Kind):
+        if not issubclass(member, Variant):
             raise NothingFitsError
         return self.choose(examples_of(member))
 

@@ -17,7 +17,14 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.learning.algorithms import Array, GossipSteps, Indices, Steps, Turn, Wrapped
+from asyncdp_sim.learning.algorithms import (
+    Algorithm,
+    AnswerBatch,
+    Array,
+    GossipSteps,
+    Indices,
+    Wrapped,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,17 +52,17 @@ class Transcribed(Wrapped):
 
     Parameters
     ----------
-    steps : Steps
+    steps : Algorithm
         The algorithm.
     """
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: Algorithm) -> None:
         super().__init__(steps)
-        self._seen: list[tuple[int, Turn, Array, Array]] = []
+        self._seen: list[tuple[int, AnswerBatch, Array, Array]] = []
         self._updates = 0
 
     @override
-    def apply(self, state: Any, turn: Turn, points: Array, answers: Array) -> None:
+    def apply(self, state: Any, turn: AnswerBatch, points: Array, answers: Array) -> None:
         self._seen.append((self._updates, turn, points.copy(), answers.copy()))
         super().apply(state, turn, points, answers)
 

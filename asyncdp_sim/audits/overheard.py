@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.learning.algorithms import Array, LocalSteps, Turn
+from asyncdp_sim.learning.algorithms import AnswerBatch, Array, LocalSteps
 from asyncdp_sim.learning.answers import Answers, OnceAnswers
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.streams import Scope
@@ -82,7 +82,9 @@ class View:
 def _again(local: LocalSteps, owner: int, query: Array, left: Iterator[Array]) -> Array:
     """Return what an owner sends, of the gradients that are left; NaN where they are too few."""
     nothing = np.full_like(query[None], np.nan)
-    [sent] = local.sent(Turn(np.array([owner])), query[None], lambda _: next(left, nothing).copy())
+    [sent] = local.sent(
+        AnswerBatch(np.array([owner])), query[None], lambda _: next(left, nothing).copy()
+    )
     return np.asarray(sent)
 
 
@@ -94,21 +96,21 @@ class _Noting(Answers):
         self.heard: list[tuple[int, int, Array, Array]] = []
         self.made: list[tuple[int, Array, Array]] = []
 
-    def sent(self, turn: Turn, points: Array) -> Array:
+    def sent(self, turn: AnswerBatch, points: Array) -> Array:
         """Return what owners send, and note it where it is made of gradients."""
         sent_answers = super().sent(turn, points)
         if self._local is not None:
             self.made.append((int(turn.owners[0]), points[0].copy(), sent_answers[0].copy()))
         return sent_answers
 
-    def noisy(self, turn: Turn, points: Array) -> Array:
+    def noisy(self, turn: AnswerBatch, points: Array) -> Array:
         """Return owners' noisy gradients, and note them."""
         noisy_gradients = super().noisy(turn, points)
         place = int(self._reply.places(turn.owners, turn.numbers)[0])
         self.heard.append((int(turn.owners[0]), place, points[0].copy(), noisy_gradients[0].copy()))
         return noisy_gradients
 
-    def note_unused(self, turn: Turn, points: Array, source: np.random.Generator) -> None:
+    def note_unused(self, turn: AnswerBatch, points: Array, source: np.random.Generator) -> None:
         """Note noisy gradients of answers that no update was made of."""
         owners, places = turn.owners.tolist(), self._reply.places(turn.owners, turn.numbers)
 
@@ -137,7 +139,7 @@ class Overhearing(LiveLearning):
         options = (task.steps, task.reply, replicate, task.record_every, task.asks)
         super().__init__(*options, trigger=task.trigger, target=task.target)
 
-    def answers(self, reply: Reply, replicate: Scope) -> Answers:
+    def answers(self, reply: AnswerModel, replicate: Scope) -> Answers:
         """Return what gives answers and notes them."""
         kind = _NotingOnce if self._steps.answers_once else _Noting
         self.wire = kind(reply, [replicate], self._steps.answer_size, self._steps.local)
@@ -178,7 +180,7 @@ def overhear(network: Network, task: Task, scope: Scope) -> View:
         unused = trace.exchanges[rows]
         owners, numbers = unused["owner"].astype(np.int64) - 1, trace.released_before[rows]
         points = np.concatenate([live.points[message] for message in unused["message"].tolist()])
-        turn = Turn(owners, numbers=numbers)
+        turn = AnswerBatch(owners, numbers=numbers)
         live.wire.note_unused(turn, points, scope.generator("unused"))
     return View(
         np.array([owner for owner, *_ in heard], dtype=np.int64),

@@ -52,7 +52,7 @@ def sampled_scores(
         rows = noise.rows(generator, runs, len(shift))
         scores.append(
             _sampled_ratio(
-                noise, owners, noise.hide(owners, inside * moved, rows), shift, probability
+                noise, owners, noise.add_noise(owners, inside * moved, rows), shift, probability
             )
         )
     return scores[0], scores[1]
@@ -156,7 +156,9 @@ def _scores(noise: Noise, place: int, first: Array, second: Array, runs: int, sc
         for begin in range(0, runs, chunk):
             places = np.full(min(chunk, runs - begin), place)
             hidden = np.tile(truth, (len(places), 1))
-            answers = noise.hide(places, hidden, noise.rows(generator, len(places), len(truth)))
+            answers = noise.add_noise(
+                places, hidden, noise.rows(generator, len(places), len(truth))
+            )
             parts.append(ratio(noise, places, answers, first[None], second[None]))
         scores.append(np.concatenate(parts))
     return scores[0], scores[1]
@@ -236,7 +238,7 @@ def _multiplier(problem: Problem, owner: int, drawn: float) -> float:
     first, second = np.zeros((2, 1, size))
     second[0, 0] = 2 * (0.0 if problem.xi is None else problem.xi) / drawn
     owners, still = np.array([owner]), np.zeros((1, noise.width(size)))
-    middle = noise.hide(owners, second.copy(), still)
+    middle = noise.add_noise(owners, second.copy(), still)
     return float(np.sqrt(2 * ratio(noise, owners, middle, first, second)[0]))
 
 
@@ -247,5 +249,5 @@ def _seen(problem: Problem, owner: int, records: float, streams: Streams) -> flo
     second[0, 0] = 2 * (0.0 if problem.xi is None else problem.xi) / records
     owners = np.full(_DRAWS, owner)
     rows = noise.rows(streams.generator("audit", "composition", owner), _DRAWS, size)
-    answers = noise.hide(owners, np.tile(second, (_DRAWS, 1)), rows)
+    answers = noise.add_noise(owners, np.tile(second, (_DRAWS, 1)), rows)
     return float(ratio(noise, owners, answers, first, second).max())

@@ -25,7 +25,7 @@ from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.data.tables.table_recipe import TableRecipe
 from asyncdp_sim.data.tables.text_columns import map_text
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.notices import Counted
+from asyncdp_sim.notices import FormattedMessage
 from asyncdp_sim.streams import Scope, Streams
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def lacking(said: str, names: Iterable[str], columns: Collection[str]) -> tuple[
 
 def if_any(text: str, **count: int) -> tuple[str, ...]:
     """Return a note with one number in it, if there is anything to count."""
-    return (Counted(text, **count),) if any(count.values()) else ()
+    return (FormattedMessage(text, **count),) if any(count.values()) else ()
 
 
 Encode = Callable[["pd.DataFrame"], OnDemand]

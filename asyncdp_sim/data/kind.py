@@ -7,11 +7,11 @@ from typing import ClassVar, Self
 from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.spec import Kind
+from asyncdp_sim.spec import Variant
 from asyncdp_sim.streams import Scope, Streams
 
 
-class DataKind(Kind):
+class DataKind(Variant):
     """A source of the owners' records."""
 
     needed_fields: ClassVar[tuple[str, ...]] = ("features", "held_out")

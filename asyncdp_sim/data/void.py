@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data.dataset import FROM_PRIVATE, Array
-from asyncdp_sim.notices import Counted
+from asyncdp_sim.notices import FormattedMessage
 
 LARGEST = 1e50
 """Largest number in a record: what is squared twice, and summed, stays a number."""
@@ -50,7 +50,7 @@ def said(absent: int, large: int, *, real: bool) -> tuple[str, ...]:
     nothing = "They contribute nothing (loss and gradient are 0), and n_i counts them."
     heading = FROM_PRIVATE if real else ""
     told_of = f"{heading}Records {'; '.join(reasons)}. {nothing}"
-    return (Counted(told_of, absent=absent, large=large),)
+    return (FormattedMessage(told_of, absent=absent, large=large),)
 
 
 def void(targets: Sequence[Array]) -> list[Void]:

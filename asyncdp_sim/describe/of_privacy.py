@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.notices import Counted
+from asyncdp_sim.notices import FormattedMessage
 from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.label import composition, record_unit
@@ -116,7 +116,7 @@ def _spent_early(scenario: Scenario) -> Iterator[str]:
     per_update, once = scenario.algorithm.answers_per_update or 1, scenario.algorithm.answers_once
     if not once and answers < scenario.run.updates * per_update:
         takes = "" if per_update == 1 else f" updates of {per_update}"
-        yield Counted(
+        yield FormattedMessage(
             "the budgets allow {allowed} answers in all, fewer than "
             f"T = {{updates}}{takes}: every run ends early",
             allowed=answers,

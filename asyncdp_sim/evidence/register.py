@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from asyncdp_sim.outside import is_outside
-from asyncdp_sim.spec import Kind
+from asyncdp_sim.spec import Variant
 
 
 class Basis(StrEnum):
@@ -81,7 +81,7 @@ def _oracle(tests: list[str], kinds: list[str], basis: str, **texts: Any) -> Ora
 
 
 @cache
-def oracles_of(kind: type[Kind]) -> tuple[Oracle, ...]:
+def oracles_of(kind: type[Variant]) -> tuple[Oracle, ...]:
     """Return the oracles that a kind is held against; of one from outside there are none."""
     if is_outside(kind):
         return ()
@@ -94,7 +94,7 @@ def named(name: str) -> Oracle | None:
 
 
 @cache
-def basis_of(kind: type[Kind]) -> Basis:
+def basis_of(kind: type[Variant]) -> Basis:
     """Return the strongest basis that any oracle gives a kind."""
     given = {each.basis for each in oracles_of(kind)}
     return next((basis for basis in Basis if basis in given), Basis.unverified)

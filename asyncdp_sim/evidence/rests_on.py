@@ -7,7 +7,7 @@ from typing import Any
 from asyncdp_sim.evidence.exact_moments import CLIPPED, SAMPLED, nonlinear, out_of_order
 from asyncdp_sim.evidence.register import Basis, basis_of, oracles_of
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import Kind, Spec
+from asyncdp_sim.spec import Spec, Variant
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.protocols import facts_of
@@ -61,13 +61,13 @@ def rests_on(
 
 
 @lru_cache(maxsize=256)  # cells of a sweep have the same kinds
-def _names(kind: type[Kind]) -> tuple[str, ...]:
+def _names(kind: type[Variant]) -> tuple[str, ...]:
     """Return the oracles that give a kind its basis."""
     basis = basis_of(kind)
     return tuple(each.name for each in oracles_of(kind) if each.basis == basis)
 
 
-def _kinds(spec: Spec, at: str = "") -> Iterator[tuple[str, Kind]]:
+def _kinds(spec: Spec, at: str = "") -> Iterator[tuple[str, Variant]]:
     """Yield every kind in a specification by its key path, the first of several alike."""
     for name in _fields(type(spec)) or ():
         value = getattr(spec, name)
@@ -96,10 +96,10 @@ def _fields(of: type) -> tuple[str, ...] | None:
 
 @lru_cache(maxsize=256)
 def _is_kind(of: type) -> bool:
-    return issubclass(of, Kind)
+    return issubclass(of, Variant)
 
 
-def _stranger(kinds: dict[str, Kind], sections: tuple[str, ...] | None = None) -> str | None:
+def _stranger(kinds: dict[str, Variant], sections: tuple[str, ...] | None = None) -> str | None:
     """Name a kind from outside, of some sections or of all."""
     for at, kind in kinds.items():
         if kind.outside and (sections is None or at.split(".")[0].split(" ")[0] in sections):
@@ -107,7 +107,7 @@ def _stranger(kinds: dict[str, Kind], sections: tuple[str, ...] | None = None) -
     return None
 
 
-def _of_network(scenario: Scenario, kinds: dict[str, Kind]) -> Iterator[dict[str, Any]]:
+def _of_network(scenario: Scenario, kinds: dict[str, Variant]) -> Iterator[dict[str, Any]]:
     """Yield a row for each figure of the network that some formula gives, or would."""
     stranger = _stranger(kinds, OF_NETWORK)
     for each in predict(scenario.network):
@@ -132,7 +132,7 @@ def _in_a_run(facts: Facts, found: Prediction) -> dict[str, Any]:
 
 
 def _of_learning(
-    scenario: Scenario, kinds: dict[str, Kind], interior: bool, projected: int
+    scenario: Scenario, kinds: dict[str, Variant], interior: bool, projected: int
 ) -> dict[str, Any]:
     """Return the row of ψ: what says how good the model is, besides the run itself."""
     stranger = _stranger(kinds)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.figures.kit.picture import Planned
+from asyncdp_sim.figures.kit.picture import LazyFigure
 from asyncdp_sim.figures.kit.small_multiples import Panel
 from asyncdp_sim.figures.runs import convergence, held_out, profit, psi_split, utilisation
 from asyncdp_sim.figures.runs.convergence import CurveLine
@@ -43,7 +43,7 @@ BEYOND: tuple[SweepFigure[Any], ...] = (
 
 def plan(
     opened: Result | Sweep, *, published: Mapping[Any, float] | None = None, why: str = ""
-) -> tuple[list[Planned], list[str]]:
+) -> tuple[list[LazyFigure], list[str]]:
     """Return all pictures that a result or a sweep has, and notes on those that it lacks.
 
     Parameters
@@ -67,7 +67,7 @@ def plan(
     name = str(first(opened).scenario["id"])
     compared = _curves(lines, published or {}, why, notes)
     compared += beyond_psi([line for _, line in lines], notes)
-    entries: list[Planned] = []
+    entries: list[LazyFigure] = []
     if isinstance(opened, Sweep):
         changes = _planned(opened, (overview.FIGURE, overview.SECOND)) or _planned(
             opened, (settings.FIGURE,)
@@ -104,7 +104,7 @@ def _curves(
     published: Mapping[Any, float],
     why: str,
     notes: list[str],
-) -> list[Planned]:
+) -> list[LazyFigure]:
     """Return the convergence figures; a line's published end point goes by its value."""
     points = {str(value): psi for value, psi in published.items()}
     marked = [replace(line, published=points.pop(str(value), None)) for value, line in lines]
@@ -122,9 +122,9 @@ def _curves(
         f"published ψ = {psi:g}: no line has the value {value}" for value, psi in points.items()
     ]
     results = [line.result for line in marked]
-    planned = [Planned(partial(convergence.by_update, marked, why=why), results)]
+    planned = [LazyFigure(partial(convergence.by_update, marked, why=why), results)]
     if any(result.summary["simulated_time"] > 0 for result in results):
-        planned.append(Planned(partial(convergence.by_time, marked, why=why), results))
+        planned.append(LazyFigure(partial(convergence.by_time, marked, why=why), results))
     else:
         notes.append("convergence over time: nothing takes any")
     return planned
@@ -159,7 +159,7 @@ def _compared(sweep: Sweep) -> tuple[list[Cell], tuple[str, ...], list[str]]:
     return cells, (path,), [f"{note}, which compare {path} with all else as in the first cell"]
 
 
-def _of_events(result: Result, notes: list[str]) -> list[Planned]:
+def _of_events(result: Result, notes: list[str]) -> list[LazyFigure]:
     """Return what needs one result and its events, where it kept them: who sent what, and when."""
     if not result.has("events"):
         return []
@@ -169,10 +169,10 @@ def _of_events(result: Result, notes: list[str]) -> list[Planned]:
         notes.append("utilisation: it and who is online are the same all the time")
     else:
         drawings.append(partial(utilisation.drawn, result, measured))
-    return [Planned(make, [result]) for make in drawings]
+    return [LazyFigure(make, [result]) for make in drawings]
 
 
-def _of_channels(sweep: Sweep, notes: list[str]) -> list[Planned]:
+def _of_channels(sweep: Sweep, notes: list[str]) -> list[LazyFigure]:
     """Return throughput over load, where enough cells differ in their load alone."""
     groups = throughput.groups(sweep)
     kept = throughput.large(groups)
@@ -185,20 +185,20 @@ def _of_channels(sweep: Sweep, notes: list[str]) -> list[Planned]:
     if len(kept) == 0:
         return []
     results = [cell.result for cells in kept.values() for cell in cells]
-    return [Planned(partial(throughput.against_load, sweep), results)]
+    return [LazyFigure(partial(throughput.against_load, sweep), results)]
 
 
-def _planned(sweep: Sweep, figures: Sequence[SweepFigure[Any]]) -> list[Planned]:
+def _planned(sweep: Sweep, figures: Sequence[SweepFigure[Any]]) -> list[LazyFigure]:
     """Return those of figures that a sweep has."""
     results = [cell.result for cell in sweep.cells]
     return [
-        Planned(partial(figure.picture, sweep), results)
+        LazyFigure(partial(figure.picture, sweep), results)
         for figure in figures
         if figure.why_not(sweep) is None
     ]
 
 
-def beyond_psi(lines: Sequence[CurveLine], notes: list[str]) -> list[Planned]:
+def beyond_psi(lines: Sequence[CurveLine], notes: list[str]) -> list[LazyFigure]:
     """Return pictures of what ψ alone hides; say in ``notes`` which are left out.
 
     Parameters
@@ -226,7 +226,9 @@ def beyond_psi(lines: Sequence[CurveLine], notes: list[str]) -> list[Planned]:
         asked = [line for line in lines if key in line.result.summary]
         drawable = [line for line in able if key in line.result.summary]
         if len(drawable) > 0:
-            planned.append(Planned(partial(figure, drawable), [line.result for line in drawable]))
+            planned.append(
+                LazyFigure(partial(figure, drawable), [line.result for line in drawable])
+            )
         if len(drawable) < len(asked):
             left = len(asked) - len(drawable)
             notes.append(f"{left} of {len(asked)} results in {name}: {why}")

@@ -11,10 +11,10 @@ from asyncdp_sim.errors import SpecError
 from asyncdp_sim.evidence import exact_moments
 from asyncdp_sim.evidence.exact_moments import endless
 from asyncdp_sim.forecasts.population import Population
-from asyncdp_sim.learning.algorithms import OneOnOne, Schedule, StepsInRounds, Turn
+from asyncdp_sim.learning.algorithms import AnswerBatch, OneOnOne, Schedule, StepsInRounds
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.learning.reply import Noise, Reply, Sampling
+from asyncdp_sim.learning.reply import AnswerModel, Noise, Sampling
 from asyncdp_sim.results.provenance import digest
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.bounds.async_smooth import quadratic_slopes, sharpened
@@ -169,7 +169,7 @@ def draws(
     task, scenario = known.problem.task, known.scenario
     streams = Streams(scenario.run.seed)
     scopes = [streams.within("forecast", "replicate", first + r) for r in range(len(owners))]
-    reply = Reply(objective, task.reply.noise, sample, allotment=task.reply.allotment)
+    reply = AnswerModel(objective, task.reply.noise, sample, allotment=task.reply.allotment)
     before = made_before(owners) if numbers is None else numbers
     answers = Answers(reply, scopes, task.steps.answer_size)
     state, ends = task.steps.init(scopes), np.sum(owners >= 0, axis=1)
@@ -177,7 +177,7 @@ def draws(
     with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges
         for k in range(int(ends.max(initial=0))):
             # those that have ended go along
-            turn = Turn(np.maximum(owners[:, k], 0), numbers=before[:, k])
+            turn = AnswerBatch(np.maximum(owners[:, k], 0), numbers=before[:, k])
             points = task.steps.query(state, turn)
             given_answers = answers.give(turn, points)
             task.steps.apply(state, turn, points, given_answers)
@@ -532,7 +532,7 @@ class InRounds:
                     if sample is not None:
                         exact = sample.apart(owners, u, source.random(shape))
                     places = reply.places(owners, np.full(DRAWS, k))
-                    slope += share * noise.hide(places, exact, rows)
+                    slope += share * noise.add_noise(places, exact, rows)
                 if schedule.kept is not None:
                     judged = schedule.kept[k] * judged + (1 - schedule.kept[k]) * u
                 u = u - size * slope

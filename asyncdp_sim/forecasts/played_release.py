@@ -12,7 +12,7 @@ import numpy.typing as npt
 from asyncdp_sim.data.stand_ins.moments import OwnerMoments, Release
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.forecasts.population import Population, population
-from asyncdp_sim.privacy.mechanisms import Allowance, Influence
+from asyncdp_sim.privacy.mechanisms import OwnerBudgets, RecordSensitivity
 from asyncdp_sim.results.write import write_into
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
@@ -64,11 +64,11 @@ def play(
     width = inside[0].shape[1]
     upper = np.triu_indices(width)
     size = len(upper[0])
-    once = Allowance(np.ones(len(inside), np.int64), np.full(len(inside), epsilon), None,
+    once = OwnerBudgets(np.ones(len(inside), np.int64), np.full(len(inside), epsilon), None,
                      privacy.delta or 0.0)  # fmt: skip
     noise = None
     if privacy.hides:
-        influence = Influence(limit**2, records, size)
+        influence = RecordSensitivity(limit**2, records, size)
         noise = privacy.mechanism.noise(influence, once, "vector", privacy.grid)
     law = None if noise is None or noise.added is None else noise.added.split(",")[0]
     if noise is None or law not in ("laplace", "gaussian"):
@@ -77,7 +77,7 @@ def play(
     streams = Streams(seed).within("forecast", "played-release")
     exact = np.array([(z.T @ z / len(z))[upper] for z in inside])
     drawn = np.concatenate([noise.rows(streams.generator(i), 1, size) for i in range(len(inside))])
-    noisy = noise.hide(np.arange(len(inside)), exact, drawn)
+    noisy = noise.add_noise(np.arange(len(inside)), exact, drawn)
     names: tuple[str | None, ...] = (None,) if together else _names(data)
     owners = tuple(
         OwnerMoments(

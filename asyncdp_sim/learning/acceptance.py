@@ -17,8 +17,8 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.learning.algorithms import Array, Indices
-from asyncdp_sim.notices import Counted
-from asyncdp_sim.spec import Kind, Positive, about
+from asyncdp_sim.notices import FormattedMessage
+from asyncdp_sim.spec import Positive, Variant, about
 
 QUANTILE = 0.99
 """Share of honest answers that a bound lets pass, unless a scenario says otherwise."""
@@ -31,7 +31,7 @@ class Lengths(Protocol):
     def scale(self) -> Array:
         """How large each owner's noise is, shape (N,)."""
 
-    def longest(self, size: int, quantile: float) -> Array:
+    def norm_quantile(self, size: int, quantile: float) -> Array:
         """Return what the noise's L1 norm exceeds with probability at most 1 − q, shape (N,)."""
 
 
@@ -64,7 +64,7 @@ class HonestAnswers:
         quantile : float
             q in (0, 1).
         """
-        return np.asarray(self.reach + self.noise.longest(self.n_features, quantile))
+        return np.asarray(self.reach + self.noise.norm_quantile(self.n_features, quantile))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class Trimming:
         return np.where(fits[:, None], answers, 0.0)
 
 
-class AcceptanceKind(Kind):
+class AcceptanceKind(Variant):
     """A learner's rule for answers."""
 
     takes_all: ClassVar[bool]
@@ -190,13 +190,15 @@ class BoundedKind(AcceptanceKind):
         remedy = f"allowed is a number > 0: with mechanism {mechanism} it is not worked out"
         return [Fault("acceptance.bound", "nothing", remedy)]
 
-    def _told(self, what: str) -> Counted:
+    def _told(self, what: str) -> FormattedMessage:
         """Return which answers are too long, and what becomes of them."""
         if self.bound is not None:
-            return Counted(f"answers longer than {{bound:g}} (L1) {what}", bound=self.bound)
+            return FormattedMessage(
+                f"answers longer than {{bound:g}} (L1) {what}", bound=self.bound
+            )
         most = 1 - (QUANTILE if self.quantile is None else self.quantile)
         usual = "honest ones are with probability {most:.3g} at most"
-        return Counted(f"answers longer (L1) than {usual} {what}", most=most)
+        return FormattedMessage(f"answers longer (L1) than {usual} {what}", most=most)
 
 
 class ClipAnswers(BoundedKind):

@@ -16,11 +16,11 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import show
 from asyncdp_sim.learning.algorithms import Array
-from asyncdp_sim.notices import Counted, Listed
-from asyncdp_sim.spec import OWNER_NUMBERS, Kind, NonNegative, Positive, about
+from asyncdp_sim.notices import FormattedMessage, Listed
+from asyncdp_sim.spec import OWNER_NUMBERS, NonNegative, Positive, Variant, about
 
 
-class AdversaryKind(Kind):
+class AdversaryKind(Variant):
     """Owners that multiply what they send."""
 
     kind: str
@@ -58,7 +58,7 @@ class AdversaryKind(Kind):
         if len(self.owners) == 0:
             return "no owner lies"
         lie = "lies" if len(self.owners) == 1 else "lie"
-        return Counted(
+        return FormattedMessage(
             f"{{owners}} {lie}: what is sent is {{times:g}} times the noisy answer",
             owners=Listed.of([called[owner - 1] for owner in self.owners]),
             times=self.multiplier,

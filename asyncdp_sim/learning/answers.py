@@ -12,12 +12,19 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.learning.algorithms import Array, CellRows, Indices, LocalSteps, Steps, Turn
-from asyncdp_sim.learning.reply import Reply, Sampling
+from asyncdp_sim.learning.algorithms import (
+    Algorithm,
+    AnswerBatch,
+    Array,
+    CellRows,
+    Indices,
+    LocalSteps,
+)
+from asyncdp_sim.learning.reply import AnswerModel, Sampling
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import RELEASED, Trace
 
-Exact = Callable[[Turn, Array], Array]
+Exact = Callable[[AnswerBatch, Array], Array]
 """From who answers, and queries (r, p), to the exact gradients (r, p)."""
 Draw = Callable[[np.random.Generator, int], Array]
 """From a stream and a count to its next rows (count, width)."""
@@ -44,7 +51,7 @@ class Answers:
 
     Parameters
     ----------
-    reply : Reply
+    reply : AnswerModel
     replicates : sequence of Scope
         The replicates' random streams.
     size : int
@@ -58,7 +65,7 @@ class Answers:
 
     def __init__(
         self,
-        reply: Reply,
+        reply: AnswerModel,
         replicates: Sequence[Scope],
         size: int,
         local: LocalSteps | None = None,
@@ -84,33 +91,33 @@ class Answers:
         """Return what gives the rows that answers are drawn by, here one after another."""
         return _Rows(sources, draw, width, 1 if self._rows_of is None else self._rows_of.cells)
 
-    def _numbered(self, turn: Turn) -> Indices:
+    def _numbered(self, turn: AnswerBatch) -> Indices:
         """Return where the answers of a turn stand in noise that differs from answer to answer."""
         return self._reply.places(self._places(turn), turn.numbers)
 
-    def _stream_rows(self, turn: Turn) -> Indices | None:
+    def _stream_rows(self, turn: AnswerBatch) -> Indices | None:
         """Return the streams that a turn draws from, by their numbers; None is all of them."""
         return turn.rows
 
-    def give(self, turn: Turn, points: Array) -> Array:
+    def give(self, turn: AnswerBatch, points: Array) -> Array:
         """Return the answers that the learner takes, shape (r, size)."""
         return self._taken(turn, self.sent(turn, points))
 
-    def _taken(self, turn: Turn, answers: Array) -> Array:
+    def _taken(self, turn: AnswerBatch, answers: Array) -> Array:
         for change in self._changes:
             answers = change(self._places(turn), answers)
         return answers
 
-    def sent(self, turn: Turn, points: Array) -> Array:
+    def sent(self, turn: AnswerBatch, points: Array) -> Array:
         """Return what owners that do not lie send, shape (r, size)."""
         return self._sent(turn, points)
 
-    def noisy(self, turn: Turn, points: Array) -> Array:
+    def noisy(self, turn: AnswerBatch, points: Array) -> Array:
         """Return owners' noisy gradients, shape (r, size)."""
         exact, rows = self._exact(turn, points), self._noise.following(self._stream_rows(turn))
-        return self._reply.noise.hide(self._in_noise(turn), exact, rows)
+        return self._reply.noise.add_noise(self._in_noise(turn), exact, rows)
 
-    def unused(self, turn: Turn, points: Array, source: np.random.Generator) -> Array:
+    def unused(self, turn: AnswerBatch, points: Array, source: np.random.Generator) -> Array:
         """Return noisy gradients of answers that went on air, and no update was made of, (r, size).
 
         Learning never asks for them. Each has noise of its own, from a stream of their own, so
@@ -122,9 +129,9 @@ class Answers:
         else:
             exact = sample.gradient(owners, points, source.random((len(owners), sample.size)))
         rows = self._reply.noise.rows(source, len(owners), exact.shape[1])
-        return self._reply.noise.hide(self._in_noise(turn), exact, rows)
+        return self._reply.noise.add_noise(self._in_noise(turn), exact, rows)
 
-    def _exact_over_all(self, turn: Turn, points: Array) -> Array:
+    def _exact_over_all(self, turn: AnswerBatch, points: Array) -> Array:
         return self._reply.gradients.gradient(self._places(turn), points)
 
     def _exact_over(self, sample: Sampling, replicates: Sequence[Scope]) -> Exact:
@@ -132,20 +139,20 @@ class Answers:
         sources = [scope.generator(sample.stream) for scope in replicates]
         draws = self.rows(sources, lambda g, count: g.random((count, sample.size)), sample.size)
 
-        def exact(turn: Turn, points: Array) -> Array:
+        def exact(turn: AnswerBatch, points: Array) -> Array:
             drawn = draws.following(self._stream_rows(turn))
             return sample.gradient(self._places(turn), points, drawn)
 
         return exact
 
 
-def _owners_of(turn: Turn) -> Indices:
+def _owners_of(turn: AnswerBatch) -> Indices:
     """Return where the owners of one cell stand in its reply."""
     return turn.owners
 
 
 def _in_steps(answers: Answers, local: LocalSteps) -> Exact:
-    def sent(turn: Turn, points: Array) -> Array:
+    def sent(turn: AnswerBatch, points: Array) -> Array:
         return local.sent(turn, points, lambda at: answers.noisy(turn, at))
 
     return sent
@@ -159,7 +166,7 @@ class OnceAnswers(Answers):
 
     def __init__(
         self,
-        reply: Reply,
+        reply: AnswerModel,
         replicates: Sequence[Scope],
         size: int,
         local: LocalSteps | None = None,
@@ -172,12 +179,12 @@ class OnceAnswers(Answers):
         self._given = np.zeros(shape, dtype=np.bool_)
         self._kept = np.empty((*shape, size))
 
-    def give(self, turn: Turn, points: Array) -> Array:
+    def give(self, turn: AnswerBatch, points: Array) -> Array:
         """Return the answers that are taken, shape (r, size): new ones, or what was given."""
         rows, owners = turn.replicates, turn.owners
         new = ~self._given[rows, owners]
         if new.any():
-            first = Turn(owners[new], rows=rows[new])
+            first = AnswerBatch(owners[new], rows=rows[new])
             self._kept[rows[new], owners[new]] = super().give(first, points[new])
             self._given[rows[new], owners[new]] = True
         return np.asarray(self._kept[rows, owners])
@@ -238,7 +245,7 @@ class OwnAnswers(Answers):
 
     def __init__(
         self,
-        reply: Reply,
+        reply: AnswerModel,
         replicates: Sequence[Scope],
         size: int,
         rows_of: CellRows | None = None,
@@ -249,12 +256,15 @@ class OwnAnswers(Answers):
         super().__init__(reply, streams, size, rows_of=rows_of)
 
     @override
-    def _stream_rows(self, turn: Turn) -> Indices:
+    def _stream_rows(self, turn: AnswerBatch) -> Indices:
         return turn.replicates * self._n_owners + turn.owners
 
 
 def answers_of(
-    steps: Steps, reply: Reply, replicates: Sequence[Scope], rows_of: CellRows | None = None
+    steps: Algorithm,
+    reply: AnswerModel,
+    replicates: Sequence[Scope],
+    rows_of: CellRows | None = None,
 ) -> Answers:
     """Return what gives the owners' answers to an algorithm, in one cell or several."""
     if steps.several_servers:
@@ -263,7 +273,7 @@ def answers_of(
     return kind(reply, replicates, steps.answer_size, steps.local, rows_of)
 
 
-def put_in_besides(steps: Steps, state: Any, turn: Turn, answers: Answers) -> None:
+def add_reserved_answers(steps: Algorithm, state: Any, turn: AnswerBatch, answers: Answers) -> None:
     """Let an algorithm take what else this turn needs: answers that did not arrive in it."""
     also = steps.besides(state, turn)
     if also is not None:
@@ -274,7 +284,7 @@ _RELEASED = 64
 """Rows drawn at a time; does not change their values."""
 
 
-def of_owner(reply: Reply, replicate: Scope, owner: int, size: int) -> Answers:
+def of_owner(reply: AnswerModel, replicate: Scope, owner: int, size: int) -> Answers:
     """Return the answers that an owner (from 1) releases, as it sends them.
 
     The noise of its j-th answer is row j of its stream ``("owner", i, "noise")``.
@@ -287,7 +297,7 @@ class ReleasedAnswers(Answers):
 
     Parameters
     ----------
-    reply : Reply
+    reply : AnswerModel
     replicates : sequence of Scope
         The replicates' random streams.
     size : int
@@ -297,7 +307,7 @@ class ReleasedAnswers(Answers):
     """
 
     def __init__(
-        self, reply: Reply, replicates: Sequence[Scope], size: int, traces: Sequence[Trace]
+        self, reply: AnswerModel, replicates: Sequence[Scope], size: int, traces: Sequence[Trace]
     ) -> None:
         self._n_owners = len(reply.noise.scale)
         owners = range(1, self._n_owners + 1)
@@ -309,7 +319,7 @@ class ReleasedAnswers(Answers):
         return _RankedRows(sources, draw, self._ranks)
 
     @override
-    def _stream_rows(self, turn: Turn) -> Indices:
+    def _stream_rows(self, turn: AnswerBatch) -> Indices:
         return turn.replicates * self._n_owners + turn.owners
 
 

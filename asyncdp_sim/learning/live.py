@@ -15,19 +15,26 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
-from asyncdp_sim.learning.algorithms import AlgorithmKind, Array, Asks, Indices, Steps, Turn
-from asyncdp_sim.learning.answers import Answers, answers_of, put_in_besides
+from asyncdp_sim.learning.algorithms import (
+    Algorithm,
+    AlgorithmSpec,
+    AnswerBatch,
+    Array,
+    Asks,
+    Indices,
+)
+from asyncdp_sim.learning.answers import Answers, add_reserved_answers, answers_of
 from asyncdp_sim.learning.objectives import Objective
 from asyncdp_sim.learning.replay import Trajectory
-from asyncdp_sim.learning.reply import Reply
-from asyncdp_sim.learning.watch import Reads, Watch
+from asyncdp_sim.learning.reply import AnswerModel
+from asyncdp_sim.learning.watch import GradientMonitor, Reads
 from asyncdp_sim.network.exchanges import Learning
-from asyncdp_sim.spec import Kind, Positive, about
+from asyncdp_sim.spec import Positive, Variant, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
 
 
-class TriggerKind(Kind):
+class TriggerKind(Variant):
     """A rule by which owners answer."""
 
     @abstractmethod
@@ -39,7 +46,7 @@ class TriggerKind(Kind):
         """Return when owners answer."""
 
     @abstractmethod
-    def faults(self, algorithm: AlgorithmKind) -> list[Fault]:
+    def faults(self, algorithm: AlgorithmSpec) -> list[Fault]:
         """Return what does not suit it in an algorithm."""
 
 
@@ -61,7 +68,7 @@ class LargeGradient(TriggerKind):
         return bool(np.linalg.norm(gradient) < self.threshold)
 
     @override
-    def faults(self, algorithm: AlgorithmKind) -> list[Fault]:
+    def faults(self, algorithm: AlgorithmSpec) -> list[Fault]:
         if algorithm.looks_at_models:
             return []
         remedy = "a trigger needs owners that answer with gradients"
@@ -120,21 +127,21 @@ class LiveLearning(Learning):
         What makes owners answer; absent, they always do.
     target : Target, optional
         How good the model has to become.
-    watch : Watch, optional
+    watch : GradientMonitor, optional
         Is shown the queries that were answered, once the run is over: see :meth:`show`.
     """
 
     def __init__(
         self,
-        steps: Steps,
-        reply: Reply,
+        steps: Algorithm,
+        reply: AnswerModel,
         replicate: Scope,
         record_every: int,
         asks: Asks = "average",
         *,
         trigger: TriggerKind | None = None,
         target: Target | None = None,
-        watch: Watch | None = None,
+        watch: GradientMonitor | None = None,
     ) -> None:
         self._ask = steps.query if asks == "average" else steps.central
         self._steps = steps
@@ -158,7 +165,7 @@ class LiveLearning(Learning):
         self._models = [self._state.central.copy()]
         self._turn = lru_cache(_TURNS)(self._of_one)  # the same few are made again and again
 
-    def answers(self, reply: Reply, replicate: Scope) -> Answers:
+    def answers(self, reply: AnswerModel, replicate: Scope) -> Answers:
         """Return what gives the owners' answers."""
         return answers_of(self._steps, reply, [replicate])
 
@@ -206,7 +213,7 @@ class LiveLearning(Learning):
             if self._steps.apply_at == "current":
                 points = self._steps.query(self._state, turn)
             if self._steps.answers_once:
-                put_in_besides(self._steps, self._state, turn, self._answers)
+                add_reserved_answers(self._steps, self._state, turn, self._answers)
             self._steps.apply(self._state, turn, points, answers)
 
     def update(self) -> None:
@@ -236,9 +243,11 @@ class LiveLearning(Learning):
         with np.errstate(over="ignore", invalid="ignore"):
             self._steps.advance_server(self._state, server - 1)
 
-    def _of_one(self, owner: int, peer: int = 0, staleness: int = 0, number: int = 0) -> Turn:
+    def _of_one(
+        self, owner: int, peer: int = 0, staleness: int = 0, number: int = 0
+    ) -> AnswerBatch:
         late, peers, numbers = np.array([staleness]), np.array([peer]), np.array([number])
-        return Turn(np.array([owner - 1]), late, peers, self._rows, numbers)
+        return AnswerBatch(np.array([owner - 1]), late, peers, self._rows, numbers)
 
     def show(self, trace: Trace) -> None:
         """Show the watch, where there is one, the queries that were answered in this run."""

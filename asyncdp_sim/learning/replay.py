@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Array, Asks, CellRows, Indices, Steps, Turn
-from asyncdp_sim.learning.answers import Answers, answers_of, put_in_besides
+from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, Array, Asks, CellRows, Indices
+from asyncdp_sim.learning.answers import Answers, add_reserved_answers, answers_of
 from asyncdp_sim.learning.replay_cells import CellTask, alike, together
-from asyncdp_sim.learning.reply import Reply
-from asyncdp_sim.learning.watch import Reads, Watch
+from asyncdp_sim.learning.reply import AnswerModel
+from asyncdp_sim.learning.watch import GradientMonitor, Reads
 from asyncdp_sim.progress import Advance
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
@@ -134,7 +134,7 @@ def fold(
                 if from_now:
                     points = fresh if asks_average else steps.query(state, turn)
                 if steps.answers_once:
-                    put_in_besides(steps, state, turn, answers)
+                    add_reserved_answers(steps, state, turn, answers)
                 steps.apply(state, turn, points, taken)
             going = schedule.rows(k)
             steps.update(state, None if going is None else rows.rows(going))
@@ -207,12 +207,12 @@ def replay_together(
 
 def replay(
     traces: Sequence[Trace],
-    steps: Steps,
-    reply: Reply,
+    steps: Algorithm,
+    reply: AnswerModel,
     replicates: Sequence[Scope],
     record_every: int,
     asks: Asks = "average",
-    watch: Watch | None = None,
+    watch: GradientMonitor | None = None,
     *,
     advance: Advance | None = None,
 ) -> Trajectory:
@@ -230,7 +230,7 @@ def replay(
         ≥ 1.
     asks : str
         Where gradients are taken.
-    watch : Watch, optional
+    watch : GradientMonitor, optional
         Is shown the queries that were answered.
     advance : callable, optional
         Told how many more updates are done, of all replicates.
@@ -271,12 +271,12 @@ class TraceSchedule:
             self._counts = np.stack(counts, axis=1)
             self._first = np.cumsum(self._counts, axis=0) - self._counts
 
-    def turns(self, k: int) -> Iterator[tuple[int, Turn]]:
+    def turns(self, k: int) -> Iterator[tuple[int, AnswerBatch]]:
         """Yield the number of an answer, from 0, and the answer, for all of update k + 1."""
         if self._per_update is not None:
             for use in range(k * self._per_update, (k + 1) * self._per_update):
                 numbers = None if self._numbers is None else self._numbers[use]
-                yield use, Turn(self._owners[use], self._staleness[use], numbers=numbers)
+                yield use, AnswerBatch(self._owners[use], self._staleness[use], numbers=numbers)
             return
         counts, first = self._counts[k], self._first[k]
         for number in range(int(counts.max())):
@@ -284,7 +284,7 @@ class TraceSchedule:
             use = first[rows] + number
             late, peers = self._staleness[use, rows], self._peers[use, rows]
             numbers = None if self._numbers is None else self._numbers[use, rows]
-            yield number, Turn(self._owners[use, rows], late, peers, rows, numbers)
+            yield number, AnswerBatch(self._owners[use, rows], late, peers, rows, numbers)
 
     def rows(self, k: int) -> Indices | None:
         """Return the replicates that have an update k + 1; None is all of them."""
@@ -307,14 +307,14 @@ class Iterations:
             per_owner = len(used) // max(1, trace.n_updates * trace.n_owners)
             self._peers.append(used["peer"].reshape(trace.n_updates, trace.n_owners, per_owner))
 
-    def turns(self, k: int) -> Iterator[tuple[int, Turn]]:
+    def turns(self, k: int) -> Iterator[tuple[int, AnswerBatch]]:
         """Yield the number of an answer in its iteration, from 0, and all such of update k + 1."""
         rows = self.rows(k)
         peers = np.stack([self._peers[row][k] for row in rows]).astype(np.int64)
         owners = np.tile(self._owners, len(rows))
         for number in range(peers.shape[2]):
             read = peers[:, :, number].ravel()
-            yield number, Turn(owners, None, read, np.repeat(rows, len(self._owners)))
+            yield number, AnswerBatch(owners, None, read, np.repeat(rows, len(self._owners)))
 
     def rows(self, k: int) -> Indices:
         """Return the replicates that have an update k + 1."""
@@ -346,7 +346,7 @@ class StaleReads:
         due = self._reads.pop(k, None)
         if due is not None:
             rows, owners, uses = np.array(due, dtype=np.int64).T
-            asked = self._ask(state, self._rows_of.repeated(Turn(owners, rows=rows)))
+            asked = self._ask(state, self._rows_of.repeated(AnswerBatch(owners, rows=rows)))
             points = _by_cell(asked, self._rows_of)
             for place, (row, use) in enumerate(zip(rows.tolist(), uses.tolist(), strict=True)):
                 self._kept.setdefault(use, []).append((row, points[:, place]))
@@ -367,7 +367,7 @@ class WatchedReads:
 
     def __init__(
         self,
-        watches: Sequence[Watch | None],
+        watches: Sequence[GradientMonitor | None],
         traces: Sequence[Trace],
         ask: Callable[..., Array],
         rows_of: CellRows,
@@ -381,7 +381,7 @@ class WatchedReads:
         """Form the queries that were read after ``k`` updates."""
         due = self._reads.between(k, k + 1)
         if len(due.rows) > 0:
-            turn = self._rows_of.repeated(Turn(due.owners, peers=due.peers, rows=due.rows))
+            turn = self._rows_of.repeated(AnswerBatch(due.owners, peers=due.peers, rows=due.rows))
             points = _by_cell(self._ask(state, turn), self._rows_of)
             for watch, of_cell in zip(self._watches, points, strict=True):
                 if watch is not None:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Array, CellRows, Indices, Steps
-from asyncdp_sim.learning.reply import Noise, Reply
-from asyncdp_sim.learning.watch import NUMBERS, Watch
+from asyncdp_sim.learning.algorithms import Algorithm, Array, CellRows, Indices
+from asyncdp_sim.learning.reply import AnswerModel, Noise
+from asyncdp_sim.learning.watch import NUMBERS, GradientMonitor
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,14 +26,14 @@ class CellTask:
         The algorithm, and the owners' answers.
     record_every : int
         Distance in k between recorded models, ≥ 1.
-    watch : Watch, optional
+    watch : GradientMonitor, optional
         Is shown the queries that were answered.
     """
 
-    steps: Steps
-    reply: Reply
+    steps: Algorithm
+    reply: AnswerModel
     record_every: int
-    watch: Watch | None = None
+    watch: GradientMonitor | None = None
 
     def size(self, replicates: int, horizon: int) -> int:
         """Return the bytes of its path, its models, second moments, and what is watched."""
@@ -87,7 +87,7 @@ def together(cells: Sequence[CellTask], rows: CellRows) -> CellTask:
         return None if values[0] is None else CellParts(values, rows.owners, sizes)
 
     factors = [reply.factors for reply in replies if reply.factors is not None]
-    reply = Reply(
+    reply = AnswerModel(
         gradients=parts("gradients"),
         noise=noise,
         sample=parts("sample"),

@@ -64,7 +64,7 @@ class Noise(Protocol):
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
         """Return what is drawn for the next ``count`` answers, shape (count, width)."""
 
-    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
         """Return noisy answers, shape (r, size); ``gradients`` may be used up."""
 
     def drawn(self, owners: Indices, gradients: Array, answers: Array) -> Array:
@@ -132,7 +132,7 @@ class PoissonSample:
 
 
 @dataclass(frozen=True, eq=False)
-class Reply:
+class AnswerModel:
     """The owners' way to answer a query, and what the learner takes of it.
 
     Owner i's answer at θ is a_i (∇f_i(θ) + noise), with one row drawn for each answer.

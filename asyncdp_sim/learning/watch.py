@@ -19,7 +19,7 @@ ANSWERED = (*RELEASED, ExchangeOutcome.withheld)
 
 
 @dataclass(frozen=True, eq=False)
-class Met:
+class Observed:
     """The lengths of record gradients that were met at queries.
 
     Attributes
@@ -34,7 +34,7 @@ class Met:
     queries: int
 
     @classmethod
-    def joined(cls, parts: Iterable["Met"]) -> "Met":
+    def joined(cls, parts: Iterable["Observed"]) -> "Observed":
         """Return what was met in several parts of a run."""
         every = list(parts)
         largest = np.max([part.largest for part in every], axis=0)
@@ -82,7 +82,7 @@ class Reads:
         return Reads(*(getattr(self, field.name)[some] for field in fields(self)))
 
 
-class Watch:
+class GradientMonitor:
     """Measures record gradients at queries as they come, some thousands at a time.
 
     How queries are split among watches, and in which order they come, does not change a bit of
@@ -107,10 +107,10 @@ class Watch:
         if self._numbers >= NUMBERS:
             self._look()
 
-    def met(self) -> Met:
+    def met(self) -> Observed:
         """Return what was met so far."""
         self._look()
-        return Met(self._largest.copy(), self._queries)
+        return Observed(self._largest.copy(), self._queries)
 
     def _look(self) -> None:
         """Let no query wait any more."""

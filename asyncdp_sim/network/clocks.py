@@ -19,10 +19,10 @@ from asyncdp_sim.network.laws.kind import GammaVariation
 from asyncdp_sim.spec import (
     EACH_OWNER,
     Duration,
-    Kind,
     PerOwner,
     Positive,
     Several,
+    Variant,
     about,
     own,
     per_owner,
@@ -42,7 +42,7 @@ def _gamma(rate: float, cv: float) -> Gamma:
     return Gamma(mean=1 / rate, cv=cv)
 
 
-class ClockKind(Kind):
+class ClockKind(Variant):
     """An owner's clock."""
 
     memoryless: ClassVar[bool]

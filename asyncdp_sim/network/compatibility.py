@@ -88,7 +88,7 @@ def _saturated(parts: Any) -> list[Fault]:
 def _without_pause(n_owners: int, parts: Any) -> list[Fault]:
     """Ask that time passes where one exchange begins the moment the last one ends."""
     faults: list[Fault] = []
-    if not (parts.clock.saturated or parts.protocol.begins_anew):
+    if not (parts.clock.saturated or parts.protocol.restarts_immediately):
         return faults
     subject = f"protocol {parts.protocol.kind}"
     subject = "a saturated clock" if parts.clock.saturated else subject
@@ -109,7 +109,7 @@ def _withholding(parts: Any) -> list[Fault]:
     faults: list[Fault] = []
     if not parts.withholds:
         return faults
-    if parts.protocol.makes_updates or parts.protocol.begins_anew:
+    if parts.protocol.makes_updates or parts.protocol.restarts_immediately:
         rule = "owners that may withhold answers need protocol request, push or broadcast"
         faults.append(Fault("protocol.kind", repr(parts.protocol.kind), rule))
     if parts.clock.saturated:

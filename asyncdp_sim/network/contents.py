@@ -16,7 +16,7 @@ from pydantic import SerializationInfo, SerializerFunctionWrapHandler, model_ser
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.faults import show
 from asyncdp_sim.on_disk import file_bytes
-from asyncdp_sim.spec import Remembering
+from asyncdp_sim.spec import CachedSpec
 
 EXAMPLES = Path(__file__).parent / "examples"
 """Small files, one of each kind that is read, for three owners."""
@@ -33,7 +33,7 @@ BY_CONTENT = "by content"
 """Asks a dump (as its context) to name files by what they say, and not by where they lie."""
 
 
-class FromFile(Remembering):
+class FromFile(CachedSpec):
     """A spec that reads a file, which its field ``path`` names, once."""
 
     @abstractmethod

@@ -22,7 +22,7 @@ from asyncdp_sim.families import FAMILY
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.network.contents import FromFile, LinkFile, links_of, shortened
 from asyncdp_sim.network.topology import LEARNER, enumerated
-from asyncdp_sim.spec import Count, Kind, Positive, Remembering, Several, about
+from asyncdp_sim.spec import CachedSpec, Count, Positive, Several, Variant, about
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.formulas import gossip_spectrum
 
@@ -33,7 +33,7 @@ Edge = tuple[int, int]
 """Two nodes, the smaller number first; owners are numbered from 1, the learner is 0."""
 
 
-class GraphKind(Remembering, Kind):
+class GraphKind(CachedSpec, Variant):
     """An undirected, connected graph without loops; its nodes are owners 1 to N."""
 
     learner: ClassVar[bool]

@@ -176,12 +176,12 @@ class Learner(Exchanges):
             self.event(REQUEST_SENT, owner, message)
             self.event(REQUEST_REFUSED, owner, message)
 
-    def turn_away(self, owners: npt.NDArray[np.int64]) -> None:
+    def count_rejected(self, owners: npt.NDArray[np.int64]) -> None:
         """Count requests that were refused the moment they were made, and left no event."""
         self.messages += len(owners)
         self.recorder.turned_away(owners)
 
-    def miss(self, owner: int, message: int, detail: Detail) -> None:
+    def request_lost(self, owner: int, message: int, detail: Detail) -> None:
         """Note that a request was lost on the way."""
         self.recorder.unheard[owner] += 1
         self.event(EventKind.request_lost, owner, message, detail=detail)

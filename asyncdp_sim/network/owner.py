@@ -124,16 +124,16 @@ class Owner:
         "acknowledgement",
         "answer",
         "answers_reserved",
-        "attends",
         "busy",
         "compute",
         "delay",
         "distance",
         "heard",
         "link",
-        "listens",
         "number",
         "offline_reasons",
+        "online_at_tick",
+        "online_for_query",
         "processor",
         "query",
         "request",
@@ -156,8 +156,8 @@ class Owner:
         self.answers_reserved = 0
         self.distance = 0
         self.heard = 0
-        self.attends: Attends | None = None
-        self.listens: Attends | None = None
+        self.online_at_tick: Attends | None = None
+        self.online_for_query: Attends | None = None
         self.unanswered: BroadcastQuery | None = None
         self.link: Link | None = None
         self.processor: Processor | None = None
@@ -203,7 +203,9 @@ def live(
         yield tick, AT_TICK
         if number not in active:
             return
-        if owner.offline_reasons > 0 or (owner.attends is not None and not owner.attends(tick)):
+        if owner.offline_reasons > 0 or (
+            owner.online_at_tick is not None and not owner.online_at_tick(tick)
+        ):
             event(CLOCK_DROPPED, number, detail=OFFLINE)
         elif owner.busy:
             event(CLOCK_DROPPED, number, detail=BUSY)
@@ -216,7 +218,7 @@ def live(
     learner.leave(number)
 
 
-def once_a_sum(attempt: Callable[[Owner, Learner], Activity]) -> Callable[..., Activity]:
+def one_answer_per_sum(attempt: Callable[[Owner, Learner], Activity]) -> Callable[..., Activity]:
     """Return attempts of owners that begin no other while an answer of theirs is in a sum.
 
     So no sum has two answers of one owner.

@@ -8,7 +8,7 @@ from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.build import Builder, block
 from asyncdp_sim.network.exchanges import Learning
 from asyncdp_sim.network.learner import Learner, watch
-from asyncdp_sim.network.owner import Owner, live, once_a_sum, saturate
+from asyncdp_sim.network.owner import Owner, live, one_answer_per_sum, saturate
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Ending, EventRecorder, OccupationRecorder, Recorder, Trace
@@ -124,13 +124,13 @@ def _start_owners(
     kernel, protocol = learner.kernel, network.protocol
     owners = [builder.owner(number) for number in range(1, network.n_owners + 1)]
     if network.topology is not None:
-        network.topology.begin(owners, learner, streams.within("topology"))
-    network.availability.begin(owners, learner, streams)
-    protocol.begin(owners, learner, streams)
+        network.topology.start_processes(owners, learner, streams.within("topology"))
+    network.availability.start_processes(owners, learner, streams)
+    protocol.start_processes(owners, learner, streams)
     attempt = protocol.attempt
     if learner.sums is not None:
         learner.sums.trips = [builder.opening(owner) for owner in owners]
-        attempt = once_a_sum(attempt)
+        attempt = one_answer_per_sum(attempt)
     size = block(network.n_owners)
     for owner in owners if protocol.clocked else ():
         source = partial(streams.generator, "owner", owner.number, "clock")

@@ -20,10 +20,10 @@ from asyncdp_sim.network.protocols import Protocol, Request
 from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.outside import unplaced
-from asyncdp_sim.spec import Count, Remembering, Several, per_owner
+from asyncdp_sim.spec import CachedSpec, Count, Several, per_owner
 
 
-class Network(Remembering):
+class Network(CachedSpec):
     """All that a trace depends on, besides the seed.
 
     Attributes

@@ -125,7 +125,7 @@ class Crowd:
         self._free = None
         while True:
             stop = bisect_left(self._ticks, end_tick, self._at)
-            self._learner.turn_away(self._refused(self._at, stop))
+            self._learner.count_rejected(self._refused(self._at, stop))
             self._at = stop
             if stop < len(self._ticks):
                 return

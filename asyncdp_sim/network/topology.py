@@ -20,13 +20,13 @@ from asyncdp_sim.network.laws import Law, too_short
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec import (
+    CachedSpec,
     Count,
     Duration,
-    Kind,
     PerOwner,
     Positive,
-    Remembering,
     Spec,
+    Variant,
     about,
     per_owner,
     wrong_length,
@@ -73,7 +73,7 @@ class LinkFailures(Spec):
             raise faults_of(faults)
         return self
 
-    def begin(
+    def start_processes(
         self, graph: "nx.Graph", owners: Sequence[Owner], learner: Learner, streams: Scope
     ) -> None:
         """Start every link's failures; a link's streams are named by its two nodes."""
@@ -151,7 +151,7 @@ class Routes:
                 owner.go_online(self._learner)
 
 
-class TopologyKind(Remembering, Kind):
+class TopologyKind(CachedSpec, Variant):
     """An undirected graph of the learner, the owners, and perhaps routers between them.
 
     Every message between the learner and owner i travels for the length of the shortest path
@@ -205,12 +205,12 @@ class TopologyKind(Remembering, Kind):
             self._distances[n_owners] = tuple(float(reached.get(i, inf)) for i in numbers)
         return self._distances[n_owners]
 
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         """Set every owner's distance (ticks), and start the links' failures."""
         for owner, distance in zip(owners, self.distances(len(owners)), strict=True):
             owner.distance = to_ticks(distance)
         if self.failures is not None:
-            self.failures.begin(self.build(len(owners)), owners, learner, streams)
+            self.failures.start_processes(self.build(len(owners)), owners, learner, streams)
 
     def stranded(self, n_owners: int) -> str:
         """Name the owners that have no path to the learner; empty where all have one."""

@@ -20,10 +20,10 @@ from asyncdp_sim.privacy.accountants.own import gaussian_multiplier
 from asyncdp_sim.spec import (
     Count,
     Finite,
-    Kind,
     PerOwner,
     Positive,
     Several,
+    Variant,
     about,
     per_owner,
     wrong_length,
@@ -90,7 +90,7 @@ _ULP = 2.0**-52
 
 
 @dataclass(frozen=True, eq=False)
-class Allotment:
+class BudgetSchedule:
     """Parts s_ik of what adds up over an owner's answers: ε of pure ones, 1/z² of Gaussian ones.
 
     The k-th answer that an owner releases has the k-th part, whatever became of those before: what
@@ -105,7 +105,7 @@ class Allotment:
     parts: tuple[Array, ...]
 
     @classmethod
-    def of(cls, weights: Sequence[Array]) -> "Allotment":
+    def of(cls, weights: Sequence[Array]) -> "BudgetSchedule":
         """Return the one whose parts are in proportion to these weights, (K_i,) each."""
         return cls(tuple(_parts(owner_weights) for owner_weights in weights))
 
@@ -181,7 +181,7 @@ MOST_ANSWERS = 10**9
 """That a budget may hold, at a price per answer; what an infinite one is taken to hold."""
 
 
-class BudgetKind(Kind):
+class BudgetKind(Variant):
     """A way for an owner to spend its budget."""
 
     follows_updates: ClassVar[bool]

@@ -86,7 +86,7 @@ class Guarantee:
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class ObservedMax:
     """Record gradients as they were seen where a bound was declared.
 
     Attributes
@@ -107,7 +107,7 @@ def guarantee(
     accountant: Accountant,
     xi: float,
     n_features: int,
-    look: Look | None,
+    look: ObservedMax | None,
     public_rows_of_owner: tuple[int, ...],
     records: npt.NDArray[np.int64],
     *,
@@ -133,7 +133,7 @@ def guarantee(
         Ξ, the bound that the noise was scaled for.
     n_features : int
         p.
-    look : Look or None
+    look : ObservedMax or None
         None where the bound is enforced.
     public_rows_of_owner : tuple of int
         How many of each owner's records the learner knows.
@@ -243,12 +243,12 @@ def foreseen(
     return None if privacy.on_trust or len(outside) > 0 else True
 
 
-def _excess(look: Look | None, xi: float, n_owners: int) -> Array:
+def _excess(look: ObservedMax | None, xi: float, n_owners: int) -> Array:
     """Return how many times as long as the bound record gradients are, ≥ 1, shape (N,)."""
     return np.ones(n_owners) if look is None else np.maximum(1, look.largest / xi)
 
 
-def _beyond(look: Look | None, xi: float, norm: str, called: Numbers) -> list[Noted]:
+def _beyond(look: ObservedMax | None, xi: float, norm: str, called: Numbers) -> list[Noted]:
     """Return that a declared bound is exceeded, where it is."""
     if look is None or not _exceeded(look, xi):
         return []
@@ -297,7 +297,7 @@ def _large_delta(delta: float, largest: int) -> list[Noted]:
     return [reason(sentence, delta=delta, share=1 / largest)] if delta * largest >= 1 else []
 
 
-def _exceeded(look: Look | None, xi: float) -> bool | None:
+def _exceeded(look: ObservedMax | None, xi: float) -> bool | None:
     """Return whether the declared bound was exceeded, as far as is known."""
     if look is None:
         return None
@@ -306,7 +306,7 @@ def _exceeded(look: Look | None, xi: float) -> bool | None:
     return None if look.unseen > 0 else False
 
 
-def _resting(look: Look, xi: float, *, broken: bool) -> list[Noted]:
+def _resting(look: ObservedMax, xi: float, *, broken: bool) -> list[Noted]:
     """Return what a claim that is not broken rests on, and what was left out."""
     if look.unseen > 0:
         sentence = (

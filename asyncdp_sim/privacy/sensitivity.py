@@ -17,14 +17,14 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.families import FAMILY
 from asyncdp_sim.learning.objectives import Model, Norm
-from asyncdp_sim.notices import Counted
-from asyncdp_sim.spec import Kind, Positive, about
+from asyncdp_sim.notices import FormattedMessage
+from asyncdp_sim.spec import Positive, Variant, about
 
 Array = npt.NDArray[np.float64]
 NormChoice = Literal["l1", "l2", "l2-as-published"]
 
 
-class SensitivityKind(Kind):
+class SensitivityKind(Variant):
     """A bound on a record's gradient."""
 
     enforced: ClassVar[bool]
@@ -180,7 +180,7 @@ class Domain(SensitivityKind):
         named = self.model_copy(update={"rows": rows, "norm": None})
         bounds = [named.xi(model, n_features, norm) for norm in ("l1", "l2")]
         sentence = "in the domain record gradients are bounded by Ξ₁ = {l1:.4g} and Ξ₂ = {l2:.4g}"
-        return Counted(sentence, l1=bounds[0], l2=bounds[1])
+        return FormattedMessage(sentence, l1=bounds[0], l2=bounds[1])
 
     @override
     def confine(

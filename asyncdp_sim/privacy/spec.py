@@ -21,13 +21,13 @@ from asyncdp_sim.privacy.accountants.own import (
     bare,
 )
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, sampled_gaussian
-from asyncdp_sim.privacy.budgets import MOST_ANSWERS, Allotment, Budget, Horizon, pure_part
+from asyncdp_sim.privacy.budgets import MOST_ANSWERS, Budget, BudgetSchedule, Horizon, pure_part
 from asyncdp_sim.privacy.mechanisms import (
-    Allowance,
     AnswerNoise,
-    Influence,
     LaplaceMechanism,
     Mechanism,
+    OwnerBudgets,
+    RecordSensitivity,
     Shape,
 )
 from asyncdp_sim.privacy.misfits import misfits
@@ -304,14 +304,14 @@ class Privacy(Spec):
             [price] = self._charges(np.array([price]), np.array([1])).tolist()
         return min(composed.fits(pair, price, epsilon, delta), MOST_ANSWERS)
 
-    def allotment(self, n_owners: int) -> Allotment | None:
+    def allotment(self, n_owners: int) -> BudgetSchedule | None:
         """Return what part of its budget each answer has; None where all have the same, or none."""
         weights = self.budget.weights(n_owners)
         if weights is None or not np.isfinite(self.asked(n_owners)).any():
             return None
-        return Allotment.of(weights)
+        return BudgetSchedule.of(weights)
 
-    def allowance(self, n_owners: int, updates: int, gradients: int = 1) -> Allowance:
+    def allowance(self, n_owners: int, updates: int, gradients: int = 1) -> OwnerBudgets:
         """Return what owners may spend, and on how many answers, for T updates.
 
         Where an answer is made of several ``gradients``, on how many of those.
@@ -324,11 +324,11 @@ class Privacy(Spec):
             mu = self._charges(*spent)
         elif self._composed is not None and price is None:
             price = self._charges(epsilon, answers, self.allotment(n_owners))
-        own = Allowance(answers, epsilon, price, self._delta, mu)
+        own = OwnerBudgets(answers, epsilon, price, self._delta, mu)
         return self.listener.allowed(own, self.mechanism)
 
     def _charges(
-        self, epsilon: Array, answers: Counts, allotment: Allotment | None = None
+        self, epsilon: Array, answers: Counts, allotment: BudgetSchedule | None = None
     ) -> Array:
         """Return the charge per owner, (N,), of an answer where K_i spend (ε_i, δ) together.
 
@@ -355,7 +355,7 @@ class Privacy(Spec):
         single = self._of_gradients(self.allowance(n_owners, updates, gradients))
         return single if gradients == 1 else SeveralGradients(single, gradients)
 
-    def _of_gradients(self, allowed: Allowance) -> Accountant:
+    def _of_gradients(self, allowed: OwnerBudgets) -> Accountant:
         """Return what single gradients cost."""
         if self._gaussian_samples is not None and allowed.mu is not None:
             pure = Pure(allowed.answers, allowed.epsilon, allowed.mu * allowed.answers)
@@ -395,7 +395,7 @@ class Privacy(Spec):
         if allotment is not None:
             drawn = allotment.of_owners(drawn)
             allowance = self.mechanism.apart(allowance, allotment)
-        influence = Influence(xi, drawn, size)
+        influence = RecordSensitivity(xi, drawn, size)
         if self._pure_samples is not None:
             allowance = _bare(allowance, self._pure_samples)
         noise = self.mechanism.noise(influence, allowance, self.noise, self.grid)
@@ -410,7 +410,7 @@ class Privacy(Spec):
         return self.budget.prices(n_owners) or ()
 
 
-def _bare(allowance: Allowance, probability: float) -> Allowance:
+def _bare(allowance: OwnerBudgets, probability: float) -> OwnerBudgets:
     """Return what the noise on a sampled sum may cost, so that answers cost what is allowed."""
     single = allowance.price
     if single is None:

@@ -199,9 +199,9 @@ class Presence:
         owners = [
             builder.owner(number_of_owner) for number_of_owner in range(1, network.n_owners + 1)
         ]
-        network.availability.begin(owners, self._learner, streams)
+        network.availability.start_processes(owners, self._learner, streams)
         if network.protocol.acts_on_ticks:
-            network.protocol.begin(owners, self._learner, streams)
+            network.protocol.start_processes(owners, self._learner, streams)
         self._drawn = network.availability.drawn_per_tick
         self.owner: Owner = owners[number - 1]
 
@@ -236,7 +236,7 @@ class Presence:
     def share(self, end_tick: int) -> float:
         """Return the share of the run, or of its ticks that drew it, that it was online; or NaN."""
         if self._drawn:
-            attends = self._notes.attends
+            attends = self._notes.online_at_tick
             return sum(attends) / len(attends) if len(attends) > 0 else nan
         self.online(end_tick)
         edges = [min(tick, end_tick) for tick in (*self._notes.changes, end_tick)]
@@ -267,7 +267,7 @@ class _Notes(Recorder):
         self._tell = kernel
         self._of = number
         self.changes: list[int] = []
-        self.attends: list[bool] = []
+        self.online_at_tick: list[bool] = []
 
     @override
     def offline(self, owner: int) -> None:
@@ -282,5 +282,5 @@ class _Notes(Recorder):
 
     @override
     def attended(self, owner: int, attends: bool) -> bool:
-        self.attends.append(attends)
+        self.online_at_tick.append(attends)
         return attends

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Turn
+from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.learning.answers import of_owner
 from asyncdp_sim.network.build import block, policy_of
 from asyncdp_sim.network.channels.link import LostMessages
@@ -39,7 +39,7 @@ class OwnersReleases:
     def __init__(self, order: Order, streams: Scope, number: int) -> None:
         self._reply = order.task.reply
         self._allowed = order.network.answers_allowed[number - 1]
-        self._turn = Turn(np.array([number - 1]), rows=np.array([0]))
+        self._turn = AnswerBatch(np.array([number - 1]), rows=np.array([0]))
         self._answers = of_owner(self._reply, streams, number, order.task.steps.answer_size)
         self.charged: dict[int, int] = {}
 
@@ -134,8 +134,8 @@ class OwnerPeer:
         me = self._me = self._presence.owner
         self._losses = LostMessages() if me.link is None else me.link.losses
         acts = self._protocol.acts_on_ticks  # else what is drawn for a tick is drawn for a query
-        self._attends: Attends | None = me.attends if acts else None
-        self._listens: Attends | None = None if acts else me.attends
+        self._attends: Attends | None = me.online_at_tick if acts else None
+        self._listens: Attends | None = None if acts else me.online_at_tick
         clocks = partial(streams.generator, "owner", number, "clock")
         self._ticks = network.clock.ticks(number - 1, clocks, block(network.n_owners))
         self._releases = OwnersReleases(order, streams, number)

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.learning.algorithms import Array, Turn
+from asyncdp_sim.learning.algorithms import AnswerBatch, Array
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network.build import policy_of
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.spec import Network
@@ -30,12 +30,12 @@ from asyncdp_sim.units import to_ticks
 class Arrived(Answers):
     """Answers that owners have sent; what the learner makes of them is its own."""
 
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: AnswerModel) -> None:
         self._changes = replace(reply, factors=None).changes
         self.last: Numbers = np.zeros(0)
 
     @override
-    def sent(self, turn: Turn, points: Array) -> Array:
+    def sent(self, turn: AnswerBatch, points: Array) -> Array:
         return self.last[None].copy()
 
 
@@ -43,7 +43,7 @@ class RemoteLearning(LiveLearning):
     """Trains a model by answers that arrive over a wire."""
 
     @override
-    def answers(self, reply: Reply, replicate: Scope) -> Answers:
+    def answers(self, reply: AnswerModel, replicate: Scope) -> Answers:
         self._arrived = Arrived(reply)
         return self._arrived
 

@@ -17,10 +17,10 @@ from asyncdp_sim.data.void import blank, outlying
 from asyncdp_sim.errors import DataError
 from asyncdp_sim.learning.objectives import Model, Objective, Records
 from asyncdp_sim.learning.objectives.rows import largest_of_all
-from asyncdp_sim.learning.watch import ANSWERED, Met
+from asyncdp_sim.learning.watch import ANSWERED, Observed
 from asyncdp_sim.measures.energy import used
 from asyncdp_sim.measures.scores import Score
-from asyncdp_sim.privacy import Accountant, Guarantee, Ledger, Look, guarantee
+from asyncdp_sim.privacy import Accountant, Guarantee, Ledger, ObservedMax, guarantee
 from asyncdp_sim.privacy.accountants.attacker import mu_of, of_gaussian, of_pure
 from asyncdp_sim.runs.held_out import HeldOut
 from asyncdp_sim.runs.problem import Problem
@@ -70,7 +70,7 @@ def ledger_of(
     return Ledger.of(problem.accountant, traces, public, observer)
 
 
-def _look(problem: Problem, traces: Sequence[Trace], learned: Learned) -> Look | None:
+def _look(problem: Problem, traces: Sequence[Trace], learned: Learned) -> ObservedMax | None:
     """Return how long record gradients are where they were asked for, or may be asked for next.
 
     That is at every query of an owner that was answered, and at the start, θ* and the final models
@@ -79,13 +79,13 @@ def _look(problem: Problem, traces: Sequence[Trace], learned: Learned) -> Look |
     records = problem.task.watched
     if records is None:
         return None
-    met = learned.met or Met(np.zeros(len(records.targets)), 0)
+    met = learned.met or Observed(np.zeros(len(records.targets)), 0)
     models, starts = _distinct(learned.models), _distinct(learned.starts)
     known = models[np.isfinite(models).all(axis=1)]  # of diverged ones there is a count
     least = np.maximum(met.largest, problem.posed.longest_from(starts))
     each = largest_of_all(records, known, least)
     answered = sum(int(np.count_nonzero(trace.came_to(*ANSWERED))) for trace in traces)
-    return Look(each, met.queries, answered - met.queries)
+    return ObservedMax(each, met.queries, answered - met.queries)
 
 
 def _distinct(models: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -11,21 +11,21 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.errors import DataError, Fault, SpecError
 from asyncdp_sim.learning.algorithms import (
-    AlgorithmKind,
+    Algorithm,
+    AlgorithmSpec,
     Array,
     Asks,
     Gradients,
     Setting,
-    Steps,
 )
 from asyncdp_sim.learning.live import Target, TriggerKind
 from asyncdp_sim.learning.objectives import Objective, Records
-from asyncdp_sim.learning.reply import PoissonSample, Reply, Sample, Sampling
+from asyncdp_sim.learning.reply import AnswerModel, PoissonSample, Sample, Sampling
 from asyncdp_sim.privacy import Accountant
-from asyncdp_sim.privacy.budgets import Allotment
+from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import AnswerNoise, NoNoise
 from asyncdp_sim.runs.held_out import HeldOut
-from asyncdp_sim.runs.scored import Posed, prepared
+from asyncdp_sim.runs.scored import LearningProblem, prepared
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.predict.staleness import lateness
@@ -64,8 +64,8 @@ class Task:
     """
 
     objective: Objective
-    steps: Steps
-    reply: Reply
+    steps: Algorithm
+    reply: AnswerModel
     record_every: int
     asks: Asks = "average"
     held_out: HeldOut | None = None
@@ -90,7 +90,7 @@ class Problem:
     Attributes
     ----------
     task : Task
-    posed : Posed
+    posed : LearningProblem
         What the records ask for, whatever is hidden of them.
     accountant : Accountant
         What answers cost: ε_i and K_i.
@@ -99,7 +99,7 @@ class Problem:
     """
 
     task: Task
-    posed: Posed
+    posed: LearningProblem
     accountant: Accountant
     xi: float | None
 
@@ -161,7 +161,7 @@ def prepare(
     """
     privacy = scenario.privacy
     posed = None if like is None or not like.posed.fits(scenario, dataset) else like.posed
-    posed = Posed.of(scenario, dataset, judged=judged) if posed is None else posed
+    posed = LearningProblem.of(scenario, dataset, judged=judged) if posed is None else posed
     objective, records = posed.objective, posed.records
     allotment = privacy.allotment(objective.n_owners)
     noise = scenario.noise_for(objective.records)
@@ -183,7 +183,7 @@ def prepare(
     return Problem(task, posed, scenario.accountant, xi)
 
 
-def exact_answers(scenario: Scenario, dataset: Dataset, steps: Steps) -> Gradients:
+def exact_answers(scenario: Scenario, dataset: Dataset, steps: Algorithm) -> Gradients:
     """Return what owners answer before noise, on these data; no optimum is looked for.
 
     Raises
@@ -198,7 +198,7 @@ def exact_answers(scenario: Scenario, dataset: Dataset, steps: Steps) -> Gradien
 
 
 def _answered(
-    algorithm: AlgorithmKind, steps: Steps, objective: Objective, records: Records,
+    algorithm: AlgorithmSpec, steps: Algorithm, objective: Objective, records: Records,
     clip: float | None,
 ) -> Gradients:  # fmt: skip
     """Return what owners answer with: second moments do, where nothing is clipped.
@@ -211,7 +211,7 @@ def _answered(
     exact = objective if clip is None else records
     if not algorithm.outside or algorithm.handles_gradients:
         return steps.answered_with(exact)
-    if type(steps).answered_with is not Steps.answered_with or steps.local is not None:
+    if type(steps).answered_with is not Algorithm.answered_with or steps.local is not None:
         raise SpecError([algorithm.undeclared("what owners answer with")])
     return exact
 
@@ -244,13 +244,13 @@ def _reply(
     scenario: Scenario,
     gradients: Gradients,
     noise: AnswerNoise,
-    allotment: Allotment | None,
+    allotment: BudgetSchedule | None,
     records: Records,
     size: int,
-) -> Reply:
+) -> AnswerModel:
     """Return how owners answer with ``size`` numbers, and what the learner takes of it."""
     adversary, acceptance = scenario.adversary, scenario.acceptance
-    return Reply(
+    return AnswerModel(
         gradients,
         noise,
         sample=_sample(scenario, records),

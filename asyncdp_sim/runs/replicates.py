@@ -13,7 +13,7 @@ from asyncdp_sim.errors import InvariantError
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.replay import Trajectory, replay_together
 from asyncdp_sim.learning.replay_cells import CellTask
-from asyncdp_sim.learning.watch import Met, Watch
+from asyncdp_sim.learning.watch import GradientMonitor, Observed
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.progress import Advance, Progress, counted
 from asyncdp_sim.runs.problem import Task
@@ -56,7 +56,7 @@ class Learned:
         θ_L before the first and after the last update.
     clipped : array of int (R,)
         Updates in which a projection was active.
-    met : Met, optional
+    met : Observed, optional
         How long record gradients were at the queries that were answered, where that is watched.
     """
 
@@ -64,7 +64,7 @@ class Learned:
     starts: npt.NDArray[np.float64]
     models: npt.NDArray[np.float64]
     clipped: npt.NDArray[np.int64]
-    met: Met | None = None
+    met: Observed | None = None
 
 
 def blocks(count: int, workers: int) -> list[slice]:
@@ -206,13 +206,17 @@ def _live_block(
     return traces, joined(learned)
 
 
-def watch_of(task: Task) -> Watch | None:
+def watch_of(task: Task) -> GradientMonitor | None:
     """Return who looks at queries, where a bound was declared."""
-    return None if task.watched is None else Watch(task.watched)
+    return None if task.watched is None else GradientMonitor(task.watched)
 
 
 def judged(
-    task: Task, path: Trajectory, traces: Sequence[Trace], numbers: Numbers, watch: Watch | None
+    task: Task,
+    path: Trajectory,
+    traces: Sequence[Trace],
+    numbers: Numbers,
+    watch: GradientMonitor | None,
 ) -> Learned:
     """Judge where models have gone, one replicate per trace."""
     every = [path.ks(row) for row in range(len(traces))]
@@ -260,7 +264,7 @@ def joined(parts: Sequence[Learned]) -> Learned:
     names = ("curve", "starts", "models", "clipped")
     tables = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
     met = [part.met for part in parts if part.met is not None]
-    return Learned(**tables, met=Met.joined(met) if len(met) > 0 else None)
+    return Learned(**tables, met=Observed.joined(met) if len(met) > 0 else None)
 
 
 __all__ = [

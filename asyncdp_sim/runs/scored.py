@@ -18,7 +18,7 @@ from asyncdp_sim.learning.objectives import (
     constants,
 )
 from asyncdp_sim.learning.objectives.rows import largest_of_all
-from asyncdp_sim.notices import Counted
+from asyncdp_sim.notices import FormattedMessage
 from asyncdp_sim.runs.held_out import HeldOut, held_out
 from asyncdp_sim.scenario import Scenario
 
@@ -100,7 +100,7 @@ def _confined(before: Rows, after: Rows) -> str:
     )
     values = sum(int(np.count_nonzero(y != z)) for y, z in zip(before[1], after[1], strict=True))
     total = sum(map(len, before[1]))
-    return Counted(
+    return FormattedMessage(
         "the bounded domain scaled {rows} of {total} rows down and clipped {values} targets; "
         "fitness, optimum and ψ are those of the changed records",
         rows=rows,
@@ -130,7 +130,7 @@ def _labelled(
     if lost == 0:
         return labels, ()
     return labels, (
-        Counted(
+        FormattedMessage(
             "{lost} targets are no labels {labels}: these records contribute nothing (loss and "
             "gradient are 0), and n_i counts them",
             lost=lost,
@@ -189,7 +189,7 @@ def _no_labels(scenario: Scenario, given: str) -> DataError:
 
 
 @dataclass(frozen=True, eq=False)
-class Posed:
+class LearningProblem:
     """The questions of a scenario's records to a model; cells of a sweep may have it in common.
 
     Attributes
@@ -221,7 +221,7 @@ class Posed:
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, scenario: Scenario, dataset: Dataset, *, judged: bool = True) -> "Posed":
+    def of(cls, scenario: Scenario, dataset: Dataset, *, judged: bool = True) -> "LearningProblem":
         """Prepare the records, and find the optimum where models are judged by it.
 
         Raises
@@ -355,7 +355,7 @@ def _without(
     judge = ScoredOnAll(objective, others)
     judge.least  # noqa: B018
     return judge, (
-        Counted(
+        FormattedMessage(
             "θ* of all records is not found: f, θ* and ψ leave out {count} with numbers above "
             "{far:g} times the usual, which are trained on all the same",
             count=count,
@@ -367,7 +367,7 @@ def _without(
 def _moved(before: Objective, objective: Objective) -> str:
     """Say what the optimum of records in a bounded domain lacks on the records before."""
     lost = float(before.excess(objective.optimum)) / objective.least
-    return Counted(
+    return FormattedMessage(
         "on the records as they were, f of this optimum is {lost:.2g} f(θ*) above the least f",
         lost=lost,
     )

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.learning.algorithms import AlgorithmKind, Steps, Wrapped
+from asyncdp_sim.learning.algorithms import Algorithm, AlgorithmSpec, Wrapped
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.runs.replicates import Numbers, blocks
@@ -67,7 +67,7 @@ class Split:
 
 
 def split_psi(
-    algorithm: AlgorithmKind,
+    algorithm: AlgorithmSpec,
     task: Task,
     seed: int,
     numbers: Numbers,
@@ -86,7 +86,7 @@ def split_psi(
 
     Parameters
     ----------
-    algorithm : AlgorithmKind
+    algorithm : AlgorithmSpec
     task : Task
     seed : int
     numbers : sequence of int
@@ -132,7 +132,7 @@ def split_psi(
     )
 
 
-def _no_limit(algorithm: AlgorithmKind, traces: Sequence[Trace], *, sampled: bool) -> str | None:
+def _no_limit(algorithm: AlgorithmSpec, traces: Sequence[Trace], *, sampled: bool) -> str | None:
     """Return why going on over the same owners has no limit; None where it may have one."""
     if sampled:
         return "answers over random batches have no limit"
@@ -146,7 +146,7 @@ def _no_limit(algorithm: AlgorithmKind, traces: Sequence[Trace], *, sampled: boo
 class _Onward(Wrapped):
     """An algorithm that starts where it ended the last time."""
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: Algorithm) -> None:
         super().__init__(steps)
         self._state: Any = None
 

@@ -82,7 +82,7 @@ def _learner_faults(scenario: ScenarioFacts) -> list[Fault]:
 def _asked_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return a fault where budgets follow whom the learner asks, and it does not choose."""
     budget, count = scenario.privacy.budget, scenario.owners.count
-    if not budget.of_asked or scenario.protocol.asks_each(count) is not None:
+    if not budget.of_asked or scenario.protocol.selection_probabilities(count) is not None:
         return []
     allowed = "allowed is anything else: the learner asks nobody by chances p_i"
     return [Fault("privacy.budget.kind", repr(budget.kind), allowed)]

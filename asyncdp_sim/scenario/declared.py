@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.learning.acceptance import Acceptance
 from asyncdp_sim.learning.adversary import Adversary
-from asyncdp_sim.learning.algorithms import Algorithm
+from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.live import Trigger
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.measures.energy import Energy
@@ -21,10 +21,10 @@ from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.scenario.owners import Owners
 from asyncdp_sim.scenario.parts import Run, canonical, identifier
-from asyncdp_sim.spec import Remembering, about
+from asyncdp_sim.spec import CachedSpec, about
 
 
-class DeclaredFields(Remembering):
+class DeclaredFields(CachedSpec):
     """The fields of a scenario, one by one."""
 
     schema_version: Annotated[
@@ -87,7 +87,7 @@ class DeclaredFields(Remembering):
         ),
     ] = NoTime()
     protocol: Annotated[Protocol, about("Who asks whom, and what happens meanwhile")] = Request()
-    algorithm: Annotated[Algorithm, about("What becomes of an answer")]
+    algorithm: Annotated[AnyAlgorithm, about("What becomes of an answer")]
     adversary: Annotated[
         Adversary | None,
         about("Owners that lie; absent: none", example={"kind": "flip", "owners": [3]}),

@@ -18,7 +18,7 @@ from asyncdp_sim.privacy.budgets import MOST_ANSWERS
 from asyncdp_sim.privacy.guarantee import CHOSEN
 from asyncdp_sim.privacy.mechanisms import AnswerNoise
 from asyncdp_sim.scenario.declared import DeclaredFields
-from asyncdp_sim.spec import Kind, outsiders, per_owner
+from asyncdp_sim.spec import Variant, outsiders, per_owner
 
 
 class ScenarioFacts(DeclaredFields):
@@ -27,7 +27,7 @@ class ScenarioFacts(DeclaredFields):
     @property
     def of_everybody(self) -> tuple[str, ...]:
         """The parts that name all owners by their numbers, so that none can be left out."""
-        named = [(name, part) for name, part in self if isinstance(part, Kind)]
+        named = [(name, part) for name, part in self if isinstance(part, Variant)]
         return tuple(f"{name}.kind = {part.kind}" for name, part in named if part.of_everybody)
 
     @property
@@ -144,7 +144,7 @@ class ScenarioFacts(DeclaredFields):
     @cached_property
     def spending(self) -> Privacy:
         """Budgets and mechanism, told how often the learner asks each owner, where it chooses."""
-        chances = self.protocol.asks_each(self.owners.count)
+        chances = self.protocol.selection_probabilities(self.owners.count)
         if chances is None:
             return self.privacy
         answers = self.run.updates * (self.algorithm.answers_per_update or 1)

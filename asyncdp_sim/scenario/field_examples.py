@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from asyncdp_sim.network.contents import EXAMPLES
 from asyncdp_sim.scenario.domains import specs
-from asyncdp_sim.spec import Kind, Spec
+from asyncdp_sim.spec import Spec, Variant
 
 _FILES = ("path", "public_path")
 _M = TypeVar("_M", bound=Spec)
@@ -73,7 +73,7 @@ def value_of(info: FieldInfo) -> Any:
 
 def example_of(member: type[BaseModel]) -> dict[str, Any]:
     """Return an example of a table: of a kind its first, else what is required of it."""
-    if issubclass(member, Kind):
+    if issubclass(member, Variant):
         return _said(examples_of(member)[0])
     needed = {n: info for n, info in member.model_fields.items() if info.is_required()}
     return {info.alias or name: value_of(info) for name, info in needed.items()}
@@ -91,7 +91,7 @@ def example_with(member: Any, name: str, info: FieldInfo) -> dict[str, Any]:
 
 def _said(example: BaseModel, *names: str) -> dict[str, Any]:
     """Return a table without what it leaves at its default; files by their names."""
-    table = {"kind": example.kind} if isinstance(example, Kind) else {}
+    table = {"kind": example.kind} if isinstance(example, Variant) else {}
     for name, info in type(example).model_fields.items():
         value = getattr(example, name)
         said = info.is_required() or name in names or value != info.default

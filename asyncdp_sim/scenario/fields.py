@@ -18,7 +18,7 @@ from asyncdp_sim.scenario.field_examples import (
     value_of,
 )
 from asyncdp_sim.scenario.spec import Scenario
-from asyncdp_sim.spec import Kind, kind_of
+from asyncdp_sim.spec import Variant, kind_of
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def field_at(path: str) -> tuple[Field, ...]:
 def _table(place: _Place) -> TableEntry:
     path, kinds, found = place.path, [], list[Field]()
     for member in place.members:
-        kind = kind_of(member) if issubclass(member, Kind) else None
+        kind = kind_of(member) if issubclass(member, Variant) else None
         if kind is not None:
             first, _, rest = (member.__doc__ or "").strip().partition("\n")
             line = partial(line_of, place.at, example_of, member)

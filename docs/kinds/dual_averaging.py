@@ -10,9 +10,9 @@ import numpy as np
 from pydantic import Field
 
 from asyncdp_sim.learning.algorithms.central import CentralState, start
-from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
 from asyncdp_sim.learning.algorithms.moments import Initial
-from asyncdp_sim.learning.algorithms.steps import Steps, project
+from asyncdp_sim.learning.algorithms.steps import Algorithm, project
 from asyncdp_sim.spec import Positive
 
 
@@ -26,7 +26,7 @@ class DualState(CentralState):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DualAveragingSteps(Steps):
+class DualAveragingSteps(Algorithm):
     """Dual averaging with its numbers filled in, one noisy gradient for each answer.
 
     With Q the owner's answer at θ as read, and k answers taken,
@@ -72,7 +72,7 @@ class DualAveragingSteps(Steps):
         return k**self.exponent / self.step
 
 
-class DualAveraging(AlgorithmKind):
+class DualAveraging(AlgorithmSpec):
     """Old answers count as much as new ones, whichever came first.
 
     The expectation of N (n_i/n) Q_i over uniform i is the gradient of the mean loss, so owners

@@ -75,5 +75,5 @@ def _over(
     scale = 2 * xi * answers / (own * np.broadcast_to(np.array(said["epsilon"]), own.shape))
     noise, owners = scenario.noise_for(own), np.arange(DRAWS) % len(own)
     rows = noise.rows(np.random.default_rng(SEED), DRAWS, 1)
-    drawn = noise.hide(owners, np.zeros((DRAWS, 1)), rows)[:, 0]
+    drawn = noise.add_noise(owners, np.zeros((DRAWS, 1)), rows)[:, 0]
     return float(np.mean(np.abs(drawn) / scale[owners]))

@@ -8,7 +8,7 @@ from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import fold, replay_together
 from asyncdp_sim.learning.replay_cells import CellTask
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy import Declared, Privacy
 from asyncdp_sim.streams import Streams
@@ -52,7 +52,7 @@ def test_live_beats_recomputing_gradients(problem, record_property):
 
     def live():
         streams = Streams(1).within("replicate", 1)
-        learning = LiveLearning(steps, Reply(objective, noise), streams, 1)
+        learning = LiveLearning(steps, AnswerModel(objective, noise), streams, 1)
         simulate(network, streams, learning=learning, events=True)
         return objective.relative_fitness(learning.trajectory().models(0))
 
@@ -75,7 +75,7 @@ def recorded(problem):
     network = Network(answers_allowed=(T,) * N_OWNERS, updates=T)
     streams = Streams(1)
     traces = [simulate(network, streams.within("replicate", r)) for r in range(REPLICATES)]
-    return traces, CellTask(steps, Reply(objective, noise), record_every=1)
+    return traces, CellTask(steps, AnswerModel(objective, noise), record_every=1)
 
 
 def scopes(count=REPLICATES):
@@ -133,7 +133,7 @@ def test_cells_together_against_one_by_one(record_property):
         Privacy(epsilon=e, sensitivity=Declared(bound=5.0)).noise_for(objective.records, T, 5.0, P)
         for e in np.geomspace(0.1, 10, 100)
     ]
-    cells = [CellTask(steps, Reply(objective, noise), record_every=1) for noise in noises]
+    cells = [CellTask(steps, AnswerModel(objective, noise), record_every=1) for noise in noises]
     alone, together = best_times(
         lambda: [fold(traces, [cell], scopes(1)) for cell in cells],
         lambda: list(replay_together(traces, cells, lambda: scopes(1))),

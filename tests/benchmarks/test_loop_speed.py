@@ -9,7 +9,7 @@ from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy import Declared, Privacy
 from asyncdp_sim.streams import Streams
@@ -38,14 +38,14 @@ def test_against_the_plain_loop(record_property):
 
     def live():
         [scope] = scopes(1)
-        learning = LiveLearning(steps, Reply(objective, noise), scope, 1)
+        learning = LiveLearning(steps, AnswerModel(objective, noise), scope, 1)
         simulate(network, scope, learning=learning, events=True)
         return learning.trajectory()
 
     traces = [simulate(network, scope) for scope in scopes(REPLICATES)]
 
     def replayed():
-        return replay(traces, steps, Reply(objective, noise), scopes(REPLICATES), 1)
+        return replay(traces, steps, AnswerModel(objective, noise), scopes(REPLICATES), 1)
 
     def simulated():
         return [simulate(network, scope) for scope in scopes(REPLICATES)]

@@ -69,7 +69,7 @@ def test_other_noise_is_red(
     name: str, factor: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In what is declared, in the scale that is worked out of it, and in what is drawn."""
-    figure, right, hide = NAMED[name], laplace.scale_of, laplace.LaplaceNoise.hide
+    figure, right, hide = NAMED[name], laplace.scale_of, laplace.LaplaceNoise.add_noise
     sensitivity: Any = figure.scenario("as-published", full=True).privacy.sensitivity
     setting = f"privacy.sensitivity.bound={factor * sensitivity.bound}"
     [declared] = rows(figure, "as-published", tmp_path / "declared", setting)
@@ -83,7 +83,7 @@ def test_other_noise_is_red(
     monkeypatch.setattr(laplace, "scale_of", scaled)
     [scale] = rows(figure, "as-published", tmp_path / "scale")
     monkeypatch.undo()
-    monkeypatch.setattr(laplace.LaplaceNoise, "hide", drawn)
+    monkeypatch.setattr(laplace.LaplaceNoise, "add_noise", drawn)
     [draws] = rows(figure, "as-published", tmp_path / "draws")
     for found in (declared, scale, draws):
         assert found.verdict == "fails"

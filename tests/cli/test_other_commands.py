@@ -270,7 +270,7 @@ def test_an_argument_that_is_missing_is_told_in_one_line(command: Command) -> No
 
 VERBS = (
     "Assume|Attack|Check|Compare|Compute|Continue|Count|Describe|Draw|Execute|Find|Fit|Forecast|Keep|Lay|"
-    "Leave|Let|Look|Name|Predict|Print|Protect|Put|Read|Recommend|Refuse|Release|Run|Scale|Set|"
+    "Leave|Let|ObservedMax|Name|Predict|Print|Protect|Put|Read|Recommend|Refuse|Release|Run|Scale|Set|"
     "Show|Simulate|Take|Train|Use|Write|Copy"
 )
 """Words that the help of an option or an argument may begin with: each is a sentence."""

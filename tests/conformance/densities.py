@@ -40,7 +40,7 @@ class Shift:
     def answers(self, gradient: Array, runs: int, seed: int) -> Array:
         rows = self.noise.rows(np.random.default_rng(seed), runs, len(gradient))
         hidden = np.tile(gradient, (runs, 1))
-        return np.asarray(self.noise.hide(np.zeros(runs, dtype=np.int64), hidden, rows))
+        return np.asarray(self.noise.add_noise(np.zeros(runs, dtype=np.int64), hidden, rows))
 
     def on_line(self) -> Array:
         """Return answers without noise, on the grid if there is one, along the line."""

@@ -16,7 +16,7 @@ from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.preprocessing import Preprocessing
 from asyncdp_sim.learning.acceptance import Acceptance
 from asyncdp_sim.learning.adversary import Adversary
-from asyncdp_sim.learning.algorithms import Algorithm
+from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.live import Trigger
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.network.availability import Availability
@@ -34,7 +34,7 @@ from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 from asyncdp_sim.scenario.field_examples import examples_of
-from asyncdp_sim.spec import Member, Spec, kind_of, members
+from asyncdp_sim.spec import Plugin, Spec, kind_of, members
 
 DATA = Path(__file__).parent / "data"
 
@@ -73,7 +73,7 @@ FAMILIES = {
     "policy": Policy,
     "graph": GossipGraph,
     "topology": Topology,
-    "algorithm": Algorithm,
+    "algorithm": AnyAlgorithm,
     "adversary": Adversary,
     "acceptance": Acceptance,
     "trigger": Trigger,
@@ -557,7 +557,7 @@ BAD_COMBINATIONS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def bad_fields(member: type[Member]) -> Iterator[dict[str, Any]]:
+def bad_fields(member: type[Plugin]) -> Iterator[dict[str, Any]]:
     """Wrong parameters of a member: unknown, missing, not numbers, not allowed together."""
     good = examples_of(member)[0].model_dump()
     yield {**good, "no_such_field": 1}

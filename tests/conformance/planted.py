@@ -41,11 +41,11 @@ class Planted(AnswerNoise):
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
         return self.right.rows(generator, count, size)
 
-    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
-        return self.right.hide(owners, gradients, rows)
+    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+        return self.right.add_noise(owners, gradients, rows)
 
-    def longest(self, size: int, quantile: float) -> Array:
-        return self.right.longest(size, quantile)
+    def norm_quantile(self, size: int, quantile: float) -> Array:
+        return self.right.norm_quantile(size, quantile)
 
     def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
         return self.right.log_likelihood(owners, gradients, answers)
@@ -53,28 +53,28 @@ class Planted(AnswerNoise):
     def exact(self, owners: Indices, gradients: Array, rows: Array) -> Array:
         """Return what is sent of gradients without noise: on a grid, the nearest point."""
         silent = replace(self.right, scale=np.zeros_like(self.right.scale))
-        return silent.hide(owners, gradients.copy(), rows)
+        return silent.add_noise(owners, gradients.copy(), rows)
 
 
 class Silent(Planted):
     """No noise at all, whatever it says."""
 
-    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
         return self.exact(owners, gradients, rows)
 
 
 class Quieter(Planted):
     """0.8 of the noise that its density has."""
 
-    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
-        return smaller(self.right).hide(owners, gradients, rows)
+    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+        return smaller(self.right).add_noise(owners, gradients, rows)
 
 
 class OneDraw(Planted):
     """The first coordinate's noise on all of them, as an attacker knows who knows that."""
 
-    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
-        noise = self.right.hide(owners, np.zeros_like(gradients), rows)
+    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+        noise = self.right.add_noise(owners, np.zeros_like(gradients), rows)
         return self.exact(owners, gradients, rows) + noise[:, :1]
 
     def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:

@@ -9,13 +9,13 @@ from scipy.special import gammaincinv
 from typing_extensions import override
 
 from asyncdp_sim.learning.objectives import Norm
-from asyncdp_sim.privacy.mechanisms import Allowance
+from asyncdp_sim.privacy.mechanisms import OwnerBudgets
 from asyncdp_sim.privacy.mechanisms.kind import (
     AnswerNoise,
     Array,
     Indices,
-    Influence,
     PureMechanism,
+    RecordSensitivity,
     Shape,
     alike,
 )
@@ -58,14 +58,14 @@ class SphericalNoise(AnswerNoise):
         return generator.standard_normal((count, self.width(size)))
 
     @override
-    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
         """Return g + b w: half of a χ² number of 2p degrees is a Gamma(p, 1) number."""
         toward, squares = rows[:, : self.size], np.square(rows[:, self.size :]).sum(axis=1)
         length = self.scale[owners] * squares / 2
         return gradients + toward * (length / np.linalg.norm(toward, axis=1))[:, None]
 
     @override
-    def longest(self, size: int, quantile: float) -> Array:
+    def norm_quantile(self, size: int, quantile: float) -> Array:
         return np.asarray(size**0.5 * self.scale * gammaincinv(size, quantile))
 
     @override
@@ -94,6 +94,10 @@ class SphericalMechanism(PureMechanism):
 
     @override
     def noise(
-        self, influence: Influence, allowance: Allowance, shape: Shape, grid: float | None
+        self,
+        influence: RecordSensitivity,
+        allowance: OwnerBudgets,
+        shape: Shape,
+        grid: float | None,
     ) -> SphericalNoise:
         return SphericalNoise(scale_of(influence, allowance), influence.size)

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.algorithms import Algorithm, Setting, Steps, Turn
+from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, AnyAlgorithm, Setting
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import LinearObjective, LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import Trajectory, replay
-from asyncdp_sim.learning.reply import Reply, Sample
+from asyncdp_sim.learning.reply import AnswerModel, Sample
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Exponential
@@ -32,11 +32,11 @@ ORACLE = pytest.mark.oracle(
     basis="replay",
 )
 
-ALGORITHMS = examples(Algorithm)
+ALGORITHMS = examples(AnyAlgorithm)
 EACH = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=said)
 ON_EACH = [
     (examples_of(algorithm)[0], kind_of(protocol))
-    for algorithm in members(Algorithm)
+    for algorithm in members(AnyAlgorithm)
     for protocol in members(Protocol)
     if algorithm.runs_on(protocol)
 ]
@@ -71,7 +71,7 @@ def quadratic() -> Quadratic:
     return Quadratic.from_records(*RECORDS, SIGMA, BOX)
 
 
-def network_of(algorithm: Algorithm, kind: str | None = None) -> Network:
+def network_of(algorithm: AnyAlgorithm, kind: str | None = None) -> Network:
     """A network under one of its protocols, the first unless told otherwise."""
     fitting = (each for each in examples(Protocol) if algorithm.runs_on(each))
     protocol = next(each for each in fitting if kind is None or each.kind == kind)
@@ -84,39 +84,41 @@ def network_of(algorithm: Algorithm, kind: str | None = None) -> Network:
     return NETWORK.model_copy(update=changed)
 
 
-def reply_of(algorithm: Algorithm, objective: LinearObjective | Quadratic) -> Reply:
+def reply_of(algorithm: AnyAlgorithm, objective: LinearObjective | Quadratic) -> AnswerModel:
     sample = None
     if algorithm.sample is not None:
         sample = Sample(LinearRecords(*RECORDS), algorithm.sample)
-    return Reply(steps_of(algorithm, objective).answered_with(objective), NOISE, sample)
+    return AnswerModel(steps_of(algorithm, objective).answered_with(objective), NOISE, sample)
 
 
-def everybody(algorithm: Algorithm, owners: list[int]) -> Turn:
+def everybody(algorithm: AnyAlgorithm, owners: list[int]) -> AnswerBatch:
     rows = None if algorithm.answers_per_update is not None else np.arange(len(owners))
     peers = (np.array(owners) + 1) % N + 1  # where there are neighbours, the next
-    return Turn(np.array(owners), peers=peers, rows=rows)
+    return AnswerBatch(np.array(owners), peers=peers, rows=rows)
 
 
 @cache
-def traces_of(algorithm: Algorithm) -> list[Trace]:
+def traces_of(algorithm: AnyAlgorithm) -> list[Trace]:
     return [simulate(network_of(algorithm), scope) for scope in scopes()]
 
 
 def steps_of(
-    algorithm: Algorithm, objective: LinearObjective | Quadratic, box: float | None = BOX
-) -> Steps:
+    algorithm: AnyAlgorithm, objective: LinearObjective | Quadratic, box: float | None = BOX
+) -> Algorithm:
     protocol = network_of(algorithm).protocol
     shares = SHARES if algorithm.needs_shares else None
     return algorithm.steps(Setting(objective.weights, P, T, SIGMA, box, shares, protocol))
 
 
-def replayed(algorithm: Algorithm, quadratic: Quadratic, every: int, count: int = R) -> Trajectory:
+def replayed(
+    algorithm: AnyAlgorithm, quadratic: Quadratic, every: int, count: int = R
+) -> Trajectory:
     steps, traces = steps_of(algorithm, quadratic), traces_of(algorithm)[:count]
     return replay(traces, steps, reply_of(algorithm, quadratic), scopes(count), every)
 
 
 @EACH
-def test_shapes(algorithm: Algorithm, quadratic: Quadratic) -> None:
+def test_shapes(algorithm: AnyAlgorithm, quadratic: Quadratic) -> None:
     steps = steps_of(algorithm, quadratic)
     assert steps.n_features == P
     state = steps.init(scopes())
@@ -132,7 +134,9 @@ def test_shapes(algorithm: Algorithm, quadratic: Quadratic) -> None:
 
 
 @EACH
-def test_a_query_is_a_copy_and_changes_nothing(algorithm: Algorithm, quadratic: Quadratic) -> None:
+def test_a_query_is_a_copy_and_changes_nothing(
+    algorithm: AnyAlgorithm, quadratic: Quadratic
+) -> None:
     steps = steps_of(algorithm, quadratic)
     state = steps.init(scopes())
     before = state.central.copy()
@@ -145,7 +149,7 @@ def test_a_query_is_a_copy_and_changes_nothing(algorithm: Algorithm, quadratic: 
 
 
 @EACH
-def test_the_same_answers_give_the_same_bits(algorithm: Algorithm, quadratic: Quadratic) -> None:
+def test_the_same_answers_give_the_same_bits(algorithm: AnyAlgorithm, quadratic: Quadratic) -> None:
     one, two = (replayed(algorithm, quadratic, 1) for _ in range(2))
     assert np.array_equal(one.central, two.central)
     assert np.array_equal(one.final, two.final)
@@ -153,7 +157,7 @@ def test_the_same_answers_give_the_same_bits(algorithm: Algorithm, quadratic: Qu
 
 @EACH
 def test_models_stay_in_the_box_and_projections_are_counted(
-    algorithm: Algorithm, quadratic: Quadratic
+    algorithm: AnyAlgorithm, quadratic: Quadratic
 ) -> None:
     found = replayed(algorithm, quadratic, 1)
     for r in range(R):
@@ -166,7 +170,7 @@ def test_models_stay_in_the_box_and_projections_are_counted(
 
 
 @EACH
-def test_replicates_do_not_touch_each_other(algorithm: Algorithm, quadratic: Quadratic) -> None:
+def test_replicates_do_not_touch_each_other(algorithm: AnyAlgorithm, quadratic: Quadratic) -> None:
     together = replayed(algorithm, quadratic, 1)
     for count in (1, 2, 4):
         few = replayed(algorithm, quadratic, 1, count)
@@ -176,7 +180,7 @@ def test_replicates_do_not_touch_each_other(algorithm: Algorithm, quadratic: Qua
 @ORACLE
 @EACH
 @pytest.mark.parametrize("every", [1, 7])
-def test_live_equals_replay(algorithm: Algorithm, quadratic: Quadratic, every: int) -> None:
+def test_live_equals_replay(algorithm: AnyAlgorithm, quadratic: Quadratic, every: int) -> None:
     path = replayed(algorithm, quadratic, every)
     for r, scope in enumerate(scopes()):
         steps = steps_of(algorithm, quadratic)
@@ -192,12 +196,12 @@ def test_live_equals_replay(algorithm: Algorithm, quadratic: Quadratic, every: i
 @ORACLE
 @pytest.mark.parametrize(("algorithm", "kind"), ON_EACH, ids=str)
 def test_live_equals_replay_on_each_of_its_protocols(
-    algorithm: Algorithm, kind: str, quadratic: Quadratic
+    algorithm: AnyAlgorithm, kind: str, quadratic: Quadratic
 ) -> None:
     network = network_of(algorithm, kind)
     setting = Setting(quadratic.weights, P, T, SIGMA, BOX, protocol=network.protocol)
     steps, asks = algorithm.steps(setting), network.protocol.asks
-    reply = Reply(steps.answered_with(quadratic), NOISE)
+    reply = AnswerModel(steps.answered_with(quadratic), NOISE)
     lives = [LiveLearning(steps, reply, scope, 1, asks) for scope in scopes(2)]
     pairs = zip(lives, scopes(2), strict=True)
     traces = [simulate(network, scope, learning=live) for live, scope in pairs]
@@ -208,12 +212,12 @@ def test_live_equals_replay_on_each_of_its_protocols(
 
 @together
 @EACH
-def test_the_traces_end_at_different_updates(algorithm: Algorithm) -> None:
+def test_the_traces_end_at_different_updates(algorithm: AnyAlgorithm) -> None:
     assert len({trace.n_updates for trace in traces_of(algorithm)}) > 1
 
 
 @EACH
-def test_models_start_in_the_box(algorithm: Algorithm, quadratic: Quadratic) -> None:
+def test_models_start_in_the_box(algorithm: AnyAlgorithm, quadratic: Quadratic) -> None:
     """Or the first query would be where no bound on a gradient holds."""
     steps = steps_of(algorithm, quadratic)
     state = steps.init(scopes())

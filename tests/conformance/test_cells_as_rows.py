@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.algorithms import Algorithm, Setting
+from asyncdp_sim.learning.algorithms import AnyAlgorithm, Setting
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import Trajectory, fold, replay_together
 from asyncdp_sim.learning.replay_cells import CellTask, alike
-from asyncdp_sim.learning.reply import Reply, Sample
+from asyncdp_sim.learning.reply import AnswerModel, Sample
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from tests.conformance.test_algorithms import (
@@ -46,7 +46,7 @@ def varied(held: Any, factor: float) -> Any:
     return replace(held, **changes)
 
 
-def cells_of(algorithm: Algorithm, protocol: Any = None) -> list[CellTask]:
+def cells_of(algorithm: AnyAlgorithm, protocol: Any = None) -> list[CellTask]:
     """Cells of other steps, boxes, noise and records."""
     shares = SHARES if algorithm.needs_shares else None
     protocol = network_of(algorithm).protocol if protocol is None else protocol
@@ -59,7 +59,7 @@ def cells_of(algorithm: Algorithm, protocol: Any = None) -> list[CellTask]:
         if algorithm.sample is not None:
             sample = Sample(LinearRecords(*RECORDS), algorithm.sample)
         noise = LaplaceNoise(factor * NOISE.scale)
-        found.append(CellTask(steps, Reply(steps.answered_with(objective), noise, sample), 3))
+        found.append(CellTask(steps, AnswerModel(steps.answered_with(objective), noise, sample), 3))
     return found
 
 
@@ -80,20 +80,20 @@ def held_to_each_alone(traces: list[Any], cells: list[CellTask], asks: Any = "av
 
 
 @EACH
-def test_a_mixed_batch_has_the_bits_of_each_cell_alone(algorithm: Algorithm) -> None:
+def test_a_mixed_batch_has_the_bits_of_each_cell_alone(algorithm: AnyAlgorithm) -> None:
     for count in (1, 2, R):
         held_to_each_alone(traces_of(algorithm)[:count], cells_of(algorithm))
 
 
 @pytest.mark.parametrize(("algorithm", "kind"), ON_EACH, ids=str)
-def test_on_each_of_its_protocols(algorithm: Algorithm, kind: str) -> None:
+def test_on_each_of_its_protocols(algorithm: AnyAlgorithm, kind: str) -> None:
     network = network_of(algorithm, kind)
     traces = [simulate(network, scope) for scope in scopes(2)]
     held_to_each_alone(traces, cells_of(algorithm, network.protocol), network.protocol.asks)
 
 
 @EACH
-def test_every_number_of_a_step_may_differ(algorithm: Algorithm) -> None:
+def test_every_number_of_a_step_may_differ(algorithm: AnyAlgorithm) -> None:
     """But for those by which randomness is drawn, and a solver's."""
     steps = cells_of(algorithm)[0].steps
     fixed = {"start", "begin"} if algorithm.kind == "averaging" else set()  # 0 times any factor

@@ -6,10 +6,10 @@ from typing import Annotated, ClassVar, Literal
 import pytest
 from pydantic import Field
 
-from asyncdp_sim.spec import Kind, kind_of, members
+from asyncdp_sim.spec import Variant, kind_of, members
 
 
-class Family(Kind):
+class Family(Variant):
     """A family with one trait and one method."""
 
     loud: ClassVar[bool]

@@ -16,12 +16,12 @@ from asyncdp_sim.privacy import guarantee
 from asyncdp_sim.privacy.accountants.own import Pure
 from asyncdp_sim.privacy.label import label, named_guarantee
 from asyncdp_sim.privacy.mechanisms import (
-    Allowance,
     AnswerNoise,
     LaplaceMechanism,
     Mechanism,
     MechanismKind,
     NoNoise,
+    OwnerBudgets,
 )
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
@@ -127,7 +127,7 @@ def squares(noise: Any, of: Any) -> list[Any]:
     """Squares of what noise adds, and their products over coordinates, against what is stated."""
     owners = np.zeros(RUNS, dtype=np.int64)
     rows = noise.rows(np.random.default_rng(7), RUNS, SIZE)
-    added = noise.hide(owners, np.zeros((RUNS, SIZE)), rows)
+    added = noise.add_noise(owners, np.zeros((RUNS, SIZE)), rows)
     variance = float(of.variance[0])
     spread = [score(f"square {j}", added[:, j] ** 2, variance) for j in (0, SIZE - 1)]
     return [*spread, score("product", added[:, 0] * added[:, 1], 0.0, variance)]
@@ -169,7 +169,7 @@ def test_coordinates_are_independent_or_said_to_be_drawn_together(mechanism: Mec
     noise = ready(scenario(mechanism, 6.0)).noise
     owners = np.zeros(RUNS, dtype=np.int64)
     rows = noise.rows(np.random.default_rng(5), RUNS, SIZE)
-    added = np.abs(noise.hide(owners, np.zeros((RUNS, SIZE)), rows))
+    added = np.abs(noise.add_noise(owners, np.zeros((RUNS, SIZE)), rows))
     z = np.corrcoef(added[:, 0], added[:, 1])[0, 1] * RUNS**0.5
     assert bool(abs(z) > 5) is mechanism.together
     words = "all coordinates together" if mechanism.together else "each coordinate"
@@ -188,7 +188,7 @@ def test_answers_are_rows_over_the_scale_where_noise_says_that_they_are(
 def adds_rows(noise: AnswerNoise) -> bool:
     owners, source = np.array([0, 1, 1]), np.random.default_rng(6)
     gradients, rows = source.normal(size=(3, SIZE)), noise.rows(source, 3, SIZE)
-    found = noise.hide(owners, gradients.copy(), rows)
+    found = noise.add_noise(owners, gradients.copy(), rows)
     scaled = noise.scale[owners, None] * rows
     return scaled.shape == found.shape and np.array_equal(found, gradients + scaled)
 
@@ -251,7 +251,7 @@ class Cheap(Unproven):
     """Says that its answers cost half of what they do."""
 
     @override
-    def accountant(self, allowance: Allowance) -> Half:
+    def accountant(self, allowance: OwnerBudgets) -> Half:
         return Half(allowance.answers, allowance.epsilon, allowance.epsilon)
 
 

@@ -80,7 +80,7 @@ ARRIVALS = (K.answer_delivered, K.answer_discarded, K.answer_collided, K.answer_
 
 
 def network(protocol: Protocol, channel: dict[str, Any], **more: Any) -> Network:
-    if protocol.begins_anew and channel["kind"] == "csma":  # whose answers have to begin
+    if protocol.restarts_immediately and channel["kind"] == "csma":  # whose answers have to begin
         channel = channel | {"persistence": 1.0}
     fields: dict[str, Any] = {
         "answers_allowed": BUDGETS,
@@ -148,7 +148,7 @@ class Strict:
 
 
 def _one_job(protocol: Protocol) -> bool:
-    return getattr(protocol, "own_tick", "drop") == "drop" and not protocol.begins_anew
+    return getattr(protocol, "own_tick", "drop") == "drop" and not protocol.restarts_immediately
 
 
 @OVER

@@ -12,10 +12,10 @@ import pytest
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.evidence import named
 from asyncdp_sim.families import FAMILY
-from asyncdp_sim.learning.algorithms import Algorithm, FedAsync
+from asyncdp_sim.learning.algorithms import AnyAlgorithm, FedAsync
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.scenario import Scenario
@@ -210,20 +210,20 @@ class New(FedAsync):
     kind: Literal["new"] = "new"
 
 
-WHOLE = [spec for spec in examples(Algorithm) if spec.kind in REFERENCES and spec.sample is None]
+WHOLE = [spec for spec in examples(AnyAlgorithm) if spec.kind in REFERENCES and spec.sample is None]
 
 
 @ORACLE
 def test_every_algorithm_has_a_reference() -> None:
     assert {
-        kind_of(member) for member in members(Algorithm)
+        kind_of(member) for member in members(AnyAlgorithm)
     } == REFERENCES.keys() | ELSEWHERE.keys()
 
 
 def claimed(referred: Iterable[str]) -> set[str]:
     """Algorithms that are said to equal a reference, without having one, or the other way round."""
     oracle = named("conformance/test_references.py::test_every_algorithm_has_a_reference")
-    stated = {kind_of(each) for each in members(Algorithm) if each.__name__ in oracle.kinds}
+    stated = {kind_of(each) for each in members(AnyAlgorithm) if each.__name__ in oracle.kinds}
     return stated ^ set(referred)
 
 
@@ -238,7 +238,7 @@ def test_an_algorithm_that_is_new_in_the_union_is_not_exact(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With a copy of the register as it is made with one more member."""
-    monkeypatch.setitem(FAMILIES, "algorithm", Annotated[get_args(Algorithm)[0] | New, FAMILY])
+    monkeypatch.setitem(FAMILIES, "algorithm", Annotated[get_args(AnyAlgorithm)[0] | New, FAMILY])
     made = marked()
     bases = {each["basis"] for each in made if "New" in each["kinds"]}
     assert bases == {"replay"}
@@ -247,11 +247,11 @@ def test_an_algorithm_that_is_new_in_the_union_is_not_exact(
 
 @ORACLE
 @pytest.mark.parametrize("algorithm", WHOLE, ids=said)
-def test_without_noise_it_equals_its_reference(algorithm: Algorithm) -> None:
+def test_without_noise_it_equals_its_reference(algorithm: AnyAlgorithm) -> None:
     quadratic = Quadratic.from_records(*RECORDS, SIGMA, BOX)
     steps, traces = steps_of(algorithm, quadratic), traces_of(algorithm)
     answers = reply_of(algorithm, quadratic).gradients
-    path = replay(traces, steps, Reply(answers, SILENT), scopes(), 1)
+    path = replay(traces, steps, AnswerModel(answers, SILENT), scopes(), 1)
     initial = steps.init(scopes())
     for r, trace in enumerate(traces):
         start = initial.central[r]
@@ -263,12 +263,12 @@ def test_without_noise_it_equals_its_reference(algorithm: Algorithm) -> None:
 
 
 @together
-@pytest.mark.parametrize("algorithm", members(Algorithm), ids=kind_of)
+@pytest.mark.parametrize("algorithm", members(AnyAlgorithm), ids=kind_of)
 @pytest.mark.parametrize("protocol", members(Protocol), ids=kind_of)
 def test_other_protocols_are_refused_by_name(algorithm: Any, protocol: Any) -> None:
     if algorithm.runs_on(protocol):
         return
-    spec = next(each for each in examples(Algorithm) if type(each) is algorithm)
+    spec = next(each for each in examples(AnyAlgorithm) if type(each) is algorithm)
     asked = next(each for each in examples(Protocol) if type(each) is protocol)
     with pytest.raises(SpecError) as caught:
         parse(

@@ -8,7 +8,7 @@ import tomli_w
 
 from asyncdp_sim.evidence import Basis, Oracle, basis_of, oracles_of
 from asyncdp_sim.scenario.field_examples import examples_of
-from asyncdp_sim.spec import Kind, Spec, kind_of, members
+from asyncdp_sim.spec import Spec, Variant, kind_of, members
 from tests.conformance.members import FAMILIES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,7 +67,7 @@ def _fields(family: str) -> Iterator[str]:
         yield f"Its fields: [`{section}`](../../reference/scenario.md#{anchor}).\n"
 
 
-def _setting(family: str, member: type[Kind]) -> Iterator[str]:
+def _setting(family: str, member: type[Variant]) -> Iterator[str]:
     """Yield how a scenario writes an example of a member, and which protocols carry it."""
     if family not in SECTIONS:
         return
@@ -99,7 +99,7 @@ def _said(kind: Spec) -> dict[str, object]:
     return said
 
 
-def _oracles(member: type[Kind]) -> Iterator[str]:
+def _oracles(member: type[Variant]) -> Iterator[str]:
     """Yield what a member is held against, or that it is against nothing."""
     basis = basis_of(member)
     if basis is Basis.unverified:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from asyncdp_sim.learning.algorithms import Algorithm
+from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.scenario.field_examples import examples_of
@@ -125,7 +125,7 @@ def _loss(spec: Any, _: Path) -> Iterator[Raw]:
 
 
 def _protocol(spec: Any, _: Path) -> Iterator[Raw]:
-    yield _learning(next(each for each in examples(Algorithm) if each.faults(spec) == []), spec)
+    yield _learning(next(each for each in examples(AnyAlgorithm) if each.faults(spec) == []), spec)
 
 
 def _policy(spec: Any, _: Path) -> Iterator[Raw]:

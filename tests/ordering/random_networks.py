@@ -22,7 +22,7 @@ from asyncdp_sim.network.laws import Constant, Exponential, Law, NoTime
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.topology import Star, Topology
 from asyncdp_sim.scenario.field_examples import examples_of
-from asyncdp_sim.spec import Kind, members
+from asyncdp_sim.spec import Variant, members
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import EventKind
 from tests.drawn import Domain
@@ -135,7 +135,7 @@ def off_the_grid(number: int) -> Network:
 def away_together(availability: Any, protocol: Protocol) -> bool:
     """Return whether queries may reach, or exchanges lose, several owners at one tick."""
     vanish = getattr(protocol, "offline", "finish") == "vanish"
-    if protocol.begins_anew:  # tasks wait side by side for an owner to be back
+    if protocol.restarts_immediately:  # tasks wait side by side for an owner to be back
         return any(each.comes_and_goes for each in examples_of(availability))
     return (protocol.makes_updates or vanish) and come_together(availability)
 
@@ -176,7 +176,7 @@ def gathers(channel: Channel) -> bool:
     return (shared.slotted and not shared.in_turn) or waits or shared.breaks_off
 
 
-def gridded(spec: Kind) -> Kind:
+def gridded(spec: Variant) -> Variant:
     """The same channel with its times, and those of the channels in it, on the grid."""
     return type(spec)(**{name: _on_grid(name, value) for name, value in spec})
 
@@ -192,7 +192,7 @@ def _on_grid(name: str, value: Any) -> Any:
     return GRID * ceil(value / 0.1) if name in times and value is not None else value
 
 
-def _lossy(channel: Kind, rng: Random) -> Kind:
+def _lossy(channel: Variant, rng: Random) -> Variant:
     return channel.model_copy(update=_losses(rng))
 
 

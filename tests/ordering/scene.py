@@ -137,9 +137,9 @@ class Together:
 
     parts: tuple[Availability, ...]
 
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         for number, part in enumerate(self.parts, start=1):
-            part.begin(owners, learner, streams.within("part", number))
+            part.start_processes(owners, learner, streams.within("part", number))
 
 
 class Losing(GilbertElliott):
@@ -158,8 +158,8 @@ class Some(Churn):
 
     who: tuple[int, ...]
 
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
-        super().begin([owners[number - 1] for number in self.who], learner, streams)
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        super().start_processes([owners[number - 1] for number in self.who], learner, streams)
 
 
 def joins(owner: int, at: float) -> Some:

@@ -15,7 +15,7 @@ from asyncdp_sim.network.latency import Payload
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.topology import Topology
-from asyncdp_sim.spec import Kind, members
+from asyncdp_sim.spec import Variant, members
 from tests.drawn import Domain
 from tests.properties.networks import availability, clock, domain, law, seeded
 from tests.properties.variants import variants
@@ -60,7 +60,7 @@ def channel(rng: Random, n: int) -> Channel:
 
 
 @cache
-def kinds(n: int) -> list[list[Kind]]:
+def kinds(n: int) -> list[list[Variant]]:
     """The channels of each kind."""
     return [variants(member, UPLINK, partial(fits, n)) for member in members(Channel)]
 

@@ -13,7 +13,7 @@ from asyncdp_sim.learning.algorithms import AsyncGossip, Collab2, FedBuff, Setti
 from asyncdp_sim.learning.live import LargeGradient, LiveLearning, Target
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.laws import NoTime
@@ -409,10 +409,10 @@ def test_live_learning_equals_replay(
     steps, gradients = problem(network.n_owners, apply_at)
     noise = noise_of(mechanism, network.n_owners)
     asks = network.protocol.asks
-    live = LiveLearning(steps, Reply(gradients, noise), scope(seed), record_every, asks)
+    live = LiveLearning(steps, AnswerModel(gradients, noise), scope(seed), record_every, asks)
     trace = simulate(network, scope(seed), learning=live)
     lived = live.trajectory()
-    again = replay([trace], steps, Reply(gradients, noise), [scope(seed)], record_every, asks)
+    again = replay([trace], steps, AnswerModel(gradients, noise), [scope(seed)], record_every, asks)
     assert np.array_equal(lived.updates, again.updates)
     assert np.array_equal(lived.models(0), again.models(0))
     assert np.array_equal(lived.final, again.final)
@@ -430,7 +430,7 @@ def test_live_learning_that_decides_on_timing_equals_its_replay(
 ) -> None:
     """Withheld answers take no noise: the next answer has the row that they did not use."""
     steps, gradients = problem(network.n_owners, "as-read")
-    reply = Reply(gradients, LaplaceNoise(np.linspace(0.01, 0.3, network.n_owners)))
+    reply = AnswerModel(gradients, LaplaceNoise(np.linspace(0.01, 0.3, network.n_owners)))
     network = network.model_copy(update={"withholds": True, "stops": True})
     asks, target = network.protocol.asks, Target(gradients, psi)
     trigger = LargeGradient(threshold=threshold)
@@ -458,10 +458,12 @@ def test_live_learning_equals_replay_over_buffers(
     algorithm = FedBuff(step=0.4, server_step=0.9, buffer=buffer, initial="uniform")
     steps = algorithm.steps(Setting(gradients.weights, 3, 30, 0.3, 3.0))
     noise = LaplaceNoise(np.linspace(0.01, 0.3, network.n_owners))
-    live = LiveLearning(steps, Reply(gradients, noise), scope(seed), record_every, "central")
+    live = LiveLearning(steps, AnswerModel(gradients, noise), scope(seed), record_every, "central")
     trace = simulate(network, scope(seed), learning=live)
     lived = live.trajectory()
-    again = replay([trace], steps, Reply(gradients, noise), [scope(seed)], record_every, "central")
+    again = replay(
+        [trace], steps, AnswerModel(gradients, noise), [scope(seed)], record_every, "central"
+    )
     assert lived.updates.tolist() == again.updates.tolist() == [trace.n_updates]
     assert np.array_equal(lived.models(0), again.models(0))
     assert np.array_equal(lived.final, again.final)
@@ -477,7 +479,7 @@ def test_live_learning_equals_replay_in_rounds(
     _, gradients = problem(network.n_owners, "current")
     algorithm = Collab2(step=0.4, trim=trim, initial="uniform")
     steps = algorithm.steps(Setting(gradients.weights, 3, 30, 0.3, 3.0))
-    reply = Reply(gradients, LaplaceNoise(np.linspace(0.01, 0.3, network.n_owners)))
+    reply = AnswerModel(gradients, LaplaceNoise(np.linspace(0.01, 0.3, network.n_owners)))
     live = LiveLearning(steps, reply, scope(seed), record_every, "central")
     trace = simulate(network, scope(seed), learning=live)
     lived = live.trajectory()

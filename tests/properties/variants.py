@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.scenario.field_examples import examples_of
-from asyncdp_sim.spec import Kind, kind_of, members
+from asyncdp_sim.spec import Variant, kind_of, members
 from tests.conformance.members import examples
 
 NUMBERS: dict[Any, list[Any]] = {
@@ -19,10 +19,10 @@ NUMBERS: dict[Any, list[Any]] = {
 """Some are outside a field's domain: what a member refuses is no variant of it."""
 TRIED = 40
 
-Fits = Callable[[Kind], bool]
+Fits = Callable[[Variant], bool]
 
 
-def variants(member: type[Kind], left: frozenset[str], fits: Fits) -> list[Kind]:
+def variants(member: type[Variant], left: frozenset[str], fits: Fits) -> list[Variant]:
     """Return a member's examples without some fields, and what changing others makes of them.
 
     Fields change one by one, each time of an example or of what was found before.
@@ -44,7 +44,7 @@ def variants(member: type[Kind], left: frozenset[str], fits: Fits) -> list[Kind]
     return found
 
 
-def made(member: type[Kind], fields: dict[str, Any]) -> Kind | None:
+def made(member: type[Variant], fields: dict[str, Any]) -> Variant | None:
     """Return the member with these fields; None if it refuses them."""
     try:
         return member(**fields)
@@ -62,7 +62,7 @@ def values(annotation: Any, left: frozenset[str], fits: Fits) -> list[Any]:
             found += [law for law in examples(Law) if type(law) is leaf and law.mean > 0]
         elif leaf in NUMBERS:
             found += NUMBERS[leaf]
-        elif isinstance(leaf, type) and issubclass(leaf, Kind):
+        elif isinstance(leaf, type) and issubclass(leaf, Variant):
             found += variants(leaf, left, fits)
     return found
 

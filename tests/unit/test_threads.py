@@ -26,14 +26,14 @@ def test_libraries_are_looked_for_again_after_an_import(monkeypatch: pytest.Monk
     """What was loaded meanwhile has threads of its own."""
     made = []
 
-    class Counted(ThreadpoolController):
+    class FormattedMessage(ThreadpoolController):
         def __init__(self) -> None:
             made.append(self)
             super().__init__()
 
     with one_thread():
         pass
-    monkeypatch.setattr("threadpoolctl.ThreadpoolController", Counted)
+    monkeypatch.setattr("threadpoolctl.ThreadpoolController", FormattedMessage)
     for loaded in (0, 1):
         with one_thread():
             assert len(made) == loaded

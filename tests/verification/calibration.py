@@ -16,7 +16,7 @@ import numpy as np
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts import Forecast, forecast
-from asyncdp_sim.learning.algorithms import Algorithm
+from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.results.provenance import digest
 from asyncdp_sim.runs import run
@@ -227,7 +227,7 @@ OFTEN = (
 """Protocols and algorithms as often as there are exact figures to hold against runs."""
 KINDS = OFTEN + tuple(
     (next(kind_of(each) for each in members(Protocol) if algorithm.runs_on(each)), kind)
-    for kind, algorithm in ((kind_of(each), each) for each in members(Algorithm))
+    for kind, algorithm in ((kind_of(each), each) for each in members(AnyAlgorithm))
     if all(kind != often for _, often in OFTEN)
 )
 """Those, and every other algorithm of the union."""
@@ -318,7 +318,7 @@ def _drawn(place: int, seed: int, source: np.random.Generator) -> Fields:
     if algorithm == "polar":  # obfuscated, not private
         fields["model"]["theta_max"] = 5.0
         fields["privacy"] = {"mechanism": "none"}
-    if member(Algorithm, algorithm).answers_once:
+    if member(AnyAlgorithm, algorithm).answers_once:
         privacy["budget"] = {"kind": "per-owner-cap", "answers": 1}
     if algorithm == "noisy-statistics":
         privacy["sensitivity"] = {
@@ -373,5 +373,5 @@ def _steps(kind: str, updates: int, sigma: float, pace: float, one: Callable[...
         return {"step": pace, "exponent": 0.75} | weights
     if kind in ("collab-2", "parameter-server"):
         return {"step": pace}
-    example: Fields = examples_of(member(Algorithm, kind))[0].model_dump(exclude_none=True)
+    example: Fields = examples_of(member(AnyAlgorithm, kind))[0].model_dump(exclude_none=True)
     return example

@@ -8,7 +8,7 @@ import numpy as np
 from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.theory.moments.gossip_map import gossip_map_of
 from asyncdp_sim.trace.vocabulary import UPDATES
 
@@ -153,7 +153,7 @@ class _TwoPoint:
         """Return how many numbers are drawn for an answer of ``size`` numbers."""
         return size
 
-    def hide(self, owners, gradients, rows):
+    def add_noise(self, owners, gradients, rows):
         """Return the gradients with the noise on them."""
         return gradients + rows * self.scale[owners, None]
 
@@ -184,7 +184,9 @@ def enumerated(case, steps=None, gradients=None):
     scopes = [_Signs(row) for row in np.tile(patterns, (len(sequences), 1))]
     noise = _TwoPoint(case.scale, case.noise)
     steps = case.steps if steps is None else steps
-    path = replay(traces, steps, Reply(o if gradients is None else gradients, noise), scopes, 1)
+    path = replay(
+        traces, steps, AnswerModel(o if gradients is None else gradients, noise), scopes, 1
+    )
     deviation = path.central - o.optimum
     mean = np.einsum("r,kra->ka", weight, path.central)
     return mean, np.einsum("r,kra,krb->kab", weight, deviation, deviation)

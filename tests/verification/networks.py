@@ -119,8 +119,8 @@ class RestlessOwner(Request):
 class LastInFirstOut(Request):
     """Planted bug: the learner turns to the request that came last."""
 
-    def begin(self, owners, learner, streams):
-        super().begin(owners, learner, streams)
+    def start_processes(self, owners, learner, streams):
+        super().start_processes(owners, learner, streams)
         learner.lock.waiting = Stack()
 
 
@@ -134,21 +134,21 @@ class Stack(deque):
 class DrawnOnce(Bernoulli):
     """Planted bug: whether an owner listens is drawn once, not at each tick."""
 
-    def begin(self, owners, learner, streams):
-        super().begin(owners, learner, streams)
+    def start_processes(self, owners, learner, streams):
+        super().start_processes(owners, learner, streams)
         for owner in owners:
-            listens = owner.attends(0)
-            owner.attends = lambda tick, listens=listens: listens  # noqa: ARG005
+            listens = owner.online_at_tick(0)
+            owner.online_at_tick = lambda tick, listens=listens: listens  # noqa: ARG005
 
 
 class ThinnedTwice(Bernoulli):
     """Planted bug: a tick has to pass two draws."""
 
-    def begin(self, owners, learner, streams):
-        super().begin(owners, learner, streams)
+    def start_processes(self, owners, learner, streams):
+        super().start_processes(owners, learner, streams)
         for owner in owners:
-            once = owner.attends
-            owner.attends = lambda tick, once=once: once(tick) and once(tick)
+            once = owner.online_at_tick
+            owner.online_at_tick = lambda tick, once=once: once(tick) and once(tick)
 
 
 class OnlineStart(OnOff):

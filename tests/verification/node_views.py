@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.audits.check import Check, Claim, attack, most_shown
-from asyncdp_sim.learning.algorithms import AveragingSteps, Turn, Wrapped
+from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
 from asyncdp_sim.learning.algorithms.gossip_graph import AveragingState
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
@@ -28,7 +28,7 @@ class Seen(Wrapped):
         self._pool, self._first = pool, 0 if steps.learner else 1
         self.noted: list[Any] = []
 
-    def apply(self, state: AveragingState, turn: Turn, points: Any, answers: Any) -> None:
+    def apply(self, state: AveragingState, turn: AnswerBatch, points: Any, answers: Any) -> None:
         """Note the vectors, once they are put in."""
         super().apply(state, turn, points, answers)
         assert turn.peers is not None

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from asyncdp_sim.errors import InputError, SpecError
-from asyncdp_sim.learning.algorithms import Algorithm
+from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.protocols import Protocol
@@ -71,7 +71,7 @@ def _or_none(draw: Draw) -> Draw:
 
 def _learning(rng: Random, domain: Domain) -> dict[str, Any]:
     """Draw an algorithm, and a protocol that it runs on."""
-    algorithm = _of(Algorithm)(rng, domain)
+    algorithm = _of(AnyAlgorithm)(rng, domain)
     fitting = [each for each in members(Protocol) if algorithm.runs_on(each)]
     return {"algorithm": algorithm, "protocol": domain.member(rng.choice(fitting))}
 

@@ -16,7 +16,7 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import UPWARDS
-from asyncdp_sim.privacy.mechanisms import Influence
+from asyncdp_sim.privacy.mechanisms import RecordSensitivity
 from asyncdp_sim.privacy.mechanisms.gaussian import GaussianShares
 from asyncdp_sim.privacy.mechanisms.gaussian import shared as in_shares
 from asyncdp_sim.runs import RunResult, run
@@ -212,7 +212,7 @@ def test_sums_have_the_variance_that_is_accounted_and_modulo_they_are_the_same()
     for owner in range(shares):
         owners, n = np.full(runs, owner), noise.records[owner]
         rows = noise.rows(rng, runs, 3)
-        found = noise.hide(owners, np.tile(gradients[owner], (runs, 1)), rows) * n
+        found = noise.add_noise(owners, np.tile(gradients[owner], (runs, 1)), rows) * n
         total += found
         whole = np.rint(found / noise.grid)
         assert np.abs(found / noise.grid - whole).max() < 1e-3  # on the grid, to rounding
@@ -227,7 +227,7 @@ def test_sums_have_the_variance_that_is_accounted_and_modulo_they_are_the_same()
 
 
 def test_a_sum_that_could_wrap_is_refused() -> None:
-    (_, problem), influence = missed(), Influence(1.0, np.full(6, 1e14), 3)
+    (_, problem), influence = missed(), RecordSensitivity(1.0, np.full(6, 1e14), 3)
     with pytest.raises(SpecError, match="could wrap"):
         in_shares(problem.noise, influence, 3)
     assert in_shares(problem.noise, replace(influence, records=np.full(6, 1e3)), 3).grid == 2.0**-20
@@ -235,12 +235,12 @@ def test_a_sum_that_could_wrap_is_refused() -> None:
 
 def test_shares_of_which_nothing_is_proven_are_refused() -> None:
     """And the proof's sum over whole numbers is as small as the page says where it begins."""
-    (_, problem), influence = missed(), Influence(1.0, np.full(6, 1e3), 3)
+    (_, problem), influence = missed(), RecordSensitivity(1.0, np.full(6, 1e3), 3)
     least = np.full(6, 104 * sqrt(3) * 2.0**-20 / 1e3)  # of three shares, on a grid of 2⁻²⁰
     in_shares(replace(problem.noise, scale=least * 1.001), influence, 3)
     with pytest.raises(SpecError, match="a proof is known of 104 steps or more"):
         in_shares(replace(problem.noise, scale=least * 0.999), influence, 3)
-    many = Influence(1.0, np.full(10_001, 1e3), 3)
+    many = RecordSensitivity(1.0, np.full(10_001, 1e3), 3)
     noise = replace(problem.noise, scale=np.full(10_001, 1.0))
     with pytest.raises(SpecError, match="of 10001 owners"):
         in_shares(noise, many, 10_001)

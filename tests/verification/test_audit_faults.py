@@ -27,7 +27,7 @@ from asyncdp_sim.privacy import budgets
 from asyncdp_sim.privacy import spec as privacy_spec
 from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import Pure, SeveralGradients, amplified, bare
-from asyncdp_sim.privacy.budgets import Allotment
+from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import gaussian as gaussian_mechanism
 from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism
@@ -110,7 +110,7 @@ def lost_and_used_alike(patch: Patch) -> None:
     def unused(self: Answers, turn: Any, points: Any, source: Any) -> Any:  # noqa: ARG001
         exact = self._reply.gradients.gradient(turn.owners, points)
         rows = self._noise._kept[: len(turn.owners), 0]
-        return self._reply.noise.hide(self._in_noise(turn), exact, rows)
+        return self._reply.noise.add_noise(self._in_noise(turn), exact, rows)
 
     patch.setattr(Answers, "unused", unused)
 
@@ -305,7 +305,7 @@ def parts_of_too_much(patch: Patch) -> None:
 
 def parts_at_one_price(patch: Patch) -> None:
     """What has a larger part is charged an equal one."""
-    patch.setattr(Allotment, "equal", lambda _, released: np.asarray(released, dtype=float))
+    patch.setattr(BudgetSchedule, "equal", lambda _, released: np.asarray(released, dtype=float))
 
 
 def parts_given_back(patch: Patch) -> None:

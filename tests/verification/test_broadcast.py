@@ -127,14 +127,14 @@ def test_answers_to_queries(name):
 class DrawnForEachTick(Broadcast):
     """Planted bug: whether an owner listens is drawn at its clock's ticks, not for each query."""
 
-    def begin(self, owners, learner, streams):
-        super().begin(owners, learner, streams)
+    def start_processes(self, owners, learner, streams):
+        super().start_processes(owners, learner, streams)
         for owner in owners:
             own = streams.within("owner", owner.number)
             gaps = Exponential(mean=self.interval / 0.4).durations(
                 lambda own=own: own.generator("clock"), 16
             )
-            owner.listens = last_of_each_tick(owner.listens, gaps)
+            owner.online_for_query = last_of_each_tick(owner.online_for_query, gaps)
 
 
 def last_of_each_tick(draw, gaps):

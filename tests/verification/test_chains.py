@@ -182,15 +182,15 @@ class TestPlantedBugs:
             if self._fated:
                 self._give_up(exchange, None)
 
-        def hears(self, message, travelled):  # noqa: ARG001
+        def query_received(self, message, travelled):  # noqa: ARG001
             return not self._fated
 
-        def unheard(self, exchange, patience):  # noqa: ARG001
+        def query_lost(self, exchange, patience):  # noqa: ARG001
             yield from ()
 
         monkeypatch.setattr(Link, "patience", patience)
-        monkeypatch.setattr(Link, "hears", hears)
-        monkeypatch.setattr(Link, "unheard", unheard)
+        monkeypatch.setattr(Link, "query_received", query_received)
+        monkeypatch.setattr(Link, "query_lost", query_lost)
         assert shown(("query time", "queries lost")) > 5
 
     def test_the_lock_never_released_when_a_query_is_lost(self, monkeypatch):

@@ -15,7 +15,7 @@ from asyncdp_sim.data.gaussian import GaussianData
 from asyncdp_sim.learning.algorithms import Collab1, Collab2, Setting
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Rounds
 from asyncdp_sim.privacy import Privacy
@@ -56,7 +56,7 @@ def finals(algorithm, objective, noise, seed, runs, updates=T):
     trace = simulate(network(N, updates, protocol=Rounds(), **parts), Streams(1).within("one"))
     steps = algorithm.steps(Setting(objective.weights, P, updates, SIGMA, None))
     scopes = [Streams(seed).within("replicate", number) for number in range(1, runs + 1)]
-    path = replay([trace] * runs, steps, Reply(objective, noise), scopes, updates, "central")
+    path = replay([trace] * runs, steps, AnswerModel(objective, noise), scopes, updates, "central")
     return path.final
 
 

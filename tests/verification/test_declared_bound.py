@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.learning import watch
-from asyncdp_sim.learning.algorithms import Algorithm
+from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import (
     Hinge,
@@ -28,7 +28,7 @@ from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRec
 from asyncdp_sim.learning.objectives.rows import largest, largest_of_all
 from asyncdp_sim.learning.replay import fold
 from asyncdp_sim.learning.replay_cells import CellTask
-from asyncdp_sim.learning.watch import Met, Watch
+from asyncdp_sim.learning.watch import GradientMonitor, Observed
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy import Guarantee
@@ -249,7 +249,7 @@ def test_ways_are_all_that_the_unions_have() -> None:
     """
     seen = [scenario(**parts) for parts in WAYS.values()]
     found = {each.algorithm.kind for each in seen}
-    assert found == kinds(Algorithm) - {"noisy-statistics", "polar", "averaging"}
+    assert found == kinds(AnyAlgorithm) - {"noisy-statistics", "polar", "averaging"}
     assert {each.protocol.kind for each in seen} == kinds(Protocol) - {"servers"}  # polar's
     assert {each["kind"] for each in MODELS.values()} == kinds(Model)
 
@@ -274,7 +274,7 @@ def test_the_fold_meets_the_same(part: str, monkeypatch: pytest.MonkeyPatch) -> 
     outcome = run(scenario(**slow))
     task, streams = outcome.problem.task, Streams(1)
     monkeypatch.setattr(watch, "NUMBERS", 40)
-    seen = Watch(task.watched)
+    seen = GradientMonitor(task.watched)
     cell = CellTask(task.steps, task.reply, 1, seen)
     fold(outcome.traces, [cell], [streams.within("replicate", r) for r in outcome.numbers])
     assert seen.met().largest.tolist() == brute_force(outcome).tolist()
@@ -308,7 +308,7 @@ def test_live_learning_meets_what_its_replay_does() -> None:
     fates = {fate for *_, fate in queries(live.scenario)}
     assert fates >= {ExchangeOutcome.withheld, ExchangeOutcome.lost, ExchangeOutcome.applied}
     task, scope = live.problem.task, Streams(1).within("replicate", 1)
-    seen = Watch(task.watched)
+    seen = GradientMonitor(task.watched)
     fold(live.traces, [CellTask(task.steps, task.reply, 1, seen)], [scope])
     assert seen.met().largest.tolist() == met.largest.tolist()
 
@@ -421,7 +421,7 @@ def test_few_of_all_pairs_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None
         return found
 
     monkeypatch.setattr(LinearRecords, "ceilings", counted)
-    seen = Watch(records)
+    seen = GradientMonitor(records)
     seen.take(np.zeros(3_000, dtype=np.int64), rng.laplace(size=(3_000, 5)))
     assert seen.met().largest[0] > 0
     assert sum(looked) < 20_000 * 3_000 / 300
@@ -511,7 +511,7 @@ def test_what_is_left_out_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> N
         assert judged(outcome).private is False
         assert judged(replace(outcome, learned=less)).private is True
     outcome = run(IN_THE_MIDDLE)
-    unmet = replace(outcome.learned, met=Met(np.zeros(3), outcome.learned.met.queries))
+    unmet = replace(outcome.learned, met=Observed(np.zeros(3), outcome.learned.met.queries))
     assert judged(replace(outcome, learned=unmet)).private is True
     few = tuple(fate for fate in watch.ANSWERED if fate is not ExchangeOutcome.lost)
     monkeypatch.setattr(watch, "ANSWERED", few)

@@ -12,7 +12,7 @@ import pytest
 from asyncdp_sim.learning.algorithms import FedAsync, Setting
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.streams import Streams
@@ -53,7 +53,7 @@ def measure(seed, runs=RUNS, algorithm=None, scale=0.05):
     traces = [simulate(net, scope) for scope in scopes]
     steps = algorithm.steps(Setting(objective.weights, P, UPDATES, SIGMA, None))
     noise = LaplaceNoise(np.full(N, scale))
-    final = replay(traces, steps, Reply(objective, noise), scopes, UPDATES).final
+    final = replay(traces, steps, AnswerModel(objective, noise), scopes, UPDATES).final
     zero = np.zeros((1, P))
     slope = gradient(objective, zero)
     hessian = np.stack([gradient(objective, row[None]) - slope for row in np.eye(P)]).T

@@ -15,7 +15,7 @@ import pytest
 from asyncdp_sim.learning.algorithms import FedBuff, Setting
 from asyncdp_sim.learning.algorithms.central import FedBuffSteps
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.streams import Streams
@@ -59,7 +59,9 @@ def finals(seed, runs, objective, n_owners, step, scales):
     scopes = [streams.within("replicate", number) for number in range(1, runs + 1)]
     traces = [simulate(net, scope) for scope in scopes]
     steps = algorithm.steps(Setting(objective.weights, objective.n_features, UPDATES, SIGMA, None))
-    return replay(traces, steps, Reply(objective, LaplaceNoise(scales)), scopes, UPDATES).final
+    return replay(
+        traces, steps, AnswerModel(objective, LaplaceNoise(scales)), scopes, UPDATES
+    ).final
 
 
 class Bowl:

@@ -49,7 +49,7 @@ def floating(gradient, seed=81):
     """Return answers of the floating-point mechanism, ε-differentially private on paper."""
     noise = LaplaceNoise(np.array([SENSITIVITY / EPSILON]))
     rows = noise.rows(np.random.default_rng(seed), RUNS, 1)
-    return noise.hide(FIRST, np.full((RUNS, 1), gradient), rows)[:, 0]
+    return noise.add_noise(FIRST, np.full((RUNS, 1), gradient), rows)[:, 0]
 
 
 @cache
@@ -61,7 +61,7 @@ def discrete():
 
 def on_grid(gradient, seed=82):
     rows = discrete().rows(np.random.default_rng(seed), RUNS, 1)
-    return discrete().hide(FIRST, np.full((RUNS, 1), gradient), rows)[:, 0]
+    return discrete().add_noise(FIRST, np.full((RUNS, 1), gradient), rows)[:, 0]
 
 
 def ruled_out(gradient):
@@ -101,7 +101,7 @@ def test_every_step_near_a_gradient_comes_about_from_its_neighbour_too():
     rows = coarse.rows(np.random.default_rng(84), 200_000, 1)
     owners = np.zeros(len(rows), dtype=np.int64)
     for gradient in (0.3, 7.4):
-        seen = coarse.hide(owners, np.full((len(rows), 1), gradient), rows)
+        seen = coarse.add_noise(owners, np.full((len(rows), 1), gradient), rows)
         assert set(range(-30, 31)) <= set(seen[:, 0].astype(int).tolist())
 
 

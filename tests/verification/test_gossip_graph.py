@@ -13,7 +13,7 @@ from asyncdp_sim.learning.algorithms import GossipGraph, Setting
 from asyncdp_sim.learning.algorithms.gossip_graph import GossipGraphState, GossipGraphSteps
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock
@@ -127,7 +127,7 @@ def averages(graph, traces, seed, kind=Spreading):
     )
     flat = Quadratic.from_records([np.ones((1, 1))] * N, [np.ones(1)] * N, 1.0, None)
     scopes = [Streams(seed).within("replicate", r) for r in range(len(traces))]
-    path = replay(traces, steps, Reply(flat, SILENT), scopes, 1)
+    path = replay(traces, steps, AnswerModel(flat, SILENT), scopes, 1)
     edges = [(a - graph.nodes(N)[0], b - graph.nodes(N)[0]) for a, b in graph.edges(N)]
     start = (np.eye(size) - 1 / size) / 12
     exact = disagreement(start, edges, np.full(len(edges), 1 / len(edges)), KS[-1])
@@ -228,7 +228,7 @@ def test_a_run_without_noise_comes_as_near_as_the_step_is_small(graph):
         path = replay(
             made_up(graph, N, 10, updates, 1),
             steps_of(graph, rate, updates),
-            Reply(o, SILENT),
+            AnswerModel(o, SILENT),
             [Streams(1).within("replicate", r) for r in range(10)],
             updates,
         )
@@ -253,7 +253,7 @@ def learnt(graph, seed, count=1000, **changed):
     for name, expected in judged.items():
         steps = replace(steps_of(graph, RATE, UPDATES_HELD, name), **changed)
         scopes = [Streams(seed).within("replicate", r) for r in range(count)]
-        path = replay(traces, steps, Reply(o, LaplaceNoise(np.full(N, 0.3))), scopes, 60)
+        path = replay(traces, steps, AnswerModel(o, LaplaceNoise(np.full(N, 0.3))), scopes, 60)
         found += [
             score(f"{name} θ_{a}", path.final[:, a], expected[a], np.abs(exact).max())
             for a in range(2)
@@ -313,10 +313,10 @@ class Careless(Owner):
 class Inattentive(Gossip):
     """Planted bug: every second owner is not busy while it meets somebody."""
 
-    def begin(self, owners, learner, streams):
+    def start_processes(self, owners, learner, streams):
         for owner in owners[1::2]:
             owner.__class__ = Careless
-        super().begin(owners, learner, streams)
+        super().start_processes(owners, learner, streams)
 
 
 def met(name, seed, count=60, kind=Gossip):
@@ -388,7 +388,7 @@ def test_the_smaller_the_gap_the_further_apart_the_owners_stay():
         path = replay(
             made_up(graph, 12, 20, 500, 1),
             steps,
-            Reply(problem(12), LaplaceNoise(np.zeros(12))),
+            AnswerModel(problem(12), LaplaceNoise(np.zeros(12))),
             [Streams(1).within("replicate", r) for r in range(20)],
             50,
         )

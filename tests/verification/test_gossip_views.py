@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from asyncdp_sim.learning.algorithms import AveragingSteps, Turn, Wrapped
+from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
 from asyncdp_sim.learning.algorithms.gossip_graph import AveragingState
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
@@ -88,7 +88,7 @@ class Seen(Wrapped):
         self._members = members
         self.noted: list[Any] = []
 
-    def apply(self, state: AveragingState, turn: Turn, points: Any, answers: Any) -> None:
+    def apply(self, state: AveragingState, turn: AnswerBatch, points: Any, answers: Any) -> None:
         """Note the vector that a member hears or sends, and its own as it hears."""
         super().apply(state, turn, points, answers)
         assert turn.peers is not None

@@ -15,7 +15,7 @@ from asyncdp_sim.audits.observers.models import audit_models
 from asyncdp_sim.errors import DataError, SpecError
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.attacker import mu_of
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
@@ -143,7 +143,7 @@ def ends(planted: bool, *settings: str) -> np.ndarray:
     found = []
     for first in range(0, RUNS, 5000):
         scopes = [streams.within("replicate", first + r) for r in range(5000)]
-        reply = Reply(objective, problem.noise)
+        reply = AnswerModel(objective, problem.noise)
         path = replay([trace] * 5000, problem.task.steps, reply, scopes, scenario.run.updates)
         found.append(path.final[:, 0])
     return np.concatenate(found)

@@ -15,17 +15,17 @@ import pytest
 
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.algorithms import (
+    AnswerBatch,
     FedAsync,
     FedBuff,
     LocalSteps,
     ParameterServer,
     Setting,
-    Turn,
 )
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import PoissonSample, Reply
+from asyncdp_sim.learning.reply import AnswerModel, PoissonSample
 from asyncdp_sim.network import Latency, simulate
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime
@@ -177,7 +177,7 @@ def learned(algorithm, traces, noise, streams):
     """Return the last model of every replicate, all over these traces."""
     scopes = [streams.within("replicate", r) for r in range(1, len(traces) + 1)]
     steps = algorithm.steps(Setting(problem().weights, P, UPDATES, SIGMA, None))
-    return replay(traces, steps, Reply(problem(), noise), scopes, UPDATES).final
+    return replay(traces, steps, AnswerModel(problem(), noise), scopes, UPDATES).final
 
 
 sound = shared(measure)
@@ -217,7 +217,7 @@ def test_one_noise_for_all_steps_of_an_answer_is_seen(name, monkeypatch):
             exact = self._exact(turn, at)
             if not first:
                 first.append(self._noise.following(turn.rows).copy())
-            return self._reply.noise.hide(turn.owners, exact, first[0])
+            return self._reply.noise.add_noise(turn.owners, exact, first[0])
 
         monkeypatch.setattr(self, "noisy", noisy, raising=False)
         return right(self, turn, points)
@@ -266,7 +266,7 @@ def sampled(seed, runs=5000):
     trace = simulate(network(1, 1), Streams(7).within("replicate", 1))
     scopes = [Streams(seed).within("replicate", r) for r in range(1, runs + 1)]
     sample = PoissonSample(LinearRecords(*RECORDS), 3, Q)
-    reply = Reply(objective, GaussianNoise(np.array([scale])), sample)
+    reply = AnswerModel(objective, GaussianNoise(np.array([scale])), sample)
     steps = SAMPLED.steps(Setting(np.ones(1), P, 1, SIGMA, None))
     final = replay([trace] * runs, steps, reply, scopes, 1).final
     found = [score(f"θ_{j}", final[:, j], mean[j], np.sqrt(square[j, j])) for j in range(P)]
@@ -468,7 +468,7 @@ def test_gradients_are_taken_in_the_box():
         asked.append(at.copy())
         return np.ones_like(at)
 
-    local.sent(Turn(np.array([0])), np.zeros((1, P)), ask)
+    local.sent(AnswerBatch(np.array([0])), np.zeros((1, P)), ask)
     assert max(np.abs(each).max() for each in asked) == 0.5
 
 

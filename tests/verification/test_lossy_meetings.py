@@ -12,7 +12,7 @@ import pytest
 from asyncdp_sim.learning.algorithms.gossip_graph import AveragingSteps
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.graphs import Ring
 from asyncdp_sim.network.protocols import Gossip
@@ -101,7 +101,7 @@ def means(case, steps=Started, count=RUNS):
     numbers = {"n_nodes": N, "n_features": 1, "start": 0.0, "begin": 0.0, "step": np.zeros(N)}
     algorithm = steps(**numbers, theta_max=None, learner=False, judged=None)
     ones = [np.ones((1, 1))] * N
-    silent = Reply(
+    silent = AnswerModel(
         Quadratic.from_records(ones, [np.zeros(1)] * N, 0.1, None), LaplaceNoise(np.zeros(N))
     )
     traces = list(runs(lossy(case), own_seed("lossy meetings", case), count))

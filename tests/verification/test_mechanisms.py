@@ -42,7 +42,7 @@ def noise(found, seed, gradient=0.0):
     """Return a million draws of what is added to a gradient, one after another."""
     rows = found.rows(np.random.default_rng(seed), RUNS, P)
     assert rows.shape == (RUNS, found.width(P))
-    answers = found.hide(FIRST, np.full((RUNS, P), gradient), rows)
+    answers = found.add_noise(FIRST, np.full((RUNS, P), gradient), rows)
     return answers.ravel() - gradient
 
 
@@ -146,7 +146,7 @@ def test_discrete_laplace_is_exactly_on_its_grid():
         found = DiscreteLaplaceNoise(np.array([SCALE]), np.array([grid]))
         answers = noise(found, 64, 0.0)
         assert np.array_equal(answers / grid, np.rint(answers / grid))
-        moved = found.hide(FIRST[:9], np.full((9, P), np.pi), np.zeros((9, 2 * P)))
+        moved = found.add_noise(FIRST[:9], np.full((9, P), np.pi), np.zeros((9, 2 * P)))
         assert np.array_equal(moved, np.full((9, P), np.rint(np.pi / grid) * grid))
 
 
@@ -186,7 +186,7 @@ def test_rounding_adds_at_most_a_step_per_coordinate(sensitivity):
     found, runs = mechanism("discrete"), 50_000
     quiet = np.zeros((runs, 2 * P))
     one, two = neighbours(runs, sensitivity, 65)
-    apart = found.hide(FIRST[:runs], one, quiet) - found.hide(FIRST[:runs], two, quiet)
+    apart = found.add_noise(FIRST[:runs], one, quiet) - found.add_noise(FIRST[:runs], two, quiet)
     length = np.abs(apart).sum(axis=1)
     assert np.all(length <= np.abs(one - two).sum(axis=1) + P * GRID + 1e-9)
     assert length.max() > sensitivity + 1e-6
@@ -201,7 +201,7 @@ def test_no_answer_tells_neighbours_apart_by_more_than_epsilon(name):
     rng, owners = np.random.default_rng(66), FIRST[:runs]
     one, two = neighbours(runs, sensitivity, 67)
     two[:100] = one[:100] + np.array([sensitivity, 0, 0, 0])
-    answers = found.hide(owners, one.copy(), found.rows(rng, runs, P))
+    answers = found.add_noise(owners, one.copy(), found.rows(rng, runs, P))
     loss = found.log_likelihood(owners, one, answers) - found.log_likelihood(owners, two, answers)
     assert np.abs(loss).max() <= epsilon * (1 + 1e-9)
     assert np.abs(loss).max() > epsilon * (0.99 if name == "laplace" else 0.5)
@@ -215,9 +215,9 @@ def test_noise_is_rarely_longer_than_its_quantile(name):
     found = mechanism(name) if name == "laplace" else found
     rows = found.rows(np.random.default_rng(70), runs, P)
     gradient = np.full((runs, P), 0.24)  # rounds to 0
-    length = np.abs(found.hide(FIRST[:runs], gradient.copy(), rows) - gradient).sum(axis=1)
+    length = np.abs(found.add_noise(FIRST[:runs], gradient.copy(), rows) - gradient).sum(axis=1)
     for quantile in (0.5, 0.9, 0.99):
-        beyond = np.mean(length > found.longest(P, quantile)[0])
+        beyond = np.mean(length > found.norm_quantile(P, quantile)[0])
         spread = np.sqrt(quantile * (1 - quantile) / runs)
         assert beyond <= 1 - quantile + 4 * spread
         assert not exact or beyond >= 1 - quantile - 4 * spread

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.streams import Streams
@@ -75,7 +75,7 @@ def measure(case, traces, *, seed=1, noise=None, steps=None, gradients=None):
     for first in range(0, len(traces), CHUNK):
         part = traces[first : first + CHUNK]
         scopes = [streams.within("replicate", first + row) for row in range(len(part))]
-        path = replay(part, steps, Reply(gradients, noise), scopes, 1)
+        path = replay(part, steps, AnswerModel(gradients, noise), scopes, 1)
         deviation = path.central - objective.optimum
         last.append(path.central[-1])
         square.append(deviation[-1][:, :, None] * deviation[-1][:, None, :])

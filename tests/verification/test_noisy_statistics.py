@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.algorithms import Turn
+from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs.problem import build_dataset, prepare
@@ -82,7 +82,7 @@ def answered(seed, runs, epsilon, mechanism=LaplaceNoise):
     scopes = [streams.within("replicate", number) for number in range(1, runs + 1)]
     answers = Answers(reply, scopes, task.steps.answer_size)
     points = np.zeros((runs, P))
-    found = [answers.give(Turn(np.full(runs, owner)), points) for owner in range(N)]
+    found = [answers.give(AnswerBatch(np.full(runs, owner)), points) for owner in range(N)]
     return np.stack(found), task, confined, scopes
 
 
@@ -113,7 +113,7 @@ def solved(seed, runs=RUNS, mechanism=LaplaceNoise):
     steps, objective = task.steps, task.objective
     state, rows = steps.init(scopes), np.arange(runs)
     for owner, answers in enumerate(found):
-        turn = Turn(np.full(runs, owner), rows=rows)
+        turn = AnswerBatch(np.full(runs, owner), rows=rows)
         steps.apply(state, turn, steps.query(state, turn), answers.copy())
     steps.update(state, rows)
     share = 2 * (2 / (RECORDS * epsilon)) ** 2 / N  # of a mean over N equal owners

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock
@@ -48,7 +48,10 @@ LOSSES = {"loss": (0.1, 0.4, 0.7), "loss_query": 0.1, "loss_request": (0.0, 0.3,
 def samples(case, traces):
     """Return ψ at the end of each trace, each a mean over several draws of the noise, (R,)."""
     objective, streams = case.objective, Streams(1)
-    reply, repeated = Reply(objective, LaplaceNoise(case.scale, case.noise)), DRAWS * list(traces)
+    reply, repeated = (
+        AnswerModel(objective, LaplaceNoise(case.scale, case.noise)),
+        DRAWS * list(traces),
+    )
     scopes = [streams.within("replicate", row) for row in range(len(repeated))]
     path = replay(repeated, case.steps, reply, scopes, case.updates)
     return objective.relative_fitness(path.final).reshape(DRAWS, -1).mean(axis=0)

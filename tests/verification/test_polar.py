@@ -14,7 +14,7 @@ from asyncdp_sim.data import GaussianData
 from asyncdp_sim.learning.algorithms import ParameterServer, Polar, PolarSteps, Setting
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply, Sample
+from asyncdp_sim.learning.reply import AnswerModel, Sample
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.graphs import Edges, GraphsInTurn, Ring, matrices_of
 from asyncdp_sim.network.laws import Exponential, NoTime
@@ -55,7 +55,7 @@ class Task:
         self.records = LinearRecords([*data.features], [*data.targets])
         self.objective = Quadratic.from_records([*data.features], [*data.targets], SIGMA, BOX)
         noise = NoNoise(np.zeros(clients))
-        self.reply = Reply(self.objective, noise, Sample(self.records, batch))
+        self.reply = AnswerModel(self.objective, noise, Sample(self.records, batch))
         self.clients, self.p = clients, p
 
     def steps(self, algorithm, protocol, updates):

@@ -13,7 +13,7 @@ from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Ideal
@@ -66,7 +66,7 @@ def settled(cause, selection):
     shares = np.array(shares_of(network))
     steps = algorithm.steps(Setting(OBJECTIVE.weights, 1, T, SIGMA, None, shares))
     noise = Privacy(mechanism="none").noise_for(OBJECTIVE.records, T, 0.0, 1)
-    path = replay(traces, steps, Reply(OBJECTIVE, noise), scopes(), 1)
+    path = replay(traces, steps, AnswerModel(OBJECTIVE, noise), scopes(), 1)
     return path.central[T // 4 :, :, 0].mean(axis=0)
 
 

@@ -15,7 +15,7 @@ from asyncdp_sim.privacy import Privacy, budgets
 from asyncdp_sim.privacy.accountants.attacker import mu_of
 from asyncdp_sim.privacy.accountants.composition import charge_of, together, unlike
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair
-from asyncdp_sim.privacy.budgets import Allotment, Budget, Scheduled
+from asyncdp_sim.privacy.budgets import Budget, BudgetSchedule, Scheduled
 from asyncdp_sim.privacy.sensitivity import Clip
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, load
@@ -120,7 +120,7 @@ def test_what_noise_costs_together_is_the_budget_and_never_more(
 @pytest.mark.parametrize("budget", UNEVEN, ids=said)
 def test_parts_are_those_of_the_rule_in_rational_arithmetic(budget: Any) -> None:
     """Σ ≤ 1, and what m answers cost rises to exactly K equal ones."""
-    parts = Allotment.of(budget.weights(3))
+    parts = BudgetSchedule.of(budget.weights(3))
     for own in parts.parts:
         assert sum(map(Fraction, own.tolist())) <= 1
         assert fsum(own.tolist()) == pytest.approx(1, abs=1e-15)
@@ -182,7 +182,7 @@ def test_a_forecast_under_a_schedule_is_what_is_simulated(way: str) -> None:
 @pytest.mark.long
 def test_noise_that_does_not_follow_the_schedule_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Equal noise on all answers, and a place that counts used answers instead of released ones."""
-    monkeypatch.setattr(Allotment, "places", lambda self, owners, _: self._first[owners] + 4)
+    monkeypatch.setattr(BudgetSchedule, "places", lambda self, owners, _: self._first[owners] + 4)
     assert abs(z_score("privacy.budget.growth=1.5")[0]) > 4
     monkeypatch.undo()
 

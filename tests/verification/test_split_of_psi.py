@@ -7,7 +7,7 @@ import pytest
 
 from asyncdp_sim.learning.algorithms import AsyncGossip
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs import split
 from asyncdp_sim.runs.problem import Task
@@ -53,7 +53,7 @@ def measured(reply=None, free=None, case=CASE):
     """Return the parts of ψ in a run; ``free``, a planted bug, is answered without noise."""
     owners = np.random.default_rng(SEED).choice(3, p=CHANCE, size=(REPLICATES, case.updates))
     traces = [OwnersOnly(row) for row in owners]
-    reply = Reply(FIT, LaplaceNoise(case.scale)) if reply is None else reply
+    reply = AnswerModel(FIT, LaplaceNoise(case.scale)) if reply is None else reply
     task = Task(FIT, case.steps, reply, 1)
     streams, numbers = Streams(SEED), list(range(1, REPLICATES + 1))
     scopes = [streams.within("replicate", number) for number in numbers]
@@ -108,7 +108,7 @@ def test_the_mean_map_ends_where_the_moments_do():
 
 @pytest.mark.no_evidence
 def test_noise_a_third_too_large_is_seen():
-    reply = Reply(FIT, LaplaceNoise(CASE.scale * 1.33))
+    reply = AnswerModel(FIT, LaplaceNoise(CASE.scale * 1.33))
     assert seen([scores(measured(reply))["noise"]]) > 5
 
 
@@ -124,7 +124,7 @@ def test_a_run_without_noise_that_learns_half_the_loss_is_seen():
         def gradient(self, owners, points):
             return FIT.gradient(owners, points) / 2
 
-    free = Reply(Half(), LaplaceNoise(CASE.scale))
+    free = AnswerModel(Half(), LaplaceNoise(CASE.scale))
     assert seen(scores(measured(free=free)).values()) > 5
 
 

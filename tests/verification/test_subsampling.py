@@ -171,7 +171,7 @@ def test_noisy_answers_are_unbiased_and_spread_as_they_should(settings: tuple[st
     points = np.tile(theta, (count, 1))
     exact = reply.gradients.gradient(owners[:1], points[:1])[0]
     drawn = reply.sample.gradient(owners, points, rng.random((count, reply.sample.size)))
-    answers = reply.noise.hide(owners, drawn, reply.noise.rows(rng, count, 2))
+    answers = reply.noise.add_noise(owners, drawn, reply.noise.rows(rng, count, 2))
     x, y = problem.records.features[0], problem.records.targets[0]
     singly = LinearRecords(list(x[:, None]), list(y[:, None]), 1.0, scenario.privacy.norm)
     each = singly.gradient(np.arange(3), np.ones((3, 2)))

@@ -17,7 +17,7 @@ from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.facts import stated_anew
 from asyncdp_sim.audits.neighbours import replaced
 from asyncdp_sim.audits.observers.claims import of_models, of_view
-from asyncdp_sim.learning.algorithms import AveragingSteps, Turn, Wrapped
+from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
 from asyncdp_sim.learning.algorithms.gossip_graph import AveragingState
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
@@ -137,7 +137,9 @@ class _Hearing(Wrapped):
         self.heard: list[Array] = []
 
     @override
-    def apply(self, state: AveragingState, turn: Turn, points: Array, answers: Array) -> None:
+    def apply(
+        self, state: AveragingState, turn: AnswerBatch, points: Array, answers: Array
+    ) -> None:
         """Note the vector that a node sends to one of the pool, or that one of the pool has."""
         super().apply(state, turn, points, answers)
         if turn.peers is None:

@@ -15,7 +15,7 @@ from asyncdp_sim.data.hospital.twin import twin_sizes, twin_table
 from asyncdp_sim.data.splits import ValuesOf, require_records
 from asyncdp_sim.data.twin import Encoding
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.notices import Counted, Ends
+from asyncdp_sim.notices import Ends, FormattedMessage
 from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope, Streams
 
@@ -94,7 +94,9 @@ class HospitalData(DeclaredData):
         if records is None:
             sizes = twin_sizes(n_owners, streams)
             ends = Ends(min(sizes), max(sizes))
-            notes = (Counted("Sizes of hospitals were drawn: {sizes} records.", sizes=ends),)
+            notes = (
+                FormattedMessage("Sizes of hospitals were drawn: {sizes} records.", sizes=ends),
+            )
         else:
             sizes = tuple(require_records(records, n_owners))
         total = sum(sizes)

@@ -18,7 +18,7 @@ from asyncdp_sim.data.dataset import Array, OnDemand
 from asyncdp_sim.data.declared_columns import EncodedColumn, available, encoded, lacking, place_in
 from asyncdp_sim.data.lending.columns import month_of, require_columns
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan, numeric
-from asyncdp_sim.notices import Counted
+from asyncdp_sim.notices import FormattedMessage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,7 +126,7 @@ def encode(frame: "pd.DataFrame") -> OnDemand:
     missing = sum(int(np.isnan(column.of(frame)).sum()) for column in used)
     notes = (
         "Encoded as published: payments and status, known only after the loan, are features.",
-        Counted("{missing} missing values became 0.", missing=missing),
+        FormattedMessage("{missing} missing values became 0.", missing=missing),
         *lacking("Published columns that the table lacks", COLUMNS, frame.columns),
     )
     return encoded(frame, used, numeric(frame["int_rate"]), notes)

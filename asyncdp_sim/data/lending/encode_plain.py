@@ -35,7 +35,7 @@ from asyncdp_sim.data.declared_columns import (
 )
 from asyncdp_sim.data.lending.columns import months_since_year_zero, require_columns
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, numeric
-from asyncdp_sim.notices import Counted
+from asyncdp_sim.notices import FormattedMessage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +118,7 @@ def encode(frame: "pd.DataFrame") -> OnDemand:
     missing = sum(int(frame[name].isna().sum()) for name in USED if name in frame.columns)
     notes = (
         "Encoded from application-time fields (terms, income, credit history, purpose, division).",
-        Counted(
+        FormattedMessage(
             "{missing} missing values became 0 (nothing stated, no such event or account).",
             missing=missing,
         ),

@@ -10,7 +10,7 @@ from asyncdp_sim.data.splits.by_column import ByColumn, name_of, rows_by_value
 from asyncdp_sim.data.splits.dirichlet import Dirichlet
 from asyncdp_sim.data.splits.kind import (
     InOrder,
-    Owned,
+    OwnerSplit,
     Shuffled,
     SplitKind,
     TableToSplit,
@@ -53,7 +53,7 @@ __all__ = [
     "ByColumn",
     "Dirichlet",
     "InOrder",
-    "Owned",
+    "OwnerSplit",
     "Shuffled",
     "Split",
     "SplitKind",

@@ -10,9 +10,9 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Rows
-from asyncdp_sim.data.splits.kind import Owned, SplitKind, TableToSplit, ValuesOf
+from asyncdp_sim.data.splits.kind import OwnerSplit, SplitKind, TableToSplit, ValuesOf
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.notices import Counted
+from asyncdp_sim.notices import FormattedMessage
 from asyncdp_sim.spec import about
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,300})(\.[0-9]+)?")
@@ -39,11 +39,11 @@ class ByColumn(SplitKind):
         return tuple(_in_order(_groups(values, self.least)[0]))
 
     @override
-    def owned(self, asked: TableToSplit) -> Owned:
+    def owned(self, asked: TableToSplit) -> OwnerSplit:
         values = asked.values_of(self.column)[: asked.available]
         arguments = (asked.n_owners, asked.records, self.least)
         rows, notes = rows_by_value(self.column, values, *arguments)
-        return Owned(rows, tuple(name_of(values[r[0]]) for r in rows), notes)
+        return OwnerSplit(rows, tuple(name_of(values[r[0]]) for r in rows), notes)
 
     @override
     def repeated(self, times: int) -> Self:
@@ -51,7 +51,7 @@ class ByColumn(SplitKind):
 
     @override
     def likened(
-        self, owned: Owned, values_of: ValuesOf, first: int, public: int, apart: bool
+        self, owned: OwnerSplit, values_of: ValuesOf, first: int, public: int, apart: bool
     ) -> Rows:
         """Take a public row that names an owner to be like that owner's."""
         places = {name: place for place, name in enumerate(owned.names)}
@@ -110,7 +110,7 @@ def rows_by_value(
     names = _in_order(groups)
     rows = [np.array(groups[name], dtype=np.int64) for name in names]
     notes = [
-        Counted(
+        FormattedMessage(
             "Each of the {values} values of {column!r} is one owner, in sorted order.",
             values=len(groups),
             column=column,
@@ -118,7 +118,7 @@ def rows_by_value(
     ]
     if too_few > 0:
         notes.append(
-            Counted(
+            FormattedMessage(
                 "{values} values of {column!r} have fewer than {least} rows: no owners.",
                 values=too_few,
                 column=column,
@@ -127,7 +127,7 @@ def rows_by_value(
         )
     if unowned > 0:
         notes.append(
-            Counted(
+            FormattedMessage(
                 "{rows} rows without a value of {column!r} belong to no owner.",
                 rows=unowned,
                 column=column,

@@ -8,9 +8,9 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Array, Rows
-from asyncdp_sim.data.splits.kind import Owned, SplitKind, TableToSplit
+from asyncdp_sim.data.splits.kind import OwnerSplit, SplitKind, TableToSplit
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.notices import Counted, Ends
+from asyncdp_sim.notices import Ends, FormattedMessage
 from asyncdp_sim.spec import about
 
 
@@ -82,7 +82,7 @@ class Dirichlet(SplitKind):
         return ()
 
     @override
-    def owned(self, asked: TableToSplit) -> Owned:
+    def owned(self, asked: TableToSplit) -> OwnerSplit:
         count, n_owners = asked.available if self.rows is None else self.rows, asked.n_owners
         asked.require_rows(count)
         public_targets, streams = asked.known, asked.streams
@@ -113,7 +113,7 @@ class Dirichlet(SplitKind):
             problem = f"{self.dirichlet:g}, which leaves owner {none[0]} without a record"
             rule = "allowed is a larger one, fewer owners, or another run.seed"
             raise DataError([Fault("data.split.dirichlet", problem, rule)])
-        return Owned(rows, notes=(self._said([len(mine) for mine in rows], n_groups - 1),))
+        return OwnerSplit(rows, notes=(self._said([len(mine) for mine in rows], n_groups - 1),))
 
     def _groups(self, target: Array, known: Array) -> tuple[Rows, int]:
         """Return each row's group, and how many groups there are: the last of what is unknown."""
@@ -134,7 +134,7 @@ class Dirichlet(SplitKind):
         return np.where(seen, group, len(labels)), len(labels) + 1
 
     def _said(self, sizes: Sequence[int], n_groups: int) -> str:
-        return Counted(
+        return FormattedMessage(
             "Who holds which record is an assumption: each row drew its owner by its own target, "
             "of {groups} groups, with α = {alpha:g}; owners have {sizes} records. A record that is "
             "replaced keeps its owner, and moves no other.",

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from asyncdp_sim.data.dataset import Array, Rows
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.spec import Kind
+from asyncdp_sim.spec import Variant
 from asyncdp_sim.streams import Scope, Streams
 
 ValuesOf = Callable[[str], Sequence[object]]
@@ -66,7 +66,7 @@ class TableToSplit:
 
 
 @dataclass(frozen=True)
-class Owned:
+class OwnerSplit:
     """The rows of a table, by owner.
 
     Attributes
@@ -84,7 +84,7 @@ class Owned:
     notes: tuple[str, ...] = ()
 
 
-class SplitKind(Kind):
+class SplitKind(Variant):
     """A way to give the rows of a table to owners."""
 
     @property
@@ -113,7 +113,7 @@ class SplitKind(Kind):
 
     def likened(
         self,
-        owned: Owned,  # noqa: ARG002
+        owned: OwnerSplit,  # noqa: ARG002
         values_of: ValuesOf,  # noqa: ARG002
         first: int,  # noqa: ARG002
         public: int,
@@ -123,7 +123,7 @@ class SplitKind(Kind):
 
         Parameters
         ----------
-        owned : Owned
+        owned : OwnerSplit
             Whose rows are whose.
         values_of : callable
             From a column to its raw values over all rows, public ones last.
@@ -139,7 +139,7 @@ class SplitKind(Kind):
         """Return the owners' names by a column's values over the rows that owners may hold."""
 
     @abstractmethod
-    def owned(self, asked: TableToSplit) -> Owned:
+    def owned(self, asked: TableToSplit) -> OwnerSplit:
         """Return which rows are whose.
 
         Raises
@@ -180,11 +180,11 @@ class InTurn(SplitKind):
         return ()
 
     @override
-    def owned(self, asked: TableToSplit) -> Owned:
+    def owned(self, asked: TableToSplit) -> OwnerSplit:
         wanted = require_records(asked.records, asked.n_owners)
         asked.require_rows(sum(wanted))
         order, ends = self.order(asked.available, asked.streams), np.cumsum(wanted)
-        return Owned([order[end - n : end] for end, n in zip(ends, wanted, strict=True)])
+        return OwnerSplit([order[end - n : end] for end, n in zip(ends, wanted, strict=True)])
 
 
 class InOrder(InTurn):
@@ -198,7 +198,7 @@ class InOrder(InTurn):
 
     @override
     def likened(
-        self, owned: Owned, values_of: ValuesOf, first: int, public: int, apart: bool
+        self, owned: OwnerSplit, values_of: ValuesOf, first: int, public: int, apart: bool
     ) -> Rows:
         """Take a file of public rows to stand in the order of the table: each has its place there.
 

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from asyncdp_sim.data.dataset import Array, Rows
-from asyncdp_sim.spec import Kind, about
+from asyncdp_sim.spec import Variant, about
 from asyncdp_sim.streams import Scope, Streams
 
 
@@ -61,7 +61,7 @@ class StandInRows:
     doubts: tuple[str, ...]
 
 
-class StandInKind(Kind):
+class StandInKind(Variant):
     """A way to draw rows in place of private ones."""
 
     words: ClassVar[str]

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from asyncdp_sim.data.dataset import Rows, Source
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.notices import Counted
+from asyncdp_sim.notices import FormattedMessage
 from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope, Streams
 
@@ -89,7 +89,7 @@ def said(kept: Sequence[Rows], apart: Sequence[Rows]) -> tuple[str, ...]:
     if held == 0:
         return ()
     return (
-        Counted(
+        FormattedMessage(
             "{held} of the owners' {rows} rows are held out: nothing is trained on them, and n_i "
             "counts the others.",
             held=held,
@@ -105,7 +105,7 @@ def public_rows_note(
     if source is None or public == 0:
         return ()
     return (
-        Counted(
+        FormattedMessage(
             f"Public rows: {'the last {public}' if seed is None else '{public}'} of {{file}}"
             f"{'' if seed is None else ', chosen at random'}. Anybody may know them, and they "
             "alone decide codes and projection.",
@@ -122,7 +122,7 @@ def usage(
     notes = []
     if sum(overlap) > 0:
         notes.append(
-            Counted(
+            FormattedMessage(
                 "{shared} of the {public} public rows are also owners' records: for these records "
                 "epsilon is infinite.",
                 shared=sum(overlap),
@@ -133,7 +133,7 @@ def usage(
     unused = total - used - ((total - first_public) - sum(overlap))
     if unused > 0:
         notes.append(
-            Counted(
+            FormattedMessage(
                 "{unused} of the table's {total} rows are neither owned nor public: unused.",
                 unused=unused,
                 total=total,

@@ -12,8 +12,8 @@ from asyncdp_sim.data.dataset import Array, Rows, Table, frozen, take
 from asyncdp_sim.data.void import said, set_aside
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.families import FAMILY_BY_NAME
-from asyncdp_sim.notices import Counted
-from asyncdp_sim.spec import Kind
+from asyncdp_sim.notices import FormattedMessage
+from asyncdp_sim.spec import Variant
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Projection:
         return np.array(target - self.target_shift)
 
 
-class PreprocessingKind(Kind):
+class PreprocessingKind(Variant):
     """A way from encoded columns to features, which the public rows alone decide."""
 
     fitted: ClassVar[bool]
@@ -123,7 +123,7 @@ class PrincipalComponents(PreprocessingKind):
         matrix[usable] = vectors / scale[usable, None] * (np.sqrt(len(rows)) / singular)
         constant = rows.shape[1] - len(usable)
         notes = (
-            Counted(
+            FormattedMessage(
                 "{columns} columns that are constant over the public rows were dropped.",
                 columns=constant,
             ),

@@ -14,7 +14,7 @@ from asyncdp_sim.data.dataset import SYNTHETIC, Array, Dataset, Rows, Source, Ta
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.splits import (
     InOrder,
-    Owned,
+    OwnerSplit,
     Split,
     SplitKind,
     TableToSplit,
@@ -34,7 +34,7 @@ from asyncdp_sim.data.tables.preprocessing import (
 from asyncdp_sim.data.void import LARGEST, beyond
 from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.notices import Counted
+from asyncdp_sim.notices import FormattedMessage
 from asyncdp_sim.spec import about
 from asyncdp_sim.streams import Scope, Streams
 
@@ -350,12 +350,12 @@ class TableRecipe(TableFields):
 
     def _owned_before(
         self, n_owners: int, records: Sequence[int] | None, streams: Streams | Scope
-    ) -> Owned:
+    ) -> OwnerSplit:
         """Return whose rows were before one was replaced: it keeps its owner."""
         recipe = self.model_copy(update={"held_out": 0.0, "score_on": "participants"})
         counts = None if records is None else tuple(records)
         before = recipe.build(n_owners, counts, streams.afresh())
-        return Owned(list(before.rows), before.owner_names)
+        return OwnerSplit(list(before.rows), before.owner_names)
 
     def _projection(self, rows: Array, target: Array) -> Projection:
         """Return what the public rows make of all rows and targets."""
@@ -397,4 +397,4 @@ def _left(rows: Sequence[Rows], total: int) -> Rows:
 def _scored_beside(others: Rows) -> tuple[str, ...]:
     if len(others) == 0:
         return ()
-    return (Counted("f, θ* and ψ are of {rows} rows of no owner too.", rows=len(others)),)
+    return (FormattedMessage("f, θ* and ψ are of {rows} rows of no owner too.", rows=len(others)),)

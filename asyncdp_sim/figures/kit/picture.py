@@ -213,7 +213,7 @@ Shown = tuple[Picture, Sequence[Result]]
 
 
 @dataclass(frozen=True, eq=False)
-class Planned:
+class LazyFigure:
     """A picture that is drawn when it is asked for.
 
     Attributes
@@ -227,7 +227,7 @@ class Planned:
     make: Callable[[], Picture]
     results: Sequence[Result]
 
-    def of(self, scenario: str, fixed: str = "") -> "Planned":
+    def of(self, scenario: str, fixed: str = "") -> "LazyFigure":
         """Return it with what :meth:`Picture.of` writes on it."""
         return replace(self, make=lambda: self.make().of(scenario, fixed))
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from asyncdp_sim.figures.kit.axes import listed
-from asyncdp_sim.figures.kit.picture import Planned
+from asyncdp_sim.figures.kit.picture import LazyFigure
 from asyncdp_sim.figures.kit.small_multiples import Panel
 from asyncdp_sim.figures.runs import gaps, shares, staleness, timing
 from asyncdp_sim.results import Cell, Sweep
@@ -55,9 +55,9 @@ def spread(found: Sequence[Panel]) -> tuple[list[Panel], list[str]]:
     return kept, [panel.name for place, panel in enumerate(found) if place not in places]
 
 
-def pictures(found: Sequence[Panel], notes: list[str]) -> list[Planned]:
+def pictures(found: Sequence[Panel], notes: list[str]) -> list[LazyFigure]:
     """Return all that networks show, constant panels left out; note what is not drawn, and why."""
-    planned: list[Planned] = []
+    planned: list[LazyFigure] = []
     missing: dict[str, list[str]] = {}
     for figure in FIGURES:
         reasons = [figure.why_not(panel.result) for panel in found]
@@ -74,7 +74,7 @@ def pictures(found: Sequence[Panel], notes: list[str]) -> list[Planned]:
             ).append(figure.name.replace("-", " "))  # fmt: skip
         if kept:
             results = [result for panel in kept for result in panel.results]
-            planned.append(Planned(partial(figure.picture, kept), results))
+            planned.append(LazyFigure(partial(figure.picture, kept), results))
     notes += [f"{', '.join(names)}: {reason}" for reason, names in missing.items()]
     return planned
 

@@ -190,7 +190,7 @@ ROUNDS, CLOSE = 8, 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Bought:
+class PurchaseResult:
     """Budgets that were bought, beside others, in the same simulated runs.
 
     Attributes
@@ -296,7 +296,7 @@ def buy(
     replicates: int = REPLICATES,
     workers: int = 1,
     progress: Progress | None = None,
-) -> Bought:
+) -> PurchaseResult:
     """Return the cheapest budgets with which a scenario reaches an expected ψ.
 
     Exact moments of the owners' records price them. Where gradients are clipped, or moments are
@@ -350,7 +350,7 @@ def buy(
         runs = light(3 * own.run.updates)
         choices = [play(budgets) for budgets in (purchase.epsilon, equal, own_budgets)]
         bought, same, as_given = afresh(choices, runs, progress)
-    return Bought(
+    return PurchaseResult(
         owners=data.participants,
         purchase=purchase,
         clipped=clipped,

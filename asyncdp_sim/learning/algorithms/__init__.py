@@ -16,7 +16,7 @@ from asyncdp_sim.learning.algorithms.gossip_graph import (
     AveragingSteps,
     GossipGraph,
 )
-from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
 from asyncdp_sim.learning.algorithms.local_steps import LocalSteps
 from asyncdp_sim.learning.algorithms.moments import OneOnOne, Schedule, StepsInRounds
 from asyncdp_sim.learning.algorithms.noisy_statistics import (
@@ -26,18 +26,18 @@ from asyncdp_sim.learning.algorithms.noisy_statistics import (
 )
 from asyncdp_sim.learning.algorithms.polar import Polar, PolarSteps
 from asyncdp_sim.learning.algorithms.steps import (
+    Algorithm,
+    AnswerBatch,
     Array,
     Asks,
     CellRows,
     Gradients,
     Indices,
     Setting,
-    Steps,
-    Turn,
     Wrapped,
 )
 
-Algorithm = Annotated[
+AnyAlgorithm = Annotated[
     AsyncGossip
     | Collab1
     | Collab2
@@ -54,7 +54,9 @@ Algorithm = Annotated[
 
 __all__ = [
     "Algorithm",
-    "AlgorithmKind",
+    "AlgorithmSpec",
+    "AnswerBatch",
+    "AnyAlgorithm",
     "Array",
     "Asks",
     "AsyncGossip",
@@ -81,8 +83,6 @@ __all__ = [
     "Schedule",
     "Setting",
     "Statistics",
-    "Steps",
     "StepsInRounds",
-    "Turn",
     "Wrapped",
 ]

@@ -11,11 +11,11 @@ from typing_extensions import override
 from asyncdp_sim.learning.algorithms.kind import GossipKind
 from asyncdp_sim.learning.algorithms.moments import Initial, OneOnOne, Selection
 from asyncdp_sim.learning.algorithms.steps import (
+    Algorithm,
+    AnswerBatch,
     Array,
     Indices,
     Setting,
-    Steps,
-    Turn,
     of_owners,
     shared,
 )
@@ -43,7 +43,7 @@ class GossipState:
 
 
 @dataclass(frozen=True, eq=False)
-class GossipSteps(Steps):
+class GossipSteps(Algorithm):
     """Algorithm 1 with its numbers filled in.
 
     With θ̄ = (θ_L + θ_i)/2 and Q the owner's answer to the query θ̄ (Async, line 7):
@@ -100,7 +100,7 @@ class GossipSteps(Steps):
         return GossipState(models[:, 0].copy(), models[:, 1:].copy(), clipped)
 
     @override
-    def query(self, state: GossipState, turn: Turn) -> Array:
+    def query(self, state: GossipState, turn: AnswerBatch) -> Array:
         copies = state.copies.reshape(-1, self.n_features)  # one index takes rows quicker than two
         points = copies.take(turn.replicates * self.n_owners + turn.owners, axis=0)
         points += state.central[turn.index]
@@ -108,11 +108,11 @@ class GossipSteps(Steps):
         return points
 
     @override
-    def central(self, state: GossipState, turn: Turn) -> Array:
+    def central(self, state: GossipState, turn: AnswerBatch) -> Array:
         return state.central[turn.replicates]
 
     @override
-    def apply(self, state: GossipState, turn: Turn, points: Array, answers: Array) -> None:
+    def apply(self, state: GossipState, turn: AnswerBatch, points: Array, answers: Array) -> None:
         answers *= of_owners(self.step, turn)  # every row has an answer
         moved = np.empty((2, *points.shape))
         copies, central = moved

@@ -11,15 +11,15 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
 from asyncdp_sim.learning.algorithms.local_steps import LocalCount, LocalSteps
 from asyncdp_sim.learning.algorithms.moments import Evening, Initial, OneCentral
 from asyncdp_sim.learning.algorithms.steps import (
+    Algorithm,
+    AnswerBatch,
     Array,
     Indices,
     Setting,
-    Steps,
-    Turn,
     of_owners,
     of_rows,
     project,
@@ -77,7 +77,7 @@ def start(initial: Initial, replicates: Sequence[Scope], n_features: int) -> Arr
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CentralSteps(Steps):
+class CentralSteps(Algorithm):
     """The numbers that all algorithms with one model need.
 
     Attributes
@@ -125,16 +125,16 @@ class CentralSteps(Steps):
         return model
 
     @override
-    def query(self, state: CentralState, turn: Turn) -> Array:
+    def query(self, state: CentralState, turn: AnswerBatch) -> Array:
         return state.central.take(turn.replicates, axis=0)
 
-    def evened(self, moves: Array, turn: Turn) -> Array:
+    def evened(self, moves: Array, turn: AnswerBatch) -> Array:
         """Return what owners' answers move, (r, p), over how often each answers; in place."""
         if self.often is not None:
             moves /= of_owners(self.often, turn)
         return moves
 
-    def weight(self, turn: Turn) -> Array:
+    def weight(self, turn: AnswerBatch) -> Array:
         """Return w(s) of the answers of a turn, shape (r, 1)."""
         rows, late = turn.replicates, turn.staleness
         late = np.zeros_like(rows) if late is None else late
@@ -142,7 +142,7 @@ class CentralSteps(Steps):
         return weight_of(self.weighting, exponent, patience, late[:, None])
 
 
-class CentralKind(AlgorithmKind):
+class CentralKind(AlgorithmSpec):
     """One model to which local steps are added, the less the staler they are.
 
     Owner i's answer stands for a local step, or for several. The expectation of one over uniform i
@@ -238,7 +238,7 @@ class FedAsyncSteps(CentralSteps):
         return CentralState(self.start(replicates), np.zeros(len(replicates), dtype=np.int64))
 
     @override
-    def apply(self, state: CentralState, turn: Turn, points: Array, answers: Array) -> None:
+    def apply(self, state: CentralState, turn: AnswerBatch, points: Array, answers: Array) -> None:
         local = self._local_model(turn, points, answers)
         if self.often is not None:
             local = points + self.evened(local - points, turn)
@@ -247,7 +247,7 @@ class FedAsyncSteps(CentralSteps):
             weight = weight * self.weight(turn)
         state.move(state.central + weight * (local - state.central), self.theta_max)
 
-    def _local_model(self, turn: Turn, points: Array, answers: Array) -> Array:
+    def _local_model(self, turn: AnswerBatch, points: Array, answers: Array) -> Array:
         """Return x: one step from the points along answers, or where owners went themselves."""
         if self.local is not None:
             return points - answers
@@ -329,7 +329,7 @@ class FedBuffSteps(CentralSteps):
         return BufferState(model, clipped, np.zeros_like(model))
 
     @override
-    def apply(self, state: BufferState, turn: Turn, points: Array, answers: Array) -> None:
+    def apply(self, state: BufferState, turn: AnswerBatch, points: Array, answers: Array) -> None:
         if self.local is None:
             answers *= of_owners(self.step, turn)
             answers += of_rows(self.shrink, turn.replicates) * points

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.learning.algorithms.central import start
-from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
 from asyncdp_sim.learning.algorithms.local_steps import LocalCount, LocalSteps
 from asyncdp_sim.learning.algorithms.moments import (
     AS_PUBLISHED,
@@ -25,11 +25,11 @@ from asyncdp_sim.learning.algorithms.moments import (
     StepsInRounds,
 )
 from asyncdp_sim.learning.algorithms.steps import (
+    Algorithm,
+    AnswerBatch,
     Array,
     Indices,
     Setting,
-    Steps,
-    Turn,
     of_owners,
     power,
     project,
@@ -59,13 +59,13 @@ class GatheredState:
     central: Array
     model: Array
     clipped: Indices
-    turns: list[Turn] = field(default_factory=list)
+    turns: list[AnswerBatch] = field(default_factory=list)
     answers: list[Array] = field(default_factory=list)
     k: int = 0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GatheredSteps(Steps):
+class GatheredSteps(Algorithm):
     """The numbers that all synchronous algorithms need.
 
     With A the owners that answered in a round, a step follows their weighted mean
@@ -106,11 +106,11 @@ class GatheredSteps(Steps):
         return GatheredState(model.copy(), model, np.zeros(len(replicates), dtype=np.int64))
 
     @override
-    def query(self, state: GatheredState, turn: Turn) -> Array:
+    def query(self, state: GatheredState, turn: AnswerBatch) -> Array:
         return state.model[turn.replicates]
 
     @override
-    def apply(self, state: GatheredState, turn: Turn, points: Array, answers: Array) -> None:
+    def apply(self, state: GatheredState, turn: AnswerBatch, points: Array, answers: Array) -> None:
         state.turns.append(turn)
         state.answers.append(answers)
 
@@ -157,7 +157,7 @@ class GatheredSteps(Steps):
         state.k += 1
 
 
-class GatheredKind(AlgorithmKind):
+class GatheredKind(AlgorithmSpec):
     """A synchronous algorithm, which steps along the mean of a round's answers."""
 
     updates_of = ("round",)

@@ -15,14 +15,14 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.learning.algorithms.kind import AlgorithmKind, GossipKind
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, GossipKind
 from asyncdp_sim.learning.algorithms.moments import Initial
 from asyncdp_sim.learning.algorithms.steps import (
+    Algorithm,
+    AnswerBatch,
     Array,
     Indices,
     Setting,
-    Steps,
-    Turn,
     of_owners,
     of_rows,
     project,
@@ -63,7 +63,7 @@ class GossipGraphState:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GossipGraphSteps(Steps):
+class GossipGraphSteps(Algorithm):
     """Gossip with its numbers filled in.
 
     When the edge between nodes i and j wakes, with θ̄ = (θ_i + θ_j)/2 and Q_i the owner's answer
@@ -121,7 +121,7 @@ class GossipGraphSteps(Steps):
         return GossipGraphState(models, clipped, self.judged)
 
     @override
-    def query(self, state: GossipGraphState, turn: Turn) -> Array:
+    def query(self, state: GossipGraphState, turn: AnswerBatch) -> Array:
         rows = turn.replicates
         points: Array = state.models[rows, self._places(turn)]
         points += state.models[rows, self._peers(turn)]
@@ -129,11 +129,13 @@ class GossipGraphSteps(Steps):
         return points
 
     @override
-    def central(self, state: GossipGraphState, turn: Turn) -> Array:
+    def central(self, state: GossipGraphState, turn: AnswerBatch) -> Array:
         return np.asarray(state.central[turn.replicates])
 
     @override
-    def apply(self, state: GossipGraphState, turn: Turn, points: Array, answers: Array) -> None:
+    def apply(
+        self, state: GossipGraphState, turn: AnswerBatch, points: Array, answers: Array
+    ) -> None:
         rows = turn.replicates  # both nodes' steps are taken at the update
         answers *= of_owners(self.step, turn)
         moved = of_owners(self.shrink, turn) * points - answers
@@ -154,11 +156,11 @@ class GossipGraphSteps(Steps):
         state.clipped += outside
         state.moves = []
 
-    def _places(self, turn: Turn) -> Indices:
+    def _places(self, turn: AnswerBatch) -> Indices:
         """Return where the owners' models stand."""
         return turn.owners if self.shrink_learner is None else turn.owners + 1
 
-    def _peers(self, turn: Turn) -> Indices:
+    def _peers(self, turn: AnswerBatch) -> Indices:
         """Return where their peers' models stand."""
         if turn.peers is None:
             raise ValueError("gossip needs to know whose models are averaged")
@@ -282,7 +284,7 @@ class AveragingState:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AveragingSteps(Steps):
+class AveragingSteps(Algorithm):
     """Averaging with its numbers filled in.
 
     Before its first meeting owner i makes its vector
@@ -338,12 +340,14 @@ class AveragingSteps(Steps):
         return AveragingState(vectors, put_in, clipped, self.judged, self.theta_max)
 
     @override
-    def query(self, state: AveragingState, turn: Turn) -> Array:
+    def query(self, state: AveragingState, turn: AnswerBatch) -> Array:
         start = of_rows(self.start, turn.replicates)
         return np.full((len(turn.owners), self.n_features), start)
 
     @override
-    def apply(self, state: AveragingState, turn: Turn, points: Array, answers: Array) -> None:
+    def apply(
+        self, state: AveragingState, turn: AnswerBatch, points: Array, answers: Array
+    ) -> None:
         if turn.peers is None:
             raise ValueError("averaging needs to know whom an owner met")
         self.put_in(state, turn, answers)
@@ -351,15 +355,15 @@ class AveragingSteps(Steps):
         state.met.append((turn.replicates, turn.owners + 1 - first, turn.peers - first))
 
     @override
-    def besides(self, state: AveragingState, turn: Turn) -> Turn | None:
+    def besides(self, state: AveragingState, turn: AnswerBatch) -> AnswerBatch | None:
         if self.learner or turn.peers is None:
             return None
         rows, listeners = turn.replicates, turn.peers - 1
         new = ~state.put_in[rows, listeners]
-        return Turn(listeners[new], rows=rows[new]) if new.any() else None
+        return AnswerBatch(listeners[new], rows=rows[new]) if new.any() else None
 
     @override
-    def put_in(self, state: AveragingState, turn: Turn, answers: Array) -> None:
+    def put_in(self, state: AveragingState, turn: AnswerBatch, answers: Array) -> None:
         rows, places = turn.replicates, turn.owners + (1 if self.learner else 0)
         new = ~state.put_in[rows, places]
         moved = of_rows(self.begin, rows) - of_owners(self.step, turn) * answers
@@ -384,7 +388,7 @@ class AveragingSteps(Steps):
         state.met = []
 
 
-class Averaging(AlgorithmKind):
+class Averaging(AlgorithmSpec):
     """Private averaging of one noisy gradient per owner, by gossip on the graph of the protocol."""
 
     updates_of = ("pair",)

@@ -10,13 +10,13 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.learning.algorithms.local_steps import beyond_one_step
 from asyncdp_sim.learning.algorithms.moments import OneCentral, OneOnOne, StepsInRounds
-from asyncdp_sim.learning.algorithms.steps import Setting, Steps
+from asyncdp_sim.learning.algorithms.steps import Algorithm, Setting
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.protocols.kind import UpdateOf
-from asyncdp_sim.spec import Kind, Positive, about, kind_of, members
+from asyncdp_sim.spec import Positive, Variant, about, kind_of, members
 
 
-class AlgorithmKind(Kind):
+class AlgorithmSpec(Variant):
     """An algorithm as a scenario names it."""
 
     updates_of: ClassVar[tuple[UpdateOf, ...]]
@@ -195,7 +195,7 @@ class AlgorithmKind(Kind):
         return [Fault("privacy.budget", f"{most} answers", once)]
 
     @abstractmethod
-    def steps(self, setting: Setting) -> Steps:
+    def steps(self, setting: Setting) -> Algorithm:
         """Return the algorithm with its numbers filled in.
 
         Raises
@@ -205,7 +205,7 @@ class AlgorithmKind(Kind):
         """
 
 
-class GossipKind(AlgorithmKind):
+class GossipKind(AlgorithmSpec):
     """An algorithm with steps of Nρ/(T²σ), which a scenario gives by ρ or by their own length."""
 
     step_field = "rho"

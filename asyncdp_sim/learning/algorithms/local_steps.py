@@ -9,7 +9,7 @@ from pydantic import Field
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import show
-from asyncdp_sim.learning.algorithms.steps import Array, Turn, of_owners, of_rows, project
+from asyncdp_sim.learning.algorithms.steps import AnswerBatch, Array, of_owners, of_rows, project
 from asyncdp_sim.spec import about, per_owner
 
 MOST = 10_000
@@ -58,7 +58,7 @@ class LocalSteps:
     theta_max: float | Array | None
     unit: float | Array = 1.0
 
-    def sent(self, turn: Turn, points: Array, ask: Callable[[Array], Array]) -> Array:
+    def sent(self, turn: AnswerBatch, points: Array, ask: Callable[[Array], Array]) -> Array:
         """Return what owners send that were sent ``points`` (r, p), shape (r, p).
 
         ``ask`` gives their noisy gradients at points of their own, which may be used up.

@@ -15,14 +15,14 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.learning.algorithms.central import CentralState
-from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
 from asyncdp_sim.learning.algorithms.steps import (
+    Algorithm,
+    AnswerBatch,
     Array,
     Gradients,
     Indices,
     Setting,
-    Steps,
-    Turn,
     of_owners,
     of_rows,
     project,
@@ -105,7 +105,7 @@ class StatisticsState(CentralState):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NoisyStatisticsSteps(Steps):
+class NoisyStatisticsSteps(Algorithm):
     """The learner that solves for θ again after every update.
 
     With Ĝ, ĝ the weighted means Σ_A n_i(·)/Σ_A n_i of what the owners A have answered, which have
@@ -176,11 +176,13 @@ class NoisyStatisticsSteps(Steps):
         )
 
     @override
-    def query(self, state: StatisticsState, turn: Turn) -> Array:
+    def query(self, state: StatisticsState, turn: AnswerBatch) -> Array:
         return state.central[turn.replicates]
 
     @override
-    def apply(self, state: StatisticsState, turn: Turn, points: Array, answers: Array) -> None:
+    def apply(
+        self, state: StatisticsState, turn: AnswerBatch, points: Array, answers: Array
+    ) -> None:
         # an answer that an owner repeats counts again
         rows, share = turn.replicates, of_owners(self.weights, turn)
         state.total[rows] += share * answers
@@ -221,7 +223,7 @@ class NoisyStatisticsSteps(Steps):
         return np.asarray(np.linalg.solve(gram, moment)[:, :, 0])
 
 
-class NoisyStatistics(AlgorithmKind):
+class NoisyStatistics(AlgorithmSpec):
     """Every owner releases its second moments once; the learner solves for θ.
 
     For ridge regression with records of a bounded domain. An answer holds p(p+1)/2 + p numbers,

@@ -23,7 +23,7 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
 from asyncdp_sim.learning.algorithms.central import start
-from asyncdp_sim.learning.algorithms.kind import AlgorithmKind
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
 from asyncdp_sim.learning.algorithms.moments import Initial
 from asyncdp_sim.learning.algorithms.obfuscation import (
     RESOLUTION,
@@ -36,11 +36,11 @@ from asyncdp_sim.learning.algorithms.obfuscation import (
     secure_consensus,
 )
 from asyncdp_sim.learning.algorithms.steps import (
+    Algorithm,
+    AnswerBatch,
     Array,
     Indices,
     Setting,
-    Steps,
-    Turn,
     of_owners,
     of_rows,
     power,
@@ -122,7 +122,7 @@ class PolarState:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PolarSteps(Steps):
+class PolarSteps(Algorithm):
     """POLAR-SGD with its numbers filled in.
 
     Servers may step at different times (:meth:`advance_server`), or all at once with the update
@@ -198,14 +198,14 @@ class PolarSteps(Steps):
         )
 
     @override
-    def query(self, state: PolarState, turn: Turn) -> Array:
+    def query(self, state: PolarState, turn: AnswerBatch) -> Array:
         peers = np.zeros_like(turn.owners) if turn.peers is None else turn.peers
         read = np.where(peers[:, None] > 0, peers[:, None] - 1, self.reached[turn.owners])
         models = state.servers[turn.replicates[:, None], read]
         return np.where(peers[:, None] > 0, models[:, 0], _mean(models))
 
     @override
-    def apply(self, state: PolarState, turn: Turn, points: Array, answers: Array) -> None:
+    def apply(self, state: PolarState, turn: AnswerBatch, points: Array, answers: Array) -> None:
         rows, owners = turn.replicates, turn.owners
         gradients = of_owners(self.weights, turn) * (answers + of_rows(self.sigma, rows) * points)
         place: tuple[Indices, ...] = (owners,)
@@ -343,7 +343,7 @@ def _mean(models: Array) -> Array:
     return np.asarray(np.cumsum(models, axis=-2)[..., -1, :] / models.shape[-2])
 
 
-class Polar(AlgorithmKind):
+class Polar(AlgorithmSpec):
     """Stochastic gradients, obfuscated towards each of several servers (POLAR).
 
     It is not differentially private: what it hides from one curious server has no finite pure ε.

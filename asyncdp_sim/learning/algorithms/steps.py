@@ -111,7 +111,7 @@ class Setting:
 
 
 @dataclass(eq=False, slots=True)
-class Turn:
+class AnswerBatch:
     """One answer of each replicate that has one.
 
     Attributes
@@ -154,7 +154,7 @@ def of_rows(number: float | Array, rows: Indices) -> float | Array:
     return number[rows] if isinstance(number, np.ndarray) else number
 
 
-def of_owners(table: Array, turn: Turn) -> Array:
+def of_owners(table: Array, turn: AnswerBatch) -> Array:
     """Return the owners' numbers in the rows of a turn, (r, 1) or as :func:`per_row` has them."""
     if table.ndim == 1:
         return per_row(table, turn.owners)
@@ -183,7 +183,7 @@ def power(base: float, exponent: float | Array) -> float | Array:
     return float(base**exponent)
 
 
-class Steps(ABC):
+class Algorithm(ABC):
     """An algorithm with its numbers filled in; the state belongs to the caller.
 
     A state is made by :meth:`init`, and stepped by :meth:`apply`, one answer of each replicate, and
@@ -225,25 +225,25 @@ class Steps(ABC):
         """
 
     @abstractmethod
-    def query(self, state: Any, turn: Turn) -> Array:
+    def query(self, state: Any, turn: AnswerBatch) -> Array:
         """Return the points that are sent to the owners, shape (r, p), copies of what they are."""
 
-    def central(self, state: Any, turn: Turn) -> Array:
+    def central(self, state: Any, turn: AnswerBatch) -> Array:
         """Return the central models, shape (r, p): what a broadcast sends."""
         return self.query(state, turn)
 
     @abstractmethod
-    def apply(self, state: Any, turn: Turn, points: Array, answers: Array) -> None:
+    def apply(self, state: Any, turn: AnswerBatch, points: Array, answers: Array) -> None:
         """Take one answer for each replicate of the turn; may overwrite points and answers."""
 
-    def besides(self, state: Any, turn: Turn) -> Turn | None:  # noqa: ARG002
+    def besides(self, state: Any, turn: AnswerBatch) -> AnswerBatch | None:  # noqa: ARG002
         """Return whose answers this turn needs though they do not arrive in it, if any.
 
         Asked where ``answers_once`` holds.
         """
         return None
 
-    def put_in(self, state: Any, turn: Turn, answers: Array) -> None:  # noqa: B027
+    def put_in(self, state: Any, turn: AnswerBatch, answers: Array) -> None:  # noqa: B027
         """Take the answers of owners that :meth:`besides` named."""
 
     def update(self, state: Any, rows: Indices | None = None) -> None:  # noqa: B027
@@ -255,22 +255,22 @@ class Steps(ABC):
     @property
     def collects(self) -> bool:
         """Whether something is left to do when an update is complete."""
-        return type(self).update is not Steps.update
+        return type(self).update is not Algorithm.update
 
     def advance_server(self, state: Any, server: int) -> None:  # noqa: B027
         """Let a server (from 0) make its next step, where there are several."""
 
 
-class Wrapped(Steps):
+class Wrapped(Algorithm):
     """An algorithm as it is, for a class that does something besides.
 
     Parameters
     ----------
-    steps : Steps
+    steps : Algorithm
         The algorithm.
     """
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: Algorithm) -> None:
         self.steps = steps
         self.n_features = steps.n_features
         self.answers_per_update = steps.answers_per_update
@@ -293,23 +293,23 @@ class Wrapped(Steps):
         return self.steps.init(replicates)
 
     @override
-    def query(self, state: Any, turn: Turn) -> Array:
+    def query(self, state: Any, turn: AnswerBatch) -> Array:
         return self.steps.query(state, turn)
 
     @override
-    def central(self, state: Any, turn: Turn) -> Array:
+    def central(self, state: Any, turn: AnswerBatch) -> Array:
         return self.steps.central(state, turn)
 
     @override
-    def apply(self, state: Any, turn: Turn, points: Array, answers: Array) -> None:
+    def apply(self, state: Any, turn: AnswerBatch, points: Array, answers: Array) -> None:
         self.steps.apply(state, turn, points, answers)
 
     @override
-    def besides(self, state: Any, turn: Turn) -> Turn | None:
+    def besides(self, state: Any, turn: AnswerBatch) -> AnswerBatch | None:
         return self.steps.besides(state, turn)
 
     @override
-    def put_in(self, state: Any, turn: Turn, answers: Array) -> None:
+    def put_in(self, state: Any, turn: AnswerBatch, answers: Array) -> None:
         self.steps.put_in(state, turn, answers)
 
     @override
@@ -335,11 +335,11 @@ class CellRows:
     replicates: int
     owners: int
 
-    def repeated(self, turn: Turn) -> Turn:
+    def repeated(self, turn: AnswerBatch) -> AnswerBatch:
         """Return a turn of one cell's replicates as one of all cells' rows."""
         if self.cells == 1:
             return turn
-        return Turn(
+        return AnswerBatch(
             np.tile(turn.owners, self.cells),
             self._tiled(turn.staleness),
             self._tiled(turn.peers),
@@ -352,7 +352,7 @@ class CellRows:
         first = np.arange(self.cells) * self.replicates
         return (first[:, None] + replicates).ravel()
 
-    def places(self, turn: Turn) -> Indices:
+    def places(self, turn: AnswerBatch) -> Indices:
         """Return cN + i for owner i, from 0, in a row of cell c, shape (r,)."""
         return turn.replicates // self.replicates * self.owners + turn.owners
 

@@ -24,10 +24,10 @@ from asyncdp_sim.learning.objectives.objective import Objective, Records
 from asyncdp_sim.learning.objectives.quadratic import Quadratic
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.objectives.rows import Norm
-from asyncdp_sim.spec import Kind, Positive, about
+from asyncdp_sim.spec import Positive, Variant, about
 
 
-class ModelKind(Kind):
+class ModelKind(Variant):
     """A model with a quadratic regulariser on a box."""
 
     augmented: ClassVar[bool]

@@ -55,13 +55,13 @@ class Bernoulli(AvailabilityKind):
     ]
 
     @override
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         for owner, share in zip(owners, self.online_share(len(owners)), strict=True):
             source = partial(streams.generator, "owner", owner.number, "availability")
             learner.recorder.by_tick(owner.number)
             if share == 0:
                 learner.give_up(owner.number)
-            owner.attends = partial(
+            owner.online_at_tick = partial(
                 _attends, uniforms(source), share, learner.recorder, owner.number
             )
 
@@ -147,7 +147,7 @@ class Diurnal(AvailabilityKind):
         return self
 
     @override
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         for owner in owners:
             mine = streams.within("owner", owner.number)
             if isinstance(self.phase, str):
@@ -158,7 +158,9 @@ class Diurnal(AvailabilityKind):
             learner.recorder.by_tick(owner.number)
             if self.high == 0:
                 learner.give_up(owner.number)
-            owner.attends = partial(self._attends, draws, phase, learner.recorder, owner.number)
+            owner.online_at_tick = partial(
+                self._attends, draws, phase, learner.recorder, owner.number
+            )
 
     def at(self, time: float, phase: float) -> float:
         """Return a(t) for one phase."""
@@ -176,11 +178,11 @@ class Diurnal(AvailabilityKind):
         phases: tuple[float, ...] = per_owner(self.phase, n_owners)  # type: ignore[arg-type]
         draws = uniforms(source)
 
-        def attends(owner: int, tick: int) -> bool:
+        def online_at_tick(owner: int, tick: int) -> bool:
             share = self.at(tick / TICKS_PER_UNIT, phases[owner - 1])
             return recorder.attended(owner, next(draws) < share)
 
-        return attends
+        return online_at_tick
 
     @override
     def online_share(self, n_owners: int) -> tuple[float, ...]:

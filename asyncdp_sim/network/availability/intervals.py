@@ -308,7 +308,7 @@ class Intervals(FromFile, AvailabilityKind):
         return self
 
     @override
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         period = None if self.period is None else to_ticks(self.period)
         for owner in owners:
             periods = self.periods(owner.number)

@@ -10,7 +10,7 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.laws import Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import Kind
+from asyncdp_sim.spec import Variant
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Recorder
 
@@ -18,7 +18,7 @@ IsOnline = Callable[[int, int], bool]
 """From an owner (from 1) and a tick to whether it is online then; ticks never go back."""
 
 
-class AvailabilityKind(Kind):
+class AvailabilityKind(Variant):
     """The times at which owners are online."""
 
     always_online: ClassVar[bool]
@@ -43,7 +43,7 @@ class AvailabilityKind(Kind):
         return not (self.always_online or self.drawn_per_tick)
 
     @abstractmethod
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         """Start whatever brings owners on and off line."""
 
     def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> IsOnline | None:  # noqa: ARG002
@@ -82,7 +82,7 @@ class Always(AvailabilityKind):
     kind: Literal["always"] = "always"
 
     @override
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         pass
 
     @property

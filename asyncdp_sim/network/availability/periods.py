@@ -18,7 +18,7 @@ from asyncdp_sim.network.laws import Law, NoTime, Source, too_short
 from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import OWNER_NUMBERS, Count, Kind, Several, about, picked
+from asyncdp_sim.spec import OWNER_NUMBERS, Count, Several, Variant, about, picked
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Recorder
 from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks
@@ -49,7 +49,7 @@ class OnOff(AvailabilityKind):
         return self
 
     @override
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         for owner in owners:
             mine = streams.within("owner", owner.number)
             learner.kernel.start(self._alternate(owner, learner, mine))
@@ -157,7 +157,7 @@ class Outages(AvailabilityKind):
         return self
 
     @override
-    def of_some(self, places: Sequence[int]) -> Kind:
+    def of_some(self, places: Sequence[int]) -> Variant:
         kept = [
             (number, group)
             for number, group in zip(self._numbers, picked(self, places).groups, strict=True)
@@ -175,7 +175,7 @@ class Outages(AvailabilityKind):
         return tuple(range(1, len(self.groups) + 1)) if self.numbers is None else self.numbers
 
     @override
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         for number, group in zip(self._numbers, self.groups, strict=True):
             members = [owners[member - 1] for member in group]
             learner.kernel.start(self._recur(number, members, learner, streams))
@@ -242,7 +242,7 @@ class Churn(AvailabilityKind):
     )
 
     @override
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         for owner in owners:
             learner.kernel.start(self._stay(owner, learner, streams))
 

@@ -15,7 +15,7 @@ from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network.channels.air import Medium
 from asyncdp_sim.network.channels.packet_loss import PacketLoss, WrittenLoss, packet_loss
 from asyncdp_sim.network.laws import Law, NoTime
-from asyncdp_sim.spec import Duration, Kind, Positive, about
+from asyncdp_sim.spec import Duration, Positive, Variant, about
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.units import TICKS_PER_UNIT
 
@@ -46,7 +46,7 @@ class Backoff:
         return next(self._draws) << min(attempts - 1, self._cap)
 
 
-class ChannelKind(Kind):
+class ChannelKind(Variant):
     """An uplink channel: how answers, and what else uses it, get to the learner."""
 
     label: ClassVar[str]

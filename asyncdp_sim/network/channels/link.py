@@ -169,11 +169,11 @@ class Link:
             deferred = partial(self._deferred, message, 0)
             fate = yield from self._port.transmit(airtime, lambda: True, deferred)
         if fate is Fate.kept:
-            learner.miss(owner.number, message, Detail.channel_busy)
+            learner.request_lost(owner.number, message, Detail.channel_busy)
         elif fate is Fate.collided:
-            learner.miss(owner.number, message, Detail.collision)
+            learner.request_lost(owner.number, message, Detail.collision)
         elif _lost(self.losses.request):
-            learner.miss(owner.number, message, Detail.noise)
+            learner.request_lost(owner.number, message, Detail.noise)
         else:
             return True
         return False
@@ -183,7 +183,7 @@ class Link:
         ticks = self.policy.timeout_ticks
         return None if ticks is None else Patience(self._learner, exchange, ticks)
 
-    def unheard(self, exchange: Exchange, patience: Patience | None) -> Activity:
+    def query_lost(self, exchange: Exchange, patience: Patience | None) -> Activity:
         """End an exchange whose query did not find its owner."""
         if patience is not None and exchange.ended is None:
             yield patience.moment
@@ -194,12 +194,12 @@ class Link:
         owner, learner = self._owner, self._learner
         if owner.query is not None:
             yield learner.kernel.tick + next(owner.query), QUERY_ARRIVES
-        if owner.listens is not None and not owner.listens(learner.kernel.tick):
+        if owner.online_for_query is not None and not owner.online_for_query(learner.kernel.tick):
             learner.event(EventKind.query_lost, owner.number, message, detail=OFFLINE)
             return False
-        return self.hears(message, owner.query is not None)
+        return self.query_received(message, owner.query is not None)
 
-    def hears(self, message: int, travelled: bool) -> bool:
+    def query_received(self, message: int, travelled: bool) -> bool:
         """Return whether a query that arrives now finds its owner, and note it."""
         number, event = self._owner.number, self._learner.event
         lost = self.losses.query

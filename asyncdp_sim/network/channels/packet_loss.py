@@ -17,12 +17,12 @@ from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import TAGS
 from asyncdp_sim.network.laws import Source
 from asyncdp_sim.network.laws.kind import uniforms
-from asyncdp_sim.spec import EACH_OWNER, Member, PerOwner, about, own, per_owner, wrong_length
+from asyncdp_sim.spec import EACH_OWNER, PerOwner, Plugin, about, own, per_owner, wrong_length
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
-class PacketLoss(Member):
+class PacketLoss(Plugin):
     """A law by which messages of an owner are lost."""
 
     bursty: ClassVar[bool]

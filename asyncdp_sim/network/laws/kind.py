@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.spec import LONGEST, Duration, Kind, Positive, about
+from asyncdp_sim.spec import LONGEST, Duration, Positive, Variant, about
 from asyncdp_sim.units import block_to_ticks, to_ticks
 
 Source = Callable[[], np.random.Generator]
@@ -26,7 +26,7 @@ _FIRST = 16
 """Durations drawn first; each further block is twice as large, for most are few."""
 
 
-class LawKind(Kind):
+class LawKind(Variant):
     """A law of durations (time units)."""
 
     instant: ClassVar[bool]

@@ -128,10 +128,10 @@ class Broadcast(ProtocolKind):
         return count * to_ticks(self.interval)
 
     @override
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         # What is drawn for each tick elsewhere is drawn for each query.
         for owner in owners:
-            owner.listens, owner.attends = owner.attends, None
+            owner.online_for_query, owner.online_at_tick = owner.online_at_tick, None
             source = partial(streams.generator, "owner", owner.number, "delay")
             owner.delay = self.delay.durations(source, 16)
         learner.kernel.start(self._send(owners, learner))
@@ -159,11 +159,11 @@ class Broadcast(ProtocolKind):
         if owner.query is not None:
             yield kernel.tick + next(owner.query), Priority.QUERY_ARRIVES
         listens = owner.offline_reasons == 0 and (
-            owner.listens is None or owner.listens(kernel.tick)
+            owner.online_for_query is None or owner.online_for_query(kernel.tick)
         )
         if not listens:
             learner.event(EventKind.query_lost, number, query.message, detail=Detail.offline)
-        elif link is not None and link.hears(query.message, True):
+        elif link is not None and link.query_received(query.message, True):
             if query.message < owner.heard:  # a newer one has overtaken it
                 return
             owner.heard = query.message

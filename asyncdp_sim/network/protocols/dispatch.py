@@ -22,7 +22,7 @@ from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.network.learner import ATTEMPTS, Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind
-from asyncdp_sim.spec import EACH_OWNER, Kind, Several, about, wrong_length
+from asyncdp_sim.spec import EACH_OWNER, Several, Variant, about, wrong_length
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 
@@ -53,7 +53,7 @@ class Known:
     free: tuple[int, ...]
 
 
-class PolicyKind(Kind):
+class PolicyKind(Variant):
     """A rule by which the learner chooses whom it asks; it keeps nothing from task to task."""
 
     @abstractmethod
@@ -230,7 +230,7 @@ class Desk:
                 learner.event(EventKind.query_lost, number, message, detail=Detail.offline)
                 heard = False
         if link is not None:
-            yield from link.answer(exchange) if heard else link.unheard(exchange, None)
+            yield from link.answer(exchange) if heard else link.query_lost(exchange, None)
         if mine:
             self._go_on(owner)
         self._under_way[number - 1] -= 1
@@ -277,7 +277,7 @@ class Dispatch(ProtocolKind):
     acts_on_ticks = False
     always_served = False
     reads_early = True
-    begins_anew = True
+    restarts_immediately = True
     hands_out = True
     at_mean = True
     update_of = "answer"
@@ -351,7 +351,7 @@ class Dispatch(ProtocolKind):
         return self.tasks - 1
 
     @override
-    def asks_each(self, n_owners: int) -> tuple[float, ...] | None:
+    def selection_probabilities(self, n_owners: int) -> tuple[float, ...] | None:
         by_chance = self.to != "same" and self.policy is None
         return self.chances(n_owners) if by_chance else None
 
@@ -370,10 +370,10 @@ class Dispatch(ProtocolKind):
         yield f"network: {self.tasks} tasks at a time, to owners {choice}, {said}"
 
     @override
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         # What is drawn for each tick elsewhere is drawn for each task.
         for owner in owners:
-            owner.listens, owner.attends = owner.attends, None
+            owner.online_for_query, owner.online_at_tick = owner.online_at_tick, None
         desk = Desk(
             owners,
             learner,

@@ -136,7 +136,7 @@ class Meetings:
 
 
 def _online(node: Owner, tick: int) -> bool:
-    return node.offline_reasons == 0 and (node.attends is None or node.attends(tick))
+    return node.offline_reasons == 0 and (node.online_at_tick is None or node.online_at_tick(tick))
 
 
 def _named(nodes: Sequence[int], owner: int) -> int:
@@ -283,7 +283,7 @@ class Gossip(ProtocolKind):
         )
 
     @override
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         edges = self.graph.edges(len(owners))
         meetings = Meetings(owners, edges, learner)
         for owner in owners:

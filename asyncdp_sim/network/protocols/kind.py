@@ -13,7 +13,7 @@ from asyncdp_sim.network.channels.kind import MESSAGES
 from asyncdp_sim.network.channels.link import DeliveryPolicy
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import Kind
+from asyncdp_sim.spec import Variant
 from asyncdp_sim.streams import Scope
 from asyncdp_sim.units import TICKS_PER_UNIT
 
@@ -23,7 +23,7 @@ Serving = Literal["alone", "at once", "in rounds"]
 """A learner of a rehearsal talks to one owner at a time, to whoever asks, or asks all itself."""
 
 
-class ProtocolKind(Kind):
+class ProtocolKind(Variant):
     """The course of exchanges between owners and learner, from beginning to end."""
 
     one_on_one: ClassVar[bool]
@@ -42,7 +42,7 @@ class ProtocolKind(Kind):
     """What an update is made of, by which algorithms choose their protocols."""
     ideal_only: ClassVar[bool]
     """Nobody waits for a channel, and nothing is sent again: networks that do are refused."""
-    begins_anew: ClassVar[bool] = False
+    restarts_immediately: ClassVar[bool] = False
     """The next exchange begins the moment that one ends, whatever came of it."""
     hands_out: ClassVar[bool] = False
     """The learner decides how many tasks are under way, and whose they are."""
@@ -121,7 +121,7 @@ class ProtocolKind(Kind):
         """How many answers that were asked for may be under way when a run ends."""
         return 0
 
-    def asks_each(self, n_owners: int) -> tuple[float, ...] | None:  # noqa: ARG002
+    def selection_probabilities(self, n_owners: int) -> tuple[float, ...] | None:  # noqa: ARG002
         """Return the chance with which the learner asks each owner; None if that is not its own."""
         return None
 
@@ -149,7 +149,7 @@ class ProtocolKind(Kind):
         return DeliveryPolicy(vanishes=self.vanishes, newest_only=self.newest_only)
 
     @abstractmethod
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         """Start what owners do not begin themselves."""
 
     def attempt(self, owner: Owner, learner: Learner) -> Activity:  # noqa: ARG002

@@ -67,7 +67,7 @@ class Push(ProtocolKind):
         return not self.vanishes
 
     @override
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         pass
 
     @override
@@ -91,9 +91,9 @@ class Push(ProtocolKind):
             if owner.answer is not None:
                 yield kernel.tick + next(owner.answer), ANSWER_END
             learner.apply(exchange)
-        elif link.hears(exchange.message, owner.query is not None):
+        elif link.query_received(exchange.message, owner.query is not None):
             yield from link.answer(exchange, patience)
         else:
-            yield from link.unheard(exchange, patience)
+            yield from link.query_lost(exchange, patience)
         owner.busy = False
         learner.finish()

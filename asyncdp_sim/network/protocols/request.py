@@ -149,7 +149,7 @@ class Request(ProtocolKind):
         return DeliveryPolicy(timeout_ticks=timeout, vanishes=self.vanishes, locks=True)
 
     @override
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         if self.retry is not None:
             for owner in owners:
                 source = partial(streams.generator, "owner", owner.number, "retry")
@@ -221,10 +221,10 @@ class Request(ProtocolKind):
         patience = link.patience(exchange)
         if owner.query is not None:
             yield kernel.tick + next(owner.query), QUERY_ARRIVES
-        if link.hears(message, owner.query is not None):
+        if link.query_received(message, owner.query is not None):
             yield from link.answer(exchange, patience)
         else:
-            yield from link.unheard(exchange, patience)
+            yield from link.query_lost(exchange, patience)
         owner.busy = False
         learner.finish()
 

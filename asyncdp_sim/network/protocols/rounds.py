@@ -73,10 +73,10 @@ class Rounds(ProtocolKind):
         yield f"network: rounds, {said}"
 
     @override
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         # What is drawn for each tick elsewhere is drawn for each query.
         for owner in owners:
-            owner.listens, owner.attends = owner.attends, None
+            owner.online_for_query, owner.online_at_tick = owner.online_at_tick, None
         learner.kernel.start(self._rounds(owners, learner))
 
     def _rounds(self, owners: Sequence[Owner], learner: Learner) -> Activity:
@@ -129,7 +129,7 @@ def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
             owner.busy = False
             learner.absences.over(number)
         else:
-            yield from link.unheard(exchange, None)
+            yield from link.query_lost(exchange, None)
     learner.finish()
 
 

@@ -22,7 +22,7 @@ from asyncdp_sim.trace import EventKind, Exchange
 from asyncdp_sim.trace.vocabulary import ANSWER_DELIVERED, APPLIED, QUERY_SENT
 
 
-class Ahead:
+class ServerClock:
     """Keeps exchanges until the update that they are for; none of them is ever stale.
 
     Parameters
@@ -115,7 +115,7 @@ class ServersTogether:
     ----------
     servers : list of Server
         In the order of their numbers.
-    ahead : Ahead
+    ahead : ServerClock
         Keeps their exchanges.
     """
 
@@ -123,7 +123,7 @@ class ServersTogether:
         self, learner: Learner, window: int, agreements: Sequence[Neighbours | None] = (None,)
     ) -> None:
         self.learner = learner
-        self.ahead = Ahead(learner)
+        self.ahead = ServerClock(learner)
         self.window = window
         self._agreements = agreements
         self.servers: list[Server] = []

@@ -242,7 +242,7 @@ class Servers(ProtocolKind):
         )
 
     @override
-    def begin(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         from asyncdp_sim.network.protocols.server_processes import (
             Client,
             Server,

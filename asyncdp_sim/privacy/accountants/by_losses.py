@@ -27,8 +27,8 @@ from asyncdp_sim.privacy.accountants.composition import (
     unlike,
 )
 from asyncdp_sim.privacy.accountants.own import Accountant, Pure, gradients_of
-from asyncdp_sim.privacy.budgets import MOST_ANSWERS, Allotment
-from asyncdp_sim.spec import Kind
+from asyncdp_sim.privacy.budgets import MOST_ANSWERS, BudgetSchedule
+from asyncdp_sim.spec import Variant
 from asyncdp_sim.trace import Trace
 from asyncdp_sim.words import extent
 
@@ -56,7 +56,7 @@ class ByLosses:
         δ in (0, 1).
     sharers : int
         κ ≥ 1.
-    allotment : Allotment, optional
+    allotment : BudgetSchedule, optional
         Where answers of an owner cost unequally much: K_i s_ik times what they cost in the mean.
     """
 
@@ -64,7 +64,7 @@ class ByLosses:
     kind: PairOf
     delta: float
     sharers: int = 1
-    allotment: Allotment | None = None
+    allotment: BudgetSchedule | None = None
 
     @property
     def answers(self) -> Counts:
@@ -239,7 +239,7 @@ LEAST = 1e-300
 """δ of one owner that floating point holds with room below it."""
 
 
-class AccountingKind(Kind):
+class AccountingKind(Variant):
     """Accounts answers otherwise than as the sum of their ε: by their losses, if not overridden."""
 
     def charges(
@@ -248,7 +248,7 @@ class AccountingKind(Kind):
         epsilon: Array,
         delta: float,
         answers: Counts,
-        allotment: Allotment | None = None,
+        allotment: BudgetSchedule | None = None,
     ) -> Array:
         """Return the charge per owner, (N,), of an answer where K_i spend (ε_i, δ) together.
 
@@ -264,7 +264,7 @@ class AccountingKind(Kind):
         return answers_of(pair, charge, epsilon, delta, MOST_ANSWERS)
 
     def accountant(
-        self, own: Pure, pair: PairOf, delta: float, sharers: int, allotment: Allotment | None
+        self, own: Pure, pair: PairOf, delta: float, sharers: int, allotment: BudgetSchedule | None
     ) -> Accountant:
         """Return what answers cost of which the mechanism says what they cost each.
 
@@ -278,7 +278,7 @@ class AccountingKind(Kind):
             δ of the scenario.
         sharers : int
             κ, owners that may hold one record.
-        allotment : Allotment, optional
+        allotment : BudgetSchedule, optional
             Where an owner's answers cost unequally much.
         """
         return ByLosses(own, pair, delta, sharers, allotment)

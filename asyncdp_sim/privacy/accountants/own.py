@@ -26,7 +26,7 @@ from typing_extensions import override
 from asyncdp_sim.privacy.accountants.attacker import Attacker, of_gaussian, of_pure
 
 if TYPE_CHECKING:
-    from asyncdp_sim.privacy.budgets import Allotment
+    from asyncdp_sim.privacy.budgets import BudgetSchedule
 
 Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -436,10 +436,10 @@ class Uneven(Converted):
 
     Attributes
     ----------
-    allotment : Allotment
+    allotment : BudgetSchedule
     """
 
-    allotment: "Allotment"
+    allotment: "BudgetSchedule"
 
     @override
     def equal(self, released: Counts) -> npt.NDArray[Any]:

@@ -5,12 +5,12 @@ from typing import Annotated
 from asyncdp_sim.families import FAMILY_BY_NAME
 from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism, GaussianNoise
 from asyncdp_sim.privacy.mechanisms.kind import (
-    Allowance,
     AnswerNoise,
-    Influence,
     MechanismKind,
     NoMechanism,
     NoNoise,
+    OwnerBudgets,
+    RecordSensitivity,
     Shape,
     laplace_scale,
 )
@@ -31,17 +31,17 @@ Mechanism = Annotated[
 
 __all__ = [
     "FINEST",
-    "Allowance",
     "AnswerNoise",
     "DiscreteLaplaceNoise",
     "GaussianNoise",
-    "Influence",
     "LaplaceMechanism",
     "LaplaceNoise",
     "Mechanism",
     "MechanismKind",
     "NoMechanism",
     "NoNoise",
+    "OwnerBudgets",
+    "RecordSensitivity",
     "Shape",
     "grid_steps",
     "laplace_scale",

@@ -15,14 +15,14 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.learning.objectives import Norm
 from asyncdp_sim.privacy.accountants.own import Gaussian, gaussian_epsilon, gaussian_multiplier
-from asyncdp_sim.privacy.budgets import Allotment, gaussian_answers
+from asyncdp_sim.privacy.budgets import BudgetSchedule, gaussian_answers
 from asyncdp_sim.privacy.mechanisms.kind import (
-    Allowance,
     AnswerNoise,
     Array,
     Indices,
-    Influence,
     MechanismKind,
+    OwnerBudgets,
+    RecordSensitivity,
     Shape,
     alike,
 )
@@ -57,12 +57,12 @@ class GaussianNoise(AnswerNoise):
         return generator.standard_normal(size=(count, size))
 
     @override
-    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
         gradients += rows * self.scale[owners, None]
         return gradients
 
     @override
-    def longest(self, size: int, quantile: float) -> Array:
+    def norm_quantile(self, size: int, quantile: float) -> Array:
         """Return what ‖s_i w‖₁ ≤ √size ‖s_i w‖₂ exceeds with probability at most 1 − q, (N,)."""
         from scipy.special import gammaincinv  # ‖w‖₂²/2 is Gamma(size/2, 1)
 
@@ -104,7 +104,7 @@ class GaussianMechanism(MechanismKind):
         return gaussian_answers(gaussian_multiplier(price, delta), epsilon, delta)
 
     @override
-    def accountant(self, allowance: Allowance) -> Gaussian:
+    def accountant(self, allowance: OwnerBudgets) -> Gaussian:
         epsilon, price = allowance.epsilon, allowance.price
         if allowance.mu is not None:
             return Gaussian(allowance.answers, epsilon, 1 / allowance.mu, allowance.delta)
@@ -115,18 +115,22 @@ class GaussianMechanism(MechanismKind):
         return Gaussian(allowance.answers, epsilon, multipliers, allowance.delta)
 
     @override
-    def apart(self, allowance: Allowance, allotment: Allotment) -> Allowance:
+    def apart(self, allowance: OwnerBudgets, allotment: BudgetSchedule) -> OwnerBudgets:
         """Return μ_ik² = K_i s_ik/z_i² of each answer, z_i the multiplier of K_i equal ones."""
         with np.errstate(divide="ignore"):
             even = 1 / self.accountant(allowance).multiplier
         mu = allotment.of_owners(even) * np.sqrt(allotment.relative)
         epsilon = allotment.of_owners(allowance.epsilon)
         ones = np.ones(len(mu), dtype=np.int64)
-        return Allowance(ones, epsilon, None, allowance.delta, mu)
+        return OwnerBudgets(ones, epsilon, None, allowance.delta, mu)
 
     @override
     def noise(
-        self, influence: Influence, allowance: Allowance, shape: Shape, grid: float | None
+        self,
+        influence: RecordSensitivity,
+        allowance: OwnerBudgets,
+        shape: Shape,
+        grid: float | None,
     ) -> GaussianNoise:
         multiplier = self.accountant(allowance).multiplier
         return GaussianNoise(2 * influence.xi * multiplier / influence.records)
@@ -179,7 +183,7 @@ class GaussianShares(GaussianNoise):
         return
 
     @override
-    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
         steps = (self.records[owners] / self.grid)[:, None]
         gradients *= steps
         np.rint(gradients, out=gradients)
@@ -220,12 +224,12 @@ class SummedShares(GaussianNoise):
         return generator.standard_normal(size=(count, self.shares * size))
 
     @override
-    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
         owner_share, size = self.each, gradients.shape[1]
-        answers = owner_share.hide(owners, gradients, rows[:, :size])
+        answers = owner_share.add_noise(owners, gradients, rows[:, :size])
         for place in range(1, self.shares):
             other_owners = (owners + place) % len(owner_share.scale)
-            share = owner_share.hide(
+            share = owner_share.add_noise(
                 other_owners, np.zeros_like(answers), rows[:, place * size :][:, :size]
             )
             answers += (
@@ -234,7 +238,7 @@ class SummedShares(GaussianNoise):
         return answers
 
 
-def shared(noise: AnswerNoise, influence: Influence, shares: int) -> GaussianShares:
+def shared(noise: AnswerNoise, influence: RecordSensitivity, shares: int) -> GaussianShares:
     """Return noise of which so many shares hide a sum as ``noise`` hides each answer.
 
     Rounding is paid for: a record moves a sum by 2Ξ + γ√p at most, γ the largest power of two
@@ -244,7 +248,7 @@ def shared(noise: AnswerNoise, influence: Influence, shares: int) -> GaussianSha
     ----------
     noise : AnswerNoise
         Gaussian, with one n_i s_i for all owners.
-    influence : Influence
+    influence : RecordSensitivity
     shares : int
         n − d − t ≥ 1.
 

@@ -16,9 +16,9 @@ from typing_extensions import override
 from asyncdp_sim.learning.objectives import Norm
 from asyncdp_sim.privacy.accountants.own import Accountant, Pure
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, PurePair
-from asyncdp_sim.privacy.budgets import Allotment, pure_answers, pure_part, pure_total
+from asyncdp_sim.privacy.budgets import BudgetSchedule, pure_answers, pure_part, pure_total
 from asyncdp_sim.privacy.sensitivity import NormChoice
-from asyncdp_sim.spec import Kind
+from asyncdp_sim.spec import Variant
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -70,7 +70,7 @@ class AnswerNoise(ABC):
         """Return what is drawn for the next ``count`` answers, shape (count, width)."""
 
     @abstractmethod
-    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
         """Return noisy answers, shape (r, size); ``gradients`` may be used up."""
 
     def drawn(self, owners: Indices, gradients: Array, answers: Array) -> Array:
@@ -79,7 +79,7 @@ class AnswerNoise(ABC):
             return np.asarray((answers - gradients) / self.scale[owners, None])
 
     @abstractmethod
-    def longest(self, size: int, quantile: float) -> Array:
+    def norm_quantile(self, size: int, quantile: float) -> Array:
         """Return what ‖noise‖₁ exceeds with probability at most 1 − q, shape (N,)."""
 
     @abstractmethod
@@ -117,7 +117,7 @@ Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Influence:
+class RecordSensitivity:
     """The distance by which one record moves the answers of each owner: 2Ξ/n_i.
 
     Attributes
@@ -136,7 +136,7 @@ class Influence:
 
 
 @dataclass(frozen=True, eq=False)
-class Allowance:
+class OwnerBudgets:
     """The budgets of owners, and the answers that they are for.
 
     Attributes
@@ -161,7 +161,7 @@ class Allowance:
     mu: Array | None = None
 
 
-class MechanismKind(Kind):
+class MechanismKind(Variant):
     """A mechanism."""
 
     exact: ClassVar[bool]
@@ -200,10 +200,10 @@ class MechanismKind(Kind):
         """Return how many answers of ε₀ = ``price`` each a finite budget holds."""
 
     @abstractmethod
-    def accountant(self, allowance: Allowance) -> Accountant:
+    def accountant(self, allowance: OwnerBudgets) -> Accountant:
         """Return what answers cost."""
 
-    def apart(self, allowance: Allowance, allotment: Allotment) -> Allowance:  # noqa: ARG002
+    def apart(self, allowance: OwnerBudgets, allotment: BudgetSchedule) -> OwnerBudgets:  # noqa: ARG002
         """Return what each answer may cost, as if each were an owner's only one.
 
         Raises
@@ -215,7 +215,11 @@ class MechanismKind(Kind):
 
     @abstractmethod
     def noise(
-        self, influence: Influence, allowance: Allowance, shape: Shape, grid: float | None
+        self,
+        influence: RecordSensitivity,
+        allowance: OwnerBudgets,
+        shape: Shape,
+        grid: float | None,
     ) -> AnswerNoise:
         """Return the noise that hides answers at this cost.
 
@@ -246,17 +250,17 @@ class PureMechanism(MechanismKind):
         return pure_answers(price, epsilon)
 
     @override
-    def accountant(self, allowance: Allowance) -> Pure:
+    def accountant(self, allowance: OwnerBudgets) -> Pure:
         return Pure(allowance.answers, allowance.epsilon, total(allowance))
 
     @override
-    def apart(self, allowance: Allowance, allotment: Allotment) -> Allowance:
+    def apart(self, allowance: OwnerBudgets, allotment: BudgetSchedule) -> OwnerBudgets:
         """Return s_ik of the ε of all answers for each."""
         epsilons = allotment.of_owners(total(allowance)) * np.concatenate(allotment.parts)
-        return Allowance(np.ones(len(epsilons), dtype=np.int64), epsilons, None, allowance.delta)
+        return OwnerBudgets(np.ones(len(epsilons), dtype=np.int64), epsilons, None, allowance.delta)
 
 
-def total(allowance: Allowance) -> Array:
+def total(allowance: OwnerBudgets) -> Array:
     """Return ε of K_i pure answers, ≤ ε_i, shape (N,)."""
     if allowance.price is None:
         return allowance.epsilon
@@ -287,7 +291,7 @@ class NoNoise(AnswerNoise):
         return np.full((count, size), -0.0)
 
     @override
-    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
         return gradients
 
     @override
@@ -296,7 +300,7 @@ class NoNoise(AnswerNoise):
         return answers - gradients
 
     @override
-    def longest(self, size: int, quantile: float) -> Array:
+    def norm_quantile(self, size: int, quantile: float) -> Array:
         return np.zeros_like(self.scale)
 
     @override
@@ -318,6 +322,10 @@ class NoMechanism(PureMechanism):
 
     @override
     def noise(
-        self, influence: Influence, allowance: Allowance, shape: Shape, grid: float | None
+        self,
+        influence: RecordSensitivity,
+        allowance: OwnerBudgets,
+        shape: Shape,
+        grid: float | None,
     ) -> NoNoise:
         return NoNoise(np.zeros(len(influence.records)))

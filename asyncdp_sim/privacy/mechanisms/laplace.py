@@ -11,12 +11,12 @@ from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.learning.algorithms.steps import per_row, shared
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
 from asyncdp_sim.privacy.mechanisms.kind import (
-    Allowance,
     AnswerNoise,
     Array,
     Indices,
-    Influence,
+    OwnerBudgets,
     PureMechanism,
+    RecordSensitivity,
     Shape,
     alike,
     laplace_scale,
@@ -59,12 +59,12 @@ class LaplaceNoise(AnswerNoise):
         return np.repeat(generator.laplace(size=(count, 1)), size, axis=1)
 
     @override
-    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
         gradients += rows * per_row(self.scale, owners)
         return gradients
 
     @override
-    def longest(self, size: int, quantile: float) -> Array:
+    def norm_quantile(self, size: int, quantile: float) -> Array:
         """Return the q-quantile of ‖b_i w‖₁, shape (N,).
 
         ‖w‖₁ of ``size`` draws is Gamma(size, 1); of one draw on all of them, size·|w|.
@@ -104,12 +104,16 @@ class LaplaceMechanism(PureMechanism):
 
     @override
     def noise(
-        self, influence: Influence, allowance: Allowance, shape: Shape, grid: float | None
+        self,
+        influence: RecordSensitivity,
+        allowance: OwnerBudgets,
+        shape: Shape,
+        grid: float | None,
     ) -> LaplaceNoise:
         return LaplaceNoise(shared(scale_of(influence, allowance)), shape)
 
 
-def scale_of(influence: Influence, allowance: Allowance) -> Array:
+def scale_of(influence: RecordSensitivity, allowance: OwnerBudgets) -> Array:
     """Return b_i of pure answers."""
     answers = allowance.answers.astype(float)
     return laplace_scale(influence.xi, answers, influence.records, total(allowance))
@@ -160,7 +164,7 @@ class DiscreteLaplaceNoise(AnswerNoise):
         return generator.standard_exponential(size=(count, 2 * size))
 
     @override
-    def hide(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
         """Return answers on the grid, shape (r, size)."""
         size, grid = gradients.shape[1], self.grid[owners, None]
         whole_steps = np.floor(rows * (self.scale[owners, None] / grid))
@@ -176,13 +180,13 @@ class DiscreteLaplaceNoise(AnswerNoise):
             return np.asarray(steps * (grid / self.scale[owners, None]))
 
     @override
-    def longest(self, size: int, quantile: float) -> Array:
+    def norm_quantile(self, size: int, quantile: float) -> Array:
         """Return what ‖answer − g‖₁ exceeds with probability at most 1 − q, shape (N,).
 
         |⌊x⌋ − ⌊y⌋| ≤ |x − y| + 1 and rounding moves a coordinate by γ_i/2: Laplace's, and
         1.5 γ_i a coordinate.
         """
-        return LaplaceNoise(self.scale).longest(size, quantile) + 1.5 * size * self.grid
+        return LaplaceNoise(self.scale).norm_quantile(size, quantile) + 1.5 * size * self.grid
 
     @override
     def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
@@ -209,7 +213,11 @@ class DiscreteLaplaceMechanism(PureMechanism):
 
     @override
     def noise(
-        self, influence: Influence, allowance: Allowance, shape: Shape, grid: float | None
+        self,
+        influence: RecordSensitivity,
+        allowance: OwnerBudgets,
+        shape: Shape,
+        grid: float | None,
     ) -> DiscreteLaplaceNoise:
         """Return noise on ``grid``, or the one of :func:`grid_steps`.
 

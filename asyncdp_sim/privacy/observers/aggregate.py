@@ -11,7 +11,12 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy.accountants.own import Accountant
-from asyncdp_sim.privacy.mechanisms import Allowance, AnswerNoise, Influence, MechanismKind
+from asyncdp_sim.privacy.mechanisms import (
+    AnswerNoise,
+    MechanismKind,
+    OwnerBudgets,
+    RecordSensitivity,
+)
 from asyncdp_sim.privacy.mechanisms.gaussian import NUMBER_BYTES, GaussianShares, shared
 from asyncdp_sim.privacy.observers.kind import Learned, ObserverKind, plainly
 from asyncdp_sim.spec import Tally, about
@@ -141,7 +146,7 @@ class AggregateObserver(ObserverKind):
         )
 
     @override
-    def allowed(self, allowance: Allowance, mechanism: MechanismKind) -> Allowance:
+    def allowed(self, allowance: OwnerBudgets, mechanism: MechanismKind) -> OwnerBudgets:
         """Return the same for a sum: 1/z of all is that of the strictest."""
         multiplier = mechanism.accountant(allowance).multiplier
         if multiplier is None or allowance.mu is not None or multiplier.max() == 0:
@@ -149,7 +154,7 @@ class AggregateObserver(ObserverKind):
         return replace(allowance, mu=np.full(len(multiplier), 1 / multiplier.max()))
 
     @override
-    def shares(self, noise: AnswerNoise, influence: Influence) -> AnswerNoise:
+    def shares(self, noise: AnswerNoise, influence: RecordSensitivity) -> AnswerNoise:
         if influence.xi == 0 or not (noise.scale > 0).all():
             return noise
         return shared(noise, influence, self.enough(len(noise.scale)))

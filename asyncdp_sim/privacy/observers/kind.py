@@ -12,8 +12,13 @@ from typing_extensions import override
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
-from asyncdp_sim.privacy.mechanisms import Allowance, AnswerNoise, Influence, MechanismKind
-from asyncdp_sim.spec import Kind, kind_of
+from asyncdp_sim.privacy.mechanisms import (
+    AnswerNoise,
+    MechanismKind,
+    OwnerBudgets,
+    RecordSensitivity,
+)
+from asyncdp_sim.spec import Variant, kind_of
 from asyncdp_sim.trace import Trace
 
 Array = npt.NDArray[np.float64]
@@ -75,7 +80,7 @@ def plainly(scenario: Any) -> Reasons:
     ]
 
 
-class ObserverKind(Kind):
+class ObserverKind(Variant):
     """Somebody who sees some of what owners send."""
 
     by_count: ClassVar[bool]
@@ -120,11 +125,11 @@ class ObserverKind(Kind):
         """Yield what ``check`` says of it besides, a line each."""
         yield from ()
 
-    def allowed(self, allowance: Allowance, mechanism: MechanismKind) -> Allowance:  # noqa: ARG002
+    def allowed(self, allowance: OwnerBudgets, mechanism: MechanismKind) -> OwnerBudgets:  # noqa: ARG002
         """Return what answers may cost, where it is what they cost against it."""
         return allowance
 
-    def shares(self, noise: AnswerNoise, influence: Influence) -> AnswerNoise:  # noqa: ARG002
+    def shares(self, noise: AnswerNoise, influence: RecordSensitivity) -> AnswerNoise:  # noqa: ARG002
         """Return the noise on each answer, where ``noise`` is to hide what it sees."""
         return noise
 

@@ -14,7 +14,7 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.network.graphs import Edge
 from asyncdp_sim.network.latency import STAGES, acknowledged, laws_of
 from asyncdp_sim.network.laws import Law
-from asyncdp_sim.spec import Member, outsiders
+from asyncdp_sim.spec import Plugin, outsiders
 from asyncdp_sim.theory.formulas.packet_loss import delivered
 from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown
 
@@ -119,7 +119,7 @@ class Facts:
         return tuple(rate / (1 + rate * job) for rate, job in zip(self.rates, jobs, strict=True))
 
     @cached_property
-    def strangers(self) -> tuple[tuple[str, Member], ...]:
+    def strangers(self) -> tuple[tuple[str, Plugin], ...]:
         """The kinds of the network that are from outside, each with its key path and kind."""
         return tuple(outsiders(self.network, ""))
 

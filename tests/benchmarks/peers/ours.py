@@ -8,7 +8,7 @@ from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay_together
 from asyncdp_sim.learning.replay_cells import CellTask
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
@@ -55,7 +55,7 @@ def cell() -> CellTask:
         objective.records, UPDATES, BOUND, P
     )
     steps = FedAsync(step=STEP, mixing=1.0).steps(setting)
-    return CellTask(steps, Reply(objective, noise), record_every=UPDATES)
+    return CellTask(steps, AnswerModel(objective, noise), record_every=UPDATES)
 
 
 def scope(number: int):

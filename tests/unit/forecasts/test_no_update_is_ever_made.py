@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from asyncdp_sim.forecasts import forecast, grid
-from asyncdp_sim.learning.algorithms import Algorithm, FedBuff
+from asyncdp_sim.learning.algorithms import AnyAlgorithm, FedBuff
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
@@ -16,7 +16,7 @@ from asyncdp_sim.sweeps import sweep
 from tests.conformance.members import examples
 from tests.unit.forecasts.banks import banks
 
-ALGORITHMS = [examples_of(member)[0] for member in members(Algorithm)]
+ALGORITHMS = [examples_of(member)[0] for member in members(AnyAlgorithm)]
 EACH = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=[each.kind for each in ALGORITHMS])
 CAPPED = {"kind": "per-owner-cap", "answers": 1}
 DOMAIN = {"kind": "domain", "row_norm": 1.0, "target_max": 1.0}
@@ -29,7 +29,7 @@ PRIVACY: dict[str, dict[str, Any]] = {
 BOUNDS = pytest.mark.parametrize("bound", ["clip", "declared"])
 
 
-def _scenario(algorithm: Algorithm, bound: str, **privacy: Any) -> Scenario:
+def _scenario(algorithm: AnyAlgorithm, bound: str, **privacy: Any) -> Scenario:
     protocol = next(each for each in examples(Protocol) if algorithm.runs_on(each))
     raw = banks(records=(20, 20, 20), updates=6) | {"algorithm": algorithm, "protocol": protocol}
     raw["run"] |= {"replicates": 3}
@@ -42,7 +42,7 @@ def _scenario(algorithm: Algorithm, bound: str, **privacy: Any) -> Scenario:
 
 @BOUNDS
 @EACH
-def test_none_before_until(algorithm: Algorithm, bound: str, tmp_path: Path) -> None:
+def test_none_before_until(algorithm: AnyAlgorithm, bound: str, tmp_path: Path) -> None:
     scenario = _scenario(algorithm, bound, **PRIVACY.get(algorithm.kind, {}))
     _ends_as_it_starts(scenario.replace(run={"until": 0.5}), tmp_path)
 

@@ -9,14 +9,14 @@ from simpy.core import EmptySchedule
 
 from asyncdp_sim.kernel import Activity, Kernel, Priority
 
-Steps = Generator[simpy.Event, Any, Any]
+Algorithm = Generator[simpy.Event, Any, Any]
 
 
 class BrokenError(Exception):
     """What the processes of this module raise."""
 
 
-def waits(env: Kernel, ticks: int, value: object) -> Steps:
+def waits(env: Kernel, ticks: int, value: object) -> Algorithm:
     yield env.timeout(ticks)
     return value
 
@@ -95,13 +95,13 @@ def test_the_clock_counts_whole_ticks_alone(until: Any) -> None:
 def test_interrupts_and_the_active_process() -> None:
     env = Kernel()
 
-    def sleeper() -> Steps:
+    def sleeper() -> Algorithm:
         try:
             yield env.timeout(10)
         except simpy.Interrupt as interrupt:
             return env.now, interrupt.cause, env.active_process
 
-    def waker(process: simpy.Process) -> Steps:
+    def waker(process: simpy.Process) -> Algorithm:
         yield env.timeout(4)
         process.interrupt("up")
 
@@ -115,11 +115,11 @@ def test_interrupts_and_the_active_process() -> None:
 def test_an_exception_that_no_process_handles_ends_the_run(run: Any) -> None:
     env = Kernel()
 
-    def child() -> Steps:
+    def child() -> Algorithm:
         yield env.timeout(1)
         raise BrokenError("child")
 
-    def careful() -> Steps:
+    def careful() -> Algorithm:
         with pytest.raises(BrokenError, match="child"):
             yield env.process(child())
 

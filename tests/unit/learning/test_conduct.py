@@ -144,7 +144,7 @@ def test_bounds_are_worked_out_for_every_noise(mechanism: dict[str, Any]) -> Non
     bounds = both[0].problem.task.reply.acceptance.bounds
     noise = both[0].problem.task.reply.noise
     reach = 5 * (np.sqrt(2) if "delta" in mechanism else 1)
-    assert bounds == pytest.approx(reach + noise.longest(2, 0.99))
+    assert bounds == pytest.approx(reach + noise.norm_quantile(2, 0.99))
 
 
 @LIARS

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.algorithms import FedAsync, FedBuff, FedBuffSteps, Setting, Turn
+from asyncdp_sim.learning.algorithms import AnswerBatch, FedAsync, FedBuff, FedBuffSteps, Setting
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.results import read_table
 from asyncdp_sim.runs import RunResult, run, write
@@ -34,10 +34,10 @@ def test_two_answers_make_one_update_by_hand() -> None:
     steps = made()
     state = steps.init(SCOPE)
     first = np.array([[2.0]])
-    steps.apply(state, Turn(SECOND, np.array([3])), first, np.array([[3.0]]))
+    steps.apply(state, AnswerBatch(SECOND, np.array([3])), first, np.array([[3.0]]))
     assert state.central[0, 0] == 0.0
-    assert steps.query(state, Turn(FIRST))[0, 0] == 0.0
-    steps.apply(state, Turn(FIRST, np.array([0])), np.array([[1.0]]), np.array([[-1.0]]))
+    assert steps.query(state, AnswerBatch(FIRST))[0, 0] == 0.0
+    steps.apply(state, AnswerBatch(FIRST, np.array([0])), np.array([[1.0]]), np.array([[-1.0]]))
     assert state.central[0, 0] == 0.0
     steps.update(state)
     assert state.central[0, 0] == pytest.approx(-0.43, abs=1e-15)

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.algorithms import AsyncGossip, GossipGraph, Setting, Turn
+from asyncdp_sim.learning.algorithms import AnswerBatch, AsyncGossip, GossipGraph, Setting
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.graphs import Complete, Edges, Ring, StarGraph
@@ -129,7 +129,7 @@ def scopes(count: int) -> list[Any]:
 def test_replay_is_the_formula_row_by_row(graph: Any, box: float | None) -> None:
     """A slow twin: one update after the other, one node after the other, by the text."""
     made = traces(graph, 2)
-    path = replay(made, steps(graph, box), Reply(FIT, NOISE), scopes(2), 1)
+    path = replay(made, steps(graph, box), AnswerModel(FIT, NOISE), scopes(2), 1)
     edges = graph.edges(N)
     for r, scope in enumerate(scopes(2)):
         noise = iter(NOISE.rows(scope.generator("noise"), 2 * T, P))
@@ -181,7 +181,7 @@ def test_the_mean_of_all_nodes_does_not_depend_on_the_other_replicates(p: int) -
 
 def test_averaging_alone_keeps_the_mean_and_brings_models_together() -> None:
     made = replace(steps(Ring(), initial="uniform"), step=np.zeros(N), shrink=np.ones(N))
-    path = replay(traces(Ring(), 2), made, Reply(FIT, NOISE), scopes(2), 1)
+    path = replay(traces(Ring(), 2), made, AnswerModel(FIT, NOISE), scopes(2), 1)
     assert np.ptp(path.central, axis=0).max() < 1e-14
 
 
@@ -189,7 +189,9 @@ def test_both_steps_are_taken_at_the_update_from_one_point() -> None:
     made = steps(Ring(), initial="uniform")
     state, rows = made.init(scopes(1)), np.array([0])
     before = state.models.copy()
-    turns = [Turn(np.array([i]), peers=np.array([j]), rows=rows) for i, j in ((0, 2), (1, 1))]
+    turns = [
+        AnswerBatch(np.array([i]), peers=np.array([j]), rows=rows) for i, j in ((0, 2), (1, 1))
+    ]
     points = [made.query(state, turn) for turn in turns]
     assert np.array_equal(*points)
     for turn, point in zip(turns, points, strict=True):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.algorithms import AsyncGossip, Setting, Turn
+from asyncdp_sim.learning.algorithms import AnswerBatch, AsyncGossip, Setting
 from asyncdp_sim.streams import Streams
 
 N, P, T, SIGMA, RHO = 3, 4, 7, 0.3, 20.0
@@ -45,13 +45,13 @@ def test_apply_equals_the_scalar_reference(
     for _ in range(60):
         owners = rng.integers(N, size=2)
         answers = rng.normal(size=(2, P)) * rng.choice([0.01, 1.0])
-        points = steps.query(state, Turn(owners))
+        points = steps.query(state, AnswerBatch(owners))
         for r, i in enumerate(owners):
             bar = [(a + b) / 2 for a, b in zip(slow[r][0], slow[r][1][i], strict=True)]
             assert np.allclose(points[r], bar, rtol=0, atol=1e-12)
             limit = np.inf if theta_max is None else theta_max
             touched[r] += algorithm_1(*slow[r], i, answers[r], central_step, limit)
-        steps.apply(state, Turn(owners), points, answers.copy())
+        steps.apply(state, AnswerBatch(owners), points, answers.copy())
         for r in range(2):
             assert np.allclose(state.central[r], slow[r][0], rtol=0, atol=1e-12)
             assert np.allclose(state.copies[r], slow[r][1], rtol=0, atol=1e-12)
@@ -87,10 +87,10 @@ def test_a_projection_counts_once_per_update_and_on_the_boundary_not_at_all() ->
     state = steps.init([Streams(1).within("replicate", 1)])
     one = np.array([0])
     gain = float(steps.step[0])
-    steps.apply(state, Turn(one), np.zeros((1, 1)), np.array([[-1.0 / gain]]))
+    steps.apply(state, AnswerBatch(one), np.zeros((1, 1)), np.array([[-1.0 / gain]]))
     assert state.copies.item() == pytest.approx(1.0)
     assert state.clipped.tolist() == [0]
-    steps.apply(state, Turn(one), np.zeros((1, 1)), np.array([[-1.5 / gain]]))
+    steps.apply(state, AnswerBatch(one), np.zeros((1, 1)), np.array([[-1.5 / gain]]))
     assert (state.copies.item(), state.clipped.tolist()) == (1.0, [1])
 
 
@@ -99,7 +99,7 @@ def test_a_coordinate_that_is_no_number_hides_no_other_from_the_projection() -> 
     steps = AsyncGossip(rho=RHO).steps(Setting(SHARE, P, T, SIGMA, 0.4))
     replicates = [Streams(1).within("replicate", r) for r in (1, 2)]
     state = steps.init(replicates)
-    points, turn = np.zeros((2, P)), Turn(np.array([0, 0]))
+    points, turn = np.zeros((2, P)), AnswerBatch(np.array([0, 0]))
     points[0] = [np.nan, 5.0, 0.1, -5.0]
     steps.apply(state, turn, points, np.zeros((2, P)))
     assert state.clipped.tolist() == [1, 0]

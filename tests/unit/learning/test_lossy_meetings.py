@@ -8,7 +8,7 @@ import pytest
 from asyncdp_sim.audits.overheard import overhear
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.observers import NodeObserver
@@ -78,7 +78,7 @@ def test_without_noise_whoever_hears_takes_the_mean_and_nobody_else(loss: Any) -
     """A few lines from the formula, over who heard whom."""
     built = scenario(loss)
     task, trace = prepare(built, build_dataset(built)).task, traced(loss)
-    silent = Reply(task.reply.gradients, LaplaceNoise(np.zeros(N)))
+    silent = AnswerModel(task.reply.gradients, LaplaceNoise(np.zeros(N)))
     path = replay([trace], task.steps, silent, [Streams(1).within("replicate", 1)], 1)
     zero = np.zeros((N, 2))
     slopes = task.reply.gradients.gradient(np.arange(N), zero)

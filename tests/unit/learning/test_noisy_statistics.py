@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from asyncdp_sim.errors import SpecError
 from asyncdp_sim.figures.sweeps import rivals
 from asyncdp_sim.learning.algorithms import (
+    AnswerBatch,
     NoisyStatistics,
     NoisyStatisticsSteps,
     Setting,
     Statistics,
-    Turn,
 )
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.network.latency import Payload
@@ -82,7 +82,7 @@ def test_two_answers_by_hand() -> None:
         (1, [5.0, 2.0, 6.0, -1.0, 8.0], np.linalg.solve([[4.1, 1.5], [1.5, 5.1]], [0.0, 7.0])),
     ):
         before = state.central.copy()
-        steps.apply(state, Turn(np.array([owner])), NO_POINTS, np.array([answer]))
+        steps.apply(state, AnswerBatch(np.array([owner])), NO_POINTS, np.array([answer]))
         assert np.array_equal(state.central, before)
         steps.update(state)
         assert state.central[0] == pytest.approx(exact, rel=1e-14)
@@ -94,7 +94,7 @@ def test_the_ridge_by_hand() -> None:
     for caution, ridge in ((1.25, 0.25), (0.5, 0.0)):
         steps = one(noise=0.1, caution=caution)
         state = steps.init(scopes(1))
-        steps.apply(state, Turn(np.array([1])), NO_POINTS, answer.copy())
+        steps.apply(state, AnswerBatch(np.array([1])), NO_POINTS, answer.copy())
         steps.update(state)
         exact = [1 / (0.25 + ridge + 0.1), 1 / (2.0 + ridge + 0.1)]
         assert state.central[0] == pytest.approx(exact, rel=1e-12)
@@ -111,7 +111,7 @@ def test_noise_of_several_owners_adds_up_by_weight() -> None:
     state = steps.init(scopes(1))
     for owner in (0, 1):
         answer = np.array([[0.0, 0.0, 0.0, 1.0, 2.0]])
-        steps.apply(state, Turn(np.array([owner])), NO_POINTS, answer)
+        steps.apply(state, AnswerBatch(np.array([owner])), NO_POINTS, answer)
     steps.update(state)
     floor = 2 * 1.25 * np.sqrt(2 * 2 * 0.1**2 * (0.25**2 + 0.75**2)) * 10
     assert state.central[0] == pytest.approx(np.array([10.0, 20.0]) / (floor + 0.1), rel=1e-12)
@@ -121,7 +121,7 @@ def test_the_box_is_kept_and_counted() -> None:
     steps = one(theta_max=0.5)
     state = steps.init(scopes(2))
     answers = np.array([[1.0, 0.0, 1.0, 9.0, 0.1], [1.0, 0.0, 1.0, 0.1, 0.1]])
-    steps.apply(state, Turn(np.array([0, 1])), np.zeros((2, 2)), answers)
+    steps.apply(state, AnswerBatch(np.array([0, 1])), np.zeros((2, 2)), answers)
     steps.update(state)
     assert state.central[0].tolist() == [0.5, pytest.approx(0.1 / 1.1)]
     assert state.clipped.tolist() == [1, 0]

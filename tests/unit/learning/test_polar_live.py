@@ -7,7 +7,7 @@ from asyncdp_sim.learning.algorithms import Polar, Setting
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply, Sample
+from asyncdp_sim.learning.reply import AnswerModel, Sample
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
 from asyncdp_sim.network.protocols import Servers
@@ -54,7 +54,7 @@ def scopes(count):
 
 def reply(batch=True):
     sample = Sample(LinearRecords(*RECORDS), 4) if batch else None
-    return Reply(PROBLEM, NoNoise(np.zeros(C)), sample)
+    return AnswerModel(PROBLEM, NoNoise(np.zeros(C)), sample)
 
 
 def steps_of(net):

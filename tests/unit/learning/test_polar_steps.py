@@ -5,12 +5,12 @@ from itertools import count, product
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.algorithms import ParameterServer, Polar, Setting, Turn
+from asyncdp_sim.learning.algorithms import AnswerBatch, ParameterServer, Polar, Setting
 from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
 from asyncdp_sim.learning.answers import OwnAnswers
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Rounds, Servers
@@ -42,7 +42,7 @@ def scopes(count=1, seed=5):
 
 def exact(noise=0.0):
     scale = np.full(C, noise)
-    return Reply(PROBLEM, LaplaceNoise(scale) if noise > 0 else NoNoise(scale))
+    return AnswerModel(PROBLEM, LaplaceNoise(scale) if noise > 0 else NoNoise(scale))
 
 
 def network(protocol, updates=T, **more):
@@ -119,7 +119,7 @@ def iterations(steps, state, answers, trace):
     for k in range(trace.n_updates):
         for row in used[used["k"] == k + 1]:
             rows = np.zeros(1, dtype=np.int64)
-            turn = Turn(np.array([row["owner"] - 1]), None, np.array([row["peer"]]), rows)
+            turn = AnswerBatch(np.array([row["owner"] - 1]), None, np.array([row["peer"]]), rows)
             points = steps.query(state, turn)
             steps.apply(state, turn, points, answers.give(turn, points))
         yield k
@@ -170,7 +170,7 @@ def test_the_order_of_answers_does_not_show_in_the_bits():
     for owners in (np.arange(C), np.array([2, 0, 3, 1])):
         state = steps.init(scopes())
         for h in owners:
-            turn = Turn(
+            turn = AnswerBatch(
                 np.array([h]), None, np.ones(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
             )
             steps.apply(state, turn, points[[h]], gradients[[h]])
@@ -187,7 +187,7 @@ def test_a_query_is_the_server_s_model_or_the_mean_of_those_that_a_client_talks_
         np.array([2, 2, 0, 3]),
         np.array([0, 0, 1, 1]),
     )  # N_3 = {3, 1}, N_1 = N_4 = {1, 2}
-    points = steps.query(state, Turn(owners, None, np.array([1, 0, 2, 0]), rows))
+    points = steps.query(state, AnswerBatch(owners, None, np.array([1, 0, 2, 0]), rows))
     zero, one = state.servers
     expected = [zero[0], (zero[2] + zero[0]) / 2, one[1], (one[0] + one[1]) / 2]
     assert np.array_equal(points, expected)
@@ -218,7 +218,7 @@ def test_a_model_that_has_overflowed_spoils_its_own_replicate_alone():
         gradients = np.ones((2 * C, P))
         if spoil:
             gradients[0] = np.nan
-        turn = Turn(owners, None, np.ones(2 * C, dtype=np.int64), rows)
+        turn = AnswerBatch(owners, None, np.ones(2 * C, dtype=np.int64), rows)
         steps.apply(state, turn, np.zeros((2 * C, P)), gradients)
         steps.update(state, np.arange(2))
         ends.append(state.central)
@@ -233,7 +233,7 @@ def test_replicates_that_have_ended_stay_where_they_are():
     for k in count(1):
         rows = np.array([0, 1] if k < 4 else [1])
         owners = np.tile(np.arange(C), len(rows))
-        turn = Turn(owners, None, np.ones_like(owners), np.repeat(rows, C))
+        turn = AnswerBatch(owners, None, np.ones_like(owners), np.repeat(rows, C))
         steps.apply(state, turn, np.zeros((len(owners), P)), np.ones((len(owners), P)))
         before = state.central.copy()
         steps.update(state, rows)
@@ -251,7 +251,7 @@ def test_clients_draw_their_own_batches_and_noise():
     found = {}
     for answers, pairs in [(one, product((0, 1), range(C))), (two, product((1, 0), (3, 0, 2, 1)))]:
         for row, owner in pairs:
-            turn = Turn(np.array([owner]), rows=np.array([row]))
+            turn = AnswerBatch(np.array([owner]), rows=np.array([row]))
             found.setdefault((row, owner), []).append(answers.give(turn, points)[0])
     assert len({tuple(each[0]) for each in found.values()}) == 2 * C
     for once, again in found.values():

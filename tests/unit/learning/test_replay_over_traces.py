@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.algorithms import AsyncGossip, Setting, Turn
+from asyncdp_sim.learning.algorithms import AnswerBatch, AsyncGossip, Setting
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import Trajectory, replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Trace
@@ -27,7 +27,7 @@ def path(
     )
     gradients = quadratic if moments else LinearRecords(x, y, clip)
     scopes = [Streams(2).within("replicate", first + r) for r in range(len(several))]
-    return replay(several, steps, Reply(gradients, LaplaceNoise(SCALE)), scopes, record_every)
+    return replay(several, steps, AnswerModel(gradients, LaplaceNoise(SCALE)), scopes, record_every)
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +78,9 @@ def test_replay_equals_a_loop_over_one_trace(hundred: list[Trace]) -> None:
     models = [state.central[0].copy()]
     for row, owner in zip(rows, trace.updates["owner"], strict=True):
         index = np.array([owner - 1])
-        points = steps.query(state, Turn(index))
+        points = steps.query(state, AnswerBatch(index))
         answer = quadratic.gradient(index, points) + row * SCALE[owner - 1]
-        steps.apply(state, Turn(index), points, answer)
+        steps.apply(state, AnswerBatch(index), points, answer)
         models.append(state.central[0].copy())
     found = path(hundred, 4)
     assert np.array_equal(found.models(6), np.array(models))
@@ -134,5 +134,5 @@ def test_a_run_that_diverges_says_so_without_a_warning() -> None:
     quadratic = Quadratic.from_records(x, y, 0.3, None)
     steps = AsyncGossip(rho=1e12).steps(Setting(quadratic.weights, 3, 40, 0.3, None))
     scopes = [Streams(2).within("replicate", r) for r in (1, 2)]
-    found = replay(several, steps, Reply(quadratic, LaplaceNoise(SCALE)), scopes, 1)
+    found = replay(several, steps, AnswerModel(quadratic, LaplaceNoise(SCALE)), scopes, 1)
     assert not np.isfinite(found.final).any()

@@ -12,9 +12,9 @@ from asyncdp_sim.learning.algorithms import AsyncGossip, FedAsync, Setting
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import Trajectory, fold, replay_together
 from asyncdp_sim.learning.replay_cells import CellTask, alike
-from asyncdp_sim.learning.reply import Reply, Sample
-from asyncdp_sim.learning.watch import Watch
-from asyncdp_sim.privacy.budgets import Allotment
+from asyncdp_sim.learning.reply import AnswerModel, Sample
+from asyncdp_sim.learning.watch import GradientMonitor
+from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import (
     DiscreteLaplaceNoise,
     GaussianNoise,
@@ -29,7 +29,7 @@ SIZES = (40, 7, 23)
 SCALE = np.array([0.01, 0.2, 0.0])
 SHARES = np.array([0.5, 0.2, 0.3])
 RECORDS = LinearRecords(*records(1, SIZES, 4), clip=2.0)
-ALLOTMENT = Allotment.of([np.arange(1.0, 41.0)] * 3)
+ALLOTMENT = BudgetSchedule.of([np.arange(1.0, 41.0)] * 3)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def cell_task(
     setting = Setting(objective.weights, p, 40, 0.3, theta_max, SHARES)
     steps = AsyncGossip(rho=rho, **{"initial": "uniform", **options}).steps(setting)
     noise = LaplaceNoise(SCALE) if noise is None else noise
-    return CellTask(steps, replace(Reply(objective, noise), **(reply or {})), record_every)
+    return CellTask(steps, replace(AnswerModel(objective, noise), **(reply or {})), record_every)
 
 
 def scopes(count: int) -> list[Scope]:
@@ -127,12 +127,12 @@ def test_an_algorithm_that_is_no_dataclass_learns_alone(hundred: list[Trace]) ->
 def test_each_watch_is_shown_its_own_cells_queries(hundred: list[Trace]) -> None:
     plain = LinearRecords(*records(1, SIZES, 4))
     cells = [cell_task(rho=rho) for rho in (60.0, 70.0, 80.0)]
-    watches = [Watch(plain), None, Watch(plain)]
+    watches = [GradientMonitor(plain), None, GradientMonitor(plain)]
     some = [replace(c, watch=w) for c, w in zip(cells, watches, strict=True)]
     dict(replay_together(hundred[:5], some, lambda: scopes(5)))
     met = []
     for cell, watch in zip(cells, watches, strict=True):
-        seen = Watch(plain)
+        seen = GradientMonitor(plain)
         alone(hundred[:5], replace(cell, watch=seen))
         met.append(seen.met().largest.tolist())
         assert watch is None or watch.met().largest.tolist() == met[-1]

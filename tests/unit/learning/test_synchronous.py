@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.learning.algorithms import (
-    Algorithm,
+    AnswerBatch,
+    AnyAlgorithm,
     Collab1,
     ParameterServer,
     Setting,
-    Turn,
 )
 from asyncdp_sim.learning.algorithms.gathered import GatheredState
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import Trajectory, replay
-from asyncdp_sim.learning.reply import Reply, Sample
+from asyncdp_sim.learning.reply import AnswerModel, Sample
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Rounds
@@ -46,7 +46,7 @@ def network(**parts: Any) -> Network:
 
 
 def learned(
-    algorithm: Algorithm, reply: Reply, box: float | None = None
+    algorithm: AnyAlgorithm, reply: AnswerModel, box: float | None = None
 ) -> tuple[Trace, Trajectory]:
     trace = simulate(network(), scopes()[0])
     steps = algorithm.steps(Setting(WEIGHTS, P, T, SIGMA, box))
@@ -68,7 +68,7 @@ def test_the_parameter_server_is_its_ten_lines(batch: int | None) -> None:
     """Its batches are the rows of one stream, in the order in which answers arrive."""
     algorithm = ParameterServer(step=0.1, exponent=0.75, batch=batch)
     sample = None if batch is None else Sample(LinearRecords(X, Y), batch)
-    trace, path = learned(algorithm, Reply(objective(), SILENT, sample))
+    trace, path = learned(algorithm, AnswerModel(objective(), SILENT, sample))
     draws = None if batch is None else scopes()[0].generator("batch").random((N * T, batch))
     orders = trace.updates["owner"].reshape(T, N) - 1
     assert len({tuple(order) for order in orders.tolist()}) == 6
@@ -84,7 +84,7 @@ def test_the_parameter_server_is_its_ten_lines(batch: int | None) -> None:
 
 
 def gathered(
-    trim: int, replicates: int, features: int, turns: list[Turn], answers: list[Any]
+    trim: int, replicates: int, features: int, turns: list[AnswerBatch], answers: list[Any]
 ) -> Any:
     """Return the direction of one round at θ = 0 and σ = 0: the mean of its answers."""
     setting = Setting(np.full(9, 1 / 9), features, 1, 0.0, None)
@@ -108,7 +108,7 @@ def test_the_trimmed_mean_by_brute_force(trim: int) -> None:
     turns, found = [], []
     for number in range(9):
         rows = np.flatnonzero(counts > number)
-        turns.append(Turn(np.full(len(rows), number), rows=rows))
+        turns.append(AnswerBatch(np.full(len(rows), number), rows=rows))
         found.append(answers[number, rows])
     means = gathered(trim, len(counts), 2, turns, found)
     for row, count in enumerate(counts):
@@ -125,8 +125,8 @@ def test_one_coordinate_of_one_replicate_has_the_same_bits_alone(trim: int) -> N
     """Nine answers of one number each, summed alone or beside another replicate."""
     answers = np.random.default_rng(5).normal(size=(9, 2, 1))
     alone, both = np.array([0]), np.array([0, 1])
-    one = [Turn(np.array([i]), rows=alone) for i in range(9)]
-    two = [Turn(np.array([i, i]), rows=both) for i in range(9)]
+    one = [AnswerBatch(np.array([i]), rows=alone) for i in range(9)]
+    two = [AnswerBatch(np.array([i, i]), rows=both) for i in range(9)]
     found = gathered(trim, 1, 1, one, list(answers[:, :1]))
     assert found[0, 0] == gathered(trim, 2, 1, two, list(answers))[0, 0]
 
@@ -135,9 +135,9 @@ def test_one_coordinate_of_one_replicate_has_the_same_bits_alone(trim: int) -> N
 def test_a_replicate_that_diverged_is_the_same_beside_one_with_more_answers(lost: float) -> None:
     answers = np.array([[[1.0], [1.0]], [[lost], [2.0]], [[0.0], [3.0]]])
     alone, both = np.array([0]), np.array([0, 1])
-    one = [Turn(np.array([i]), rows=alone) for i in range(2)]
-    two = [Turn(np.array([i, i]), rows=both) for i in range(2)]
-    two.append(Turn(np.array([2]), rows=np.array([1])))
+    one = [AnswerBatch(np.array([i]), rows=alone) for i in range(2)]
+    two = [AnswerBatch(np.array([i, i]), rows=both) for i in range(2)]
+    two.append(AnswerBatch(np.array([2]), rows=np.array([1])))
     both_found = [answers[0], answers[1], answers[2, 1:]]
     found = gathered(1, 1, 1, one, [answers[0, :1], answers[1, :1]])
     together = gathered(1, 2, 1, two, both_found)
@@ -149,7 +149,7 @@ def test_weights_are_those_of_the_owners_that_answered() -> None:
     steps = Collab1(rho=1.0).steps(Setting(WEIGHTS, 1, 1, 0.0, None))
     state = steps.init(scopes(2))
     for owner, answer in ((2, 7.0), (0, 2.0)):
-        turn = Turn(np.array([owner]), rows=np.array([1]))
+        turn = AnswerBatch(np.array([owner]), rows=np.array([1]))
         steps.apply(state, turn, np.zeros((1, 1)), np.array([[answer]]))
     steps.update(state, np.array([1]))
     assert state.central.ravel().tolist() == pytest.approx([0.0, -4.0])

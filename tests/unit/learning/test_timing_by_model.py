@@ -15,7 +15,7 @@ from asyncdp_sim.learning.algorithms import AsyncGossip, FedBuff, NoisyStatistic
 from asyncdp_sim.learning.live import LargeGradient, LiveLearning, Target
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Network, learner, simulate
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.privacy.mechanisms import NoNoise
@@ -145,7 +145,7 @@ def test_an_owner_answers_where_its_own_gradient_is_long_enough() -> None:
     data = records(1, (7, 23, 11), 3)
     quadratic = Quadratic.from_records(*data, 0.3, 3.0)
     steps = AsyncGossip(rho=40.0, initial="ones").steps(Setting(quadratic.weights, 3, 30, 0.3, 3.0))
-    reply = Reply(quadratic, NoNoise(np.zeros(3)), factors=np.array([1.0, -1.0, 0.0]))
+    reply = AnswerModel(quadratic, NoNoise(np.zeros(3)), factors=np.array([1.0, -1.0, 0.0]))
     live = Noted(data, steps, reply, scope(), 1)
     network = Network(
         answers_allowed=(30,) * 3, updates=30, protocol=Push(), withholds=True, until=60.0
@@ -165,7 +165,7 @@ def test_long_enough_is_enough() -> None:
     """At ‖∇f‖ = threshold an owner answers; what is not a number is sent."""
     quadratic = Quadratic.from_records([np.eye(2)], [np.array([-3.0, -4.0])], 0.0, None)
     steps = AsyncGossip(rho=1.0).steps(Setting(quadratic.weights, 2, 30, 0.1, None))
-    reply = Reply(quadratic, NoNoise(np.zeros(1)))
+    reply = AnswerModel(quadratic, NoNoise(np.zeros(1)))
     for threshold, withheld in ((5.0, False), (np.nextafter(5.0, 6.0), True)):
         live = LiveLearning(steps, reply, scope(), 1, trigger=LargeGradient(threshold=threshold))
         live.read(1, 7)

@@ -58,7 +58,7 @@ def written(tmp_path):
 
 def followed(spec, n_owners):
     notes = Notes()
-    spec.begin([owner(number) for number in range(1, n_owners + 1)], notes, None)
+    spec.start_processes([owner(number) for number in range(1, n_owners + 1)], notes, None)
     notes.kernel.run_before()
     return notes.told
 
@@ -106,7 +106,7 @@ def test_presence_changes_before_clocks_tick_and_after_arrivals(written):
         notes.note(name, 0)
 
     notes.kernel.start(other("tick", Priority.CLOCK_TICK))
-    spec.begin([owner(1)], notes, None)
+    spec.start_processes([owner(1)], notes, None)
     notes.kernel.start(other("arrival", Priority.REQUEST_ARRIVES))
     notes.kernel.run_before(UNIT + 1)
     assert [what for _, _, what in notes.told] == ["off", "arrival", "on", "tick"]
@@ -220,7 +220,7 @@ def test_columns_that_are_missing_or_stand_twice(written):
 def test_a_period_comes_again_for_ever_and_touches_itself(written):
     spec = written(HEADER + "1,0,1\n1,3,4\n2,1,2\n3,0,4\n").model_copy(update={"period": 4.0})
     notes = Notes()
-    spec.begin([owner(number) for number in (1, 2, 3)], notes, None)
+    spec.start_processes([owner(number) for number in (1, 2, 3)], notes, None)
     notes.kernel.run_before(9 * UNIT + 1)
     assert [each for each in notes.told if each[1] == 1] == [
         (1.0, 1, "off"), (3.0, 1, "on"), (5.0, 1, "off"), (7.0, 1, "on"), (9.0, 1, "off"),

@@ -13,7 +13,7 @@ from asyncdp_sim.learning.algorithms import FedAsync, Setting
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.channels import Aloha, Csma, Ideal, Parallel, SlottedAloha, Tdma
 from asyncdp_sim.network.clocks import DeterministicClock, PoissonClock, ScriptedClock
@@ -25,7 +25,7 @@ from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import EventKind, Trace
 from asyncdp_sim.units import to_ticks
 
-Steps = Generator[simpy.Event, Any, Any]
+Algorithm = Generator[simpy.Event, Any, Any]
 CHANNELS = (
     Aloha(airtime=0.2),
     Aloha(airtime=0.2, capture_ratio=0.5),
@@ -47,14 +47,14 @@ def network(channel: Any, n_owners: int = 3, **fields: Any) -> Network:
     return Network(answers_allowed=(10**6,) * n_owners, channel=channel, **asked)
 
 
-def jammer(env: Kernel, network: Joined) -> Steps:
+def jammer(env: Kernel, network: Joined) -> Algorithm:
     silence = network.generator("jammer")
     while True:
         yield env.timeout(to_ticks(silence.exponential(2.0)))
         yield from network.hold(to_ticks(0.5))
 
 
-def always(_: Kernel, network: Joined) -> Steps:
+def always(_: Kernel, network: Joined) -> Algorithm:
     while True:
         yield from network.hold(to_ticks(1.0))
 
@@ -79,7 +79,7 @@ def test_a_jammer_costs_what_is_predicted() -> None:
 def test_a_jammer_that_does_not_outlast_a_beginning_is_caught() -> None:
     """The planted fault: one that destroys only what begins while it holds, e^(−a/g) = 0.905."""
 
-    def brief(env: Kernel, network: Joined) -> Steps:
+    def brief(env: Kernel, network: Joined) -> Algorithm:
         silence = network.generator("jammer")
         while True:
             yield env.timeout(to_ticks(silence.exponential(2.0)))
@@ -93,7 +93,7 @@ def test_a_jammer_that_does_not_outlast_a_beginning_is_caught() -> None:
 def test_answers_that_touch_a_held_channel_are_lost_and_no_others() -> None:
     """It holds [1, 1.5) and [3, 3.5); answers take 0.2, and intervals are half-open."""
 
-    def scripted(env: Kernel, network: Joined) -> Steps:
+    def scripted(env: Kernel, network: Joined) -> Algorithm:
         for start in (1.0, 3.0):
             yield env.timeout(to_ticks(start) - env.now)
             yield from network.hold(to_ticks(0.5))
@@ -120,7 +120,7 @@ def test_learning_over_the_trace_is_learning_inside(channel: Any) -> None:
     rng = np.random.default_rng(1)
     x = [rng.normal(size=(9, 2)) for _ in range(3)]
     quadratic = Quadratic.from_records(x, [a @ [1.0, 2.0] for a in x], 0.3, 2.0)
-    reply = Reply(quadratic, LaplaceNoise(np.array([0.1, 0.0, 2.0])))
+    reply = AnswerModel(quadratic, LaplaceNoise(np.array([0.1, 0.0, 2.0])))
     setting = Setting(quadratic.weights, 2, 100, 0.3, 2.0)
     steps = FedAsync(step=0.1, mixing=0.9).steps(setting)
     live = LiveLearning(steps, reply, replicate(), 1)
@@ -135,7 +135,7 @@ def test_learning_over_the_trace_is_learning_inside(channel: Any) -> None:
 def test_what_joins_changes_nobody_elses_numbers() -> None:
     """A process that does nothing to the network leaves every event where it was."""
 
-    def watches(env: Kernel, network: Joined) -> Steps:
+    def watches(env: Kernel, network: Joined) -> Algorithm:
         draws = network.generator("watch")
         while True:
             yield env.timeout(1 + int(draws.integers(10**8)))
@@ -147,7 +147,7 @@ def test_what_joins_changes_nobody_elses_numbers() -> None:
 
 
 def test_a_power_cut() -> None:
-    def cut(env: Kernel, network: Joined) -> Steps:
+    def cut(env: Kernel, network: Joined) -> Algorithm:
         yield env.at(to_ticks(10.0), Priority.PRESENCE)
         network.cut([1])
         yield env.at(to_ticks(20.0), Priority.PRESENCE)
@@ -172,7 +172,7 @@ def test_all_of_simpy_works() -> None:
     """Processes that wait for each other, interrupts, conditions and resources."""
     seen: list[tuple[str, int]] = []
 
-    def parent(env: Kernel, _: Joined) -> Steps:
+    def parent(env: Kernel, _: Joined) -> Algorithm:
         store = simpy.Resource(env)
 
         def child(name: str) -> Iterator[simpy.Event]:
@@ -196,7 +196,7 @@ def test_all_of_simpy_works() -> None:
 
 
 def test_what_is_wrong_is_told() -> None:
-    def impatient(env: Kernel, _: Joined) -> Steps:
+    def impatient(env: Kernel, _: Joined) -> Algorithm:
         yield env.timeout(0.5)
 
     with pytest.raises(TypeError) as caught:

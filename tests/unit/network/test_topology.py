@@ -119,7 +119,7 @@ def test_adding_owners_to_a_star_leaves_the_others():
 
 def presence(spec, n_owners, until):
     notes = Notes(n_owners)
-    spec.begin(notes.owners, notes, Streams(1).within("replicate", 1))
+    spec.start_processes(notes.owners, notes, Streams(1).within("replicate", 1))
     notes.kernel.run_before(until * UNIT)
     return notes.told
 
@@ -256,7 +256,7 @@ def test_every_link_has_streams_of_its_own(written):
         seen.append([far for far, _ in last])
 
     notes, found = Notes(2), []
-    spec.begin(notes.owners, notes, Streams(3).within("replicate", 1))
+    spec.start_processes(notes.owners, notes, Streams(3).within("replicate", 1))
 
     def look():
         for tick in changes:

@@ -6,7 +6,7 @@ from math import inf, sqrt
 import numpy as np
 import pytest
 
-from asyncdp_sim.privacy import Clip, Declared, Domain, Guarantee, Look, Privacy, guarantee
+from asyncdp_sim.privacy import Clip, Declared, Domain, Guarantee, ObservedMax, Privacy, guarantee
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
@@ -58,7 +58,7 @@ def judged(
     accountant, records = privacy.accountant_for(n_owners, T), RECORDS[:n_owners]
     look = None
     if kind == "declared" and mechanism != "none" and largest is not None:
-        look = Look(np.array(largest), 70 - unseen, unseen)
+        look = ObservedMax(np.array(largest), 70 - unseen, unseen)
     return guarantee(
         privacy, accountant, XI, P, look, public, records,
         noise=privacy.noise_for(records, T, XI, P), obfuscated=obfuscated, timing=timing,
@@ -197,7 +197,7 @@ def test_the_judged_epsilon_is_not_written_back() -> None:
     """The ledger's ε must not change because the guarantee is worse."""
     privacy = Privacy(epsilon=EPSILON, sensitivity=Declared(bound=XI))
     accountant = privacy.accountant_for(2, T)
-    look = Look(np.array([50.0, 50.0]), 1)
+    look = ObservedMax(np.array([50.0, 50.0]), 1)
     noise = privacy.noise_for(RECORDS[:2], T, XI, P)
     guarantee(privacy, accountant, XI, P, look, (1, 1), RECORDS[:2], noise=noise)
     assert accountant.epsilon.tolist() == EPSILON

@@ -37,7 +37,7 @@ def of_both(name):
 def test_likelihoods_are_those_of_the_law(name):
     rng, found = np.random.default_rng(68), of_both(name)
     owners, gradients = np.tile([0, 1], 200), rng.normal(size=(400, P)) * 3
-    answers = found.hide(owners, gradients.copy(), found.rows(rng, 400, P))
+    answers = found.add_noise(owners, gradients.copy(), found.rows(rng, 400, P))
     told = found.log_likelihood(owners, gradients, answers)
     for owner in (0, 1):
         mine = owners == owner
@@ -48,7 +48,7 @@ def test_likelihoods_are_those_of_the_law(name):
 def test_one_draw_on_all_coordinates_is_likely_on_a_line_only():
     found = LaplaceNoise(np.array([SCALE]), "scalar-as-published")
     gradients = np.array([[0.1, 2.0, -3.0]] * 3)
-    answers = found.hide(
+    answers = found.add_noise(
         FIRST[:1], gradients[:1].copy(), found.rows(np.random.default_rng(1), 1, 3)
     )
     beside = answers + np.array([[0, 0, 1e-3]])

@@ -115,10 +115,10 @@ def test_exact_answers_are_what_an_infinite_budget_gives() -> None:
     gradients = np.array([[0.3, -1.1], [2.0, 0.7]])
     drawn, owners = np.full((2, 2), 3.0), np.array([0, 1])
     for noise in (LaplaceNoise(np.zeros(2)), GaussianNoise(np.zeros(2)), NoNoise(np.zeros(2))):
-        assert np.array_equal(noise.hide(owners, gradients.copy(), drawn), gradients)
-        assert not noise.longest(2, 0.99).any()
+        assert np.array_equal(noise.add_noise(owners, gradients.copy(), drawn), gradients)
+        assert not noise.norm_quantile(2, 0.99).any()
     rounding = DiscreteLaplaceNoise(np.zeros(2), np.array([0.25, 0.5]))
-    found = rounding.hide(owners, gradients, np.full((2, 4), 3.0))
+    found = rounding.add_noise(owners, gradients, np.full((2, 4), 3.0))
     assert found.tolist() == [[0.25, -1.0], [2.0, 0.5]]
 
 
@@ -127,11 +127,13 @@ def test_answers_by_hand() -> None:
     two = np.array([[1.0, -2.0]])
     for noise in (LaplaceNoise(np.array([9.0, 0.5])), GaussianNoise(np.array([9.0, 0.5]))):
         assert noise.width(2) == 2
-        assert noise.hide(owners, gradients.copy(), two) == pytest.approx(np.array([[0.8, -2.1]]))
+        assert noise.add_noise(owners, gradients.copy(), two) == pytest.approx(
+            np.array([[0.8, -2.1]])
+        )
     grid = DiscreteLaplaceNoise(np.array([9.0, 0.5]), np.array([9.0, 0.25]))
     assert grid.width(2) == 4
     exponentials = np.array([[1.3, 0.1, 0.2, 0.9]])  # whole steps 2, 0 less 0, 1
-    assert grid.hide(owners, gradients, exponentials).tolist() == [[0.25 + 0.5, -1.0 - 0.25]]
+    assert grid.add_noise(owners, gradients, exponentials).tolist() == [[0.25 + 0.5, -1.0 - 0.25]]
 
 
 def test_scalar_noise_is_identical_across_coordinates_and_new_in_every_row() -> None:

@@ -13,7 +13,7 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import lines
-from asyncdp_sim.learning.algorithms import Turn
+from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
 from asyncdp_sim.privacy.label import composition, label
@@ -55,7 +55,7 @@ def first_answer(asked: Scenario, replicate: int = 1) -> tuple[np.ndarray, np.nd
     """Owner 1's first noisy answer at θ = 0, the exact gradient there, and the noise's scale."""
     task = prepare(asked, build_dataset(asked)).task
     scope = Streams(asked.run.seed).within("replicate", replicate)
-    turn, point = Turn(np.array([0])), np.zeros((1, 2))
+    turn, point = AnswerBatch(np.array([0])), np.zeros((1, 2))
     exact = task.reply.gradients.gradient(turn.owners, point.copy())
     noisy = Answers(task.reply, [scope], 2).noisy(turn, point)
     return noisy[0], exact[0], float(task.reply.noise.scale[0])
@@ -126,7 +126,7 @@ def test_copies_with_other_learners_have_noise_of_their_own(
     for cell in cells:
         task = prepare(cell, build_dataset(cell)).task
         scope = Streams(cell.run.seed).within("replicate", 1)
-        turn, point = Turn(np.array([1])), np.zeros((1, 2))
+        turn, point = AnswerBatch(np.array([1])), np.zeros((1, 2))
         exact = task.reply.gradients.gradient(turn.owners, point.copy())
         noisy = Answers(task.reply, [scope], 2).noisy(turn, point)
         scale = float(task.reply.noise.scale[1])  # owner 2's

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Reply
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs import run, split
 from asyncdp_sim.runs.problem import Task
@@ -29,7 +29,7 @@ def found(lengths=LENGTHS, workers=1, **changes):
     """Return the split, and the traces, of a run over made-up traces."""
     generator = np.random.default_rng(2)
     traces = [OwnersOnly(generator.choice(3, p=(0.6, 0.3, 0.1), size=n)) for n in lengths]
-    task = replace(Task(FIT, CASE.steps, Reply(FIT, LaplaceNoise(CASE.scale)), 1), **changes)
+    task = replace(Task(FIT, CASE.steps, AnswerModel(FIT, LaplaceNoise(CASE.scale)), 1), **changes)
     numbers = list(range(1, len(traces) + 1))
     streams = Streams(3)
     scopes = [streams.within("replicate", number) for number in numbers]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from asyncdp_sim.errors import SpecError
-from asyncdp_sim.learning.algorithms import Algorithm
+from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.scenario import Scenario, parse
@@ -75,7 +75,7 @@ def written(member: Any) -> dict[str, Any]:
 def test_it_is_refused_beside_whatever_else(part: dict[str, Any], n_owners: int) -> None:
     others = [
         *({"privacy": {"observer": written(each)}} for each in members(Observer)),
-        *({"algorithm": written(each)} for each in members(Algorithm)),
+        *({"algorithm": written(each)} for each in members(AnyAlgorithm)),
         *({"protocol": written(each)} for each in members(Protocol)),
     ]
     assert len(others) > 15

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from asyncdp_sim.notices import Counted, Ends, Listed, Noted, Notice, gathered, revived
+from asyncdp_sim.notices import Ends, FormattedMessage, Listed, Noted, Notice, gathered, revived
 from asyncdp_sim.privacy.guarantee import reason
 from asyncdp_sim.privacy.label import BROKEN
 from asyncdp_sim.runs.warnings import EndedEarly, TargetReached
@@ -87,7 +87,9 @@ def test_many_notes_that_differ_in_numbers_are_one() -> None:
 
 
 def test_owners_and_numbers_in_sentences_become_ranges() -> None:
-    said = [[Noted.of(Counted("{rows} rows of {who}", rows=n, who="V2"))] for n in range(3, 9)]
+    said = [
+        [Noted.of(FormattedMessage("{rows} rows of {who}", rows=n, who="V2"))] for n in range(3, 9)
+    ]
     assert words(said) == ["cells 0 to 5: 3 to 8 rows of V2"]
     assert words([[silent([n])] for n in range(1, 7)]) == [
         "cells 0 to 5: ε = ∞ for owner 1 to 6: its answers are exact"
@@ -106,7 +108,7 @@ RECORDS = (
     silent(range(1, 10)),
     reason("timing: {why}", why="a trigger {of braces}"),
     short(8, 3, 3, released=200, collided=100, were_lost=1),
-    Noted.of(Counted("{codes} codes", codes=Ends(0, 2)), "of a table: {}"),
+    Noted.of(FormattedMessage("{codes} codes", codes=Ends(0, 2)), "of a table: {}"),
     Noted.of("a plain line {with braces}"),
 )
 
@@ -129,7 +131,7 @@ def test_manifests_without_fields_and_of_other_fields_keep_their_lines() -> None
 
 
 def test_a_sentence_with_its_numbers_is_a_text_as_any_other() -> None:
-    said = Counted("{n} rows", n=3)
+    said = FormattedMessage("{n} rows", n=3)
     assert said == "3 rows"
     assert pickle.loads(pickle.dumps(said)).fields == {"n": 3}
 

@@ -11,8 +11,8 @@ from typing_extensions import override
 from asyncdp_sim.data.dataset import FROM_PRIVATE, Array
 from asyncdp_sim.data.tables.text_columns import Truths, map_text
 from asyncdp_sim.errors import Fault
-from asyncdp_sim.notices import Counted
-from asyncdp_sim.spec import Kind
+from asyncdp_sim.notices import FormattedMessage
+from asyncdp_sim.spec import Variant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +61,7 @@ class Codes:
     coding: str | None = None
 
 
-class EncodingKind(Kind):
+class EncodingKind(Variant):
     """A way from a column of a table to numbers."""
 
     @property
@@ -142,12 +142,12 @@ def _replaced(name: str, means: Sequence[float], missing: int, misfits: int) -> 
         )
         cells = "{missing} missing values" + (", {texts} of them texts," if misfits > 0 else "")
         sentence = f"{FROM_PRIVATE}{{column}}: {cells} {reason}public_records."
-        return Counted(sentence, column=name, missing=missing, texts=misfits)
+        return FormattedMessage(sentence, column=name, missing=missing, texts=misfits)
     if len(means) > 1:
         sentence = FROM_PRIVATE + "{column}: {missing} missing values became the public means."
-        return Counted(sentence, column=name, missing=missing)
+        return FormattedMessage(sentence, column=name, missing=missing)
     sentence = FROM_PRIVATE + "{column}: {missing} missing values became the public mean {mean:g}."
-    return Counted(sentence, column=name, missing=missing, mean=means[0])
+    return FormattedMessage(sentence, column=name, missing=missing, mean=means[0])
 
 
 def by_text(column: "pd.Series", code: Callable[[str], float]) -> Cells:

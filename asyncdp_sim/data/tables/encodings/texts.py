@@ -12,7 +12,7 @@ from asyncdp_sim.data.tables.encodings.kind import Cells, Codes, EncodingKind, b
 from asyncdp_sim.data.tables.text_columns import written
 from asyncdp_sim.errors import Fault
 from asyncdp_sim.faults import faults_of
-from asyncdp_sim.notices import Counted, Ends
+from asyncdp_sim.notices import Ends, FormattedMessage
 from asyncdp_sim.spec import about
 
 if TYPE_CHECKING:
@@ -82,11 +82,11 @@ class OneHot(EncodingKind):
             sentence = (
                 FROM_PRIVATE + f"{{column}}: {{cells}} {kinds} values became 0 in all columns."
             )
-            return Counted(sentence, column=name, cells=misfits)
+            return FormattedMessage(sentence, column=name, cells=misfits)
 
         coding = f"{{column}}: {{values}} columns of 0 and 1; 0 in all for {kinds} values."
         names = tuple(f"{name} = {value}" for value in values)
-        coded = Counted(coding, column=name, values=len(values))
+        coded = FormattedMessage(coding, column=name, values=len(values))
         return Codes(names, read, (0.0,) * len(values), said, coded)
 
 
@@ -148,7 +148,7 @@ class Ordinal(EncodingKind):
             sentence = FROM_PRIVATE
             sentence += "{column}: {missing} missing or unseen values became {middle:g}, "
             whose = "the public mean." if len(public_places) > 0 else "the middle of the order."
-            return Counted(sentence + whose, column=name, missing=missing, middle=middle)
+            return FormattedMessage(sentence + whose, column=name, missing=missing, middle=middle)
 
         return Codes((name,), read, (middle,), said)
 
@@ -156,9 +156,9 @@ class Ordinal(EncodingKind):
 def _by_dictionary(name: str, read: Callable[["pd.Series"], Cells], unseen: int) -> Codes:
     def said(missing: int, _: int) -> str:
         sentence = FROM_PRIVATE + "{column}: {missing} missing or unseen values became {unseen}."
-        return Counted(sentence, column=name, missing=missing, unseen=unseen)
+        return FormattedMessage(sentence, column=name, missing=missing, unseen=unseen)
 
-    coding = Counted(
+    coding = FormattedMessage(
         "{column}: text, coded {codes} by the sorted public values, {unseen} for missing and "
         "unseen ones.",
         column=name,

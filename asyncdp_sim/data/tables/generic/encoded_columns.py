@@ -11,7 +11,7 @@ from asyncdp_sim.data.tables.encodings.kind import Codes
 from asyncdp_sim.data.tables.names import FileRows
 from asyncdp_sim.data.tables.text_columns import Truths, cells
 from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.notices import Counted
+from asyncdp_sim.notices import FormattedMessage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +107,9 @@ def target_of(
         FROM_PRIVATE + "{misfits} cells of the target {column!r} hold something else, such as a "
     )
     sentence += "word or <0.5. They count as missing."
-    return values, (Counted(sentence, misfits=misfits, column=name),) if misfits > 0 else ()
+    return values, (
+        FormattedMessage(sentence, misfits=misfits, column=name),
+    ) if misfits > 0 else ()
 
 
 def _of_texts(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from asyncdp_sim.data.dataset import Encoded
-from asyncdp_sim.data.splits import Owned, SplitKind, TableToSplit
+from asyncdp_sim.data.splits import OwnerSplit, SplitKind, TableToSplit
 from asyncdp_sim.data.stand_ins import PublicKnowledge, StandInKind
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.errors import DataError, Fault
@@ -93,7 +93,7 @@ def replaced(
     public, projection, first = ground.public, ground.projection, ground.first
     features, targets = projection.features(public.matrix), projection.targets(public.target)
     count = len(targets)
-    whose = Owned([]) if split.by_target else split.owned(asked)
+    whose = OwnerSplit([]) if split.by_target else split.owned(asked)
     rows = [owner_rows[owner_rows < first] for owner_rows in whose.rows]
     like = split.likened(whose, asked.values_of, first, count, ground.apart)
     sizes = tuple(map(len, rows))
