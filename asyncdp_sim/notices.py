@@ -93,7 +93,7 @@ class Notice:
         """Return the name of this warning in a manifest."""
         return _hyphenated(cls.__name__)
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Return the sentence."""
         return self.text.format(**vars(self))
 
@@ -131,7 +131,7 @@ class Noted(Notice):
         )
         return cls(within.replace("{}", known.sentence), tuple(known.fields.items()))
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Return the sentence."""
         return self.sentence.format(**dict(self.values))
 
@@ -192,7 +192,7 @@ def _revived(kinds: Mapping[str, type[Notice]], line: str, content: Any) -> Noti
     """Return the record that says a line, or the line where none does: another version wrote it."""
     try:
         found = kinds[content["kind"]].revived(content)
-        return found if found.words() == line else Noted.of(line)
+        return found if found.describe() == line else Noted.of(line)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         return Noted.of(line)
 
@@ -239,12 +239,12 @@ class Gathered:
     cells: tuple[int, ...]
     everywhere: bool
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Return the sentence, behind the cells that it is of where it is not of all alike."""
         if self.everywhere:
-            return self.notice.words()
+            return self.notice.describe()
         cells = f"cell{'s' * (len(self.cells) > 1)} {ranges(self.cells)}"
-        return f"{cells}: {self.notice.words()}"
+        return f"{cells}: {self.notice.describe()}"
 
     def content(self) -> dict[str, Any]:
         """Return the fields as a manifest holds them."""
@@ -261,7 +261,7 @@ def gathered(warnings: Sequence[Sequence[Notice] | None]) -> list[Gathered]:
     for number, said in enumerate(warnings):
         for notice in said or ():
             known = alike.setdefault(notice.alike(), {})
-            known.setdefault(notice.words(), (notice, []))[1].append(number)
+            known.setdefault(notice.describe(), (notice, []))[1].append(number)
     return [
         _one(group, len(warnings))
         for known in alike.values()

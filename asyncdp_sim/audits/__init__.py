@@ -109,9 +109,9 @@ class Audit:
             shared = [f"claims are of one owner's copy of a record; {exception}"]
         return [
             f"neighbouring datasets: {self.pair}",
-            *(check.words() for check in self.checks),
+            *(check.describe() for check in self.checks),
             *(check.beside() for check in self.checks if check.finding.epsilon > 0),
-            *(result.words() for result in self._found[len(self.checks) :]),
+            *(result.describe() for result in self._found[len(self.checks) :]),
             *([] if self.guessed is None else [self.guessed.limits()]),
             *([] if self.left is None else self._limits(self.left)),
             *shared,

@@ -240,7 +240,7 @@ class Checked(Protocol):
     def exceeded(self) -> bool:
         """Whether the claim is refuted by it."""
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Return what was shown, in one line."""
 
     def row(self) -> dict[str, object]:
@@ -280,7 +280,7 @@ class Check:
         """Whether more was shown than is claimed."""
         return self.finding.epsilon > self.claim.epsilon
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Return what was shown, in one line."""
         claim, finding = self.claim, self.finding
         stated = f", δ = {claim.delta:g}" if claim.delta > 0 else ""
@@ -347,7 +347,7 @@ class Fact:
     said: str
     exceeded: bool
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Return what was found, in one line."""
         return f"{self.said}: {'EXCEEDED' if self.exceeded else 'not exceeded'}"
 

@@ -241,7 +241,7 @@ class Guessed:
     def _doubt(self) -> float:
         return doubt_left(self.doubt, self.claim.delta, self.canaries)
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Return what was shown, in one line."""
         stated = f", δ = {self.claim.delta:g}" if self.claim.delta > 0 else ""
         verdict = "EXCEEDED" if self.exceeded else "not exceeded"

@@ -80,7 +80,7 @@ def _of_cells(scenario: "Scenario") -> list[str]:
         for cell in alike:
             found[cell.number] += [*of_network, *privacy_findings(cell.scenario)]
     steps = swept_step([cell.scenario for cell in cells])
-    return [*steps, *(each.words() for each in gathered(found))]
+    return [*steps, *(each.describe() for each in gathered(found))]
 
 
 def _of_tables(scenario: "Scenario") -> list[str]:

@@ -210,7 +210,7 @@ def _propose(
     write.write_text("\n".join([*lines, ""]), encoding="utf-8")
     show([f"written: {write}, {what}"])
     if timing is not None:
-        show([timing.words()])
+        show([timing.describe()])
         put_schema_beside(write)
         next_steps(("what to expect, before a private row is read", ["forecast", write]))
 

@@ -268,7 +268,7 @@ class Comparison:
         return [header, *(_spoken(row) for row in each.rows if not row.is_nothing)]
 
     def _against(self, each: Against) -> list[str]:
-        settings = [["field", self.name, each.name], *(s.words() for s in each.settings)]
+        settings = [["field", self.name, each.name], *(s.describe() for s in each.settings)]
         alike = ["the scenarios do not differ"]
         return [
             *_wrapped(f"{each.name} against {self.name}, {each.pairing}"),

@@ -103,7 +103,7 @@ class TableLook:
     def lines(self) -> list[str]:
         """Return the table in words."""
         parquet = self.path.endswith(".parquet")
-        form = "Parquet" if parquet else self.form.words()
+        form = "Parquet" if parquet else self.form.describe()
         lines = [NOT_FOR_RELEASE] if self.private else []
         lines.append(f"table: {Path(self.path).name}, {self.rows} rows, {form}")
         chosen = "last {} rows" if self.public_seed is None else "{} rows, chosen at random,"

@@ -63,14 +63,14 @@ def _budget(privacy: Privacy, accountant: Accountant, n_owners: int) -> Iterator
             "that is never made leaves its part unspent"
         )
     if privacy.accountant is not None:
-        yield privacy.accountant.words(accountant)
+        yield privacy.accountant.describe(accountant)
 
 
 def _listener(scenario: Scenario) -> Iterator[str]:
     """Say whom ε is against."""
     privacy = scenario.privacy
     if privacy.observer is not None:
-        yield f"observer: ε is against {privacy.observer.words()}"
+        yield f"observer: ε is against {privacy.observer.describe()}"
     if not privacy.listener.by_count:
         yield "what it learns is known after a run, and never costs more than whoever hears all"
     yield from privacy.listener.check_words(scenario)
@@ -166,7 +166,7 @@ def _claims(scenario: Scenario) -> Iterator[str]:
     privacy, sensitivity = scenario.privacy, scenario.privacy.sensitivity
     if sensitivity is None:
         return
-    words = sensitivity.words(scenario.model, scenario.data.features, privacy.norm)
+    words = sensitivity.describe(scenario.model, scenario.data.features, privacy.norm)
     if words is not None:
         yield words
     xi = scenario.xi

@@ -90,13 +90,13 @@ def _network(scenario: Scenario) -> Iterator[str]:
     airtime = network.airtime
     service = float(services.mean()) + (0.0 if airtime is None else airtime)
     text = f"an exchange takes {service:.4g} units in the mean"
-    yield from network.protocol.words(network, text, service)
+    yield from network.protocol.describe(network, text, service)
     yield f"protocol: {network.protocol.kind}, channel {network.channel.kind}"
     if airtime is not None:
         yield f"airtime: {airtime:.4g} units for an answer of {network.answer_bytes} bytes"
     yield from _online(scenario)
-    yield from (finding.words() for finding in NeverOnline.of(scenario))
-    yield from (f"resolution: {finding.words()}" for finding in TicksMeet.of(scenario))
+    yield from (finding.describe() for finding in NeverOnline.of(scenario))
+    yield from (f"resolution: {finding.describe()}" for finding in TicksMeet.of(scenario))
     predicted = predict(network)
     for finding in predicted:
         yield f"predicted {finding.quantity}: {_said(finding, scenario.network)}"
@@ -129,7 +129,7 @@ def _energy(scenario: Scenario) -> Iterator[str]:
     """Say what owners draw, where the scenario tells it, and what theory makes of it."""
     if scenario.energy is None:
         return
-    yield scenario.energy.words(scenario.owners.count)
+    yield scenario.energy.describe(scenario.owners.count)
     for prediction in energy_predictions(scenario.energy, scenario.network):
         yield f"predicted {prediction.quantity}: {_said(prediction, scenario.network)}"
 
@@ -182,11 +182,11 @@ def _online(scenario: Scenario) -> Iterator[str]:
 
 def _conduct(scenario: Scenario) -> Iterator[str]:
     if scenario.adversary is not None:
-        yield f"adversary: {scenario.adversary.words(scenario.owners.participants)}"
+        yield f"adversary: {scenario.adversary.describe(scenario.owners.participants)}"
     if scenario.acceptance is not None:
-        yield f"acceptance: {scenario.acceptance.words()}"
+        yield f"acceptance: {scenario.acceptance.describe()}"
     if scenario.trigger is not None:
-        yield f"trigger: {scenario.trigger.words()}"
+        yield f"trigger: {scenario.trigger.describe()}"
     yield from _against_claims(scenario)
 
 
@@ -196,7 +196,7 @@ def _against_claims(scenario: Scenario) -> Iterator[str]:
         yield f"not private, no finite ε: {UNTIMED}{scenario.timing_unaccounted}"
     yield from (f"not private, no finite ε: {why}" for why in scenario.unsound)
     if scenario.privacy.hides and len(scenario.outside_parts) > 0:
-        yield f"not shown to be private: {not_vouched_for(scenario.outside_parts).words()}"
+        yield f"not shown to be private: {not_vouched_for(scenario.outside_parts).describe()}"
 
 
 def _sweep(scenario: Scenario) -> Iterator[str]:

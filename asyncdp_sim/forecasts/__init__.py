@@ -239,7 +239,7 @@ def forecast(
     parts: dict[str, Any] = {
         "unsound": "; ".join(scenario.unsound) or None,
         "timing": known.scenario.timing_unaccounted,
-        "against": None if observer is None else observer.words(),
+        "against": None if observer is None else observer.describe(),
         "known_after": observer is not None and not observer.by_count,
         "observers": by_observer(known, heterogeneity),
         "time_unit": (unit := scenario.run.time_unit),

@@ -95,7 +95,7 @@ def _against(
         louder = _with(asked, {"epsilon": _budgets(asked, quieter, accountant.delta)})
     psi, above = _outcome(known, louder, heterogeneity)
     least = None if learned.least is None else float(learned.least.max())
-    names = (observer.name, observer.words())
+    names = (observer.name, observer.describe())
     share = quieter * observer.share_of_noise(n_owners)
     return CostAgainst(*names, float(learned.most.max()), least, share, psi, above)
 

@@ -33,7 +33,7 @@ class EnergyForecast:
     bytes_received: float | None
     reason: str
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Return it in words."""
         if self.joules is None:
             return f"no formula, since {self.reason}; a run tells it"

@@ -371,7 +371,7 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
             (f"P(ψ ≤ {found.target:g})", _figure(found.target_probability)),
         ]
     if found.energy is not None:
-        rows.append(("energy", found.energy.words()))
+        rows.append(("energy", found.energy.describe()))
     rows += _gaining(found)
     breaks = [] if found.unsound is None else [found.unsound]
     breaks += [] if found.timing is None else [f"{UNTIMED}{found.timing}"]

@@ -122,7 +122,7 @@ class AcceptanceKind(Variant):
         """Return what does not fit a mechanism."""
 
     @abstractmethod
-    def words(self) -> str:
+    def describe(self) -> str:
         """Return what becomes of answers."""
 
 
@@ -142,7 +142,7 @@ class AcceptAll(AcceptanceKind):
         return []
 
     @override
-    def words(self) -> str:
+    def describe(self) -> str:
         return "answers are taken as they come"
 
 
@@ -215,7 +215,7 @@ class ClipAnswers(BoundedKind):
         return Clipping(self.bounds(honest))
 
     @override
-    def words(self) -> str:
+    def describe(self) -> str:
         return self._told("are scaled down")
 
 
@@ -232,7 +232,7 @@ class TrimAnswers(BoundedKind):
         return Trimming(self.bounds(honest))
 
     @override
-    def words(self) -> str:
+    def describe(self) -> str:
         return self._told("count as zero")
 
 

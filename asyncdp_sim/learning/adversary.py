@@ -53,7 +53,7 @@ class AdversaryKind(Variant):
             remedy = f"allowed are at most {n_owners - 1}: one owner at least is honest"
         return [] if remedy is None else [Fault("adversary.owners", show(self.owners), remedy)]
 
-    def words(self, called: Sequence[int]) -> str:
+    def describe(self, called: Sequence[int]) -> str:
         """Return who lies, and how, owners 1…N being called by these numbers."""
         if len(self.owners) == 0:
             return "no owner lies"

@@ -42,7 +42,7 @@ class TriggerKind(Variant):
         """Return whether an owner with this gradient, shape (1, p), keeps its answer to itself."""
 
     @abstractmethod
-    def words(self) -> str:
+    def describe(self) -> str:
         """Return when owners answer."""
 
     @abstractmethod
@@ -75,7 +75,7 @@ class LargeGradient(TriggerKind):
         return [Fault("algorithm.kind", repr(algorithm.kind), remedy)]
 
     @override
-    def words(self) -> str:
+    def describe(self) -> str:
         return f"owners withhold answers whose gradients are shorter than {self.threshold:g} (L2)"
 
 

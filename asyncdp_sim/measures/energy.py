@@ -75,7 +75,7 @@ class Energy(Spec):
         lists = (wrong_length(f"energy.{name}", value, n_owners) for name, value in self)
         return [fault for faults in lists for fault in faults]
 
-    def words(self, n_owners: int) -> str:
+    def describe(self, n_owners: int) -> str:
         """Say what owners draw, from the least to the largest of them."""
         watts, per_byte = self.watts(n_owners), self.per_byte(n_owners)
         states = ", ".join(f"{state.name} {extent(watts[:, state])}" for state in reversed(State))

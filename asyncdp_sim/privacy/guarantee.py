@@ -82,7 +82,7 @@ class Guarantee:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why it is not private, or what the claim rests on, in words."""
-        return tuple(note.words() for note in self.because)
+        return tuple(note.describe() for note in self.because)
 
 
 @dataclass(frozen=True, eq=False)

@@ -195,7 +195,8 @@ def observer_words(manifests: Sequence[Manifest]) -> str | None:
     if all(listener is None for listener in observers):
         return None
     phrases = [
-        (TranscriptObserver() if listener is None else listener).words() for listener in observers
+        (TranscriptObserver() if listener is None else listener).describe()
+        for listener in observers
     ]
     return " or ".join(dict.fromkeys(phrases))
 

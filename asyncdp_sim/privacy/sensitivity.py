@@ -72,7 +72,7 @@ class SensitivityKind(Variant):
         """Return the records as they are learned from, owner by owner."""
         return list(features), list(targets)
 
-    def words(self, model: Model, n_features: int, otherwise: Norm = "l1") -> str | None:  # noqa: ARG002
+    def describe(self, model: Model, n_features: int, otherwise: Norm = "l1") -> str | None:  # noqa: ARG002
         """Return what ``check`` says of it, where there is something."""
         return None
 
@@ -100,7 +100,7 @@ class Declared(SensitivityKind):
         return self.bound
 
     @override
-    def words(self, model: Model, n_features: int, otherwise: Norm = "l1") -> str:
+    def describe(self, model: Model, n_features: int, otherwise: Norm = "l1") -> str:
         return (
             f"the bound {self.bound:g} is declared: the run looks for records beyond it at "
             "every query that is answered, and ε is at least what it finds"
@@ -174,7 +174,7 @@ class Domain(SensitivityKind):
         return bound * sqrt(model.numbers(n_features)) if widened else bound
 
     @override
-    def words(self, model: Model, n_features: int, otherwise: Norm = "l1") -> str:
+    def describe(self, model: Model, n_features: int, otherwise: Norm = "l1") -> str:
         """Return how long a record gradient can be in the domain, in both norms."""
         rows = self.measured(otherwise) if self.rows is None else self.rows
         named = self.model_copy(update={"rows": rows, "norm": None})

@@ -70,7 +70,7 @@ class Timing:
             share = (f"probability = {self.online:g}", "share of its ticks that an owner is online")
             yield ["[availability]", *commented(('kind = "bernoulli"', ""), share)]
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Return what times mean."""
         if self.unit is None:
             return f'time: {ROUNDS}; --every "1 day" states it in days'

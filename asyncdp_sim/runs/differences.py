@@ -36,7 +36,7 @@ class OtherSetting:
     first: Any
     second: Any
 
-    def words(self) -> tuple[str, str, str]:
+    def describe(self) -> tuple[str, str, str]:
         """Return the field and what both scenarios say."""
         first, second = ("–" if each is None else show(each) for each in (self.first, self.second))
         return self.field, first, second
@@ -306,7 +306,7 @@ def _absent(first: Path, second: Path) -> Iterator[Difference]:
 
 
 def _settings(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
-    differ = [each.words() for each in changed(ours, theirs)]
+    differ = [each.describe() for each in changed(ours, theirs)]
     for field, one, other in differ[:_MOST]:
         yield f"setting: {field} is {one}, and {other}"
     if len(differ) > _MOST:

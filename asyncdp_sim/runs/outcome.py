@@ -73,7 +73,7 @@ class RunResult:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader must know, in words."""
-        return tuple(each.words() for each in self.notices)
+        return tuple(each.describe() for each in self.notices)
 
     @property
     def fingerprints(self) -> dict[str, str]:

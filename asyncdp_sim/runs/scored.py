@@ -88,7 +88,7 @@ def _in_domain(scenario: Scenario, given: Rows) -> tuple[Rows, tuple[str, ...]]:
     if domain is None or not domain.bounds_records:
         return given, ()
     inside = domain.confine(*given, privacy.norm)
-    bounds = domain.words(scenario.model, scenario.data.features, privacy.norm) or ""
+    bounds = domain.describe(scenario.model, scenario.data.features, privacy.norm) or ""
     return inside, (_confined(given, inside), bounds)
 
 

@@ -112,10 +112,10 @@ class EndedEarly(Notice):
             tuple((fate, number) for fate, number in fates if number > 0),
         )
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Return the sentence, with what became of answers."""
         kept = "" if self.withheld is None else f" ({self.withheld} answers were withheld)"
-        said = f"{super().words()}{kept}"
+        said = f"{super().describe()}{kept}"
         if len(self.fates) == 0:
             return said
         if self.released is None:
@@ -263,10 +263,10 @@ def _of_scenario(scenario: Scenario) -> Iterator[Notice]:
         said = "neither centres nor scales columns, so that classes are predicted worse; pca does"
         yield Noted.of(scenario.data.uncentred, f"data.preprocessing = {{}} {said}")
     if adversary is not None and len(adversary.owners) > 0:
-        said = adversary.words(scenario.owners.participants)
+        said = adversary.describe(scenario.owners.participants)
         yield Noted.of(said, "{}; f and θ* are of all owners' records")
     if acceptance is not None and not acceptance.takes_all:
-        yield Noted.of(acceptance.words(), "the learner's acceptance: {}")
+        yield Noted.of(acceptance.describe(), "the learner's acceptance: {}")
 
 
 def _of_target(traces: Sequence[Trace]) -> Iterator[Notice]:

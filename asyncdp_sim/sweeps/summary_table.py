@@ -92,7 +92,7 @@ def close(
         "cpu_features": cpu_features(),
         "blas_kernel": blas_kernel(),
         "fingerprints": {cell.name: manifests[cell.number]["fingerprints"] for cell in done},
-        "warnings": [each.words() for each in warnings],
+        "warnings": [each.describe() for each in warnings],
         "warning_fields": [each.content() for each in warnings],
         **({} if together is None else {"label": together.text}),
     }

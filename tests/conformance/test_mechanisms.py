@@ -109,7 +109,7 @@ def test_a_mechanism_is_sound_at_its_claim(mechanism: MechanismKind, epsilon: fl
     given = under_attack(mechanism, epsilon)
     found = attacked(given, ready(given))
     assert found.claim.epsilon == pytest.approx(epsilon, rel=1e-12)
-    assert not found.exceeded, found.words()
+    assert not found.exceeded, found.describe()
     assert found.finding.epsilon > 0.8 * epsilon
 
 
@@ -120,7 +120,7 @@ def test_a_fault_in_a_mechanism_is_refuted(mechanism: MechanismKind, fault: str)
     given = under_attack(mechanism)
     problem = ready(given)
     found = attacked(given, hidden_by(problem, FAULTS[fault](problem.noise)))
-    assert found.exceeded, found.words()
+    assert found.exceeded, found.describe()
 
 
 def squares(noise: Any, of: Any) -> list[Any]:

@@ -141,7 +141,7 @@ def assert_sums_cost_no_more(observer: ObserverKind) -> None:
 @EACH
 def test_everything_that_states_an_epsilon_says_whom_it_is_against(observer: ObserverKind) -> None:
     told = manifest(run(scenario(observer)) if observer.sees_sums else outcome(observer))
-    words = observer.words()
+    words = observer.describe()
     assert f", against {words}" in label([told]).text
     assert f", against {words}" in named_guarantee([told])
     assert ("ε is against", words) in figures(told)
@@ -150,12 +150,12 @@ def test_everything_that_states_an_epsilon_says_whom_it_is_against(observer: Obs
 @EACH
 def test_check_and_forecast_say_it_too(observer: ObserverKind) -> None:
     asked = scenario(observer)
-    assert f"observer: ε is against {observer.words()}" in describe(asked)
+    assert f"observer: ε is against {observer.describe()}" in describe(asked)
     later = "what it learns is known after a run, and never costs more than whoever hears all"
     assert (later in describe(asked)) is not observer.by_count
     found = forecast(asked)
-    assert dict(in_words(found))["ε is against"] == observer.words()
-    assert json.loads(as_json(found))["against"] == observer.words()
+    assert dict(in_words(found))["ε is against"] == observer.describe()
+    assert json.loads(as_json(found))["against"] == observer.describe()
     assert ("ε spent" in dict(in_words(found))) is not observer.by_count
     assert json.loads(as_json(found))["known_after"] is not observer.by_count
     silent = replace(found, against=None)
@@ -204,7 +204,7 @@ def test_where_no_observer_is_named_nothing_is_said_of_one() -> None:
 def test_who_differ_are_both_named() -> None:
     one, two = examples(Observer)[:2]
     text = label([manifest(outcome(one)), manifest(outcome(two))]).text
-    assert f", against {one.words()} or {two.words()}" in text  # type: ignore[attr-defined]
+    assert f", against {one.describe()} or {two.describe()}" in text  # type: ignore[attr-defined]
 
 
 _SUMMED_ONLY = "what a sum tells is known of {} only: allowed is transcript"

@@ -91,7 +91,7 @@ class Check:
         """Half-width over what runs gave."""
         return (self.claim.half_width or 0.0) / (abs(self.mean) or 1.0)
 
-    def words(self) -> str:
+    def describe(self) -> str:
         half = self.claim.half_width
         told = "exactly" if half is None else f"± {half:.3g}"
         return (

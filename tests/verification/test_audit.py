@@ -152,7 +152,7 @@ def test_a_fresh_retransmission_that_is_not_charged_is_refuted(
     found = audited(given, runs=runs)
     print(f"{runs} runs: ε ≥ {whole(found):.3f}")
     assert found.facts[0].exceeded
-    assert "answers of owner 1 in a run: up to" in found.facts[0].words()
+    assert "answers of owner 1 in a run: up to" in found.facts[0].describe()
     assert whole(found) > least
 
 
@@ -255,7 +255,7 @@ def test_what_so_many_runs_cannot_show_is_said() -> None:
     check = audited(given, runs=100).checks[1]
     assert not check.exceeded
     assert 0.9 * check.most < check.finding.epsilon <= check.most
-    assert "cannot be exceeded: so many runs show at most" in check.words()
+    assert "cannot be exceeded: so many runs show at most" in check.describe()
 
 
 def test_all_bounds_together_have_the_confidence(monkeypatch: pytest.MonkeyPatch) -> None:

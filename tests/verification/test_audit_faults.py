@@ -510,7 +510,7 @@ def test_a_planted_fault_is_caught_at_the_default_size_within_a_minute(
 def test_composed_answers_are_not_refuted_where_losses_are_rounded_up() -> None:
     found = attacked(COMPOSING, (100, 10))
     assert not found.exceeded, found.lines()
-    assert any(COMPOSED in fact.words() for fact in found.facts)
+    assert any(COMPOSED in fact.describe() for fact in found.facts)
 
 
 @pytest.mark.parametrize(
@@ -520,7 +520,7 @@ def test_the_scenario_itself_is_not_refuted(settings: tuple[str, ...]) -> None:
     found = attacked(settings, (300_000, 10))
     assert not found.exceeded, found.lines()
     assert found.checks[0].finding.epsilon > 0.8 * found.checks[0].claim.epsilon  # it does look
-    assert all("not exceeded" in fact.words() for fact in found.facts)
+    assert all("not exceeded" in fact.describe() for fact in found.facts)
 
 
 @pytest.mark.no_evidence

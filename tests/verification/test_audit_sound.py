@@ -270,7 +270,7 @@ def shown(scenario: Scenario) -> tuple[float, bool, list[str]]:
     told = [each for each in checks if each.claim.epsilon > 0]  # else nothing was said at all
     ratio = max((each.finding.epsilon / each.claim.epsilon for each in told), default=0.0)
     refuted = found.exceeded or any(each.exceeded for each in view)
-    return ratio, refuted, [*found.lines(), *(each.words() for each in view)]
+    return ratio, refuted, [*found.lines(), *(each.describe() for each in view)]
 
 
 @pytest.mark.parametrize("number", range(len(members(Observer))))

@@ -20,7 +20,7 @@ WIDEST = {"by default": 0.1, "by common moments": 0.5}
 def summary(found: list[Check]) -> list[str]:
     """Return the figures of all checks, and print them one by one."""
     for each in found:
-        print(each.words())
+        print(each.describe())
     told = [f"{len(random(found))} exact: RMS z {rms(found):.3f}"] if len(random(found)) > 0 else []
     wide = defaultdict(list)
     for each in found:
@@ -43,7 +43,7 @@ def rms(found: list[Check]) -> float:
 
 
 def exact_ones_hold(found: list[Check]) -> None:
-    wrong = [each.words() for each in found if each.exact and not abs(each.z) <= 4]
+    wrong = [each.describe() for each in found if each.exact and not abs(each.z) <= 4]
     assert wrong == []
 
 

@@ -296,7 +296,7 @@ def audited() -> dict[str, Any]:
     scenario = scene("owners.records=2000", *TIGHT[1:])
     check, fact = audit_models(scenario, 1e-3)
     figures = {"shown": check.finding.epsilon, "claimed": check.claim.epsilon}
-    return figures | {"words": check.words(), "fact": fact.words()}
+    return figures | {"words": check.describe(), "fact": fact.describe()}
 
 
 @pytest.mark.long

@@ -169,8 +169,8 @@ def test_delta_leaves_half_of_the_doubt_and_too_many_canaries_none() -> None:
     assert bounds.doubt_left(1e-3, 1e-5, found.canaries) == pytest.approx(0.5e-3)
     many = audit_once(scene(*gaussian), 200, 1e-3)
     assert many.epsilon == many.most == many.tight == 0
-    assert "cannot be exceeded: 200 times δ is too much for the confidence" in many.words()
-    assert "1 claimed, δ = 1e-05" in many.words()
+    assert "cannot be exceeded: 200 times δ is too much for the confidence" in many.describe()
+    assert "1 claimed, δ = 1e-05" in many.describe()
 
 
 def half_the_noise(patch: Patch) -> None:
@@ -243,7 +243,7 @@ def drawn(number: int) -> Scenario:
 def not_refuted(number: int) -> Guessed:
     found = audit_once(drawn(number), None, FAMILY / MANY)
     assert found.guesses >= 30
-    assert not found.exceeded, found.words()
+    assert not found.exceeded, found.describe()
     return found
 
 

@@ -53,7 +53,7 @@ class FileForm:
     charset: str = "utf-8"
     skip: int = 0
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Return the form in words."""
         mark = "comma" if self.decimal == "," else "point"
         return f"{SEPARATORS[self.separator]} between cells, decimal {mark}, {self.charset}"

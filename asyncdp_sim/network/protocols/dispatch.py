@@ -68,7 +68,7 @@ class PolicyKind(Variant):
         """
 
     @abstractmethod
-    def words(self) -> str:
+    def describe(self) -> str:
         """Return to whom tasks go."""
 
 
@@ -84,7 +84,7 @@ class ShortestQueue(PolicyKind):
         return short[int(next(draws) * len(short))] if len(short) > 1 else short[0]
 
     @override
-    def words(self) -> str:
+    def describe(self) -> str:
         return "with the fewest tasks under way"
 
 
@@ -364,9 +364,9 @@ class Dispatch(ProtocolKind):
         return  # the desk counts tasks that fail
 
     @override
-    def words(self, network: Any, said: str, service: float) -> Iterator[str]:
+    def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
         whom = {"drawn": "drawn at random", "in-turn": "in turn", "same": "that have answered"}
-        choice = whom[self.to] if self.policy is None else self.policy.words()
+        choice = whom[self.to] if self.policy is None else self.policy.describe()
         yield f"network: {self.tasks} tasks at a time, to owners {choice}, {said}"
 
     @override

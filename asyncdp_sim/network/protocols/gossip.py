@@ -267,7 +267,7 @@ class Gossip(ProtocolKind):
         return second_eigenvalue(mean_update(len(nodes), edges, shares))
 
     @override
-    def words(self, network: Any, said: str, service: float) -> Iterator[str]:
+    def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
         n_owners, graph = network.n_owners, self.graph
         edges, nodes = graph.edges(n_owners), len(graph.nodes(n_owners))
         rates = self.clock.rates(len(edges))

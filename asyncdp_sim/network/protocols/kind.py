@@ -188,7 +188,7 @@ class ProtocolKind(Variant):
         """
         return period_of(network.clock.rates(network.n_owners), max(count, network.n_owners))
 
-    def words(self, network: Any, said: str, service: float) -> Iterator[str]:
+    def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
         """Yield in words who begins exchanges, and how often.
 
         Parameters

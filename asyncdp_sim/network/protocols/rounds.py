@@ -69,7 +69,7 @@ class Rounds(ProtocolKind):
         return  # empty rounds are counted
 
     @override
-    def words(self, network: Any, said: str, service: float) -> Iterator[str]:
+    def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
         yield f"network: rounds, {said}"
 
     @override

@@ -201,7 +201,7 @@ class Servers(ProtocolKind):
         return  # clients always have work to do, or under way
 
     @override
-    def words(self, network: Any, said: str, service: float) -> Iterator[str]:
+    def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
         """Say who talks to whom, and what the servers learn of it all the same."""
         means = [law.mean for law in laws_of(self.latency, self.count)]
         more = f", and {extent(means)} for each message to or from a server"

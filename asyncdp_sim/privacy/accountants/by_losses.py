@@ -308,7 +308,7 @@ class AccountingKind(Variant):
             faults.append(Fault("privacy.accountant", named, hint))
         return faults
 
-    def words(self, accountant: Accountant) -> str:
+    def describe(self, accountant: Accountant) -> str:
         """Return what ``check`` says of it."""
         accountant, _ = gradients_of(accountant)
         if isinstance(accountant, SampledGaussian):

@@ -68,7 +68,7 @@ class AggregateObserver(ObserverKind):
     ] = 80
 
     @override
-    def words(self) -> str:
+    def describe(self) -> str:
         seen = "whoever sees the sum of each update's answers, and who is in it"
         if self.colluders == 0:
             return seen

@@ -108,7 +108,7 @@ class ObserverKind(Variant):
         return str(self.model_dump()["kind"])
 
     @abstractmethod
-    def words(self) -> str:
+    def describe(self) -> str:
         """Return who it is and what it sees, to stand behind "against"."""
 
     @abstractmethod
@@ -168,7 +168,7 @@ class TranscriptObserver(ObserverKind):
     kind: Literal["transcript"] = "transcript"
 
     @override
-    def words(self) -> str:
+    def describe(self) -> str:
         return "whoever hears every answer, who sent it and when"
 
     @override

@@ -267,7 +267,7 @@ class ModelObserver(ObserverKind):
         return "all models" if self.sees == "all" else "last model"
 
     @override
-    def words(self) -> str:
+    def describe(self) -> str:
         if self.sees == "all":
             return "whoever sees all central models and no answer"
         return "whoever sees the last central model alone"

@@ -277,7 +277,7 @@ class NodeObserver(ObserverKind):
     ] = None
 
     @override
-    def words(self) -> str:
+    def describe(self) -> str:
         seen = "another node of the graph that sees its own meetings"
         if self.colluding is None:
             return seen

@@ -190,7 +190,8 @@ def test_of_older_results_that_a_time_ended_no_throughput_is_known(tmp_path: Pat
 
 def test_settings_are_told_in_the_words_of_the_file(made: Path) -> None:
     changes = {
-        each.field: each.words()[1:] for each in compared(made, "base", "slower").others[0].settings
+        each.field: each.describe()[1:]
+        for each in compared(made, "base", "slower").others[0].settings
     }
     assert changes == {
         "clock.rate": ("1.0", "0.5"),

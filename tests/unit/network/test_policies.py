@@ -26,7 +26,7 @@ class Told(PolicyKind):
         TOLD.append(known)
         return known.free[-1]
 
-    def words(self) -> str:
+    def describe(self) -> str:
         return "that are last"
 
 

@@ -97,7 +97,7 @@ def test_a_domain_without_a_norm_takes_that_of_the_mechanism(
     assert bare.xi(model, 9, otherwise) == named.xi(model, 9)
     x, y = [np.full((1, 9), 2.0)], [np.array([3.0])]
     assert np.array_equal(bare.confine(x, y, otherwise)[0], named.confine(x, y)[0])
-    assert bare.words(model, 9, otherwise) == named.words(model, 9)
+    assert bare.describe(model, 9, otherwise) == named.describe(model, 9)
 
 
 def test_both_bounds_of_a_domain_are_told() -> None:
@@ -105,10 +105,10 @@ def test_both_bounds_of_a_domain_are_told() -> None:
     model = Ridge(regularisation=1.0, theta_max=0.5)
     told = "in the domain record gradients are bounded by Ξ₁ = {} and Ξ₂ = {}"
     by_l2 = Domain(row_norm=1.0, target_max=1.5, rows="l2")
-    assert by_l2.words(model, 9) == told.format(18, 6)
+    assert by_l2.describe(model, 9) == told.format(18, 6)
     by_mechanism = Domain(row_norm=1.0, target_max=1.5)
-    assert by_mechanism.words(model, 9, "l2") == told.format(18, 6)
-    assert by_mechanism.words(model, 9) == told.format(4, 4)
+    assert by_mechanism.describe(model, 9, "l2") == told.format(18, 6)
+    assert by_mechanism.describe(model, 9) == told.format(4, 4)
     assert by_mechanism.xi(model, 9, "l2") == 6
 
 

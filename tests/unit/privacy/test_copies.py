@@ -127,7 +127,7 @@ def test_noise_of_copies_is_independent():
 def test_the_audit_holds_a_copy_to_its_part():
     """Of 7 for three copies a copy claims 7/3, and a sixth of that for each of T answers."""
     found = audit(copies()[1], answers=100, runs=8, confidence=0.99)
-    told = [check.words() for check in found.checks]
+    told = [check.describe() for check in found.checks]
     assert "of owner 3:" in told[0]
     assert f"{7 / 18:.4g} claimed: " in told[0]
     assert f"{7 / 3:.4g} claimed: " in told[1]

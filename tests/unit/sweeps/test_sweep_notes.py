@@ -13,7 +13,7 @@ HORIZON = "the time horizon was reached"
 
 
 def words(warnings):
-    return [each.words() for each in gathered(warnings)]
+    return [each.describe() for each in gathered(warnings)]
 
 
 def noted(*sentences):
@@ -41,24 +41,24 @@ def test_runs_that_ended_early_are_one_note_per_reason() -> None:
         "cells 1, 3: 2 to 8 of 8 replicates ended before T = 50 updates (3 to 20): the time "
         "horizon was reached; of the answers released 10 to 50 % collided, 0 to 40 % were turned "
         "away",
-        f"cell 2: {spent.words()}",
+        f"cell 2: {spent.describe()}",
     ]
 
 
 def test_a_note_of_one_kind_of_run_keeps_its_numbers() -> None:
     said = short(8, 3, 4, released=200, collided=100)
-    assert said.words() == (
+    assert said.describe() == (
         f"8 of 8 replicates ended before T = 50 updates (3 to 4): {HORIZON}; of 200 answers "
         "released 100 collided"
     )
-    assert words([[said], [said]]) == [said.words()]
-    assert words([[said], []]) == [f"cell 0: {said.words()}"]
+    assert words([[said], [said]]) == [said.describe()]
+    assert words([[said], []]) == [f"cell 0: {said.describe()}"]
     plain = [[short(8, 3, 4)], [short(8, 3, 5)]]
-    assert words(plain) == [f"cells 0, 1: {short(8, 3, 5).words()}"]
+    assert words(plain) == [f"cells 0, 1: {short(8, 3, 5).describe()}"]
 
 
 def test_ends_that_are_alike_are_both_said_of_one_cell_alone() -> None:
-    assert "(3 to 3)" in short(8, 3, 3).words()
+    assert "(3 to 3)" in short(8, 3, 3).describe()
     both = "cells 0, 1: 7 to 8 of 8 replicates ended before T = 50 updates (3): "
     assert words([[short(8, 3, 3)], [short(7, 3, 3)]]) == [both + HORIZON]
 
@@ -113,21 +113,21 @@ RECORDS = (
 )
 
 
-@pytest.mark.parametrize("record", RECORDS, ids=lambda each: each.words()[:20])
+@pytest.mark.parametrize("record", RECORDS, ids=lambda each: each.describe()[:20])
 def test_a_record_is_read_back_as_it_was(record: Notice) -> None:
-    manifest = {"warnings": [record.words()], "warning_fields": [record.content()]}
+    manifest = {"warnings": [record.describe()], "warning_fields": [record.content()]}
     assert revived(manifest) == [record]
     assert pickle.loads(pickle.dumps(record)) == record
 
 
 def test_manifests_without_fields_and_of_other_fields_keep_their_lines() -> None:
-    line = exceeded(9.5).words()
+    line = exceeded(9.5).describe()
     other = exceeded(9.6).content()
     others = ([], [other], [{"kind": "unheard-of"}], [None])
     for fields in ({}, *({"warning_fields": each} for each in others)):
         [known] = revived({"warnings": [line], **fields})
         assert known == Noted.of(line)
-        assert known.words() == line
+        assert known.describe() == line
 
 
 def test_a_sentence_with_its_numbers_is_a_text_as_any_other() -> None:
