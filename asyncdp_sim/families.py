@@ -147,7 +147,7 @@ def _written(members: Members, given: Any, how: SerializationInfo) -> Any:
         context=how.context,
     )
     outside = _is_from_outside(given, tuple(members.values()))
-    return {**table, "kind": str(Place.of(type(given)))} if outside else table
+    return {**table, "kind": str(Place.from_class(type(given)))} if outside else table
 
 
 def _is_from_outside(given: object, listed: tuple[type[Spec], ...]) -> bool:

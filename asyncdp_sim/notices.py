@@ -44,7 +44,7 @@ class Listed:
     more: Number | None = None
 
     @classmethod
-    def of(cls, numbers: Sequence[int], most: int = 5) -> "Listed":
+    def from_numbers(cls, numbers: Sequence[int], most: int = 5) -> "Listed":
         """Return up to ``most`` of the numbers, and the count of the others."""
         more = len(numbers) - most
         return cls(tuple(map(int, numbers[:most])), more if more > 0 else None)
@@ -124,7 +124,7 @@ class Noted(Notice):
     values: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
-    def of(cls, said: str, within: str = "{}") -> "Noted":
+    def from_sentence(cls, said: str, within: str = "{}") -> "Noted":
         """Return a sentence as a record, in the place of ``{}`` within a longer one."""
         known = (
             said if isinstance(said, FormattedMessage) else FormattedMessage("{line}", line=said)
@@ -183,7 +183,7 @@ def revived(manifest: Mapping[str, Any]) -> list[Notice]:
     lines = [str(line) for line in manifest["warnings"]]
     kept = manifest.get("warning_fields")
     if not isinstance(kept, list) or len(kept) != len(lines):
-        return [Noted.of(line) for line in lines]
+        return [Noted.from_sentence(line) for line in lines]
     kinds = {each.kind(): each for each in _descendants(Notice)}
     return [_revived(kinds, *pair) for pair in zip(lines, kept, strict=True)]
 
@@ -192,9 +192,9 @@ def _revived(kinds: Mapping[str, type[Notice]], line: str, content: Any) -> Noti
     """Return the record that says a line, or the line where none does: another version wrote it."""
     try:
         found = kinds[content["kind"]].revived(content)
-        return found if found.describe() == line else Noted.of(line)
+        return found if found.describe() == line else Noted.from_sentence(line)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-        return Noted.of(line)
+        return Noted.from_sentence(line)
 
 
 def _descendants(kind: type[Notice]) -> Iterator[type[Notice]]:

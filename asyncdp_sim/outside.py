@@ -55,7 +55,7 @@ class Place:
         return None if match is None else cls(**match.groupdict())
 
     @classmethod
-    def of(cls, member: type) -> Self:
+    def from_class(cls, member: type) -> Self:
         """Return where a class lies: ``(no file)`` if nobody else could find it."""
         module = sys.modules[member.__module__]
         code = module.__name__

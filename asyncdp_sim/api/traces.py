@@ -69,7 +69,7 @@ class Trace:
         frames = {"updates": self.updates, "owners": self.owners}
         if self.tables.events is not None:
             frames["events"] = self.events
-        return TracePlots(OfNetwork.of(self.scenario, self.replicate, frames))
+        return TracePlots(OfNetwork.from_frames(self.scenario, self.replicate, frames))
 
     @property
     def summary(self) -> Any:
@@ -111,7 +111,9 @@ class OfNetwork(opened.Result):
     known: Network
 
     @classmethod
-    def of(cls, scenario: Scenario, replicate: int, frames: Mapping[str, Any]) -> "OfNetwork":
+    def from_frames(
+        cls, scenario: Scenario, replicate: int, frames: Mapping[str, Any]
+    ) -> "OfNetwork":
         """Return a trace of a scenario, whose tables are these."""
         settings, participants = scenario.plain(), scenario.participants(())
         owners = {

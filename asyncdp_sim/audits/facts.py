@@ -178,7 +178,7 @@ def budgets_hold(
 
 def undercharged(problem: Problem, claims: Sequence[Owed], views: Sequence[View]) -> Short:
     """Return where a ledger charges the least of what was sent in these runs."""
-    ledger = Ledger.of(problem.accountant, [view.trace for view in views])
+    ledger = Ledger.from_traces(problem.accountant, [view.trace for view in views])
     worst = Short()
     for view, spent in zip(views, ledger.spent.tolist(), strict=True):
         for owner, (count, claim) in enumerate(zip(heard(view).tolist(), claims, strict=True)):

@@ -75,7 +75,7 @@ def _of_cells(scenario: "Scenario") -> list[str]:
     for alike in networks(cells):
         largest = max(alike, key=attrgetter("size"))
         require_room(largest.scenario)
-        found[largest.number] += map(Noted.of, size_notes(largest.scenario))
+        found[largest.number] += map(Noted.from_sentence, size_notes(largest.scenario))
         of_network = network_findings(alike[0].scenario)
         for cell in alike:
             found[cell.number] += [*of_network, *privacy_findings(cell.scenario)]

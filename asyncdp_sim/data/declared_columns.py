@@ -199,7 +199,7 @@ class DeclaredData(TableRecipe):
         if self.path is None:
             return self._drawn(n_owners, records, streams, swap)
         frame, encode, notes = self._read(self.path)
-        places = FileRows.of(self.path, frame)
+        places = FileRows.from_frame(self.path, frame)
         frame.index = range(len(frame))
         spec = self._renamed()
         frame = spec._replaced(frame, swap)

@@ -41,14 +41,14 @@ def describe(scenario: Scenario) -> list[str]:
 
 def network_findings(scenario: Scenario) -> list[Notice]:
     """Return what a reader may want to change of the network of one cell."""
-    findings = (*NeverOnline.of(scenario), *TicksMeet.of(scenario))
-    return [*findings, *map(Noted.of, _chosen(scenario))]
+    findings = (*NeverOnline.from_scenario(scenario), *TicksMeet.from_scenario(scenario))
+    return [*findings, *map(Noted.from_sentence, _chosen(scenario))]
 
 
 def privacy_findings(scenario: Scenario) -> list[Notice]:
     """Return what is said against the privacy of one cell, or of its budgets."""
     findings = [*against_privacy(scenario), *_against_claims(scenario)]
-    return list(map(Noted.of, findings))
+    return list(map(Noted.from_sentence, findings))
 
 
 def _owners(scenario: Scenario) -> Iterator[str]:
@@ -95,8 +95,10 @@ def _network(scenario: Scenario) -> Iterator[str]:
     if airtime is not None:
         yield f"airtime: {airtime:.4g} units for an answer of {network.answer_bytes} bytes"
     yield from _online(scenario)
-    yield from (finding.describe() for finding in NeverOnline.of(scenario))
-    yield from (f"resolution: {finding.describe()}" for finding in TicksMeet.of(scenario))
+    yield from (finding.describe() for finding in NeverOnline.from_scenario(scenario))
+    yield from (
+        f"resolution: {finding.describe()}" for finding in TicksMeet.from_scenario(scenario)
+    )
     predicted = predict(network)
     for finding in predicted:
         yield f"predicted {finding.quantity}: {_said(finding, scenario.network)}"

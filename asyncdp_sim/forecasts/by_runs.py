@@ -91,7 +91,7 @@ class QuickRuns:
     _traces: dict[int, Trace] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, scenario: Scenario) -> "QuickRuns":
+    def from_scenario(cls, scenario: Scenario) -> "QuickRuns":
         """Return those of a scenario's network and seed."""
         run = scenario.run
         return cls(scenario.network, run.seed, run.updates, run.learning == "live")

@@ -90,7 +90,9 @@ def sample_spread(known: Population, objective: Quadratic) -> SampleSpread | Non
         return None
     if records is None:
         raise TypeError(f"no fourth moments of model {known.scenario.model.kind}")
-    spread = SampleSpread.of(records.features, records.targets, objective.free_optimum, probability)
+    spread = SampleSpread.from_records(
+        records.features, records.targets, objective.free_optimum, probability
+    )
     return spread.pooled(objective.weights) if known.common else spread
 
 

@@ -124,7 +124,7 @@ def population(
         objective, judge = pooled(objective), None
     described = f"the same second moments for all owners, of {words}" if alike else words
     seen = private and not drawn
-    runs = QuickRuns.of(scenario)
+    runs = QuickRuns.from_scenario(scenario)
     return Population(scenario, dataset, problem, objective, judge, alike, seen, described, runs)
 
 

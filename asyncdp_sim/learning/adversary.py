@@ -60,7 +60,7 @@ class AdversaryKind(Variant):
         lie = "lies" if len(self.owners) == 1 else "lie"
         return FormattedMessage(
             f"{{owners}} {lie}: what is sent is {{times:g}} times the noisy answer",
-            owners=Listed.of([called[owner - 1] for owner in self.owners]),
+            owners=Listed.from_numbers([called[owner - 1] for owner in self.owners]),
             times=self.multiplier,
         )
 

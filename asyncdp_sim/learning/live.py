@@ -253,7 +253,7 @@ class LiveLearning(Learning):
         """Show the watch, where there is one, the queries that were answered in this run."""
         if self._watch is None:
             return
-        reads = Reads.of([trace])
+        reads = Reads.from_traces([trace])
         if len(reads.messages) > 0:
             points = [self._formed[message] for message in reads.messages.tolist()]
             self._watch.take(reads.owners, np.concatenate(points))

@@ -373,7 +373,7 @@ class WatchedReads:
         rows_of: CellRows,
     ) -> None:
         self._watches = watches
-        self._reads = Reads.of(traces)
+        self._reads = Reads.from_traces(traces)
         self._ask = ask
         self._rows_of = rows_of
 

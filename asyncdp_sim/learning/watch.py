@@ -64,7 +64,7 @@ class Reads:
     messages: Indices
 
     @classmethod
-    def of(cls, traces: Sequence[Trace]) -> "Reads":
+    def from_traces(cls, traces: Sequence[Trace]) -> "Reads":
         """Return the queries of these replicates, delivered, lost, late or withheld."""
         tables = [t.exchanges[t.came_to(*ANSWERED)] for t in traces]
         rows = np.repeat(np.arange(len(tables)), [len(table) for table in tables])

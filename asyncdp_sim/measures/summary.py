@@ -111,7 +111,7 @@ def summarise(traces: Sequence[Trace], airtime: float | None = None) -> NetworkS
     airtime : float, optional
         Time units that an answer takes on a shared channel, if there is one.
     """
-    ratios = {name: Ratio.of(name, traces, airtime) for name in _PARTS}
+    ratios = {name: Ratio.from_traces(name, traces, airtime) for name in _PARTS}
     reached = [updates_until_all(trace) for trace in traces]
     counts = [k for k in reached if k is not None]
     stale = [int(trace.updates["staleness"].max()) for trace in traces if len(trace.updates) > 0]
@@ -147,7 +147,7 @@ class Ratio:
     whole: Array
 
     @classmethod
-    def of(cls, name: str, traces: Sequence[Trace], airtime: float | None) -> "Ratio":
+    def from_traces(cls, name: str, traces: Sequence[Trace], airtime: float | None) -> "Ratio":
         """Return a figure of :class:`NetworkSummary` from the traces."""
         pairs = [_PARTS[name](trace, 0.0 if airtime is None else airtime) for trace in traces]
         part, whole = np.array(pairs, dtype=float).T

@@ -105,7 +105,7 @@ class BudgetSchedule:
     parts: tuple[Array, ...]
 
     @classmethod
-    def of(cls, weights: Sequence[Array]) -> "BudgetSchedule":
+    def from_weights(cls, weights: Sequence[Array]) -> "BudgetSchedule":
         """Return the one whose parts are in proportion to these weights, (K_i,) each."""
         return cls(tuple(_parts(owner_weights) for owner_weights in weights))
 

@@ -269,7 +269,7 @@ def _unhidden(accountant: Accountant, called: Numbers) -> list[Noted]:
     published = len(silent) == 1 < n_owners
     plays = ", as published, where it plays the learner itself" if published else ""
     sentence = f"ε = ∞ for {{owners}}: {{owners:their}} answers are exact{plays}"
-    return [reason(sentence, owners=Listed.of(silent.tolist()))]
+    return [reason(sentence, owners=Listed.from_numbers(silent.tolist()))]
 
 
 def _silent(
@@ -284,7 +284,7 @@ def _silent(
     if not bare.any():
         return []
     sentence = "mechanism {mechanism} adds no noise for {owners}: answers are exact"
-    owners = Listed.of(called[bare].tolist())
+    owners = Listed.from_numbers(called[bare].tolist())
     return [reason(sentence, mechanism=privacy.mechanism.kind, owners=owners)]
 
 
@@ -340,7 +340,7 @@ def _public(rows_of_owner: tuple[int, ...], called: Numbers) -> Sequence[Noted]:
     if len(shared) == 0:
         return []
     sentence = "public overlap: {rows} public rows are records of {owners}, ε = ∞ there"
-    return [reason(sentence, rows=sum(rows_of_owner), owners=Listed.of(shared.tolist()))]
+    return [reason(sentence, rows=sum(rows_of_owner), owners=Listed.from_numbers(shared.tolist()))]
 
 
 _DIVERGED = (

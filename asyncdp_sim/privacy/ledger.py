@@ -41,7 +41,7 @@ class Ledger:
     median: Array | None = None
 
     @classmethod
-    def of(
+    def from_traces(
         cls,
         accountant: Accountant,
         traces: Sequence[Trace],

@@ -309,7 +309,7 @@ class Privacy(Spec):
         weights = self.budget.weights(n_owners)
         if weights is None or not np.isfinite(self.asked(n_owners)).any():
             return None
-        return BudgetSchedule.of(weights)
+        return BudgetSchedule.from_weights(weights)
 
     def allowance(self, n_owners: int, updates: int, gradients: int = 1) -> OwnerBudgets:
         """Return what owners may spend, and on how many answers, for T updates.
@@ -362,7 +362,7 @@ class Privacy(Spec):
             return SampledGaussian(pure, sampled_gaussian(self._gaussian_samples), self._delta)
         own = self.mechanism.accountant(allowed)
         if self._pure_samples is not None:
-            own = SampledPure.of(own, self._pure_samples)
+            own = SampledPure.from_accountant(own, self._pure_samples)
         allotment = self.allotment(len(allowed.answers))
         if self._composed is None or not isinstance(own, Pure):
             return own if allotment is None else Uneven(own, allotment)

@@ -89,7 +89,7 @@ def rehearse(
     if announce is not None:
         announce(f"{duration(seconds)}; a unit of time takes {unit:.3g} s (--unit)")
     with one_thread():
-        ready = Ready.of(scenario, dataset)
+        ready = Ready.from_scenario(scenario, dataset)
         parts = _replicates(ready, unit, progress)
         measured = _told(parts, unit)
         traces = [part.trace for part in parts]

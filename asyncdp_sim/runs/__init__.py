@@ -71,7 +71,9 @@ def run(
         nullcontext(run_map) if run_map is not None else processes(workers) as mapped,
     ):
         beginning(progress, "preparing records")
-        ready = Ready.of(scenario, build_dataset(scenario) if dataset is None else dataset)
+        ready = Ready.from_scenario(
+            scenario, build_dataset(scenario) if dataset is None else dataset
+        )
         task = ready.problem.task
         pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
         told: dict[str, Any] = {"progress": progress}

@@ -67,7 +67,7 @@ def ledger_of(
 ) -> Ledger:
     """Return what owners spent, against the observer of the scenario."""
     public, observer = dataset.public_rows_of_owner, scenario.privacy.listener.listening(scenario)
-    return Ledger.of(problem.accountant, traces, public, observer)
+    return Ledger.from_traces(problem.accountant, traces, public, observer)
 
 
 def _look(problem: Problem, traces: Sequence[Trace], learned: Learned) -> ObservedMax | None:

@@ -57,7 +57,7 @@ class HeldOut:
     predict: Predict = products
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         features: Array,
         targets: Array,
@@ -171,7 +171,7 @@ def held_out(
     predict = products if model.linear else partial(_one_by_one, model.predictions)
     pairs = zip(features, targets, strict=True)
     each = [
-        HeldOut.of(x, y, model.phi, predict, none)
+        HeldOut.from_rows(x, y, model.phi, predict, none)
         for (x, y), none in zip(pairs, nothing, strict=True)
     ]
     return tuple(each), _together(each)
@@ -183,5 +183,5 @@ def _together(each: Sequence[HeldOut]) -> HeldOut:
     y = np.concatenate([one.targets for one in each])
     records = sum(one.records for one in each)
     rows, targets = (np.concatenate(parts) for parts in zip(*(e.known for e in each), strict=True))
-    joined = HeldOut.of(np.asfortranarray(x), y, each[0].loss, each[0].predict)
+    joined = HeldOut.from_rows(np.asfortranarray(x), y, each[0].loss, each[0].predict)
     return replace(joined, records=records, known=(np.asfortranarray(rows), targets))

@@ -106,7 +106,9 @@ class Ready:
     alone: npt.NDArray[np.float64] | None
 
     @classmethod
-    def of(cls, scenario: Scenario, dataset: Dataset, like: "Ready | None" = None) -> "Ready":
+    def from_scenario(
+        cls, scenario: Scenario, dataset: Dataset, like: "Ready | None" = None
+    ) -> "Ready":
         """Fill in a scenario's numbers from its data.
 
         Parameters

@@ -161,7 +161,9 @@ def prepare(
     """
     privacy = scenario.privacy
     posed = None if like is None or not like.posed.fits(scenario, dataset) else like.posed
-    posed = LearningProblem.of(scenario, dataset, judged=judged) if posed is None else posed
+    posed = (
+        LearningProblem.from_scenario(scenario, dataset, judged=judged) if posed is None else posed
+    )
     objective, records = posed.objective, posed.records
     allotment = privacy.allotment(objective.n_owners)
     noise = scenario.noise_for(objective.records)

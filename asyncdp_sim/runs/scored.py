@@ -221,7 +221,9 @@ class LearningProblem:
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, scenario: Scenario, dataset: Dataset, *, judged: bool = True) -> "LearningProblem":
+    def from_scenario(
+        cls, scenario: Scenario, dataset: Dataset, *, judged: bool = True
+    ) -> "LearningProblem":
         """Prepare the records, and find the optimum where models are judged by it.
 
         Raises

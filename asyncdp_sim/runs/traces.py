@@ -153,7 +153,7 @@ def relearned(
     ResultError
         If the trace is not there, or damaged.
     """
-    ready = Ready.of(scenario, build_dataset(scenario))
+    ready = Ready.from_scenario(scenario, build_dataset(scenario))
     traces = _recorded(directory, scenario, len(numbers))
     learned = learn_released(ready.problem.task, scenario.run.seed, numbers, traces)
     return accounted(ready, numbers, traces, learned, measured)

@@ -187,7 +187,7 @@ class TicksMeet(Notice):
     )
 
     @classmethod
-    def of(cls, scenario: Scenario) -> Iterator["TicksMeet"]:
+    def from_scenario(cls, scenario: Scenario) -> Iterator["TicksMeet"]:
         """Yield it where the share is worth a reader's while."""
         met = meeting(scenario.network.n_owners, scenario.network)
         if met > NOTICED:
@@ -204,7 +204,9 @@ class NeverOnline(Notice):
     )
 
     @classmethod
-    def of(cls, scenario: Scenario, traces: Sequence[Trace] = ()) -> Iterator["NeverOnline"]:
+    def from_scenario(
+        cls, scenario: Scenario, traces: Sequence[Trace] = ()
+    ) -> Iterator["NeverOnline"]:
         """Yield what is known before a run, and what is seen in all of its replicates.
 
         Where each tick draws, owners with few ticks are not seen online by chance.
@@ -216,7 +218,7 @@ class NeverOnline(Notice):
             never.update((np.flatnonzero(seen == 0) + 1).tolist())
         if len(never) > 0:
             who = scenario.owners.participants
-            yield cls(Listed.of([who[owner - 1] for owner in sorted(never)]))
+            yield cls(Listed.from_numbers([who[owner - 1] for owner in sorted(never)]))
 
 
 @dataclass(frozen=True)
@@ -243,30 +245,30 @@ def warnings(
         *(replace(each, sentence=f"{mark}{each.sentence}") for each in judged.because),
         *_of_scenario(scenario),
         *(() if scenario.run.target is None else _of_target(traces)),
-        *NeverOnline.of(scenario, traces),
+        *NeverOnline.from_scenario(scenario, traces),
         *EndedEarly.of_runs(traces, scenario.run.updates),
         *_of_divergence(traces, learned),
         *([PrivateRecordsRead()] if dataset.real else []),
-        *map(Noted.of, (*problem.notes, *dataset.notes)),
+        *map(Noted.from_sentence, (*problem.notes, *dataset.notes)),
     )
 
 
 def _of_scenario(scenario: Scenario) -> Iterator[Notice]:
     """Yield what the scenario asks for that a reader may overlook."""
     privacy, adversary, acceptance = scenario.privacy, scenario.adversary, scenario.acceptance
-    yield from TicksMeet.of(scenario)
+    yield from TicksMeet.from_scenario(scenario)
     if not privacy.hides and privacy.epsilon is not None:
         yield EpsilonNotUsed()
     if not privacy.needs_delta and privacy.delta is not None:
         yield DeltaNotUsed(privacy.mechanism.kind)
     if scenario.model.classifies and scenario.data.uncentred is not None:
         said = "neither centres nor scales columns, so that classes are predicted worse; pca does"
-        yield Noted.of(scenario.data.uncentred, f"data.preprocessing = {{}} {said}")
+        yield Noted.from_sentence(scenario.data.uncentred, f"data.preprocessing = {{}} {said}")
     if adversary is not None and len(adversary.owners) > 0:
         said = adversary.describe(scenario.owners.participants)
-        yield Noted.of(said, "{}; f and θ* are of all owners' records")
+        yield Noted.from_sentence(said, "{}; f and θ* are of all owners' records")
     if acceptance is not None and not acceptance.takes_all:
-        yield Noted.of(acceptance.describe(), "the learner's acceptance: {}")
+        yield Noted.from_sentence(acceptance.describe(), "the learner's acceptance: {}")
 
 
 def _of_target(traces: Sequence[Trace]) -> Iterator[Notice]:

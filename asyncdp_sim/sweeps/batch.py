@@ -62,7 +62,7 @@ class Cell:
     size: int
 
     @classmethod
-    def of(
+    def from_grid(
         cls, number: int, values: Mapping[str, Any], base: Scenario, scenario: Scenario
     ) -> "Cell":
         """Return the cell of these values, which make this scenario of the base."""
@@ -103,7 +103,7 @@ def grid(scenario: Scenario) -> list[Cell]:
         if network is not None and cell.has_network(network):
             cell = cell.over(network)  # whose digest is known
         network = cell.network
-        cells.append(Cell.of(number, values, scenario, cell))
+        cells.append(Cell.from_grid(number, values, scenario, cell))
     return cells
 
 
@@ -197,7 +197,7 @@ def _learned(folder: Folder, cells: Sequence[Cell], progress: Progress | None) -
             dataset = _dataset(scenario)
             if known and scenario.run.learning != "live":
                 like = ready[-1][1] if len(ready) > 0 else None
-                ready.append((cell, Ready.of(scenario, dataset, like)))
+                ready.append((cell, Ready.from_scenario(scenario, dataset, like)))
                 continue
             told = progress if len(cells) == 1 else None
             outcome = run(scenario, dataset=dataset, progress=told)

@@ -154,7 +154,7 @@ def nobody_spends_more_than_its_budget(case: Case, trace: Trace) -> None:
     """Nor do any κ owners together spend more on one record than the least budget."""
     n, kappa = case.network.n_owners, case.privacy.overlap
     accountant = case.accountant
-    ledger = Ledger.of(accountant, [trace])
+    ledger = Ledger.from_traces(accountant, [trace])
     assert np.all(ledger.spent <= accountant.epsilon)
     assert np.all(ledger.spent <= case.privacy.asked(n))
     assert ledger.ratio() <= 1

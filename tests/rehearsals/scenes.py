@@ -136,7 +136,7 @@ def scenario(**changes: Any) -> Scenario:
 def order_of(scenario: Scenario, unit: float = 0.02) -> Order:
     """Return the order for a scenario's first replicate."""
     base = scenario.base()
-    task = Ready.of(base, build_dataset(base)).problem.task
+    task = Ready.from_scenario(base, build_dataset(base)).problem.task
     return Order(base.network, task, base.run.seed, 1, bytes(TOKEN_BYTES), unit)
 
 

@@ -214,18 +214,18 @@ class Released:
 
 def test_the_ledger_reports_what_a_shared_record_costs():
     pure = Pure(np.full(3, 10), np.full(3, 1.0), np.full(3, 1.0))
-    ledger = Ledger.of(pure, [Released(1, 5, 3), Released(10, 0, 2)])
+    ledger = Ledger.from_traces(pure, [Released(1, 5, 3), Released(10, 0, 2)])
     assert ledger.released.tolist() == [[1, 5, 3], [10, 0, 2]]
     assert ledger.spent == pytest.approx(ledger.released / 10)
     assert [ledger.shared(k) for k in (1, 2, 3)] == pytest.approx([1.0, 1.2, 1.2])
     assert ledger.ratio() == 1.0
     assert ledger.zcdp is None
-    open_to_all = Ledger.of(pure, [Released(1, 5, 3)], (0, 4, 0))
+    open_to_all = Ledger.from_traces(pure, [Released(1, 5, 3)], (0, 4, 0))
     assert open_to_all.spent.tolist() == [[pytest.approx(0.1), inf, pytest.approx(0.3)]]
     normal = gaussian(5.0, 1e-6, epsilon=3.0)
-    [[charged]] = Ledger.of(normal, [Released(8)]).zcdp
+    [[charged]] = Ledger.from_traces(normal, [Released(8)]).zcdp
     assert charged == pytest.approx(8 / 50)
-    assert Ledger.of(gaussian(0.0, 1e-6), [Released(8)]).ratio() is None
+    assert Ledger.from_traces(gaussian(0.0, 1e-6), [Released(8)]).ratio() is None
 
 
 @pytest.mark.no_evidence

@@ -93,7 +93,7 @@ def missing(halves, n=400, p=3):
         some = g.permutation(n)[: n // 2]
         half = Quadratic.from_records([x[some]], [y[some]], 0.01, None)
         values.append(float(every.relative_fitness(half.optimum)))
-    return values, Course.of(every, updates=1).per_record
+    return values, Course.from_objective(every, updates=1).per_record
 
 
 def test_what_too_few_records_miss_is_the_sampling_term():

@@ -56,14 +56,14 @@ def noise_of(scenario: Scenario) -> tuple[np.ndarray, float]:
 
 def rounds_of(scenario: Scenario) -> Rounds:
     trace = simulate(scenario.network, Streams(scenario.run.seed).within("replicate", 1))
-    return in_rounds(trace, Descent.of(scenario).weights, noise_of(scenario)[0])
+    return in_rounds(trace, Descent.from_scenario(scenario).weights, noise_of(scenario)[0])
 
 
 @pytest.mark.parametrize("updates", [1, 3, 40])
 def test_equal_steps_give_the_closed_form(updates: int) -> None:
     """(1 − c^T)/(1 + c^T) · (1 + c)/(1 − c) rounds' worth, far from the bounds of Θ."""
     scenario = scene(f"run.updates={updates}", "model.theta_max=1e6")
-    rounds, descent = rounds_of(scenario), Descent.of(scenario)
+    rounds, descent = rounds_of(scenario), Descent.from_scenario(scenario)
     c = 1 - 0.2 * 0.5
     assert descent.contractions(rounds) == pytest.approx(np.full(updates, c))
     worth = (1 - c**updates) / (1 + c**updates) * (1 + c) / (1 - c)
@@ -74,7 +74,7 @@ def test_equal_steps_give_the_closed_form(updates: int) -> None:
 def test_a_step_too_long_for_the_losses_contracts_nothing() -> None:
     """|1 − γ(σ + L)| beyond γ = 2/(2σ + L): 1.5 for γ = 1 on rows of length 1; all rounds count."""
     scenario = scene("algorithm.step=1.0")
-    rounds, descent = rounds_of(scenario), Descent.of(scenario)
+    rounds, descent = rounds_of(scenario), Descent.from_scenario(scenario)
     assert descent.contractions(rounds) == pytest.approx(np.full(40, 1.5))
     assert descent.squared(rounds)[0] == pytest.approx(
         40 / np.square(noise_of(scenario)[0]).sum(), rel=1e-6
@@ -124,7 +124,7 @@ def test_who_is_in_a_round_is_read_off_the_trace() -> None:
         assert rounds.noise[at] == sum(owner**2 for owner in there)
         assert rounds.share[at] == sum([0.25, 0.25, 0.5][owner - 1] for owner in there)
     assert not rounds.present.all()
-    found = Descent.of(scenario).squared(rounds)
+    found = Descent.from_scenario(scenario).squared(rounds)
     assert found.shape == (3,)
     assert np.all(found <= (rounds.present / rounds.noise[:, None]).sum(axis=0) * (1 + 1e-8))
 
@@ -166,7 +166,7 @@ def test_an_attack_shows_what_the_pair_tells_and_never_more_than_is_claimed(
     settings: tuple[str, ...],
 ) -> None:
     scenario = scene(*TIGHT, *settings)
-    rounds, descent = rounds_of(scenario), Descent.of(scenario)
+    rounds, descent = rounds_of(scenario), Descent.from_scenario(scenario)
     mu, error = shown(*settings)
     least = descent._pulled(rounds, rounds.present[:, 0])[0]
     most = float(descent.squared(rounds)[0]) ** 0.5
@@ -184,7 +184,7 @@ def test_steps_taken_to_contract_more_than_they_do_are_caught(
     scenario = scene(*TIGHT)
     rounds, true = rounds_of(scenario), Descent.contractions
     monkeypatch.setattr(Descent, "contractions", lambda self, rounds: true(self, rounds) ** 2)
-    claimed = float(Descent.of(scenario).squared(rounds)[0]) ** 0.5
+    claimed = float(Descent.from_scenario(scenario).squared(rounds)[0]) ** 0.5
     mu, error = shown()
     assert mu > claimed + 8 * error
 
@@ -196,7 +196,7 @@ def test_noise_of_others_is_counted_once() -> None:
     rounds = rounds_of(scenario)
     more = replace(rounds, noise=rounds.noise * 4 / 3)
     mu, error = shown()
-    assert mu > float(Descent.of(scenario).squared(more)[0]) ** 0.5 + 4 * error
+    assert mu > float(Descent.from_scenario(scenario).squared(more)[0]) ** 0.5 + 4 * error
 
 
 def test_least_is_below_most_and_most_below_what_others_hear() -> None:
@@ -222,14 +222,14 @@ def test_where_a_projection_may_act_less_is_said() -> None:
     wide, narrow = (scene("owners.records=20000", f"model.theta_max={box}") for box in (2.0, 1e-3))
     told = []
     for scenario in (wide, narrow):
-        descent, rounds = Descent.of(scenario), rounds_of(scenario)
+        descent, rounds = Descent.from_scenario(scenario), rounds_of(scenario)
         told.append(descent.pair(rounds, 1e-5, np.full(3, 2.0)))
     assert np.all(told[0] > 0)
     assert np.all(told[1] == 0)
     huber = scene("model.kind=huber", "model.delta=0.5")
-    assert Descent.of(huber).pair(rounds_of(huber), 1e-5, np.full(3, 2.0)) is None
+    assert Descent.from_scenario(huber).pair(rounds_of(huber), 1e-5, np.full(3, 2.0)) is None
     drawn = scene("algorithm.initial=ones")
-    assert Descent.of(drawn).pull is None
+    assert Descent.from_scenario(drawn).pull is None
 
 
 def test_a_run_states_what_the_last_model_tells() -> None:

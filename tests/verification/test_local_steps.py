@@ -393,7 +393,7 @@ def test_a_repeat_sends_the_same_and_costs_nothing_new():
     scenario = load(SCENE, lossy)[0]
     trace = simulate(scenario.network, Streams(1).within("replicate", 1))
     assert trace.exchanges["transmissions"].sum() > trace.released.sum() == 4
-    assert Ledger.of(scenario.accountant, [trace]).spent.tolist() == [[1.0, 1.0]]
+    assert Ledger.from_traces(scenario.accountant, [trace]).spent.tolist() == [[1.0, 1.0]]
 
 
 @MODELS

@@ -58,7 +58,7 @@ def test_the_spread_is_that_of_all_samples_enumerated() -> None:
             due += weight * chance * np.outer(found, found)
     u = models - optimum
     second, mean = np.einsum("m,ma,mb->ab", weights, u, u), weights @ u
-    spread = SampleSpread.of([x, x], [y, y], optimum, q)
+    spread = SampleSpread.from_records([x, x], [y, y], optimum, q)
     every = spread.at(np.tile(second, (2, 1, 1)), np.tile(mean, (2, 1)))
     assert every == pytest.approx(np.stack([due, due]), rel=1e-12)
     half = spread.of_owner(1, second[None] / 2, mean[None] / 2, np.array([0.5]))
@@ -71,8 +71,8 @@ def test_common_records_are_everybody_s() -> None:
     """Owners of 3 and 5 records, pooled: each has as if drawn from all 8, over its own q n_i."""
     rng = np.random.default_rng(2)
     x, y = rng.normal(size=(8, 2)), rng.normal(size=8)
-    apart = SampleSpread.of([x[:3], x[3:]], [y[:3], y[3:]], np.zeros(2), 0.4)
-    whole = SampleSpread.of([x], [y], np.zeros(2), 0.4).fourth[0]
+    apart = SampleSpread.from_records([x[:3], x[3:]], [y[:3], y[3:]], np.zeros(2), 0.4)
+    whole = SampleSpread.from_records([x], [y], np.zeros(2), 0.4).fourth[0]
     due = np.stack([whole * 8 / 3, whole * 8 / 5])
     assert apart.pooled(np.array([3, 5]) / 8).fourth == pytest.approx(due, rel=1e-12)
 
@@ -115,7 +115,7 @@ def replace_sampling(way: str) -> float:
 @pytest.mark.long
 def test_a_spread_over_1_in_q_records_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: Var of q-th parts taken as 1/q and not (1 − q)/q, as if records came in singly."""
-    true = SampleSpread.of.__func__
+    true = SampleSpread.from_records.__func__
 
     def wrong(cls, features, targets, optimum, probability):  # type: ignore[no-untyped-def]
         found = true(cls, features, targets, optimum, probability)

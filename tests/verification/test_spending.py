@@ -120,7 +120,7 @@ def test_what_noise_costs_together_is_the_budget_and_never_more(
 @pytest.mark.parametrize("budget", UNEVEN, ids=said)
 def test_parts_are_those_of_the_rule_in_rational_arithmetic(budget: Any) -> None:
     """Σ ≤ 1, and what m answers cost rises to exactly K equal ones."""
-    parts = BudgetSchedule.of(budget.weights(3))
+    parts = BudgetSchedule.from_weights(budget.weights(3))
     for own in parts.parts:
         assert sum(map(Fraction, own.tolist())) <= 1
         assert fsum(own.tolist()) == pytest.approx(1, abs=1e-15)

@@ -26,7 +26,7 @@ class FileRows:
     parts: tuple[tuple[str, Sequence[int]], ...]
 
     @classmethod
-    def of(cls, path: str, frame: "pd.DataFrame") -> Self:
+    def from_frame(cls, path: str, frame: "pd.DataFrame") -> Self:
         """Return those of a frame whose index says where its rows stood in the file."""
         index = frame.index
         complete = len(index) == 0 or (index[0] == 0 and index[-1] == len(index) - 1)

@@ -52,7 +52,7 @@ class SeedSeries:
     psi: float
 
     @classmethod
-    def of(cls, name: str, results: Sequence[Result]) -> "SeedSeries":
+    def from_results(cls, name: str, results: Sequence[Result]) -> "SeedSeries":
         """Read the losses of these results."""
         joint, best = (
             np.stack([result.of_owners(f"held_out_{column}").mean(axis=0) for result in results])
@@ -82,7 +82,7 @@ def select(sweep: Sweep) -> list[SeedSeries] | str:
         return "some owners are never online"
     if len(_groups(sweep)) > MOST_SERIES:
         return f"more than {MOST_SERIES} lines"
-    return [SeedSeries.of(name, results) for name, results in _groups(sweep).items()]
+    return [SeedSeries.from_results(name, results) for name, results in _groups(sweep).items()]
 
 
 def panels(found: Sequence[SeedSeries], rows: Sequence[Table]) -> Figure:

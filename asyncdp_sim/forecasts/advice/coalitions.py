@@ -62,7 +62,7 @@ class Course:
     updates: int
 
     @classmethod
-    def of(
+    def from_objective(
         cls,
         objective: Quadratic,
         *,
@@ -443,7 +443,7 @@ def _in_rounds(
     if algorithm is None:
         raise TypeError("_refuse() lets no such scenario pass")
     options = {"noise": scenario.privacy.noise, "initial": algorithm.initial}
-    courses = [Course.of(objective, updates=length, **options) for length in lengths]  # type: ignore[arg-type]
+    courses = [Course.from_objective(objective, updates=length, **options) for length in lengths]  # type: ignore[arg-type]
     choices = [(courses[-1], algorithm.step)]
     for course in courses * tuned:
         first = algorithm.schedule(np.ones(1), course.updates).sizes[0, 0]
@@ -461,7 +461,7 @@ def _one_on_one(
     if algorithm is None:
         raise TypeError("_refuse() lets no such scenario pass")
     course = partial(
-        Course.of, objective, noise=scenario.privacy.noise, initial=algorithm.initial,
+        Course.from_objective, objective, noise=scenario.privacy.noise, initial=algorithm.initial,
         central_step=algorithm.central_step,
     )  # fmt: skip
     courses = [course(updates=length) for length in lengths]

@@ -173,7 +173,7 @@ def ends(
     """Return ψ at the end of the replicates of these numbers; infinite where it has overflowed."""
     if len(numbers) == 0:
         return np.zeros(0)
-    runs, task = QuickRuns.of(scenario), prepare(scenario, dataset).task
+    runs, task = QuickRuns.from_scenario(scenario), prepare(scenario, dataset).task
     _, [learned] = runs.learned([task], numbers, workers=workers, run_map=run_map)
     return final_psi(learned.curve)
 

@@ -272,7 +272,7 @@ class Collab1(CollabKind):
     @staticmethod
     def schedule(rho: float | Array, updates: int) -> Schedule:
         """γ_k = ρ/(T²k)."""
-        return Schedule.of(lambda k: rho / (updates**2 * k), updates)
+        return Schedule.from_sizes(lambda k: rho / (updates**2 * k), updates)
 
     @property
     @override
@@ -295,7 +295,10 @@ class Collab2(CollabKind):
     @staticmethod
     def schedule(step: float | Array, updates: int) -> Schedule:
         """γ_k = c_1/√k, a_k = (k − 1)/(1/√T + k)."""
-        k, sizes = np.arange(1, updates + 1), Schedule.of(lambda k: step / sqrt(k), updates).sizes
+        k, sizes = (
+            np.arange(1, updates + 1),
+            Schedule.from_sizes(lambda k: step / sqrt(k), updates).sizes,
+        )
         return Schedule(sizes, (k - 1) / (1 / sqrt(updates) + k))
 
     @property
@@ -371,7 +374,7 @@ class ParameterServer(GatheredKind):
 
     def schedule(self, step: float | Array, updates: int) -> Schedule:
         """γ_k = α k^(−e)."""
-        return Schedule.of(lambda k: step * k**-self.exponent, updates)
+        return Schedule.from_sizes(lambda k: step * k**-self.exponent, updates)
 
     @property
     @override

@@ -98,7 +98,7 @@ class Schedule:
     kept: Array | None = None
 
     @classmethod
-    def of(cls, size: Callable[[int], Array | float], updates: int) -> "Schedule":
+    def from_sizes(cls, size: Callable[[int], Array | float], updates: int) -> "Schedule":
         """Return the schedule of T rounds whose k-th step has this size."""
         return cls(np.stack([np.asarray(size(k)) for k in range(1, updates + 1)]))
 

@@ -66,7 +66,7 @@ class Statistics:
     blocks: Array
 
     @classmethod
-    def of(cls, objective: Quadratic, units: Units) -> "Statistics":
+    def from_objective(cls, objective: Quadratic, units: Units) -> "Statistics":
         """Return the statistics of owners' records."""
         upper = np.triu_indices(objective.n_features)
         gram = objective.gram[:, upper[0], upper[1]] / units.gram
@@ -162,7 +162,7 @@ class NoisyStatisticsSteps(Algorithm):
     def answered_with(self, gradients: Gradients) -> Statistics:
         if not isinstance(gradients, Quadratic):  # the model is ridge, so says misfits
             raise TypeError("only a quadratic loss is known by its second moments")
-        return Statistics.of(gradients, self.units)
+        return Statistics.from_objective(gradients, self.units)
 
     @override
     def init(self, replicates: Sequence[Scope]) -> StatisticsState:

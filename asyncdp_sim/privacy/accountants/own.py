@@ -345,7 +345,7 @@ class SampledPure(Pure):
     probability: float
 
     @classmethod
-    def of(cls, own: Accountant, probability: float) -> Self:
+    def from_accountant(cls, own: Accountant, probability: float) -> Self:
         """Return the same answers over samples, of an accountant by which ε adds up."""
         return cls(own.answers, own.epsilon, own.spent(own.answers), probability)
 

@@ -121,7 +121,7 @@ class Descent:
     pull: float | None
 
     @classmethod
-    def of(cls, scenario: Any) -> "Descent":
+    def from_scenario(cls, scenario: Any) -> "Descent":
         """Return those of a scenario in which the observer has no misfits."""
         model, rounds, privacy = scenario.model, scenario.algorithm.in_rounds, scenario.privacy
         domain, records = privacy.sensitivity, np.array(scenario.trained_on, dtype=np.float64)
@@ -306,7 +306,7 @@ class ModelObserver(ObserverKind):
 
     @override
     def listening(self, scenario: Any) -> Listener:
-        return self if self.sees == "all" else LastModel(Descent.of(scenario))
+        return self if self.sees == "all" else LastModel(Descent.from_scenario(scenario))
 
     @override
     def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:

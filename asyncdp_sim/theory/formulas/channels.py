@@ -34,7 +34,7 @@ class RandomAccess:
     attempt_rate: float
 
     @classmethod
-    def of(cls, success_probability: float, attempt_rate: float) -> "RandomAccess":
+    def from_rates(cls, success_probability: float, attempt_rate: float) -> "RandomAccess":
         """Return what so many answers begun per time unit yield."""
         return cls(success_probability, success_probability * attempt_rate, attempt_rate)
 
@@ -113,7 +113,7 @@ def aloha(n_owners: int, rate: float, airtime: float) -> RandomAccess:
     idle_rate = positive("rate", rate)
     load = idle_rate * nonnegative("airtime", airtime)
     survives = exp(-rivals * load) / (1 + load) ** rivals
-    return RandomAccess.of(survives, n_owners * idle_rate / (1 + load))
+    return RandomAccess.from_rates(survives, n_owners * idle_rate / (1 + load))
 
 
 def aloha_capture(n_owners: int, rate: float, airtime: float, threshold: float) -> RandomAccess:
@@ -142,7 +142,7 @@ def aloha_capture(n_owners: int, rate: float, airtime: float, threshold: float) 
     spared = 1 / (1 + nonnegative("threshold", threshold))
     once = -expm1(-load)
     factor = (exp(-load) + 2 * once * spared + (load - once) * spared**2) / (1 + load)
-    return RandomAccess.of(factor**rivals, n_owners * idle_rate / (1 + load))
+    return RandomAccess.from_rates(factor**rivals, n_owners * idle_rate / (1 + load))
 
 
 def slotted_aloha_infinite(load: float) -> float:
@@ -191,7 +191,7 @@ def slotted_aloha(
     if sending > length:
         raise refused("airtime", repr(airtime), f"a number ≤ slot = {slot!r}")
     ticks, silent = -expm1(-idle_rate * length), exp(-idle_rate * (length - sending))
-    return RandomAccess.of(
+    return RandomAccess.from_rates(
         (silent / (ticks + silent)) ** rivals, n_owners * ticks / (ticks + silent) / length
     )
 
@@ -237,7 +237,7 @@ def csma_giving_up(load: float, delay: float, *, detecting: bool = False) -> Ran
     g, a = nonnegative("load", load), _delay("delay", delay)
     alone, begun = exp(-a * g), 1 + a * g
     busy = g * _mean_detected(g, a) if detecting else g * (1 + 2 * a) + expm1(-a * g)
-    return RandomAccess.of(alone / begun, g * begun / (1 + busy))
+    return RandomAccess.from_rates(alone / begun, g * begun / (1 + busy))
 
 
 def csma_one_persistent_infinite(load: float, delay: float) -> float:
@@ -378,7 +378,7 @@ def _sensing(others: int, each: float, a: float, airtime: float, busy: float) ->
     """Return what cycles of this mean busy time yield, in the caller's time unit."""
     cycle = (busy + 1 / ((others + 1) * each)) * airtime
     begun = 1 - others * expm1(-each * a)
-    return RandomAccess.of(exp(-others * each * a) / begun, begun / cycle)
+    return RandomAccess.from_rates(exp(-others * each * a) / begun, begun / cycle)
 
 
 def _mean_detected(rate: float, a: float) -> float:

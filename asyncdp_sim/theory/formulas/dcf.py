@@ -57,7 +57,7 @@ class Contention:
         collided = sending + nonnegative("after_collision", after_collision)
         length = self.idle * positive("slot", slot) + self.success * survived
         length += (1 - self.idle - self.success) * collided
-        return RandomAccess.of(self.success / self.sent, self.sent / length)
+        return RandomAccess.from_rates(self.success / self.sent, self.sent / length)
 
 
 def fixed_point(n_owners: int, window: int, doublings: int) -> Contention:

@@ -39,7 +39,7 @@ class SampleSpread:
     fourth: Array
 
     @classmethod
-    def of(
+    def from_records(
         cls, features: Sequence[Array], targets: Sequence[Array], optimum: Array, probability: float
     ) -> "SampleSpread":
         """Go through every owner's records once, O(n p⁴).

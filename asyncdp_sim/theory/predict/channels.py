@@ -227,7 +227,7 @@ class AlohaTheory(ChannelTheory):
             survived = formulas.aloha_infinite(offered)
             if ratio is not None:
                 survived = formulas.aloha_infinite_capture(offered, ratio)
-            return RandomAccess.of(survived / offered, load.total)
+            return RandomAccess.from_rates(survived / offered, load.total)
         if ratio is None:
             return formulas.aloha(load.n_owners, load.rate, load.airtime)
         return formulas.aloha_capture(load.n_owners, load.rate, load.airtime, ratio)
@@ -245,7 +245,9 @@ class SlottedAlohaTheory(ChannelTheory):
         if not load.overlap:
             return formulas.slotted_aloha(load.n_owners, load.rate, slot, load.airtime)
         per_slot = load.total * slot
-        return RandomAccess.of(formulas.slotted_aloha_infinite(per_slot) / per_slot, load.total)
+        return RandomAccess.from_rates(
+            formulas.slotted_aloha_infinite(per_slot) / per_slot, load.total
+        )
 
 
 class CsmaTheory(ChannelTheory):
@@ -280,10 +282,12 @@ class CsmaTheory(ChannelTheory):
         delay = channel.propagation_delay / airtime
         if channel.gives_up:
             result = formulas.csma_giving_up(offered, delay, detecting=channel.collision_detection)
-            return RandomAccess.of(result.success_probability, result.attempt_rate / airtime)
+            return RandomAccess.from_rates(
+                result.success_probability, result.attempt_rate / airtime
+            )
         if channel.persistence == 1.0 and not channel.collision_detection:
             survived = formulas.csma_one_persistent_infinite(offered, delay)
-            return RandomAccess.of(survived / offered, load.total)
+            return RandomAccess.from_rates(survived / offered, load.total)
         return UNKNOWN
 
 
@@ -363,9 +367,9 @@ class TdmaTheory(ChannelTheory):
     def through(self, load: Load) -> RandomAccess:
         frame, slot = self.channel.frame or load.n_owners, self.channel.slot
         if load.saturated:
-            return RandomAccess.of(1.0, load.n_owners / (frame * slot))
+            return RandomAccess.from_rates(1.0, load.n_owners / (frame * slot))
         flows = (formulas.tdma(frame, slot, load.airtime, rate) for rate in load.rates)
-        return RandomAccess.of(1.0, fsum(flows) / frame)
+        return RandomAccess.from_rates(1.0, fsum(flows) / frame)
 
     @override
     def mean_staleness(self, load: Load) -> float | None:
@@ -429,7 +433,7 @@ class ParallelTheory(ChannelTheory):
                 return result
             begun.append(count * result.attempt_rate)
             survived.append(count * result.success_rate)
-        return RandomAccess.of(fsum(survived) / fsum(begun), fsum(begun))
+        return RandomAccess.from_rates(fsum(survived) / fsum(begun), fsum(begun))
 
     @override
     def mean_staleness(self, load: Load) -> float | Unknown | None:

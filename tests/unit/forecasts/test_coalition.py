@@ -36,7 +36,7 @@ SHAPES = list(
 
 
 def course(updates=40, central_step="proof", noise="vector", initial="zeros"):
-    return Course.of(
+    return Course.from_objective(
         OBJECTIVE, updates=updates, central_step=central_step, noise=noise, initial=initial
     )
 

@@ -29,7 +29,7 @@ SIZES = (40, 7, 23)
 SCALE = np.array([0.01, 0.2, 0.0])
 SHARES = np.array([0.5, 0.2, 0.3])
 RECORDS = LinearRecords(*records(1, SIZES, 4), clip=2.0)
-ALLOTMENT = BudgetSchedule.of([np.arange(1.0, 41.0)] * 3)
+ALLOTMENT = BudgetSchedule.from_weights([np.arange(1.0, 41.0)] * 3)
 
 
 @pytest.fixture(scope="module")

@@ -78,7 +78,7 @@ def test_what_all_copies_spend_is_the_budget(protocol, own):
     spent = []
     for each in copies(protocol, own):
         found = run(each)
-        spent.append(Ledger.of(found.problem.accountant, found.traces).spent)
+        spent.append(Ledger.from_traces(found.problem.accountant, found.traces).spent)
         assert np.isinf(spent[-1]).any() == (own != "noised")
     spent = np.where(np.isfinite(spent), spent, 0.0)
     total = spent.sum(axis=0)
@@ -90,7 +90,7 @@ def test_what_all_copies_spend_is_the_budget(protocol, own):
 def answers(cells):
     """Return the final models of cells that learn together over one trace."""
     first = run(cells[0])
-    ready = [Ready.of(each, build_dataset(each)) for each in cells]
+    ready = [Ready.from_scenario(each, build_dataset(each)) for each in cells]
     return [each.learned.models for each in run_together(ready, first.traces)]
 
 

@@ -57,18 +57,18 @@ def test_a_triangular_factor_stands_for_the_rows():
     x, models = generator.normal(size=(50, 4)), generator.normal(size=(3, 4))
     exact = x @ models[0]
     for y in (generator.normal(size=50), exact):
-        judge = HeldOut.of(x, y, SQUARED)
+        judge = HeldOut.from_rows(x, y, SQUARED)
         assert judge.features.shape == (5, 4)
         expected = [np.mean((y - x @ model) ** 2) for model in models]
         assert np.allclose(judge.mean_loss(models), expected, rtol=1e-12, atol=1e-28)
-    few = HeldOut.of(x[:3], exact[:3], SQUARED)
+    few = HeldOut.from_rows(x[:3], exact[:3], SQUARED)
     assert few.features.shape == (3, 4)
-    assert np.isnan(HeldOut.of(x[:0], exact[:0], SQUARED).mean_loss(models)).all()
+    assert np.isnan(HeldOut.from_rows(x[:0], exact[:0], SQUARED).mean_loss(models)).all()
 
 
 def test_errors_of_classifiers_count_a_zero_half():
     rows, labels = np.array([[1.0], [2.0], [-1.0], [0.0]]), np.array([1.0, -1, 1, 1])
-    judge = HeldOut.of(rows, labels, LogisticLoss())
+    judge = HeldOut.from_rows(rows, labels, LogisticLoss())
     assert judge.error_rate(np.array([[1.0], [-1.0], [0.0]])).tolist() == [0.625, 0.375, 0.5]
 
 

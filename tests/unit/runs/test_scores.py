@@ -110,14 +110,14 @@ def test_many_models_are_scored_as_each_alone(score):
     x = np.asfortranarray(generator.normal(size=(300, 4)))
     models = generator.normal(size=(2000, 4))  # more than are held at once
     alone = np.array([score.of(x @ model, y) for model in models])
-    judge = HeldOut.of(x, y, LogisticLoss())
+    judge = HeldOut.from_rows(x, y, LogisticLoss())
     assert judge.scored(models, (score,))[score].tobytes() == alone.tobytes()
 
 
 def test_rows_without_a_target_count_in_no_score():
     """In the mean loss they do, as records that contribute nothing."""
     x, y = np.array([[1.0], [2.0], [0.0]]), np.array([1.0, 1.0, 0.0])
-    judge = HeldOut.of(x, y, SQUARED, nothing=np.array([False, False, True]))
+    judge = HeldOut.from_rows(x, y, SQUARED, nothing=np.array([False, False, True]))
     model = np.array([[2.0]])
     assert judge.scored(model)[RMSE] == pytest.approx([np.sqrt((1 + 9) / 2)])
     assert judge.mean_loss(model) == pytest.approx([10 / 3])

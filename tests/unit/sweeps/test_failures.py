@@ -18,7 +18,7 @@ from tests.cli.command import Command
 from tests.unit.sweeps.conftest import contents
 from tests.unit.sweeps.told import whole_cells
 
-prepare = Ready.of.__func__  # type: ignore[attr-defined]
+prepare = Ready.from_scenario.__func__  # type: ignore[attr-defined]
 
 
 NOTHING = ZeroDivisionError("nothing to divide by")

@@ -17,7 +17,7 @@ def words(warnings):
 
 
 def noted(*sentences):
-    return [Noted.of(sentence) for sentence in sentences]
+    return [Noted.from_sentence(sentence) for sentence in sentences]
 
 
 def short(replicates, low, high, why=HORIZON, released=0, **fates):
@@ -32,7 +32,7 @@ def test_what_every_cell_says_is_said_once() -> None:
 
 
 def test_runs_that_ended_early_are_one_note_per_reason() -> None:
-    data = Noted.of("data")
+    data = Noted.from_sentence("data")
     spent = short(8, 3, 4, "budgets are spent")
     first = short(8, 9, 20, released=200, collided=100)
     second = short(2, 3, 12, released=100, collided=10, were_turned_away=40)
@@ -75,7 +75,9 @@ def exceeded(largest, owner=3):
 
 
 def silent(owners):
-    return reason("ε = ∞ for {owners}: {owners:their} answers are exact", owners=Listed.of(owners))
+    return reason(
+        "ε = ∞ for {owners}: {owners:their} answers are exact", owners=Listed.from_numbers(owners)
+    )
 
 
 def test_many_notes_that_differ_in_numbers_are_one() -> None:
@@ -88,7 +90,8 @@ def test_many_notes_that_differ_in_numbers_are_one() -> None:
 
 def test_owners_and_numbers_in_sentences_become_ranges() -> None:
     said = [
-        [Noted.of(FormattedMessage("{rows} rows of {who}", rows=n, who="V2"))] for n in range(3, 9)
+        [Noted.from_sentence(FormattedMessage("{rows} rows of {who}", rows=n, who="V2"))]
+        for n in range(3, 9)
     ]
     assert words(said) == ["cells 0 to 5: 3 to 8 rows of V2"]
     assert words([[silent([n])] for n in range(1, 7)]) == [
@@ -108,8 +111,8 @@ RECORDS = (
     silent(range(1, 10)),
     reason("timing: {why}", why="a trigger {of braces}"),
     short(8, 3, 3, released=200, collided=100, were_lost=1),
-    Noted.of(FormattedMessage("{codes} codes", codes=Ends(0, 2)), "of a table: {}"),
-    Noted.of("a plain line {with braces}"),
+    Noted.from_sentence(FormattedMessage("{codes} codes", codes=Ends(0, 2)), "of a table: {}"),
+    Noted.from_sentence("a plain line {with braces}"),
 )
 
 
@@ -126,7 +129,7 @@ def test_manifests_without_fields_and_of_other_fields_keep_their_lines() -> None
     others = ([], [other], [{"kind": "unheard-of"}], [None])
     for fields in ({}, *({"warning_fields": each} for each in others)):
         [known] = revived({"warnings": [line], **fields})
-        assert known == Noted.of(line)
+        assert known == Noted.from_sentence(line)
         assert known.describe() == line
 
 

@@ -64,7 +64,7 @@ def with_public_rows(
     if public_path is None:
         frame = read_table(path, form=form, **options)
         frame = frame.iloc[public_last(len(frame), public_records, seed)]
-        return frame.reset_index(drop=True), FileRows.of(path, frame)
+        return frame.reset_index(drop=True), FileRows.from_frame(path, frame)
     with _of_public_rows():
         shown = found_form(public_path, None, None, form.decimal)
         public = read_table(public_path, form=shown, **options)
@@ -79,7 +79,10 @@ def with_public_rows(
         problem = f"{public_path!r}, a table without a column {lacking[0]!r}"
         rule = "allowed is a table with the columns of data.path that are used"
         raise DataError([Fault("data.public_path", problem, rule)])
-    rows = (*FileRows.of(path, private).parts, *FileRows.of(public_path, public).parts)
+    rows = (
+        *FileRows.from_frame(path, private).parts,
+        *FileRows.from_frame(public_path, public).parts,
+    )
     return _joined(private, public), FileRows(rows)
 
 
