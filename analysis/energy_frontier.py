@@ -7,12 +7,12 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import key, legend, looks, scale
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import sheet, style
 from asyncdp_sim.results import Cell, Sweep, not_a_result
 from asyncdp_sim.scenario.paths import VARIANT
-from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]
 COSTS = {"joules": "energy of all owners (J)", "time": "time (units)"}

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import key, legend_above, looks, scale
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import BAND, THEORY, panels, style
 from asyncdp_sim.results import Result
-from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]
 

@@ -6,13 +6,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from asyncdp_sim.core.words import number, numbers
 from asyncdp_sim.figures.kit.axes import log_axis, scale
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import canvas, colours, legible, style
 from asyncdp_sim.figures.runs.convergence import CurveLine, draw_quartiles, quartile_rows, quartiles
 from asyncdp_sim.results import Sweep, not_a_result
 from asyncdp_sim.scenario.paths import VARIANT
-from asyncdp_sim.words import number, numbers
 
 SINCE = 0.5
 """Where the axis of time begins, in units: the first answers arrive there."""

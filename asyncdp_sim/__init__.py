@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from asyncdp_sim.api.results import Comparison, Result, Sweep
     from asyncdp_sim.api.traces import Trace
     from asyncdp_sim.audits import Audit
-    from asyncdp_sim.errors import (
+    from asyncdp_sim.core.errors import (
         AsyncDPError,
         AsyncDPWarning,
         DataError,

@@ -1,6 +1,6 @@
 """``asyncdp``, which is the same as ``python -m asyncdp_sim``."""
 
-from asyncdp_sim.starting import loading
+from asyncdp_sim.core.starting import loading
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
 import sys
 
-from asyncdp_sim.starting import loading
+from asyncdp_sim.core.starting import loading
 
 
 def main() -> int:

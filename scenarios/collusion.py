@@ -9,7 +9,8 @@ import numpy as np
 
 from analysis.privacy.collusion import Learned, averaging, by_epsilon
 from analysis.privacy.recovered import Recovered, Transcribed, from_exchanges, from_rounds
-from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.figures.kit.picture import Shown
 from asyncdp_sim.learning.algorithms import Array, Collab1Steps, GossipSteps
 from asyncdp_sim.learning.replay import replay
@@ -17,7 +18,6 @@ from asyncdp_sim.network import simulate
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.streams import Scope, Streams
 
 HIDDEN = 0
 """The owner that plays the learner, from 0; all others collude."""

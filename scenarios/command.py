@@ -11,8 +11,10 @@ import sys
 import time
 from pathlib import Path
 
-from asyncdp_sim.errors import InputError
-from asyncdp_sim.progress import drawn
+from asyncdp_sim.core.errors import InputError
+from asyncdp_sim.core.progress import drawn
+from asyncdp_sim.core.starting import ready_streams, require_working_directory
+from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.provenance import default_directory, described, digest
 from asyncdp_sim.results.summary import notes, result_lines
@@ -20,9 +22,7 @@ from asyncdp_sim.results.write import require_free
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import catalogue, entry
-from asyncdp_sim.starting import ready_streams, require_working_directory
 from asyncdp_sim.sweeps import sweep
-from asyncdp_sim.threads import one_thread
 from scenarios.published import ELSEWHERE, FINAL_PSI
 from scenarios.studies import study
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from analysis.privacy.curious import additive_spread, guess, guess_error, weight_spread
 from analysis.privacy.curious_servers import NO_GUARANTEE, Known, by_servers, one_more
-from asyncdp_sim.errors import InputError
+from asyncdp_sim.core.errors import InputError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures.kit.picture import save, write
 from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
-from asyncdp_sim.streams import Streams
 
 SEED, CLIENTS, FEATURES = 1, 2000, 10
 TOTAL, BOUND = 5.0, 50.0

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 
-from asyncdp_sim.errors import ResultError
+from asyncdp_sim.core.errors import ResultError
 
 STUDIES: Mapping[str, tuple[str, str, str]] = {
     "collab-06": ("analysis.papers.four_cases", "four_cases", "four-cases"),

@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.progress import drawn
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.progress import drawn
 from scenarios.beyond import RESULTS
 from scenarios.papers import FIGURES, PaperFigure
 from scenarios.papers.verify import as_text, verify

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.network.clocks import Clock, ScriptedClock
 from asyncdp_sim.network.laws import Law, LawKind
 from asyncdp_sim.scenario.field_examples import examples_of
-from asyncdp_sim.spec import Spec, Variant, members
+from asyncdp_sim.spec.base import Spec, Variant, members
 
 TRIES = 20
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.evidence import oracles
-from asyncdp_sim.spec import members
+from asyncdp_sim.spec.base import members
 from tests.conformance.members import FAMILIES
 
 TESTS = Path(__file__).parent

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.words import number, numbers
 from asyncdp_sim.figures.kit.axes import key
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
@@ -17,7 +18,6 @@ from asyncdp_sim.figures.kit.style import BLUE, THEORY, sheet, style
 from asyncdp_sim.figures.sweeps.psi_surface import PSI, draw_mesh, draw_surface, log10, measured_key
 from asyncdp_sim.figures.sweeps.sweep_figure import Table, estimates
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
-from asyncdp_sim.words import number, numbers
 
 Array = npt.NDArray[np.float64]
 MESH: dict[str, Any] = {"color": THEORY, "linewidth": 0.7}

@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from analysis.privacy.recovered import advantage_bound, averaging_advantage
+from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import key, legend, log_axis, looks
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import BAND, THEORY, canvas, colours, small_panels, style
 from asyncdp_sim.results import Result
-from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]
 MOST_ANSWERS = 1000

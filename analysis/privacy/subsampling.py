@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import key, legend, log_axis, looks, scale
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, sheet, style
@@ -15,7 +16,6 @@ from asyncdp_sim.privacy.accountants.composition import charge_of
 from asyncdp_sim.privacy.accountants.pairs import sampled_gaussian
 from asyncdp_sim.results import Sweep, not_a_result
 from asyncdp_sim.scenario.paths import VARIANT
-from asyncdp_sim.words import number
 
 ANSWERS = (1, 3, 10, 30, 100, 300, 1000)
 """Answers of an owner for which noise is worked out."""

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.words import known
 from asyncdp_sim.figures.kit.axes import draw_line, key, legend, looks, number_ticks, scale
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, canvas, style
 from asyncdp_sim.results import Cell, Sweep, not_a_result
-from asyncdp_sim.words import known
 
 Array = npt.NDArray[np.float64]
 OWNERS, VARIANT = "owners.count", "variant"

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from asyncdp_sim.api.plots import ForecastPlots
-from asyncdp_sim.words import html_table
+from asyncdp_sim.core.words import html_table
 
 if TYPE_CHECKING:
     from asyncdp_sim import forecasts

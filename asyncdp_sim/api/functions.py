@@ -13,9 +13,9 @@ from asyncdp_sim.api.results import Comparison, KeptDirectory, Result, Sweep
 from asyncdp_sim.api.traces import Trace
 from asyncdp_sim.audits import Audit
 from asyncdp_sim.audits.check import Claim, Finding, attack
-from asyncdp_sim.errors import DataError, Fault, ResultError, SpecError, warn
+from asyncdp_sim.core.errors import DataError, Fault, ResultError, SpecError, warn
+from asyncdp_sim.core.progress import Progress, told
 from asyncdp_sim.forecasts.population import Moments
-from asyncdp_sim.progress import Progress, told
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario import load as from_file
 from asyncdp_sim.scenario.catalogue import scenario_file
@@ -331,8 +331,8 @@ def simulate(scenario: Scenario | Path | str, *, replicate: int = 1, events: boo
     >>> bool(trace.summary.loc["throughput", "value"] > 0)
     True
     """
+    from asyncdp_sim.core.streams import Streams
     from asyncdp_sim.network import simulate as of_network
-    from asyncdp_sim.streams import Streams
     from asyncdp_sim.theory.predict.size import require_room
 
     base = as_scenario(scenario).base()

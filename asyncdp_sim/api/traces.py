@@ -15,12 +15,12 @@ from asyncdp_sim import trace
 from asyncdp_sim.api.plots import TracePlots
 from asyncdp_sim.api.results import from_columns, summary_frame
 from asyncdp_sim.columns import event_columns, update_columns
-from asyncdp_sim.errors import Fault, ResultError
+from asyncdp_sim.core.errors import Fault, ResultError
+from asyncdp_sim.core.words import html_table, number
 from asyncdp_sim.measures import summarise
 from asyncdp_sim.network import Network
 from asyncdp_sim.runs.account import owner_counts, owner_keys
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.words import html_table, number
 
 
 class Trace:

@@ -22,14 +22,14 @@ from asyncdp_sim.audits.one_run import Guessed, audit_once
 from asyncdp_sim.audits.overheard import overhear
 from asyncdp_sim.audits.per_answer import audit_answer, noise_composes
 from asyncdp_sim.audits.whole_run import audit_run, sums_hold
-from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.progress import Progress, beginning, counted
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.progress import Progress, beginning, counted
+from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.words import duration, html_table
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.theory.predict.size import require_room
-from asyncdp_sim.words import duration, html_table
 
 
 @dataclass(frozen=True)

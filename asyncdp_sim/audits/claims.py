@@ -19,7 +19,7 @@ from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import Accountant, gradients_of
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import per_owner
+from asyncdp_sim.spec.base import per_owner
 
 
 @dataclass(frozen=True)

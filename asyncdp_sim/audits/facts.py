@@ -16,12 +16,12 @@ import numpy.typing as npt
 from asyncdp_sim.audits.check import Fact
 from asyncdp_sim.audits.claims import Owed
 from asyncdp_sim.audits.overheard import View, overhear
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import Noise
 from asyncdp_sim.privacy.ledger import Ledger
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import ExchangeOutcome
 
 Array = npt.NDArray[np.float64]

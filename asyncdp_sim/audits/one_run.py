@@ -26,11 +26,11 @@ from asyncdp_sim.audits.neighbours import (
     replaced,
 )
 from asyncdp_sim.audits.overheard import View, overhear
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.runs.problem import Problem, Task, build_dataset, exact_answers, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.streams import Streams
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

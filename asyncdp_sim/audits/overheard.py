@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms import AnswerBatch, Array, LocalSteps
 from asyncdp_sim.learning.answers import Answers, OnceAnswers
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.runs.problem import Task
-from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import RELEASED, ExchangeOutcome, Trace
 
 

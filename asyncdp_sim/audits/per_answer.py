@@ -17,11 +17,11 @@ from asyncdp_sim.audits.check import Check, Fact, Pair, attack, most_shown
 from asyncdp_sim.audits.claims import Composed, Owed, owed
 from asyncdp_sim.audits.neighbours import MadeUp, dearest
 from asyncdp_sim.audits.recomposed import Sampled
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.reply import Noise
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.streams import Scope, Streams
 
 Array = npt.NDArray[np.float64]
 

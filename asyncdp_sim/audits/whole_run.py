@@ -18,12 +18,12 @@ from asyncdp_sim.audits.facts import Counts, Short, coincidences, heard, shared,
 from asyncdp_sim.audits.neighbours import Neighbours
 from asyncdp_sim.audits.overheard import View, overhear
 from asyncdp_sim.audits.per_answer import ratio
+from asyncdp_sim.core.progress import Advance
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.privacy.observers import ObserverKind
-from asyncdp_sim.progress import Advance
 from asyncdp_sim.runs.replicates import blocks
 from asyncdp_sim.runs.workers import Map
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.streams import Streams
 
 Array = npt.NDArray[np.float64]
 

@@ -17,9 +17,9 @@ from typer.core import TyperCommand, TyperGroup
 import asyncdp_sim
 from asyncdp_sim.cli.options import positive_count
 from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted, as_typed, show
-from asyncdp_sim.errors import InputError, InvariantError, ReplayError, gave_way
-from asyncdp_sim.starting import heard, ready_streams, require_working_directory
-from asyncdp_sim.threads import TO_START, require_address_space
+from asyncdp_sim.core.errors import InputError, InvariantError, ReplayError, gave_way
+from asyncdp_sim.core.starting import heard, ready_streams, require_working_directory
+from asyncdp_sim.core.threads import TO_START, require_address_space
 
 INTERRUPTED = 130
 """What typer returns for Ctrl-C, and the exit code for that; 143 and 129 are other signals'."""

@@ -15,9 +15,9 @@ from asyncdp_sim.cli.options import (
     positive_count,
 )
 from asyncdp_sim.cli.screen import note, note_all, show
-from asyncdp_sim.errors import blaming
-from asyncdp_sim.progress import drawn
-from asyncdp_sim.threads import TO_RUN, require_address_space
+from asyncdp_sim.core.errors import blaming
+from asyncdp_sim.core.progress import drawn
+from asyncdp_sim.core.threads import TO_RUN, require_address_space
 
 
 def audit_command(
@@ -77,7 +77,7 @@ def audit_command(
     """
     require_address_space(TO_RUN)  # before SciPy is there
     from asyncdp_sim.audits import audit, expected_seconds, first_audit
-    from asyncdp_sim.words import duration
+    from asyncdp_sim.core.words import duration
 
     _refuse_the_other_kind(context, thorough)
     scenario, said = load_scenario(file, settings, allow_code)

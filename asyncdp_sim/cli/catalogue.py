@@ -59,7 +59,7 @@ def listed() -> list[ListedEntry]:
 
 def list_command() -> None:
     """List the scenarios that come with the package, by name."""
-    from asyncdp_sim.words import SCREEN
+    from asyncdp_sim.core.words import SCREEN
 
     def lines(found: ListedEntry) -> list[str]:
         mark = f" ({found.privacy})" if found.privacy != "" else ""
@@ -155,7 +155,7 @@ def schema_command(
 
     Editors that know TOML complete fields by it, if it is in the directory of the scenario.
     """
-    from asyncdp_sim.errors import Fault, ResultError
+    from asyncdp_sim.core.errors import Fault, ResultError
     from asyncdp_sim.reference import schema_text
 
     text = schema_text()

@@ -7,7 +7,7 @@ import typer
 
 from asyncdp_sim.cli.options import AllowCode, Settings, load_scenario
 from asyncdp_sim.cli.screen import note_all, show
-from asyncdp_sim.errors import InputError, blaming
+from asyncdp_sim.core.errors import InputError, blaming
 
 if TYPE_CHECKING:
     from asyncdp_sim.scenario import Scenario
@@ -64,9 +64,9 @@ def _of_cells(scenario: "Scenario") -> list[str]:
         return []
     from operator import attrgetter
 
+    from asyncdp_sim.core.messages import Noted, Notice, gathered
     from asyncdp_sim.describe import network_findings, privacy_findings
     from asyncdp_sim.forecasts.step import swept_step
-    from asyncdp_sim.notices import Noted, Notice, gathered
     from asyncdp_sim.sweeps.batch import grid, networks
     from asyncdp_sim.theory.predict.size import require_room, size_notes
 

@@ -21,9 +21,9 @@ from asyncdp_sim.cli.options import (
     who,
 )
 from asyncdp_sim.cli.screen import next_steps, note_all, put_schema_beside, show
-from asyncdp_sim.errors import blaming
-from asyncdp_sim.progress import drawn
-from asyncdp_sim.threads import TO_RUN, require_address_space
+from asyncdp_sim.core.errors import blaming
+from asyncdp_sim.core.progress import drawn
+from asyncdp_sim.core.threads import TO_RUN, require_address_space
 
 if TYPE_CHECKING:
     from asyncdp_sim.forecasts import MayBeOff

@@ -8,7 +8,7 @@ import typer
 
 from asyncdp_sim.cli.options import not_negative, positive_count
 from asyncdp_sim.cli.screen import put_schema_beside, show
-from asyncdp_sim.errors import blaming
+from asyncdp_sim.core.errors import blaming
 
 
 class Format(StrEnum):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from asyncdp_sim.words import as_float
+from asyncdp_sim.core.words import as_float
 
 if TYPE_CHECKING:
     from asyncdp_sim.scenario import Scenario

@@ -10,7 +10,7 @@ import typer
 
 from asyncdp_sim.cli.options import directory, inches
 from asyncdp_sim.cli.screen import keeping, note, show
-from asyncdp_sim.on_disk import is_dir
+from asyncdp_sim.core.files import is_dir
 
 if TYPE_CHECKING:
     from asyncdp_sim.figures.draw import Drawing

@@ -7,8 +7,8 @@ import typer
 
 from asyncdp_sim.cli.options import AllowCode, Workers
 from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, note, note_all, show
-from asyncdp_sim.progress import drawn
-from asyncdp_sim.threads import TO_RUN, require_address_space
+from asyncdp_sim.core.progress import drawn
+from asyncdp_sim.core.threads import TO_RUN, require_address_space
 
 DIFFERENT = 3
 

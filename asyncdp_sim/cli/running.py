@@ -31,9 +31,9 @@ from asyncdp_sim.cli.screen import (
     show,
     show_result,
 )
-from asyncdp_sim.errors import blaming
-from asyncdp_sim.on_disk import is_file
-from asyncdp_sim.progress import drawn
+from asyncdp_sim.core.errors import blaming
+from asyncdp_sim.core.files import is_file
+from asyncdp_sim.core.progress import drawn
 
 
 def run_command(
@@ -121,11 +121,11 @@ def rehearse_command(
     The learner and each owner are processes on this machine. They wait for simulated times, and
     drop messages where the scenario loses them.
     """
+    from asyncdp_sim.core.words import aligned
     from asyncdp_sim.rehearsals import rehearse
     from asyncdp_sim.rehearsals.beside import beside, cost
     from asyncdp_sim.results.provenance import default_directory
     from asyncdp_sim.runs import finished, write
-    from asyncdp_sim.words import aligned
 
     scenario, said = load_scenario(file, [*settings, *who(only, without)], allow_code)
     if len(scenario.sweep) > 0:

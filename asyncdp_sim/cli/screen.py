@@ -35,7 +35,7 @@ def show_settings(lines: Sequence[str]) -> None:
 
     What is copied from there means the same.
     """
-    from asyncdp_sim.words import SCREEN
+    from asyncdp_sim.core.words import SCREEN
 
     for line in lines:
         setting, mark, comment = line.rpartition("  # ")
@@ -56,7 +56,7 @@ def _folded(line: str) -> list[str]:
 
     A word that does not fit, such as a path, is left whole, so that it can be copied.
     """
-    from asyncdp_sim.words import SCREEN
+    from asyncdp_sim.core.words import SCREEN
 
     if len(line) <= SCREEN:
         return [line]

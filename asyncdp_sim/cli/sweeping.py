@@ -18,9 +18,9 @@ from asyncdp_sim.cli.options import (
 )
 from asyncdp_sim.cli.plotting import draw
 from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, next_steps, of_a_result, show, show_result
-from asyncdp_sim.errors import blaming
-from asyncdp_sim.on_disk import is_dir, is_file
-from asyncdp_sim.progress import drawn
+from asyncdp_sim.core.errors import blaming
+from asyncdp_sim.core.files import is_dir, is_file
+from asyncdp_sim.core.progress import drawn
 
 
 def sweep_command(

@@ -16,8 +16,8 @@ from asyncdp_sim.cli.options import (
     share,
 )
 from asyncdp_sim.cli.screen import next_steps, put_schema_beside, show, show_settings
-from asyncdp_sim.errors import DataError, Fault, blaming
-from asyncdp_sim.progress import drawn
+from asyncdp_sim.core.errors import DataError, Fault, blaming
+from asyncdp_sim.core.progress import drawn
 
 if TYPE_CHECKING:
     from asyncdp_sim.data.table_look import TableLook

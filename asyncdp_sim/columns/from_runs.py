@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from asyncdp_sim.columns.arrow import arrow_array, arrow_texts
 from asyncdp_sim.columns.dictionary import COUNT, NUMBER, TEXT, YES, summary
+from asyncdp_sim.core.units import to_units
 from asyncdp_sim.scenario import jsonable
 from asyncdp_sim.trace import Detail, EventKind, Trace
-from asyncdp_sim.units import to_units
 
 Columns = Mapping[str, Any]
 ROW_GROUP = 2**20

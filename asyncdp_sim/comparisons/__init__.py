@@ -5,8 +5,8 @@ from pathlib import Path
 
 from asyncdp_sim.comparisons.comparison import Against, Comparison, against
 from asyncdp_sim.comparisons.quantities import Contrast, Quantity, contrast
-from asyncdp_sim.errors import Fault, ResultError
-from asyncdp_sim.on_disk import is_file
+from asyncdp_sim.core.errors import Fault, ResultError
+from asyncdp_sim.core.files import is_file
 from asyncdp_sim.results import Result
 
 

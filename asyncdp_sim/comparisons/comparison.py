@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.comparisons.quantities import Contrast, Quantity, contrast, pairs, quantities
+from asyncdp_sim.core.words import SCREEN, aligned, figure, number, ranges
 from asyncdp_sim.measures import Ratio
 from asyncdp_sim.privacy.label import (
     epsilons,
@@ -23,7 +24,6 @@ from asyncdp_sim.privacy.label import (
 from asyncdp_sim.results import Result
 from asyncdp_sim.runs.differences import OtherSetting, changed
 from asyncdp_sim.scenario import jsonable
-from asyncdp_sim.words import SCREEN, aligned, figure, number, ranges
 
 
 def together(first: Result, second: Result) -> str:

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.messages import FormattedMessage
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import (
     Array,
     Dataset,
@@ -24,9 +27,6 @@ from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.data.tables.table_recipe import TableRecipe
 from asyncdp_sim.data.tables.text_columns import map_text
-from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.notices import FormattedMessage
-from asyncdp_sim.streams import Scope, Streams
 
 if TYPE_CHECKING:
     import pandas as pd

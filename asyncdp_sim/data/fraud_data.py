@@ -33,6 +33,8 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Array, Encoded, OnDemand, Rows
 from asyncdp_sim.data.declared_columns import (
     NO_COLUMNS,
@@ -48,9 +50,7 @@ from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.text_columns import cells
 from asyncdp_sim.data.twin import Encoding, Law, draw, lower_triangular, stored_beside
-from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.spec import about
-from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.spec.base import about
 
 if TYPE_CHECKING:
     import pandas as pd

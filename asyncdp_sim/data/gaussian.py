@@ -7,14 +7,14 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import SYNTHETIC, Array, Dataset, frozen, take
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.splits import require_records
 from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.spec import NonNegative, about
-from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.spec.base import NonNegative, about
 
 LARGEST_ROTATED = 2000  # a dense rotation costs features³ operations
 

@@ -4,11 +4,11 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar, Self
 
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.spec import Variant
-from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.spec.base import Variant
 
 
 class DataKind(Variant):

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.words import aligned, number
 from asyncdp_sim.data.column_look import ColumnLook, looked_at, percent, target_looked_at
 from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.splits import name_of
@@ -18,8 +20,6 @@ from asyncdp_sim.data.tables.generic.with_public import (
 )
 from asyncdp_sim.data.tables.names import nearest
 from asyncdp_sim.data.tables.read import found_form, read_table
-from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.words import aligned, number
 
 if TYPE_CHECKING:
     import pandas as pd

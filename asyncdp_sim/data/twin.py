@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Array, Encoded
-from asyncdp_sim.streams import Scope, Streams
 
 Encoding = Literal["plain", "as-published"]
 Z_KNOTS: Array = np.linspace(-4.5, 4.5, 151)

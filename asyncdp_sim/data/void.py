@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.data.dataset import FROM_PRIVATE, Array
-from asyncdp_sim.notices import FormattedMessage
 
 LARGEST = 1e50
 """Largest number in a record: what is squared twice, and summed, stays a number."""

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.notices import FormattedMessage
+from asyncdp_sim.core.messages import FormattedMessage
+from asyncdp_sim.core.words import extent
 from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.label import composition, record_unit
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.words import extent
 
 
 def privacy_lines(scenario: Scenario, whole: Scenario) -> Iterator[str]:

@@ -5,11 +5,13 @@ from math import fsum
 
 import numpy as np
 
+from asyncdp_sim.core.messages import Noted, Notice
+from asyncdp_sim.core.units import in_unit
+from asyncdp_sim.core.words import extent
 from asyncdp_sim.describe.of_privacy import against_privacy, privacy_lines
 from asyncdp_sim.measures.energy import energy_predictions
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.compatibility import superposable
-from asyncdp_sim.notices import Noted, Notice
 from asyncdp_sim.privacy.guarantee import not_vouched_for
 from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.runs.warnings import NeverOnline, TicksMeet
@@ -19,8 +21,6 @@ from asyncdp_sim.theory.predict.protocols import facts_of
 from asyncdp_sim.theory.predict.staleness import holds_from
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Prediction, Unknown
-from asyncdp_sim.units import in_unit
-from asyncdp_sim.words import extent
 
 
 def describe(scenario: Scenario) -> list[str]:

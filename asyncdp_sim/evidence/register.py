@@ -10,8 +10,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from asyncdp_sim.outside import is_outside
-from asyncdp_sim.spec import Variant
+from asyncdp_sim.spec.base import Variant
+from asyncdp_sim.spec.plugins import is_outside
 
 
 class Basis(StrEnum):

@@ -7,7 +7,7 @@ from typing import Any
 from asyncdp_sim.evidence.exact_moments import CLIPPED, SAMPLED, nonlinear, out_of_order
 from asyncdp_sim.evidence.register import Basis, basis_of, oracles_of
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import Spec, Variant
+from asyncdp_sim.spec.base import Spec, Variant
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.protocols import facts_of

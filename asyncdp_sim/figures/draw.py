@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.errors import Fault, ResultError
+from asyncdp_sim.core.errors import Fault, ResultError
+from asyncdp_sim.core.files import is_dir
 from asyncdp_sim.figures.kit.picture import (
     SCREEN,
     FileFormat,
@@ -17,7 +18,6 @@ from asyncdp_sim.figures.kit.picture import (
 )
 from asyncdp_sim.figures.plan import first, plan
 from asyncdp_sim.figures.runs import forecast
-from asyncdp_sim.on_disk import is_dir
 from asyncdp_sim.results import Result, Sweep, open_directory
 
 

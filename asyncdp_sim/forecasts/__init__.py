@@ -5,6 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from asyncdp_sim.core.progress import Progress
+from asyncdp_sim.core.units import counts_rounds
 from asyncdp_sim.forecasts.benefit import Errors, OwnerForecast, errors, prospects, value_alone
 from asyncdp_sim.forecasts.by_moments import Array, MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.by_observer import CostAgainst, by_observer
@@ -13,12 +15,10 @@ from asyncdp_sim.forecasts.grid import Point, grid
 from asyncdp_sim.forecasts.may_be_off import REDRAWS, MayBeOff, may_be_off
 from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.forecasts.simulated import simulated
-from asyncdp_sim.progress import Progress
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.size import require_room
 from asyncdp_sim.theory.prediction import Prediction
-from asyncdp_sim.units import counts_rounds
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 RECORDS = "runs need records: they are of each owner's own, not of the same moments for all"

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.units import to_units
 from asyncdp_sim.evidence.exact_moments import BUDGETS_END, ENDS_EARLY, SAMPLED
 from asyncdp_sim.forecasts.moments import (
     DRAWS,
@@ -31,14 +33,12 @@ from asyncdp_sim.forecasts.moments import (
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.theory.moments.given_order import Ordered, ordered, standard_error
 from asyncdp_sim.theory.moments.releases import Releases
 from asyncdp_sim.theory.moments.with_budgets import capped_moments, capped_size
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.update_order import mean_gap, shares
 from asyncdp_sim.theory.prediction import Unknown
-from asyncdp_sim.units import to_units
 
 Array = npt.NDArray[np.float64]
 SPLITS = 25

@@ -6,6 +6,7 @@ from typing import cast
 
 import numpy as np
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.forecasts.benefit import prospects, value_alone
 from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.population import Population, population
@@ -13,8 +14,7 @@ from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import members
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.spec.base import members
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.core.errors import AsyncDPError
+from asyncdp_sim.core.progress import Progress, counted
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.errors import AsyncDPError
 from asyncdp_sim.forecasts.advice.contest import Played, affordable, ends
 from asyncdp_sim.forecasts.benefit import Errors, errors, value_alone, with_budgets
 from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.population import Population, population
-from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.streams import Streams
 
 BEYOND = (30.0, 100.0, 1000.0)
 """Times the budgets that are tried besides, up to the first where an owner gains."""

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from asyncdp_sim.core.words import extent, figure, number
 from asyncdp_sim.measures.energy import expected
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.prediction import Unknown
-from asyncdp_sim.words import extent, figure, number
 
 
 @dataclass(frozen=True)

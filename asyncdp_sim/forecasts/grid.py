@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.progress import Progress, counted
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.forecasts.benefit import value_alone
 from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.may_be_off import REDRAWS, half_width_of
 from asyncdp_sim.forecasts.moments import Recursions, exact
 from asyncdp_sim.forecasts.population import Moments, Population, population
-from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.results.provenance import digest
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.streams import Streams
 
 Array = npt.NDArray[np.float64]
 

@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.progress import Progress, counted
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.forecasts.advice.contest import affordable
 from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.by_runs import QuickRuns, last
 from asyncdp_sim.forecasts.moments import Recursions, exact
 from asyncdp_sim.forecasts.population import Moments, Population, population
-from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.runs.account import learn_alone
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.formulas.quantiles import t_quantile
 
 Array = npt.NDArray[np.float64]

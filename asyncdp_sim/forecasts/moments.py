@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.evidence import exact_moments
 from asyncdp_sim.evidence.exact_moments import endless
 from asyncdp_sim.forecasts.population import Population
@@ -16,7 +17,6 @@ from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.reply import AnswerModel, Noise, Sampling
 from asyncdp_sim.results.provenance import digest
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.bounds.async_smooth import quadratic_slopes, sharpened
 from asyncdp_sim.theory.bounds.async_theorem2 import answer_noise, excess_bound, step_sizes
 from asyncdp_sim.theory.bounds.collab_theorem2 import along

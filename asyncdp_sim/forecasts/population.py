@@ -5,13 +5,13 @@ from typing import Literal
 
 import numpy as np
 
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.forecasts.by_runs import QuickRuns
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Participants, Scenario
-from asyncdp_sim.threads import one_thread
 
 Moments = Literal["common", "own"] | None
 """Whose second moments; None is each owner's own where no private record is read, else common."""

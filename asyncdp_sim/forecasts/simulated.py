@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.forecasts.by_moments import MomentForecast
 from asyncdp_sim.forecasts.by_runs import final_psi, half_width, last, overflowed
 from asyncdp_sim.forecasts.population import Population
-from asyncdp_sim.progress import Progress
 
 Array = npt.NDArray[np.float64]
 REPLICATES = 100

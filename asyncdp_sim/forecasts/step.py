@@ -5,12 +5,12 @@ from functools import partial
 
 import numpy as np
 
-from asyncdp_sim.errors import DataError
+from asyncdp_sim.core.errors import DataError
+from asyncdp_sim.core.words import extent
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.algorithms import Schedule
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.moments.gossip_map import contraction
-from asyncdp_sim.words import extent
 
 MOST = 2e7
 """Numbers in owners' records up to which these are drawn to say how far a step takes the model."""

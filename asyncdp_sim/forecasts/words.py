@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.faults import show
+from asyncdp_sim.core.units import ROUNDS, in_unit
+from asyncdp_sim.core.words import aligned, number, numbers
 from asyncdp_sim.forecasts import Forecast, MayBeOff, Point
 from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.benefit import FACTORS, Errors, intervals
@@ -17,8 +18,7 @@ from asyncdp_sim.forecasts.changes import BEYOND, Change
 from asyncdp_sim.forecasts.population import RELEASE
 from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.scenario import Scenario, spoken
-from asyncdp_sim.units import ROUNDS, in_unit
-from asyncdp_sim.words import aligned, number, numbers
+from asyncdp_sim.spec.validation import show
 
 NAMED, LEVERS = 3, 3
 """Owners that are named, and changes that are listed, on the first screen."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.results.write import write_into
 from asyncdp_sim.scenario import SCHEMA_LINE, load
 

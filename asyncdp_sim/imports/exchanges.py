@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.imports.fitted import Floats
 from asyncdp_sim.network.contents import columns_of, shortened, time_of
 

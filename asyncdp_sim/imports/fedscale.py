@@ -12,11 +12,11 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.faults import show
+from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.imports.around import OnlineTable, counted, written_around
 from asyncdp_sim.imports.plain_pickle import read_plain, refused
 from asyncdp_sim.network.contents import LONGEST, shortened
+from asyncdp_sim.spec.validation import show
 
 TRAINING = 3
 """A step of training takes as long as so many answers of the model."""

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.words import number
 from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Law, Lognormal, NoTime
 from asyncdp_sim.network.laws.kind import WIDEST, WIDEST_GAMMA
-from asyncdp_sim.words import number
 
 Floats = npt.NDArray[np.float64]
 RESAMPLED = 200

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from asyncdp_sim.core.words import number
 from asyncdp_sim.imports.exchanges import MeasuredTrace
 from asyncdp_sim.imports.fitted import (
     ENOUGH,
@@ -18,7 +19,6 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.latency import Latency
 from asyncdp_sim.network.laws import Exponential, Law
 from asyncdp_sim.network.protocols import Push, Request
-from asyncdp_sim.words import number
 
 STAGES = ("request", "compute", "answer")
 _MANY = 10**9

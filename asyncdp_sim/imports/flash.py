@@ -12,10 +12,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.faults import show
+from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.imports.around import OnlineTable
 from asyncdp_sim.network.contents import shortened
+from asyncdp_sim.spec.validation import show
 
 NEEDS = ("charging", "wifi", "locked", "screen-off")
 SAYS: dict[str, tuple[tuple[str, bool], ...]] = {

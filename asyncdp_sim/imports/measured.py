@@ -5,16 +5,16 @@ from pathlib import Path
 
 import numpy as np
 
-from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.words import aligned, number
 from asyncdp_sim.imports.around import counted, write_columns, written_around
 from asyncdp_sim.imports.exchanges import MeasuredTrace, read_trace
 from asyncdp_sim.imports.fitted import ENOUGH, Floats
 from asyncdp_sim.imports.fitted_network import FittedNetwork, fit
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.laws import Law
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Trace
-from asyncdp_sim.words import aligned, number
 
 
 def write_scenario(

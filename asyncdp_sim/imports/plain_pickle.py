@@ -14,7 +14,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.core.errors import DataError, Fault
 
 # fmt: off
 PLAIN = frozenset((

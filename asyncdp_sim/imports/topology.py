@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from xml.etree.ElementTree import Element
 
-from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.faults import show
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.words import number
 from asyncdp_sim.imports.around import counted
 from asyncdp_sim.network.contents import (
     LONGEST,
@@ -21,7 +21,7 @@ from asyncdp_sim.network.contents import (
 )
 from asyncdp_sim.network.topology import NAME, enumerated
 from asyncdp_sim.results.write import write_into
-from asyncdp_sim.words import number
+from asyncdp_sim.spec.validation import show
 
 if TYPE_CHECKING:
     import networkx as nx

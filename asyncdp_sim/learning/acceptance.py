@@ -13,12 +13,12 @@ import numpy as np
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.families import FAMILY
-from asyncdp_sim.faults import faults_of, show
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.learning.algorithms import Array, Indices
-from asyncdp_sim.notices import FormattedMessage
-from asyncdp_sim.spec import Positive, Variant, about
+from asyncdp_sim.spec.base import Positive, Variant, about
+from asyncdp_sim.spec.registry import FAMILY
+from asyncdp_sim.spec.validation import faults_of, show
 
 QUANTILE = 0.99
 """Share of honest answers that a bound lets pass, unless a scenario says otherwise."""

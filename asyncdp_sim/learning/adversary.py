@@ -12,12 +12,12 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.families import FAMILY
-from asyncdp_sim.faults import show
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.messages import FormattedMessage, Listed
 from asyncdp_sim.learning.algorithms import Array
-from asyncdp_sim.notices import FormattedMessage, Listed
-from asyncdp_sim.spec import OWNER_NUMBERS, NonNegative, Positive, Variant, about
+from asyncdp_sim.spec.base import OWNER_NUMBERS, NonNegative, Positive, Variant, about
+from asyncdp_sim.spec.registry import FAMILY
+from asyncdp_sim.spec.validation import show
 
 
 class AdversaryKind(Variant):

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms import (
     Algorithm,
     AnswerBatch,
@@ -21,7 +22,6 @@ from asyncdp_sim.learning.algorithms import (
     LocalSteps,
 )
 from asyncdp_sim.learning.reply import AnswerModel, Sampling
-from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import RELEASED, Trace
 
 Exact = Callable[[AnswerBatch, Array], Array]

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.families import FAMILY
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms import (
     Algorithm,
     AlgorithmSpec,
@@ -29,8 +29,8 @@ from asyncdp_sim.learning.replay import Trajectory
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.learning.watch import GradientMonitor, Reads
 from asyncdp_sim.network.exchanges import Learning
-from asyncdp_sim.spec import Positive, Variant, about
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.spec.base import Positive, Variant, about
+from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.trace import Trace
 
 

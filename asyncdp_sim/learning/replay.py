@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.core.progress import Advance
+from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, Array, Asks, CellRows, Indices
 from asyncdp_sim.learning.answers import Answers, add_reserved_answers, answers_of
 from asyncdp_sim.learning.replay_cells import CellTask, alike, together
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.learning.watch import GradientMonitor, Reads
-from asyncdp_sim.progress import Advance
-from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Trace
 
 

@@ -6,8 +6,8 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms import Array, Gradients, Indices
-from asyncdp_sim.streams import Scope
 
 Change = Callable[[Indices, Array], Array]
 """From who answers, and answers (r, p), which may be used up, to what they become (r, p)."""

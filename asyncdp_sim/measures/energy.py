@@ -8,17 +8,17 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from asyncdp_sim.errors import Fault
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.units import to_units
+from asyncdp_sim.core.words import extent
 from asyncdp_sim.measures.summary import Ratio, busy_ticks
 from asyncdp_sim.network import Network
-from asyncdp_sim.spec import PerOwner, Spec, about, per_owner, wrong_length
+from asyncdp_sim.spec.base import PerOwner, Spec, about, per_owner, wrong_length
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.occupation import occupation
 from asyncdp_sim.theory.prediction import Prediction, Unknown, each_of, either
 from asyncdp_sim.trace import Trace
 from asyncdp_sim.trace.occupation import MESSAGES, State
-from asyncdp_sim.units import to_units
-from asyncdp_sim.words import extent
 
 Array = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]

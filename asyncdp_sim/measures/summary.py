@@ -7,9 +7,9 @@ from math import exp, inf, isinf
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.units import to_units, total_units
 from asyncdp_sim.theory.formulas.quantiles import t_quantile
 from asyncdp_sim.trace import ExchangeOutcome, Trace
-from asyncdp_sim.units import to_units, total_units
 
 Array = npt.NDArray[np.float64]
 

@@ -6,6 +6,8 @@ from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING
 
+from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.channels.air import Medium
 from asyncdp_sim.network.channels.link import DeliveryPolicy, Link, LostMessages
 from asyncdp_sim.network.latency import MESSAGES, Laws, acknowledged
@@ -13,9 +15,7 @@ from asyncdp_sim.network.laws import LawKind
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner, Processor
 from asyncdp_sim.network.spec import Network
-from asyncdp_sim.spec import own
-from asyncdp_sim.streams import Scope
-from asyncdp_sim.units import to_ticks
+from asyncdp_sim.spec.base import own
 
 if TYPE_CHECKING:
     from asyncdp_sim.network.spells import OccupationNotes

@@ -12,11 +12,11 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.families import FAMILY
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.laws import Exponential, Gamma, Source
 from asyncdp_sim.network.laws.kind import GammaVariation
-from asyncdp_sim.spec import (
+from asyncdp_sim.spec.base import (
     EACH_OWNER,
     Duration,
     PerOwner,
@@ -28,7 +28,7 @@ from asyncdp_sim.spec import (
     per_owner,
     wrong_length,
 )
-from asyncdp_sim.units import to_ticks
+from asyncdp_sim.spec.registry import FAMILY
 
 
 # Owners mostly tick at one rate: a law is checked once, not once for each of them.

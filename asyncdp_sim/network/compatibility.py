@@ -3,10 +3,10 @@
 from math import fsum
 from typing import Any
 
-from asyncdp_sim.errors import Fault
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.network.latency import MESSAGES, answer_airtime, mean_times
-from asyncdp_sim.spec import LONGEST, wrong_length
-from asyncdp_sim.units import TICKS_PER_UNIT
+from asyncdp_sim.spec.base import LONGEST, wrong_length
 
 
 def conflicts(n_owners: int, parts: Any) -> list[Fault]:

@@ -13,10 +13,10 @@ from xml.etree import ElementTree
 
 from pydantic import SerializationInfo, SerializerFunctionWrapHandler, model_serializer
 
-from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.faults import show
-from asyncdp_sim.on_disk import file_bytes
-from asyncdp_sim.spec import CachedSpec
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.files import file_bytes
+from asyncdp_sim.spec.base import CachedSpec
+from asyncdp_sim.spec.validation import show
 
 EXAMPLES = Path(__file__).parent / "examples"
 """Small files, one of each kind that is read, for three owners."""

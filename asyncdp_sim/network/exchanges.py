@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from asyncdp_sim.kernel import Kernel, Priority, Signal
+from asyncdp_sim.core.kernel import Kernel, Priority, Signal
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome, Recorder
 from asyncdp_sim.trace.vocabulary import UNRELEASED
 

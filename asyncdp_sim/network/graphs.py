@@ -17,13 +17,13 @@ import numpy.typing as npt
 from pydantic import model_validator
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.families import FAMILY
-from asyncdp_sim.faults import faults_of
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network.contents import FromFile, LinkFile, links_of, shortened
 from asyncdp_sim.network.topology import LEARNER, enumerated
-from asyncdp_sim.spec import CachedSpec, Count, Positive, Several, Variant, about
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.spec.base import CachedSpec, Count, Positive, Several, Variant, about
+from asyncdp_sim.spec.registry import FAMILY
+from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.theory.formulas import gossip_spectrum
 
 if TYPE_CHECKING:

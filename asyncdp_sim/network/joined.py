@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from simpy.events import Event
 
-from asyncdp_sim.kernel import Kernel, OfEvents
+from asyncdp_sim.core.kernel import Kernel, OfEvents
+from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network.channels.air import Medium
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.streams import Scope
 
 
 class Joined:

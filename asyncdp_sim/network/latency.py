@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from asyncdp_sim.network.laws import Law, NoTime
-from asyncdp_sim.spec import PerOwner, Positive, Spec, about, per_owner
+from asyncdp_sim.spec.base import PerOwner, Positive, Spec, about, per_owner
 
 STAGES = ("query", "compute", "answer")
 """Of an exchange, from a query to the arrival of its answer."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.kernel import Activity, Kernel, Priority, Signal
+from asyncdp_sim.core.kernel import Activity, Kernel, Priority, Signal
 from asyncdp_sim.network.exchanges import Exchanges, Learning
 from asyncdp_sim.network.sums import Aggregation, Sums
 from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, Recorder

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from asyncdp_sim.kernel import AT_TICK, Activity, Kernel, Priority, Signal
+from asyncdp_sim.core.kernel import AT_TICK, Activity, Kernel, Priority, Signal
 from asyncdp_sim.network.exchanges import BroadcastQuery
 from asyncdp_sim.network.learner import ATTEMPTS, Learner
 from asyncdp_sim.trace.vocabulary import BUSY, CLOCK_DROPPED, CLOCK_TICK, OFFLINE

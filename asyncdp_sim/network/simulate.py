@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from asyncdp_sim.kernel import Kernel
+from asyncdp_sim.core.kernel import Kernel
+from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.units import LAST_TICK, to_ticks
 from asyncdp_sim.network.build import Builder, block
 from asyncdp_sim.network.exchanges import Learning
 from asyncdp_sim.network.learner import Learner, watch
 from asyncdp_sim.network.owner import Owner, live, one_answer_per_sum, saturate
 from asyncdp_sim.network.spec import Network
-from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Ending, EventRecorder, OccupationRecorder, Recorder, Trace
-from asyncdp_sim.units import LAST_TICK, to_ticks
 
 if TYPE_CHECKING:
     from asyncdp_sim.network.joined import Process

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import faults_of
+from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
@@ -19,8 +18,9 @@ from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Protocol, Request
 from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.network.topology import Topology
-from asyncdp_sim.outside import unplaced
-from asyncdp_sim.spec import CachedSpec, Count, Several, per_owner
+from asyncdp_sim.spec.base import CachedSpec, Count, Several, per_owner
+from asyncdp_sim.spec.plugins import unplaced
+from asyncdp_sim.spec.validation import faults_of
 
 
 class Network(CachedSpec):

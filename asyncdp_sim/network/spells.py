@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator
 
 from typing_extensions import override
 
-from asyncdp_sim.kernel import Activity, Kernel, Waiting
+from asyncdp_sim.core.kernel import Activity, Kernel, Waiting
+from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.channels.air import Fate, Port
 from asyncdp_sim.network.channels.kind import Backoff
 from asyncdp_sim.network.latency import MESSAGES
 from asyncdp_sim.network.owner import Owner, Processor
 from asyncdp_sim.network.spec import Network
-from asyncdp_sim.spec import own
+from asyncdp_sim.spec.base import own
 from asyncdp_sim.trace.occupation import Spells, State
-from asyncdp_sim.units import to_ticks
 
 SENT = ("request", "answer")
 """Messages of owners; they hear the others."""

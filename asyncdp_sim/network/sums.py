@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from asyncdp_sim.kernel import Activity, Priority, Signal
-from asyncdp_sim.spec import Count, Spec
+from asyncdp_sim.core.kernel import Activity, Priority, Signal
+from asyncdp_sim.spec.base import Count, Spec
 from asyncdp_sim.trace import Detail, Exchange, ExchangeOutcome
 
 if TYPE_CHECKING:

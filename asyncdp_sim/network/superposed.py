@@ -12,14 +12,14 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.kernel import AT_TICK, Activity, Signal
+from asyncdp_sim.core.kernel import AT_TICK, Activity, Signal
+from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.units import LAST_TICK, block_to_ticks
 from asyncdp_sim.network.build import Builder
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.spec import Network
-from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace.vocabulary import BUSY, CLOCK_DROPPED, CLOCK_TICK, OFFLINE
-from asyncdp_sim.units import LAST_TICK, block_to_ticks
 
 _BLOCK = 4096
 Ticks = npt.NDArray[np.int64]

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.families import FAMILY
-from asyncdp_sim.faults import faults_of, show
-from asyncdp_sim.kernel import Activity, Priority
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.kernel import Activity, Priority
+from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
 from asyncdp_sim.network.contents import CONVERT, FromFile, LinkFile, links_of, shortened, time_of
 from asyncdp_sim.network.laws import Law, too_short
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import (
+from asyncdp_sim.spec.base import (
     CachedSpec,
     Count,
     Duration,
@@ -31,8 +31,8 @@ from asyncdp_sim.spec import (
     per_owner,
     wrong_length,
 )
-from asyncdp_sim.streams import Scope, Streams
-from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks
+from asyncdp_sim.spec.registry import FAMILY
+from asyncdp_sim.spec.validation import faults_of, show
 
 if TYPE_CHECKING:
     import networkx as nx

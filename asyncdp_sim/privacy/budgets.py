@@ -13,11 +13,9 @@ import numpy.typing as npt
 from pydantic import model_validator
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.families import FAMILY
-from asyncdp_sim.faults import faults_of, show
+from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.privacy.accountants.own import gaussian_multiplier
-from asyncdp_sim.spec import (
+from asyncdp_sim.spec.base import (
     Count,
     Finite,
     PerOwner,
@@ -28,6 +26,8 @@ from asyncdp_sim.spec import (
     per_owner,
     wrong_length,
 )
+from asyncdp_sim.spec.registry import FAMILY
+from asyncdp_sim.spec.validation import faults_of, show
 
 RARE = 1e-3
 """Probability that some owner falls silent too early, which is taken for none."""

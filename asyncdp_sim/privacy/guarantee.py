@@ -7,7 +7,7 @@ from math import inf, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.notices import Listed, Noted, Number
+from asyncdp_sim.core.messages import Listed, Noted, Number
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.privacy.mechanisms import AnswerNoise

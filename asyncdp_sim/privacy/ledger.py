@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.errors import InvariantError
+from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.privacy.accountants.attacker import Attacker, of_gaussian, of_pure
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.observers import Listener, TranscriptObserver

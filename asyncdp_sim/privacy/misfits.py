@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import show
+from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.privacy.budgets import MOST_ANSWERS
 from asyncdp_sim.privacy.mechanisms import Mechanism, MechanismKind
-from asyncdp_sim.spec import kind_of, members, wrong_length
+from asyncdp_sim.spec.base import kind_of, members, wrong_length
+from asyncdp_sim.spec.validation import show
 
 if TYPE_CHECKING:
     from asyncdp_sim.privacy.spec import Privacy

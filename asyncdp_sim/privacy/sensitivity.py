@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.families import FAMILY
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.learning.objectives import Model, Norm
-from asyncdp_sim.notices import FormattedMessage
-from asyncdp_sim.spec import Positive, Variant, about
+from asyncdp_sim.spec.base import Positive, Variant, about
+from asyncdp_sim.spec.registry import FAMILY
 
 Array = npt.NDArray[np.float64]
 NormChoice = Literal["l1", "l2", "l2-as-published"]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.learning.objectives import Model, Norm
 from asyncdp_sim.privacy.accountants.by_losses import Accounting, AccountingKind, SampledGaussian
 from asyncdp_sim.privacy.accountants.composition import PairOf
@@ -33,7 +33,7 @@ from asyncdp_sim.privacy.mechanisms import (
 from asyncdp_sim.privacy.misfits import misfits
 from asyncdp_sim.privacy.observers import Observer, ObserverKind, TranscriptObserver
 from asyncdp_sim.privacy.sensitivity import Sensitivity
-from asyncdp_sim.spec import Count, PerOwner, Spec, about, per_owner
+from asyncdp_sim.spec.base import Count, PerOwner, Spec, about, per_owner
 
 Array = npt.NDArray[np.float64]
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
+from asyncdp_sim.core.units import ROUNDS, SECONDS, duration, in_unit
 from asyncdp_sim.proposals.block import commented
-from asyncdp_sim.units import ROUNDS, SECONDS, duration, in_unit
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.data.table_look import TableLook
-from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.progress import Progress
 from asyncdp_sim.proposals.block import (
     chosen_from,
     commented,

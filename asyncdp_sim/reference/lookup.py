@@ -12,7 +12,7 @@ from typing import Any
 
 from asyncdp_sim.columns import Column, summary
 from asyncdp_sim.columns import tables as tables_of_results
-from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.scenario.fields import Field, KindEntry, TableEntry, tables, told_elsewhere
 
 

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.progress import Progress, beginning
+from asyncdp_sim.core.progress import Progress, beginning
+from asyncdp_sim.core.threads import one_thread
+from asyncdp_sim.core.words import duration
 from asyncdp_sim.rehearsals.crew import Crew
 from asyncdp_sim.rehearsals.learner import Rehearsed
 from asyncdp_sim.rehearsals.orders import Order, paced, require_rehearsable
@@ -19,8 +21,6 @@ from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replicates import joined
 from asyncdp_sim.runs.traces import accounted
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.threads import one_thread
-from asyncdp_sim.words import duration
 
 Array = npt.NDArray[np.float64]
 

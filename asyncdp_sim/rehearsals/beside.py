@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from asyncdp_sim.core.units import in_unit
+from asyncdp_sim.core.words import figure
 from asyncdp_sim.measures import shares
 from asyncdp_sim.rehearsals import Rehearsal
 from asyncdp_sim.runs import RunResult
 from asyncdp_sim.trace import Trace
-from asyncdp_sim.units import in_unit
-from asyncdp_sim.words import figure
 
 _FIGURES = {
     "time per replicate (units)": "simulated_time",

@@ -8,13 +8,13 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from asyncdp_sim import outside
-from asyncdp_sim.errors import MachineError
+from asyncdp_sim.core.errors import MachineError
 from asyncdp_sim.rehearsals.learner import LearnerPeer, Rehearsed
 from asyncdp_sim.rehearsals.orders import Order
 from asyncdp_sim.rehearsals.owner import OwnerPeer
 from asyncdp_sim.rehearsals.wire import run_here
 from asyncdp_sim.runs.workers import begin, server_of
+from asyncdp_sim.spec import plugins
 
 
 class Crew:
@@ -38,7 +38,7 @@ class Crew:
         # A server that has read the package forks each process: quick, and without threads.
         self._context: Any = server_of(__name__, "scipy.special")
         self._pipe, theirs = self._context.Pipe()
-        self._packed = outside.packed(order)
+        self._packed = plugins.packed(order)
         self.learner = self._started(_learn, theirs)
         theirs.close()
         self.owners: dict[int, BaseProcess] = {}

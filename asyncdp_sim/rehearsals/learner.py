@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.errors import InvariantError
-from asyncdp_sim.kernel import Kernel
+from asyncdp_sim.core.errors import InvariantError
+from asyncdp_sim.core.kernel import Kernel
+from asyncdp_sim.core.units import LAST_TICK, TICKS_PER_UNIT, to_ticks
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.rehearsals.orders import Order
 from asyncdp_sim.rehearsals.owner import NULL_SECONDS
@@ -20,7 +21,6 @@ from asyncdp_sim.rehearsals.serving import RemoteLearning, Serving, ServingAlone
 from asyncdp_sim.rehearsals.wire import Numbers, RunPace, Wire, WireMessage, identified
 from asyncdp_sim.runs.replicates import Learned, judged, watch_of
 from asyncdp_sim.trace import Ending, Recorder, Trace
-from asyncdp_sim.units import LAST_TICK, TICKS_PER_UNIT, to_ticks
 
 
 class Notes(Recorder):

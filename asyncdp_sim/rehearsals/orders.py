@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.kernel import Kernel
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.kernel import Kernel
+from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.units import total_units
+from asyncdp_sim.core.words import duration
 from asyncdp_sim.network.availability import Availability
 from asyncdp_sim.network.build import Builder
 from asyncdp_sim.network.latency import acknowledged
@@ -20,11 +23,8 @@ from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import kind_of, members
-from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.spec.base import kind_of, members
 from asyncdp_sim.trace import Ending, Recorder, Trace
-from asyncdp_sim.units import total_units
-from asyncdp_sim.words import duration
 
 
 @dataclass(frozen=True, eq=False)

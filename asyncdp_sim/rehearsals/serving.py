@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.learning.algorithms import AnswerBatch, Array
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.learning.live import LiveLearning
@@ -22,9 +24,7 @@ from asyncdp_sim.network.build import policy_of
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.rehearsals.wire import Numbers, RunPace, WireMessage
-from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import Detail, Exchange, ExchangeOutcome
-from asyncdp_sim.units import to_ticks
 
 
 class Arrived(Answers):

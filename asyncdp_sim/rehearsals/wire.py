@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.units import TICKS_PER_UNIT
+from asyncdp_sim.core.units import TICKS_PER_UNIT
 
 Numbers = npt.NDArray[np.float64]
 

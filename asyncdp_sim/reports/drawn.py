@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures.draw import pictures
 from asyncdp_sim.figures.kit.picture import Shown
 from asyncdp_sim.figures.kit.svg import inline
 from asyncdp_sim.figures.spacetime.diagram import diagram
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.results import Result, Sweep
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.prediction import Unknown
 
 BUDGET = 3_000_000

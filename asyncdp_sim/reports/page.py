@@ -14,8 +14,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from asyncdp_sim.columns import tables
+from asyncdp_sim.core.errors import Fault, InputError, ResultError
 from asyncdp_sim.describe import describe
-from asyncdp_sim.errors import Fault, InputError, ResultError
 from asyncdp_sim.figures.kit.picture import write
 from asyncdp_sim.privacy.label import Label, label, reasons, timing_reasons
 from asyncdp_sim.reports import basis

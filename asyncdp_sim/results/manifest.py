@@ -26,10 +26,10 @@ from asyncdp_sim.columns.dictionary import (
     TEXT,
     YES,
 )
-from asyncdp_sim.errors import Fault, ResultError
-from asyncdp_sim.on_disk import file_bytes, from_json
+from asyncdp_sim.core.errors import Fault, ResultError
+from asyncdp_sim.core.files import file_bytes, from_json
 from asyncdp_sim.results.provenance import digest
-from asyncdp_sim.spec import Count, Finite, NonNegative
+from asyncdp_sim.spec.base import Count, Finite, NonNegative
 
 
 def not_a_result(

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.columns.arrow import from_arrow
-from asyncdp_sim.errors import InputError, ResultError
+from asyncdp_sim.core.errors import InputError, ResultError
+from asyncdp_sim.core.files import file_bytes, is_file
+from asyncdp_sim.core.words import known
 from asyncdp_sim.network import Network
-from asyncdp_sim.on_disk import file_bytes, is_file
 from asyncdp_sim.results.manifest import not_a_result, read_manifest
 from asyncdp_sim.scenario import Participants, load
 from asyncdp_sim.scenario.setting_words import words
 from asyncdp_sim.theory.prediction import Unknown
-from asyncdp_sim.words import known
 
 
 def read_table(directory: Path, name: str) -> Any:

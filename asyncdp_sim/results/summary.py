@@ -6,7 +6,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.faults import show
+from asyncdp_sim.core.units import ROUNDS, counts_rounds, in_unit, unit_of
+from asyncdp_sim.core.words import aligned, figure, number
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.privacy.accountants.attacker import words as attacker_words
 from asyncdp_sim.privacy.label import (
@@ -25,8 +26,7 @@ from asyncdp_sim.privacy.label import (
 )
 from asyncdp_sim.results.manifest import read_manifest
 from asyncdp_sim.scenario import spoken
-from asyncdp_sim.units import ROUNDS, counts_rounds, in_unit, unit_of
-from asyncdp_sim.words import aligned, figure, number
+from asyncdp_sim.spec.validation import show
 
 
 def result_lines(directory: Path) -> list[str]:

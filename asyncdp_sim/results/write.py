@@ -11,8 +11,8 @@ from typing import Any
 from uuid import uuid4
 
 from asyncdp_sim.columns import ROW_GROUP, Columns, arrow_table, is_exact
-from asyncdp_sim.errors import EXHAUSTED, AsyncDPError, Fault, MachineError, ResultError
-from asyncdp_sim.on_disk import synchronise
+from asyncdp_sim.core.errors import EXHAUSTED, AsyncDPError, Fault, MachineError, ResultError
+from asyncdp_sim.core.files import synchronise
 from asyncdp_sim.privacy.label import Label
 from asyncdp_sim.scenario import Scenario, dump, jsonable
 

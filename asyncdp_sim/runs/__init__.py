@@ -5,9 +5,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from asyncdp_sim.core.progress import Progress, beginning
+from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.measures import summarise
-from asyncdp_sim.progress import Progress, beginning
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.runs.outcome import Ready, RunResult, all_numbers
 from asyncdp_sim.runs.problem import build_dataset
@@ -18,7 +19,6 @@ from asyncdp_sim.runs.workers import Map, processes
 from asyncdp_sim.runs.writing import build, finished, manifest, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.size import require_room
-from asyncdp_sim.threads import one_thread
 from asyncdp_sim.trace import Trace
 
 OnNote = Callable[[str], None]

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.messages import Notice
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.measures import NetworkSummary
 from asyncdp_sim.measures.energy import energy_figures
-from asyncdp_sim.notices import Notice
 from asyncdp_sim.privacy import Guarantee, Ledger
 from asyncdp_sim.results.provenance import fingerprints
 from asyncdp_sim.runs.account import honest_summary, judge, learn_alone, ledger_of, summary

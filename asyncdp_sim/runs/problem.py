@@ -7,9 +7,11 @@ from typing import cast
 
 import numpy as np
 
+from asyncdp_sim.core.errors import DataError, Fault, SpecError
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.words import extent
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.errors import DataError, Fault, SpecError
 from asyncdp_sim.learning.algorithms import (
     Algorithm,
     AlgorithmSpec,
@@ -27,11 +29,9 @@ from asyncdp_sim.privacy.mechanisms import AnswerNoise, NoNoise
 from asyncdp_sim.runs.held_out import HeldOut
 from asyncdp_sim.runs.scored import LearningProblem, prepared
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.predict.staleness import lateness
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
-from asyncdp_sim.words import extent
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.core.errors import DataError, Fault, ReplayError, ResultError, SpecError
+from asyncdp_sim.core.files import file_bytes, from_json
 from asyncdp_sim.data.tables.read import source_of
-from asyncdp_sim.errors import DataError, Fault, ReplayError, ResultError, SpecError
-from asyncdp_sim.on_disk import file_bytes, from_json
 from asyncdp_sim.results import read_columns, read_manifest
 from asyncdp_sim.results.provenance import (
     EVIDENCE,

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.errors import InvariantError
+from asyncdp_sim.core.errors import InvariantError
+from asyncdp_sim.core.progress import Advance, Progress, counted
+from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.units import to_units
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.replay import Trajectory, replay_together
 from asyncdp_sim.learning.replay_cells import CellTask
 from asyncdp_sim.learning.watch import GradientMonitor, Observed
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.progress import Advance, Progress, counted
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.runs.workers import Map
-from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import Trace
-from asyncdp_sim.units import to_units
 
 CURVE = np.dtype(
     [

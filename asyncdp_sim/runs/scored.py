@@ -8,9 +8,10 @@ from operator import attrgetter
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.void import FAR, blank, only_labels, outlying, void
-from asyncdp_sim.errors import DataError, Fault
 from asyncdp_sim.learning.objectives import (
     Constants,
     Objective,
@@ -18,7 +19,6 @@ from asyncdp_sim.learning.objectives import (
     constants,
 )
 from asyncdp_sim.learning.objectives.rows import largest_of_all
-from asyncdp_sim.notices import FormattedMessage
 from asyncdp_sim.runs.held_out import HeldOut, held_out
 from asyncdp_sim.scenario import Scenario
 

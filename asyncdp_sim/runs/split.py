@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.learning.algorithms import Algorithm, AlgorithmSpec, Wrapped
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.runs.replicates import Numbers, blocks
 from asyncdp_sim.runs.workers import Map
-from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import Trace
 
 Array = npt.NDArray[np.float64]

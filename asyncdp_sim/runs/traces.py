@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.columns import Columns, arrow_array, arrow_texts, from_arrow, update_columns
-from asyncdp_sim.errors import Fault, InvariantError, ResultError
+from asyncdp_sim.core.errors import Fault, InvariantError, ResultError
 from asyncdp_sim.learning.answers import ReleasedAnswers
 from asyncdp_sim.learning.replay import fold
 from asyncdp_sim.learning.replay_cells import CellTask

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from asyncdp_sim.core.messages import Ends, Listed, Noted, Notice, Number, over, plain
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.network.compatibility import NOTICED, meeting
-from asyncdp_sim.notices import Ends, Listed, Noted, Notice, Number, over, plain
 from asyncdp_sim.privacy import Guarantee
 from asyncdp_sim.privacy.label import BROKEN, UNSHOWN
 from asyncdp_sim.runs.problem import Problem

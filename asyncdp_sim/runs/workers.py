@@ -15,10 +15,10 @@ from multiprocessing.process import BaseProcess
 from threading import Thread
 from typing import Any, ParamSpec, TypeVar
 
-from asyncdp_sim import outside
+from asyncdp_sim.core.errors import MachineError
+from asyncdp_sim.core.threads import TO_RUN, one_thread, require_address_space
 from asyncdp_sim.data.tables.limits import RAISED
-from asyncdp_sim.errors import MachineError
-from asyncdp_sim.threads import TO_RUN, one_thread, require_address_space
+from asyncdp_sim.spec import plugins
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -43,9 +43,9 @@ class Carrying(Executor):
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Send work, as it is where no such code is in use."""
-        if not outside.any_executed():
+        if not plugins.any_executed():
             return self._pool.submit(fn, *args, **kwargs)
-        return self._pool.submit(outside.call, outside.packed((fn, args, kwargs)))
+        return self._pool.submit(plugins.call, plugins.packed((fn, args, kwargs)))
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from asyncdp_sim.columns import (
     readme,
     update_columns,
 )
-from asyncdp_sim.errors import Fault, ResultError
+from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.evidence import rests_on
 from asyncdp_sim.measures.energy import energy_predictions
 from asyncdp_sim.privacy.accountants.by_losses import spending_columns

@@ -7,7 +7,7 @@ from functools import cache, cached_property
 from os.path import lexists
 from pathlib import Path
 
-from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.privacy.guarantee import foreseen
 from asyncdp_sim.scenario.files import load
 from asyncdp_sim.scenario.spec import Scenario

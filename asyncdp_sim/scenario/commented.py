@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from asyncdp_sim.scenario.catalogue import entry
-from asyncdp_sim.spec import Spec
+from asyncdp_sim.spec.base import Spec
 
 _WIDTH = 100
 _SETTING = re.compile(r"([\w-]+|\"[^\"]+\")\s*=")

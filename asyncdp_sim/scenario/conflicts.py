@@ -1,13 +1,13 @@
 """Conflicts between the parts of a scenario, as faults."""
 
+from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.data.tables import held_out
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import show
 from asyncdp_sim.network.compatibility import conflicts
 from asyncdp_sim.privacy.guarantee import CHOSEN
 from asyncdp_sim.privacy.misfits import out_of_range
 from asyncdp_sim.scenario.facts import ScenarioFacts
-from asyncdp_sim.spec import wrong_length
+from asyncdp_sim.spec.base import wrong_length
+from asyncdp_sim.spec.validation import show
 from asyncdp_sim.theory.predict.staleness import lateness
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown

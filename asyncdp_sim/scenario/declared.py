@@ -21,7 +21,7 @@ from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.scenario.owners import Owners
 from asyncdp_sim.scenario.parts import Run, canonical, identifier
-from asyncdp_sim.spec import CachedSpec, about
+from asyncdp_sim.spec.base import CachedSpec, about
 
 
 class DeclaredFields(CachedSpec):

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from asyncdp_sim.families import FAMILY_BY_NAME
-from asyncdp_sim.spec import kind_of
+from asyncdp_sim.spec.base import kind_of
+from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 
 _NUMBERS = {int: "whole numbers", float: "numbers"}
 

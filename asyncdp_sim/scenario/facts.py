@@ -18,7 +18,7 @@ from asyncdp_sim.privacy.budgets import MOST_ANSWERS
 from asyncdp_sim.privacy.guarantee import CHOSEN
 from asyncdp_sim.privacy.mechanisms import AnswerNoise
 from asyncdp_sim.scenario.declared import DeclaredFields
-from asyncdp_sim.spec import Variant, outsiders, per_owner
+from asyncdp_sim.spec.base import Variant, outsiders, per_owner
 
 
 class ScenarioFacts(DeclaredFields):

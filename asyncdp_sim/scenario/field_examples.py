@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from asyncdp_sim.network.contents import EXAMPLES
 from asyncdp_sim.scenario.domains import specs
-from asyncdp_sim.spec import Spec, Variant
+from asyncdp_sim.spec.base import Spec, Variant
 
 _FILES = ("path", "public_path")
 _M = TypeVar("_M", bound=Spec)

@@ -18,7 +18,7 @@ from asyncdp_sim.scenario.field_examples import (
     value_of,
 )
 from asyncdp_sim.scenario.spec import Scenario
-from asyncdp_sim.spec import Variant, kind_of
+from asyncdp_sim.spec.base import Variant, kind_of
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim import outside
-from asyncdp_sim.errors import DataError, Fault, SpecError, blaming
-from asyncdp_sim.faults import show
-from asyncdp_sim.on_disk import file_bytes, from_toml, is_dir
+from asyncdp_sim.core.errors import DataError, Fault, SpecError, blaming
+from asyncdp_sim.core.files import file_bytes, from_toml, is_dir
 from asyncdp_sim.scenario.outside import absolute, relative, require_code
 from asyncdp_sim.scenario.owners.participants import count_owners
 from asyncdp_sim.scenario.paths import EITHER, Raw, keys, set_path
 from asyncdp_sim.scenario.spec import Scenario
 from asyncdp_sim.scenario.written import WrittenPart, jsonable, together, toml, written_parts
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec import plugins
+from asyncdp_sim.spec.base import parse
+from asyncdp_sim.spec.validation import show
 
 SCHEMA_FILE = "asyncdp.schema.json"
 """Name of the JSON schema that lies beside scenarios, for editors."""
@@ -221,13 +221,13 @@ def _unplaced(raw: Raw, digest: Callable[[str], str]) -> Raw:
     if swept is not None:
         raw["sweep"] = swept
         _map_paths(swept, lambda path: f"{Path(path).name} sha256:{digest(path)}")
-    return dict(outside.unplaced(raw))
+    return dict(plugins.unplaced(raw))
 
 
 def without_places(raw: Raw) -> Raw:
     """Return the tables of a scenario file with files by their names alone."""
     named = with_files(raw, lambda path: Path(path).name)
-    return dict(outside.mapped(named, lambda place: place.named_alone))
+    return dict(plugins.mapped(named, lambda place: place.named_alone))
 
 
 def with_files(raw: Raw, change: Callable[[str], str]) -> Raw:

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.outside import mapped, named
+from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.scenario.paths import EITHER, Raw
-from asyncdp_sim.spec import Spec
+from asyncdp_sim.spec.base import Spec
+from asyncdp_sim.spec.plugins import mapped, named
 
 _S = TypeVar("_S", bound=Spec)
 

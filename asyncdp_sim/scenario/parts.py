@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.faults import faults_of
+from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.scenario.paths import VARIANT, keys, variant_faults
-from asyncdp_sim.spec import Count, Positive, Spec, about
+from asyncdp_sim.spec.base import Count, Positive, Spec, about
+from asyncdp_sim.spec.validation import faults_of
 
 
 def identifier(text: str) -> str:

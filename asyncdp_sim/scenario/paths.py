@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.faults import fields_of_kind, show
-from asyncdp_sim.on_disk import from_toml
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.files import from_toml
+from asyncdp_sim.spec.validation import fields_of_kind, show
 
 Raw = dict[str, Any]
 """A scenario as TOML tables."""

@@ -7,9 +7,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from asyncdp_sim.core.words import MOST_NUMBERS, as_float, number, numbers, ranges
 from asyncdp_sim.network.channels import label_of
 from asyncdp_sim.scenario.paths import VARIANT
-from asyncdp_sim.words import MOST_NUMBERS, as_float, number, numbers, ranges
 
 
 @cache

@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import ValidationInfo, model_validator
 
+from asyncdp_sim.core.errors import DataError, Fault, SpecError
+from asyncdp_sim.core.words import html_table
 from asyncdp_sim.data import SYNTHETIC, Dataset
 from asyncdp_sim.data.kind import DataKind
-from asyncdp_sim.errors import DataError, Fault, SpecError
-from asyncdp_sim.faults import faults_of, show
 from asyncdp_sim.network import Network
 from asyncdp_sim.scenario.conflicts import conflicts_within
 from asyncdp_sim.scenario.facts import ScenarioFacts
@@ -27,8 +27,8 @@ from asyncdp_sim.scenario.paths import (
     variant_settings,
 )
 from asyncdp_sim.scenario.written import listed
-from asyncdp_sim.spec import parse, picked
-from asyncdp_sim.words import html_table
+from asyncdp_sim.spec.base import parse, picked
+from asyncdp_sim.spec.validation import faults_of, show
 
 _KNOWN_TO_FIT = object()
 """Tells the validator that parts were found to fit together before."""

@@ -8,8 +8,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.errors import ReplayError
-from asyncdp_sim.progress import Progress
+from asyncdp_sim.core.errors import ReplayError
+from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.provenance import placeless
 from asyncdp_sim.runs import OnNote, all_numbers, made_again, reproduce, require_same

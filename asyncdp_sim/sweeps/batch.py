@@ -10,19 +10,26 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
+from asyncdp_sim.core.errors import (
+    Fault,
+    InputError,
+    MachineError,
+    ResultError,
+    SpecError,
+    gave_way,
+)
+from asyncdp_sim.core.progress import Progress
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.data import Dataset, DataSpec
-from asyncdp_sim.errors import Fault, InputError, MachineError, ResultError, SpecError, gave_way
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy.label import network_metadata
-from asyncdp_sim.progress import Progress
 from asyncdp_sim.results.provenance import network_digest
 from asyncdp_sim.results.write import Writer, all_on_disk
 from asyncdp_sim.runs import Ready, build, run, run_together, write
 from asyncdp_sim.runs.traces import read_traces, write_traces
 from asyncdp_sim.scenario import Participants, Scenario
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.sweeps.folder import FAILED, Folder
-from asyncdp_sim.threads import one_thread
 from asyncdp_sim.trace import Trace
 
 TOGETHER = 16

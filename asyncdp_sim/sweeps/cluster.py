@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from asyncdp_sim.errors import Fault, MachineError, SpecError
+from asyncdp_sim.core.errors import Fault, MachineError, SpecError
+from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.results.provenance import sources, versions
 from asyncdp_sim.runs.workers import Carrying
-from asyncdp_sim.threads import one_thread
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -9,14 +9,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from asyncdp_sim.errors import Fault, ResultError, blaming
-from asyncdp_sim.on_disk import from_json, from_toml
+from asyncdp_sim.core.errors import Fault, ResultError, blaming
+from asyncdp_sim.core.files import from_json, from_toml
+from asyncdp_sim.core.words import duration, ranges
 from asyncdp_sim.results.provenance import VERSIONS, digest, other_versions
 from asyncdp_sim.runs.differences import between, in_words, leaves
 from asyncdp_sim.scenario import Scenario, dump, jsonable, parse, resolved, without_places
 from asyncdp_sim.sweeps.batch import Cell
 from asyncdp_sim.sweeps.folder import FAILED, Folder
-from asyncdp_sim.words import duration, ranges
 
 _ALLOWED = "allowed is a new directory, or a sweep of this very scenario"
 _SHA = re.compile(r"[0-9a-f]{64}$")

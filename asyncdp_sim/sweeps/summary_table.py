@@ -15,7 +15,7 @@ from asyncdp_sim.columns import (
     swept_column,
     tables,
 )
-from asyncdp_sim.notices import gathered, revived
+from asyncdp_sim.core.messages import gathered, revived
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.results import SCHEMA
 from asyncdp_sim.results.provenance import blas_kernel, cpu_features, digest, git_commit, versions

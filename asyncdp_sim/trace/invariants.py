@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.errors import InvariantError
+from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.trace.occupation import State
 from asyncdp_sim.trace.tables import Tables
 from asyncdp_sim.trace.vocabulary import RELEASED, Ending, EventKind, ExchangeOutcome

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.units import LAST_TICK
 from asyncdp_sim.trace.vocabulary import EventKind
-from asyncdp_sim.units import LAST_TICK
 
 Ticks = npt.NDArray[np.int64]
 _K = EventKind

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.kernel import Kernel
+from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.trace.invariants import check
 from asyncdp_sim.trace.occupation import Spells, State
 from asyncdp_sim.trace.tables import Tables

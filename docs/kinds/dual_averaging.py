@@ -13,7 +13,7 @@ from asyncdp_sim.learning.algorithms.central import CentralState, start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
 from asyncdp_sim.learning.algorithms.moments import Initial
 from asyncdp_sim.learning.algorithms.steps import Algorithm, project
-from asyncdp_sim.spec import Positive
+from asyncdp_sim.spec.base import Positive
 
 
 @dataclass(eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.func import functional_call, grad, vmap
 
-from asyncdp_sim.errors import Fault
+from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.learning.objectives.losses import SQUARED, positive
 from asyncdp_sim.learning.objectives.models import ModelKind
 

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.papers import stars
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.network import simulate
 from asyncdp_sim.results import Result, Sweep
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.spans import LOCK, Span, spans

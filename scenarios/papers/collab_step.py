@@ -13,10 +13,10 @@ import sys
 from collections.abc import Callable, Mapping
 from math import inf, isnan
 
+from asyncdp_sim.core.words import as_float
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import entry
-from asyncdp_sim.words import as_float
 
 FACTORS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 ANOTHER_SEED = 2

@@ -5,8 +5,8 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from math import exp, isfinite, log
 
+from asyncdp_sim.core.words import as_float, number
 from asyncdp_sim.results import Sweep
-from asyncdp_sim.words import as_float, number
 from scenarios.papers.figure import AS_PUBLISHED
 
 PRIVACY = ("private", "epsilon_true", "delta", "clip_count")

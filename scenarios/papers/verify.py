@@ -10,15 +10,15 @@ from dataclasses import replace
 from math import inf, isfinite
 from pathlib import Path
 
+from asyncdp_sim.core.progress import Progress
+from asyncdp_sim.core.words import SCREEN
 from asyncdp_sim.figures.kit.picture import captions_page, save, write
-from asyncdp_sim.progress import Progress
 from asyncdp_sim.results import Sweep, read_manifest
 from asyncdp_sim.results.provenance import described, digest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.batch import grid
 from asyncdp_sim.sweeps.folder import Folder
-from asyncdp_sim.words import SCREEN
 from scenarios.papers.claims import OURS, Judged, judge
 from scenarios.papers.differences import (
     OVERVIEW,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import asyncdp_sim as ad
-from asyncdp_sim.errors import AsyncDPError, ResultError
+from asyncdp_sim.core.errors import AsyncDPError, ResultError
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.summary import notes, result_lines
 from tests.cli.command import Command

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.errors import ResultError
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.results import read_columns, read_table
 from tests.bad_input.damage import escapes
 from tests.cli.command import Command

@@ -11,7 +11,7 @@ import pytest
 
 from asyncdp_sim.cli import COMMANDS
 from asyncdp_sim.comparisons import compare
-from asyncdp_sim.errors import ResultError
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.results import Result, open_directory
 from tests.bad_input.transcript import FILES, leaked
 from tests.cli.command import Command, Said

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from asyncdp_sim.core.errors import DataError, InputError
 from asyncdp_sim.data.tables import limits
 from asyncdp_sim.data.tables.read import read_table
-from asyncdp_sim.errors import DataError, InputError
 from asyncdp_sim.runs.workers import processes
 from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE

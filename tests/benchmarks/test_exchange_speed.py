@@ -6,13 +6,13 @@ from itertools import count
 
 import pytest
 
-from asyncdp_sim.kernel import Kernel
+from asyncdp_sim.core.kernel import Kernel
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import OnOff
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
-from asyncdp_sim.streams import Streams
 from tests.benchmarks.loops import heap_clocks, simpy_clocks
 from tests.benchmarks.ratio import best_times, report
 

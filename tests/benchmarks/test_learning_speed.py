@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
@@ -11,7 +12,6 @@ from asyncdp_sim.learning.replay_cells import CellTask
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy import Declared, Privacy
-from asyncdp_sim.streams import Streams
 from tests.benchmarks.ratio import best_times, report
 
 pytestmark = pytest.mark.benchmark

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
@@ -12,7 +13,6 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy import Declared, Privacy
-from asyncdp_sim.streams import Streams
 from tests.benchmarks.loops import from_moments, gossip
 from tests.benchmarks.ratio import best_times, report
 

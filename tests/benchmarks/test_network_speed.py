@@ -4,10 +4,10 @@ from functools import partial
 
 import pytest
 
-from asyncdp_sim.kernel import Kernel, Priority
+from asyncdp_sim.core.kernel import Kernel, Priority
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import EventKind, EventRecorder
 from tests.benchmarks.loops import heap_clocks, simpy_clocks
 from tests.benchmarks.ratio import best_times, report

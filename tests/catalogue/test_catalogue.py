@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.figures.draw import draw_all
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario

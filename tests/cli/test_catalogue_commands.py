@@ -10,13 +10,13 @@ from importlib.metadata import version
 import pytest
 
 from asyncdp_sim.cli.catalogue import BEYOND, MARKS, listed
+from asyncdp_sim.core.words import SCREEN
 from asyncdp_sim.data import SYNTHETIC
 from asyncdp_sim.reference import json_schema
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.catalogue import catalogue, entry
 from asyncdp_sim.scenario.commented import commented
 from asyncdp_sim.scenario.files import SCHEMA_FILE
-from asyncdp_sim.words import SCREEN
 from tests.documents.listed import marks
 
 ENTRIES = catalogue()

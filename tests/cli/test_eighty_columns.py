@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.cli import screen
-from asyncdp_sim.words import SCREEN
+from asyncdp_sim.core.words import SCREEN
 from tests.cli.scenes import SMALL
 
 pytestmark = pytest.mark.long

@@ -10,18 +10,18 @@ from rich.console import Console
 
 import asyncdp_sim as ad
 from asyncdp_sim.audits import audit, first_audit
+from asyncdp_sim.core.progress import Drawn, drawn, duration, figures, rate
+from asyncdp_sim.core.words import SCREEN
 from asyncdp_sim.forecasts import forecast, grid
 from asyncdp_sim.forecasts.advice.contest import winner
 from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.benefit import errors
 from asyncdp_sim.forecasts.changes import changes
 from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.progress import Drawn, drawn, duration, figures, rate
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.catalogue import entry
 from asyncdp_sim.sweeps import reproduce_all, sweep
-from asyncdp_sim.words import SCREEN
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
 
 

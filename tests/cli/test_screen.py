@@ -6,8 +6,8 @@ import re
 import sys
 
 from asyncdp_sim.cli.screen import note_all, show
+from asyncdp_sim.core.words import SCREEN
 from asyncdp_sim.privacy.label import label
-from asyncdp_sim.words import SCREEN
 from tests.cli.scenes import SMALL, SWEEP
 
 LITTLE = ("run.updates=10", "run.replicates=2", "owners.records=300", "data.public_records=200")

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.units import ROUNDS, counts_rounds, duration, in_unit
 from asyncdp_sim.figures.runs import convergence
 from asyncdp_sim.figures.sweeps import overview
 from asyncdp_sim.reports.numbers import key_numbers
 from asyncdp_sim.results import open_directory
 from asyncdp_sim.scenario import load
-from asyncdp_sim.units import ROUNDS, counts_rounds, duration, in_unit
 from tests.cli.command import Command
 from tests.cli.scenes import SMALL, SWEEP
 

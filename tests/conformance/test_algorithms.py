@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, AnyAlgorithm, Setting
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import LinearObjective, LinearRecords, Quadratic
@@ -17,8 +18,7 @@ from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.scenario.field_examples import examples_of
-from asyncdp_sim.spec import kind_of, members
-from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.spec.base import kind_of, members
 from asyncdp_sim.trace import Trace
 from tests.conformance.members import examples, said
 from tests.together import together

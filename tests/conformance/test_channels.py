@@ -8,14 +8,14 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
-from asyncdp_sim.kernel import Activity, Kernel, Priority
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.kernel import Activity, Kernel, Priority
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.units import LAST_TICK, to_ticks
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Channel, Csma, Ideal, Parallel
 from asyncdp_sim.network.channels.air import Fate, Medium
-from asyncdp_sim.spec import kind_of, members, parse
-from asyncdp_sim.streams import Streams
-from asyncdp_sim.units import LAST_TICK, to_ticks
+from asyncdp_sim.spec.base import kind_of, members, parse
 from tests.conformance.members import examples, said
 from tests.together import together
 

@@ -6,9 +6,9 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.network.clocks import Clock
-from asyncdp_sim.streams import Streams
-from asyncdp_sim.units import TICKS_PER_UNIT
 from tests.conformance.members import examples, said
 from tests.together import together
 

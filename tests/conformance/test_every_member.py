@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.network.graphs import GraphsInTurn
 from asyncdp_sim.scenario import field_examples
-from asyncdp_sim.spec import Spec, kind_of, members, parse
+from asyncdp_sim.spec.base import Spec, kind_of, members, parse
 from tests.conformance.members import FAMILIES, FORMS, bad_fields, examples
 from tests.together import together
 

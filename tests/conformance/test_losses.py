@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import tomli_w
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.channels.packet_loss import (
@@ -20,7 +21,6 @@ from asyncdp_sim.network.channels.packet_loss import (
 )
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import EventKind, Trace
 from tests.conformance.members import examples
 from tests.together import together

@@ -9,8 +9,8 @@ from typing_extensions import override
 
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.per_answer import audit_answer
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.describe import describe
-from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.privacy import guarantee
 from asyncdp_sim.privacy.accountants.own import Pure
@@ -27,7 +27,7 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import set_path
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 from tests.conformance.members import examples, said
 from tests.conformance.planted import FAULTS
 from tests.conformance.spherical import SphericalMechanism

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.audits import first_audit
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.describe import describe
-from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import as_json
 from asyncdp_sim.forecasts.words import figures as in_words
@@ -20,7 +20,7 @@ from asyncdp_sim.results.summary import figures
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 from tests.conformance.members import examples, said
 from tests.together import together
 

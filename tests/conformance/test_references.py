@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal, get_args
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.evidence import named
-from asyncdp_sim.families import FAMILY
 from asyncdp_sim.learning.algorithms import AnyAlgorithm, FedAsync
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
@@ -19,7 +18,8 @@ from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import kind_of, members, parse
+from asyncdp_sim.spec.base import kind_of, members, parse
+from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.trace import Trace
 from tests.conformance.members import FAMILIES, examples, said
 from tests.conformance.test_algorithms import (

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from typing_extensions import override
 
-from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
+from asyncdp_sim.core.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
+from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.channels import Channel, SlottedAloha
 from asyncdp_sim.network.channels.air import Air, Fate, Port
 from asyncdp_sim.network.channels.slotted import SlottedMedium
 from asyncdp_sim.network.laws.kind import uniforms
-from asyncdp_sim.units import to_ticks
 from tests.conformance.members import said
 from tests.conformance.test_channels import EACH, SHARED, N, Plan, Station, hears_at_once
 from tests.together import together

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.spec import kind_of, members
+from asyncdp_sim.spec.base import kind_of, members
 from tests.conformance.members import FAMILIES, FORMS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,7 +19,7 @@ WITH_A_REASON = {
     ): "views of whoever is no node are refused",
     ("asyncdp_sim/network/protocols/gossip.py", "PoissonClock"): "who says nothing of clocks",
     (
-        "asyncdp_sim/notices.py",
+        "asyncdp_sim/core/messages.py",
         "Number",
     ): "of a warning: no column of a table, which has that name too",
     ("scenarios/over_distance.py", "NodeObserver"): "what is no node is refused, nothing chosen",

@@ -8,7 +8,7 @@ import tomli_w
 
 from asyncdp_sim.evidence import Basis, Oracle, basis_of, oracles_of
 from asyncdp_sim.scenario.field_examples import examples_of
-from asyncdp_sim.spec import Spec, Variant, kind_of, members
+from asyncdp_sim.spec.base import Spec, Variant, kind_of, members
 from tests.conformance.members import FAMILIES
 
 ROOT = Path(__file__).resolve().parents[2]

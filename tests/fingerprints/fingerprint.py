@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from threadpoolctl import threadpool_limits
 
-from asyncdp_sim.errors import InputError
+from asyncdp_sim.core.errors import InputError
 from asyncdp_sim.forecasts.by_moments import moment_forecast
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs import run, write

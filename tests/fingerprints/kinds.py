@@ -19,7 +19,7 @@ from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.scenario.field_examples import examples_of
-from asyncdp_sim.spec import kind_of, members
+from asyncdp_sim.spec.base import kind_of, members
 from tests.conformance import test_observers
 from tests.conformance.members import FAMILIES, FORMS, examples
 from tests.fingerprints.fingerprint import Fingerprint, fingerprint, of_run, of_text

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import kind_of, members, parse
+from asyncdp_sim.spec.base import kind_of, members, parse
 from tests.conformance.members import FAMILIES, FORMS
 from tests.fingerprints import __main__ as command
 from tests.fingerprints import kinds

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Literal
 
+from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability import Availability, Churn
 from asyncdp_sim.network.channels.dcf import Dcf, DcfMedium, DcfPort
@@ -12,7 +13,6 @@ from asyncdp_sim.network.channels.packet_loss import GilbertElliott
 from asyncdp_sim.network.laws import Constant, Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.streams import Scope
 from asyncdp_sim.trace import EventKind
 
 Happening = tuple[float, int]

@@ -9,7 +9,7 @@ from asyncdp_sim.network.availability import Always, Intervals
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Constant, NoTime
 from asyncdp_sim.network.protocols import Request
-from asyncdp_sim.spec import Spec
+from asyncdp_sim.spec.base import Spec
 from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace
 from tests.ordering.scene import Losing
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asyncdp_sim import kernel
+from asyncdp_sim.core import kernel
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network import simulate
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Trace
-from asyncdp_sim.units import to_ticks
 from tests.ordering.cases import CASES
 from tests.ordering.scene import USUAL, Case, Happening
 from tests.ordering.table import render

@@ -4,7 +4,8 @@ from random import Random
 
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Always, Bernoulli
 from asyncdp_sim.network.channels import Ideal
@@ -20,7 +21,6 @@ from asyncdp_sim.network.laws import (
     Uniform,
 )
 from asyncdp_sim.network.protocols import Request
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Ending, EventKind
 from tests.fresh import Record, fresh_seed
 from tests.ordering.locked_loop import LockedLoop

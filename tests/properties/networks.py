@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.clocks import Clock, ScriptedClock

@@ -15,7 +15,7 @@ from asyncdp_sim.network.latency import Payload
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.topology import Topology
-from asyncdp_sim.spec import Variant, members
+from asyncdp_sim.spec.base import Variant, members
 from tests.drawn import Domain
 from tests.properties.networks import availability, clock, domain, law, seeded
 from tests.properties.variants import variants

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.learning.algorithms import AsyncGossip, Collab2, FedBuff, Setting
 from asyncdp_sim.learning.live import LargeGradient, LiveLearning, Target
 from asyncdp_sim.learning.objectives import Quadratic
@@ -25,12 +27,10 @@ from asyncdp_sim.privacy.mechanisms import (
     LaplaceNoise,
     Mechanism,
 )
-from asyncdp_sim.spec import kind_of, members
-from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.spec.base import kind_of, members
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.invariants import check
 from asyncdp_sim.trace.vocabulary import RELEASED
-from asyncdp_sim.units import to_ticks
 from tests.ordering.scene import Scripted
 from tests.properties.networks import FIXED
 from tests.properties.rough_networks import rough_networks

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Always, Intervals
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.privacy import spent
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.invariants import check
-from asyncdp_sim.units import to_ticks
 from tests.properties.networks import FIXED, clocks, networks
 
 SEEDS = st.integers(0, 2**32)

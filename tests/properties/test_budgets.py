@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
-from asyncdp_sim.errors import InvariantError
+from asyncdp_sim.core.errors import InvariantError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Ideal
@@ -25,7 +26,6 @@ from asyncdp_sim.privacy.accountants.own import (
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
 from asyncdp_sim.privacy.budgets import Budget, PerOwnerCap, Scheduled, UntilSpent
 from asyncdp_sim.privacy.mechanisms import Mechanism, MechanismKind
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import EventKind, Trace
 from asyncdp_sim.trace.invariants import check
 from tests.conformance.members import examples

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.measures.energy import Energy, used
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Push, Request
-from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import EventKind, Trace
 from asyncdp_sim.trace.occupation import Spells, State
 from asyncdp_sim.trace.spans import ANSWER, COMPUTING, OFFLINE, QUERY, REQUEST, spans
-from asyncdp_sim.units import TICKS_PER_UNIT
 from tests.properties.networks import FIXED, networks
 from tests.properties.rough_networks import rough_networks
 

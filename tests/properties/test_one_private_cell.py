@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset, FraudData, HospitalData, LendingData, TableData
 from asyncdp_sim.data.tables import csv_texts
 from asyncdp_sim.data.tables.csv_texts import MISSING, read_csv
@@ -33,8 +34,7 @@ from asyncdp_sim.data.tables.file_form import PLAIN
 from asyncdp_sim.data.tables.neighbour import write_neighbour
 from asyncdp_sim.data.tables.table_recipe import TableRecipe
 from asyncdp_sim.data.tables.text_columns import cell_or_nan, cells, map_text
-from asyncdp_sim.spec import members
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.spec.base import members
 from tests.fresh import Record
 from tests.unit.data.discharges import many as discharges
 from tests.unit.data.loans import many as loans

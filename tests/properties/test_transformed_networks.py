@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.aloha import Aloha
@@ -22,8 +23,7 @@ from asyncdp_sim.network.channels.parallel import Parallel
 from asyncdp_sim.network.channels.slotted import Tdma
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.spec import Spec, picked
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.spec.base import Spec, picked
 from asyncdp_sim.theory.predict.channels import theory_of
 from asyncdp_sim.trace import Trace
 from tests.drawn import NothingFitsError

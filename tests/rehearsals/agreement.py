@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.units import to_units
 from asyncdp_sim.measures import repeated, shares
 from asyncdp_sim.network.laws import Empirical, NoTime
 from asyncdp_sim.rehearsals import rehearse
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Trace
-from asyncdp_sim.units import to_units
 from tests.rehearsals.scenes import PLAIN, SERVER, scenario
 
 Array = npt.NDArray[np.float64]

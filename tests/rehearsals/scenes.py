@@ -12,7 +12,7 @@ from asyncdp_sim.rehearsals.wire import TOKEN_BYTES, run_here
 from asyncdp_sim.runs import Ready
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 
 PLAIN: dict[str, Any] = {
     "id": "rehearsed",

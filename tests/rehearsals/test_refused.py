@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.units import to_units
 from asyncdp_sim.network import simulate
 from asyncdp_sim.rehearsals.orders import paced, require_rehearsable
 from asyncdp_sim.scenario import dump
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Ending
-from asyncdp_sim.units import to_units
 from tests.cli.command import Command
 from tests.rehearsals.scenes import WAYS, scenario
 

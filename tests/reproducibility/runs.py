@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 
 Raw = dict[str, Any]
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from asyncdp_sim.on_disk import DEEPEST, from_json, from_toml
+from asyncdp_sim.core.files import DEEPEST, from_json, from_toml
 
 
 @pytest.mark.parametrize("binary", [False, True])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from asyncdp_sim.starting import loading
+from asyncdp_sim.core.starting import loading
 
 
 @pytest.mark.parametrize("before", [signal.default_int_handler, signal.SIG_IGN])

@@ -5,8 +5,8 @@ import sys
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info
 
+from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.runs.workers import processes
-from asyncdp_sim.threads import one_thread
 
 
 def test_a_worker_computes_with_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:

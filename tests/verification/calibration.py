@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.forecasts import Forecast, forecast
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network.protocols import Protocol
@@ -22,8 +23,7 @@ from asyncdp_sim.results.provenance import digest
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.field_examples import examples_of
-from asyncdp_sim.spec import kind_of, member, members, parse
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.spec.base import kind_of, member, members, parse
 
 from .zscores import score
 

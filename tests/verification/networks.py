@@ -6,15 +6,15 @@ from zlib import crc32
 
 import numpy as np
 
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Bernoulli, Diurnal, OnOff
 from asyncdp_sim.network.channels.air import Air
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Gamma
 from asyncdp_sim.network.protocols import Request
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import ExchangeOutcome
-from asyncdp_sim.units import to_ticks
 
 
 def network(n_owners, updates, *, answers_allowed=None, **parts):

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.audits.check import Check, Claim, attack, most_shown
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
 from asyncdp_sim.learning.algorithms.gossip_graph import AveragingState
 from asyncdp_sim.learning.replay import replay
@@ -14,7 +15,6 @@ from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Trace
 
 LEARN, RUNS = 1000, 4000

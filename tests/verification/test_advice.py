@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.forecasts.advice.contest import CHOOSING, Played, ends
 from asyncdp_sim.forecasts.advice.invite import invite
 from asyncdp_sim.forecasts.advice.market import buy

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from scipy.special import chdtrc, ndtri
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
@@ -22,11 +24,9 @@ from asyncdp_sim.privacy.mechanisms.gaussian import shared as in_shares
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.spec.base import parse
 from asyncdp_sim.theory.formulas.rounds import mean_round
 from asyncdp_sim.trace import ExchangeOutcome
-from asyncdp_sim.units import TICKS_PER_UNIT
 
 from .shared import shared
 from .zscores import LIMIT, Score, require, score, seen

@@ -13,7 +13,7 @@ from asyncdp_sim.audits.neighbours import neighbours
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.privacy.mechanisms import laplace
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 
 pytestmark = [
     pytest.mark.long,

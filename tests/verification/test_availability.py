@@ -5,10 +5,10 @@ from functools import partial
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.units import to_units
 from asyncdp_sim.network.availability import Bernoulli, Diurnal, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Lognormal, Uniform
-from asyncdp_sim.units import to_units
 from tests.theory.availability import diurnal_integral, on_fraction, on_off_dispersion, thinned
 
 from . import test_clocks

@@ -6,6 +6,7 @@ Queries do not interfere with each other (window + airtime ≤ interval) and are
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Aloha
 from asyncdp_sim.network.channels.aloha import AlohaMedium
@@ -14,7 +15,6 @@ from asyncdp_sim.network.laws import Exponential, Uniform
 from asyncdp_sim.network.protocols import Broadcast
 from asyncdp_sim.theory.formulas.broadcast import broadcast
 from asyncdp_sim.trace import ExchangeOutcome
-from asyncdp_sim.units import to_ticks
 from tests.theory.broadcast import clean_given, no_collision_given, responders
 
 from .networks import SparingAir, network, runs

@@ -12,11 +12,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.units import to_units
 from asyncdp_sim.measures import busy_ticks
 from asyncdp_sim.network.channels.link import Link
 from asyncdp_sim.network.protocols import Request
 from asyncdp_sim.trace import ExchangeOutcome
-from asyncdp_sim.units import to_units
 
 from .chains import growth
 from .features import Chain, Features, simulated

@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import pytest
 
+from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.laws import Constant, Gamma, Lognormal, Uniform
 from asyncdp_sim.network.protocols import Dispatch
 from asyncdp_sim.network.protocols.dispatch import Desk
 from asyncdp_sim.theory.predict.all import predict
-from asyncdp_sim.units import to_ticks
 
 from .networks import network, runs
 from .shared import shared

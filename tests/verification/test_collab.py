@@ -11,6 +11,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data.gaussian import GaussianData
 from asyncdp_sim.learning.algorithms import Collab1, Collab2, Setting
 from asyncdp_sim.learning.objectives import Quadratic
@@ -21,7 +22,6 @@ from asyncdp_sim.network.protocols import Rounds
 from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.sensitivity import Declared
-from asyncdp_sim.streams import Streams
 
 from .networks import network
 from .shared import shared

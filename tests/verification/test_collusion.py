@@ -15,7 +15,7 @@ from analysis.privacy.curious import additive_spread, guess, guess_error, weight
 from analysis.privacy.recovered import averaging_advantage, from_rounds
 from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 from scenarios.collusion import transcribed
 from tests.theory.collusion import averaged_deviation
 

@@ -12,7 +12,7 @@ from asyncdp_sim.forecasts.by_moments import given, orders, unlike
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 from asyncdp_sim.theory.prediction import Unknown
 
 pytestmark = [pytest.mark.long, pytest.mark.no_evidence]

@@ -8,6 +8,7 @@ airtimes at either end are left out.
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.channels.air import Fate
 from asyncdp_sim.network.channels.dcf import Dcf, DcfMedium, DcfPort
 from asyncdp_sim.network.clocks import SaturatedClock
@@ -15,7 +16,6 @@ from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas.dcf import fixed_point
 from asyncdp_sim.theory.predict.all import predicted
-from asyncdp_sim.units import to_ticks
 
 from .networks import begun, network, runs
 from .shared import shared

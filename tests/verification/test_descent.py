@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.forecasts.moments import Recursions, exact
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.moments.synchronous import moments
 
 from .shared import shared

@@ -8,7 +8,8 @@ update of a run, with what is still under way counted, to the last one.
 import numpy as np
 import pytest
 
-from asyncdp_sim.kernel import Priority
+from asyncdp_sim.core.kernel import Priority
+from asyncdp_sim.core.units import to_units
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal, Uniform
 from asyncdp_sim.network.owner import Owner, Processor
@@ -17,7 +18,6 @@ from asyncdp_sim.network.protocols.dispatch import Desk
 from asyncdp_sim.theory.formulas.closed_network import closed_network
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.update_order import shares
-from asyncdp_sim.units import to_units
 
 from .networks import network, runs
 from .shared import shared

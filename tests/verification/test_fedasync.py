@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import FedAsync, Setting
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.streams import Streams
 
 from .networks import network
 from .shared import shared

@@ -12,13 +12,13 @@ from itertools import count
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import FedBuff, Setting
 from asyncdp_sim.learning.algorithms.central import FedBuffSteps
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.streams import Streams
 
 from .networks import network
 from .shared import shared

@@ -15,7 +15,7 @@ from asyncdp_sim.forecasts.moments import Recursions, choice
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 from asyncdp_sim.theory.prediction import Unknown
 
 from .shared import shared

@@ -9,6 +9,8 @@ from functools import cache
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.units import to_units
 from asyncdp_sim.learning.algorithms import GossipGraph, Setting
 from asyncdp_sim.learning.algorithms.gossip_graph import GossipGraphState, GossipGraphSteps
 from asyncdp_sim.learning.objectives import Quadratic
@@ -23,11 +25,9 @@ from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.network.protocols.gossip import Meetings
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.trace import ExchangeOutcome
 from asyncdp_sim.trace.vocabulary import UPDATES
-from asyncdp_sim.units import to_units
 from tests.theory.gossip_spectrum import disagreement
 
 from .networks import network, own_seed, runs

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.audits.overheard import View, overhear
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms.gossip_graph import GossipGraphSteps
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.spec.base import parse
 
 pytestmark = pytest.mark.oracle(
     "what a neighbour works out of answers",

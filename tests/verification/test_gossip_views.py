@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
 from asyncdp_sim.learning.algorithms.gossip_graph import AveragingState
 from asyncdp_sim.learning.replay import replay
@@ -21,8 +22,7 @@ from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import Trace
 
 from .zscores import LIMIT

@@ -12,7 +12,8 @@ from scipy.optimize import LinearConstraint, minimize
 from scipy.stats import norm
 
 from asyncdp_sim.audits.observers.models import audit_models
-from asyncdp_sim.errors import DataError, SpecError
+from asyncdp_sim.core.errors import DataError, SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import AnswerModel
@@ -24,7 +25,6 @@ from asyncdp_sim.privacy.observers.model import Descent, Rounds, _hidden, _minor
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.streams import Streams
 
 pytestmark = pytest.mark.oracle(
     "what the last model of learning in rounds tells of a record",

@@ -12,7 +12,7 @@ from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.privacy import spent
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import EventKind
 
 from .networks import network, runs

@@ -13,7 +13,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import (
     AnswerBatch,
     FedAsync,
@@ -36,8 +37,7 @@ from asyncdp_sim.privacy.accountants.own import SeveralGradients
 from asyncdp_sim.privacy.mechanisms import GaussianNoise, LaplaceNoise
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import load
-from asyncdp_sim.spec import per_owner
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.spec.base import per_owner
 
 from .networks import network
 from .shared import shared

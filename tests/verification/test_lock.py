@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import InvariantError
+from asyncdp_sim.core.errors import InvariantError
+from asyncdp_sim.core.units import to_units
 from asyncdp_sim.measures import busy_ticks
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
 from asyncdp_sim.network.protocols import Request
 from asyncdp_sim.theory.formulas.queueing import refusing_unequal
-from asyncdp_sim.units import to_units
 from tests.theory.lock import poisson_source, refusing
 
 from .networks import (

@@ -9,6 +9,7 @@ E x_k = E[W] x_{k−1}, E x_k x_kᵀ = E[W (E x_{k−1} x_{k−1}ᵀ) Wᵀ], bot
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms.gossip_graph import AveragingSteps
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
@@ -17,7 +18,6 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.graphs import Ring
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import ExchangeOutcome
 
 from .networks import network, own_seed, runs

@@ -10,12 +10,12 @@ from functools import cache
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import Averaging
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.privacy.observers.node import Round, all_at_once, leverages, meetings
 from asyncdp_sim.scenario.catalogue import entry
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.bounds.muffliato import sum_over_messages
 from scenarios.beyond.messages import counts, first_alone, new_messages, sums
 

@@ -6,11 +6,11 @@ from functools import cache
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.moments.noise_gain import noise_gain
 from asyncdp_sim.theory.moments.per_update import moments
 

@@ -16,7 +16,7 @@ from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 from tests.cli.command import Command
 
 pytestmark = [pytest.mark.long, pytest.mark.no_evidence]

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import GaussianData
 from asyncdp_sim.learning.algorithms import ParameterServer, Polar, PolarSteps, Setting
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
@@ -20,7 +21,6 @@ from asyncdp_sim.network.graphs import Edges, GraphsInTurn, Ring, matrices_of
 from asyncdp_sim.network.laws import Exponential, NoTime
 from asyncdp_sim.network.protocols import Rounds, Servers
 from asyncdp_sim.privacy.mechanisms import NoNoise
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.formulas.polar import smallest_entry
 from tests.theory.polar import (
     Obfuscation,

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import simulate
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.replicates import learn_all
-from asyncdp_sim.streams import Streams
 from scenarios import entry
 
 pytestmark = pytest.mark.oracle(

@@ -9,11 +9,11 @@ requests, and is asked for at night.
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.units import to_units
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Request
 from asyncdp_sim.theory.formulas.queueing import fifo_wait
-from asyncdp_sim.units import to_units
 from tests.theory.queueing import constant_tail, exponential_tail
 
 from .networks import LastInFirstOut, network, runs

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.network import compatibility
-from asyncdp_sim.units import TICKS_PER_UNIT
 from tests.theory.ticks import mean_gap, repeated
 
 from .networks import network, own_seed, runs

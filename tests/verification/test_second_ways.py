@@ -8,10 +8,10 @@ import pytest
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.facts import stated_anew
 from asyncdp_sim.audits.observers import claims
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Trace
 
 pytestmark = pytest.mark.no_evidence

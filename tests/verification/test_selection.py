@@ -9,7 +9,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
@@ -19,7 +20,6 @@ from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock, ScriptedClock
 from asyncdp_sim.privacy import Privacy
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.predict.update_order import shares as shares_of
 from asyncdp_sim.theory.prediction import Unknown
 

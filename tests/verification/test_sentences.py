@@ -17,7 +17,7 @@ from asyncdp_sim.privacy.mechanisms import NoMechanism
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 
 pytestmark = pytest.mark.no_evidence
 

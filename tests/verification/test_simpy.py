@@ -21,7 +21,7 @@ DIFFERENT = re.compile(r"^\| `(test_\w+)` \| [^|]+\. \|$", flags=re.MULTILINE)
 LEFT_OUT = ("test_rt.py", "test_benchmark.py")
 """Tests of the environment in real time, and of speed, which need a plugin."""
 ON_THE_KERNEL = """
-from asyncdp_sim.kernel import Kernel
+from asyncdp_sim.core.kernel import Kernel
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ from math import expm1, log
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.channels import SlottedAloha
 from asyncdp_sim.network.channels.slotted import SlottedMedium, SlottedPort
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas.channels import slotted_aloha
-from asyncdp_sim.units import to_ticks
 
 from .networks import SparingAir, begun, network, runs
 from .shared import shared

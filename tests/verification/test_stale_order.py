@@ -7,7 +7,8 @@ fast as each other. Staleness is then geometric, so that w_i = π_i E[w(s) | i] 
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import FedAsync, FedBuff
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.network import Latency, Network, simulate
@@ -16,8 +17,7 @@ from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Dispatch, Push
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.spec.base import parse
 from asyncdp_sim.theory.formulas.staleness import always_busy
 from asyncdp_sim.theory.moments.stale_order import central_map, stale_course
 from asyncdp_sim.theory.predict.staleness import lateness

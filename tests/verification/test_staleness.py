@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import InvariantError
+from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.network.clocks import SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.learner import Learner

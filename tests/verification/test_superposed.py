@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.units import to_units
 from asyncdp_sim.measures import busy_ticks
 from asyncdp_sim.network.availability import Bernoulli, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.superposed import Crowd
 from asyncdp_sim.theory.formulas.queueing import refusing_unequal
-from asyncdp_sim.units import to_units
 from tests.theory.availability import on_fraction, on_off_dispersion
 
 from .networks import network, runs

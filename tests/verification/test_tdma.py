@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.kernel import Moment, Priority
+from asyncdp_sim.core.kernel import Moment, Priority
+from asyncdp_sim.core.units import to_ticks, to_units
 from asyncdp_sim.network.channels import Tdma
 from asyncdp_sim.network.channels.air import Air, Transmission
 from asyncdp_sim.network.channels.slotted import SlottedMedium
@@ -12,7 +13,6 @@ from asyncdp_sim.network.laws import Uniform
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas.channels import tdma
 from asyncdp_sim.trace import ExchangeOutcome
-from asyncdp_sim.units import to_ticks, to_units
 
 from .networks import network, runs
 from .shared import shared

@@ -17,6 +17,7 @@ from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.facts import stated_anew
 from asyncdp_sim.audits.neighbours import replaced
 from asyncdp_sim.audits.observers.claims import of_models, of_view
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
 from asyncdp_sim.learning.algorithms.gossip_graph import AveragingState
 from asyncdp_sim.learning.replay import replay
@@ -26,7 +27,6 @@ from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
 from asyncdp_sim.runs.problem import Task, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import Trace
 
 Array = npt.NDArray[np.float64]

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.data.declared_columns import if_any
 from asyncdp_sim.data.tables.names import nearest, require_column
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.text_columns import map_text, number_in
-from asyncdp_sim.errors import DataError, Fault
 
 if TYPE_CHECKING:
     import pandas as pd

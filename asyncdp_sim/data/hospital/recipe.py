@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from typing_extensions import override
 
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.messages import Ends, FormattedMessage
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Encoded
 from asyncdp_sim.data.declared_columns import DeclaredData, Encode
 from asyncdp_sim.data.hospital import encode_as_published, encode_plain
@@ -14,10 +17,7 @@ from asyncdp_sim.data.hospital.columns import HOSPITAL, TARGET, name_of_2015, re
 from asyncdp_sim.data.hospital.twin import twin_sizes, twin_table
 from asyncdp_sim.data.splits import ValuesOf, require_records
 from asyncdp_sim.data.twin import Encoding
-from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.notices import Ends, FormattedMessage
-from asyncdp_sim.spec import about
-from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.spec.base import about
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Array, Encoded
 from asyncdp_sim.data.twin import (
     Encoding,
@@ -37,7 +38,6 @@ from asyncdp_sim.data.twin import (
     marginals_of,
     stored_beside,
 )
-from asyncdp_sim.streams import Scope, Streams
 
 PACKAGE = "asyncdp_sim.data.hospital"
 LEAST_RECORDS = 10_000

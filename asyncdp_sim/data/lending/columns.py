@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.data.declared_columns import if_any
 from asyncdp_sim.data.tables.text_columns import numeric
-from asyncdp_sim.errors import DataError, Fault
 
 if TYPE_CHECKING:
     import pandas as pd

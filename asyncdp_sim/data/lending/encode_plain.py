@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.data.dataset import Array, OnDemand
 from asyncdp_sim.data.declared_columns import (
     EncodedColumn,
@@ -35,7 +36,6 @@ from asyncdp_sim.data.declared_columns import (
 )
 from asyncdp_sim.data.lending.columns import months_since_year_zero, require_columns
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, numeric
-from asyncdp_sim.notices import FormattedMessage
 
 if TYPE_CHECKING:
     import pandas as pd

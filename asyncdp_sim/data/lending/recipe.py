@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from pydantic import model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Encoded
 from asyncdp_sim.data.declared_columns import NO_COLUMNS, DeclaredData, Encode
 from asyncdp_sim.data.lending import encode_as_published, encode_plain
@@ -15,10 +17,8 @@ from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.twin import Encoding
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import faults_of
-from asyncdp_sim.spec import about
-from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.spec.base import about
+from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
     import pandas as pd

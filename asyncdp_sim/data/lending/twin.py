@@ -27,6 +27,7 @@ from typing import Any, Literal
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Array, Encoded
 from asyncdp_sim.data.twin import (
     Encoding,
@@ -38,7 +39,6 @@ from asyncdp_sim.data.twin import (
     marginals_of,
     stored_beside,
 )
-from asyncdp_sim.streams import Scope, Streams
 
 
 @dataclass(frozen=True, eq=False)

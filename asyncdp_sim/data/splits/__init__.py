@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.data.splits.by_column import ByColumn, name_of, rows_by_value
 from asyncdp_sim.data.splits.dirichlet import Dirichlet
 from asyncdp_sim.data.splits.kind import (
@@ -17,10 +18,9 @@ from asyncdp_sim.data.splits.kind import (
     ValuesOf,
     require_records,
 )
-from asyncdp_sim.errors import SpecError
-from asyncdp_sim.families import FAMILY_BY_NAME
-from asyncdp_sim.faults import faults_of
-from asyncdp_sim.outside import Place
+from asyncdp_sim.spec.plugins import Place
+from asyncdp_sim.spec.registry import FAMILY_BY_NAME
+from asyncdp_sim.spec.validation import faults_of
 
 
 def _is_split(value: object) -> object:

@@ -9,11 +9,11 @@ import numpy as np
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from typing_extensions import override
 
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.data.dataset import Rows
 from asyncdp_sim.data.splits.kind import OwnerSplit, SplitKind, TableToSplit, ValuesOf
-from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.notices import FormattedMessage
-from asyncdp_sim.spec import about
+from asyncdp_sim.spec.base import about
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,300})(\.[0-9]+)?")
 

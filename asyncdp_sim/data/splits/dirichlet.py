@@ -7,11 +7,11 @@ import numpy as np
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from typing_extensions import override
 
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.messages import Ends, FormattedMessage
 from asyncdp_sim.data.dataset import Array, Rows
 from asyncdp_sim.data.splits.kind import OwnerSplit, SplitKind, TableToSplit
-from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.notices import Ends, FormattedMessage
-from asyncdp_sim.spec import about
+from asyncdp_sim.spec.base import about
 
 
 class Dirichlet(SplitKind):

@@ -8,10 +8,10 @@ from typing import Literal, Self
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Array, Rows
-from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.spec import Variant
-from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.spec.base import Variant
 
 ValuesOf = Callable[[str], Sequence[object]]
 """From a column of a table to its raw values, None where empty."""

@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Array, Rows
-from asyncdp_sim.spec import Variant, about
-from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.spec.base import Variant, about
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,14 +10,14 @@ import numpy as np
 from pydantic import Field, Strict, model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.errors import DataError, Fault, SpecError
+from asyncdp_sim.core.files import file_bytes, from_json, from_toml
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.stand_ins.kind import PublicKnowledge, StandInKind, StandInRows
 from asyncdp_sim.data.stand_ins.public_rows import apart
-from asyncdp_sim.errors import DataError, Fault, SpecError
-from asyncdp_sim.faults import faults_of
-from asyncdp_sim.on_disk import file_bytes, from_json, from_toml
-from asyncdp_sim.spec import Finite, NonNegative, Positive, Spec, about
-from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.spec.base import Finite, NonNegative, Positive, Spec, about
+from asyncdp_sim.spec.validation import faults_of
 
 KEY = "data.stand_in.path"
 Row = Annotated[tuple[Finite, ...], Strict(False)]

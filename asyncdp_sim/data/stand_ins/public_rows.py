@@ -9,11 +9,11 @@ from typing import Literal
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.words import number
 from asyncdp_sim.data.dataset import Array, Rows
 from asyncdp_sim.data.stand_ins.kind import PublicKnowledge, StandInKind, StandInRows
-from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.streams import Scope, Streams
-from asyncdp_sim.words import number
 
 
 @dataclass(frozen=True, eq=False)

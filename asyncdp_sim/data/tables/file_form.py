@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.data.tables.limits import opened
-from asyncdp_sim.errors import DataError, Fault
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 CHARSETS = ("utf-8", "utf-16", "cp1252")

@@ -7,11 +7,11 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.messages import FormattedMessage
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Rows, Source
-from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.notices import FormattedMessage
-from asyncdp_sim.spec import about
-from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.spec.base import about
 
 HeldOutShare = Annotated[
     float,

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.errors import Fault, InputError
+from asyncdp_sim.core.errors import Fault, InputError
 
 ROWS = "ASYNCDP_MOST_ROWS"
 BYTES = "ASYNCDP_MOST_BYTES"

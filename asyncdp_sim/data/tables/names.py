@@ -7,7 +7,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.core.errors import DataError, Fault
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,12 +8,12 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.data.dataset import Array, Rows, Table, frozen, take
 from asyncdp_sim.data.void import said, set_aside
-from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.families import FAMILY_BY_NAME
-from asyncdp_sim.notices import FormattedMessage
-from asyncdp_sim.spec import Variant
+from asyncdp_sim.spec.base import Variant
+from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.data.dataset import Source
 from asyncdp_sim.data.tables import file_form
 from asyncdp_sim.data.tables.csv_texts import MISSING, OpenQuoteError, read_csv
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.limits import BYTES, TooMuch, require_at_most, require_cells
-from asyncdp_sim.errors import DataError, Fault
 
 if TYPE_CHECKING:
     import pandas as pd

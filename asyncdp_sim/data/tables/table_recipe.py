@@ -10,6 +10,9 @@ import numpy as np
 from pydantic import Field, model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.messages import FormattedMessage
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import SYNTHETIC, Array, Dataset, Rows, Source, Table, take
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.splits import (
@@ -32,11 +35,8 @@ from asyncdp_sim.data.tables.preprocessing import (
     records_of,
 )
 from asyncdp_sim.data.void import LARGEST, beyond
-from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.faults import faults_of
-from asyncdp_sim.notices import FormattedMessage
-from asyncdp_sim.spec import about
-from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.spec.base import about
+from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -216,7 +216,7 @@ class Gathering:
         self._found += faults
 
     def end(self) -> None:
-        """Raise a :class:`~asyncdp_sim.errors.DataError` if anything was wrong."""
+        """Raise a :class:`~asyncdp_sim.core.errors.DataError` if anything was wrong."""
         if len(self._found) > 0:
             raise DataError(dict.fromkeys(self._found))
 

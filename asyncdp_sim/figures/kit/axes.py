@@ -17,8 +17,8 @@ from matplotlib.lines import Line2D
 from matplotlib.scale import InvertedLogTransform, LogScale, LogTransform
 from matplotlib.ticker import LogFormatterSciNotation, NullFormatter
 
+from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.style import MARKERS, colours, legible, plain_numbers
-from asyncdp_sim.words import number
 
 MOST_LISTED = 4
 ACROSS = 84  # letters of a legend that have room side by side

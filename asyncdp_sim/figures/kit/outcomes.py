@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.words import as_float, known
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import Participants
 from asyncdp_sim.theory.formulas.quantiles import binomial_quantile, t_quantile
-from asyncdp_sim.words import as_float, known
 
 Array = npt.NDArray[np.float64]
 LEVEL = 0.95

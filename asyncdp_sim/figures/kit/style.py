@@ -10,9 +10,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from asyncdp_sim.core.units import in_unit
+from asyncdp_sim.core.words import number
 from asyncdp_sim.scenario import Participants
-from asyncdp_sim.units import in_unit
-from asyncdp_sim.words import number
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 BLUE, VERMILION, GREEN = OKABE_ITO[:3]

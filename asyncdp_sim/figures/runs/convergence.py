@@ -11,6 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from asyncdp_sim.core.units import unit_of
+from asyncdp_sim.core.words import number, numbers
 from asyncdp_sim.figures.kit.axes import (
     LONGEST_AT_END,
     columns,
@@ -32,8 +34,6 @@ from asyncdp_sim.figures.kit.style import (
     time_axis,
 )
 from asyncdp_sim.results import Result
-from asyncdp_sim.units import unit_of
-from asyncdp_sim.words import number, numbers
 
 Array = npt.NDArray[np.float64]
 INSTANTS = 400

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.core.files import file_bytes, from_json
+from asyncdp_sim.core.words import as_float, known, numbers
 from asyncdp_sim.figures.kit.axes import log_axis
 from asyncdp_sim.figures.kit.outcomes import owner_table
 from asyncdp_sim.figures.kit.picture import Picture
@@ -21,11 +23,9 @@ from asyncdp_sim.figures.kit.style import (
     style,
     time_axis,
 )
-from asyncdp_sim.on_disk import file_bytes, from_json
 from asyncdp_sim.privacy.label import Label
 from asyncdp_sim.results import not_a_result
 from asyncdp_sim.scenario import Participants
-from asyncdp_sim.words import as_float, known, numbers
 
 OF_OWNERS = {"owner", "records", "alone", "profits", "epsilon_needed"}
 LOOKS = (

@@ -4,6 +4,8 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from asyncdp_sim.core.units import to_units, unit_of
+from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import log_axis
 from asyncdp_sim.figures.kit.picture import Table
 from asyncdp_sim.figures.kit.small_multiples import NetworkFigure, untimed
@@ -11,8 +13,6 @@ from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, plain_numbers, tim
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.formulas.quantiles import binomial_quantile
 from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law
-from asyncdp_sim.units import to_units, unit_of
-from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]
 POINTS = 400

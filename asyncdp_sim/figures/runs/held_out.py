@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
+from asyncdp_sim.core.words import known
 from asyncdp_sim.figures.kit.axes import end_labels, key, legend, log_axis
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, colours, panels, plain_numbers, style
@@ -18,7 +19,6 @@ from asyncdp_sim.figures.runs.convergence import (
     quartiles,
 )
 from asyncdp_sim.results import Result
-from asyncdp_sim.words import known
 
 REFERENCES = {
     "held_out_optimum": ("θ*: all together, without privacy", "--"),

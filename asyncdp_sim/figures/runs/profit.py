@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import end_labels, key, log_axis
 from asyncdp_sim.figures.kit.outcomes import owner_table
 from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
@@ -23,7 +24,6 @@ from asyncdp_sim.figures.kit.style import (
 )
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.measures.scores import SCORES, Score
-from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]
 OWN = r"$\theta_i^*$: the owner alone"

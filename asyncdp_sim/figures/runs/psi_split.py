@@ -7,12 +7,12 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from asyncdp_sim.core.words import known
 from asyncdp_sim.figures.kit.axes import log_axis, wrapped
 from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
 from asyncdp_sim.figures.kit.style import BAND, BLUE, OKABE_ITO, plain_numbers, sheet, style
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.results import Result
-from asyncdp_sim.words import known
 
 Array = npt.NDArray[np.float64]
 PARTS = {

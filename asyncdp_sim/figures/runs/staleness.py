@@ -7,6 +7,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import strokes
 from asyncdp_sim.figures.kit.picture import Table
 from asyncdp_sim.figures.kit.small_multiples import NetworkFigure, no_updates
@@ -15,7 +16,6 @@ from asyncdp_sim.measures import SHARE, Ratio
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law
 from asyncdp_sim.theory.prediction import Unknown
-from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]
 TAIL = 1e-4  # a law is drawn up to where less than this is left

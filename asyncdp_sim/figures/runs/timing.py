@@ -7,11 +7,11 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from asyncdp_sim.core.units import unit_of
 from asyncdp_sim.figures.kit.picture import Table
 from asyncdp_sim.figures.kit.small_multiples import NetworkFigure, Panel, no_updates, untimed
 from asyncdp_sim.figures.kit.style import BLUE, FEW_OWNERS, owner_ticks, time_axis
 from asyncdp_sim.results import Result, not_a_result
-from asyncdp_sim.units import unit_of
 
 SHOWN = 100
 HALF = 0.32  # of a stroke, in owners

@@ -10,6 +10,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
+from asyncdp_sim.core.units import TICKS_PER_UNIT, to_units, unit_of
 from asyncdp_sim.figures.kit.axes import key, legend
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import (
@@ -27,7 +28,6 @@ from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind
 from asyncdp_sim.trace.spans import EXCHANGE, OFFLINE, Span, spans, union
-from asyncdp_sim.units import TICKS_PER_UNIT, to_units, unit_of
 
 Array = npt.NDArray[np.float64]
 BINS = 30

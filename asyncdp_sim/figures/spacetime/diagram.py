@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks, to_units, unit_of
+from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import FEW_OWNERS, canvas, style, time_axis
 from asyncdp_sim.figures.spacetime.axes import Scene
@@ -22,8 +24,6 @@ from asyncdp_sim.figures.spacetime.marks import (
 )
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.prediction import Unknown
-from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks, to_units, unit_of
-from asyncdp_sim.words import number
 
 PAGE = 9.0  # inches
 WINDOW = 20.0

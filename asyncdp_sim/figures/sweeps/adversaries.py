@@ -9,12 +9,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import draw_line, key, legend, looks, scale, wrapped
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
 from asyncdp_sim.figures.kit.style import THEORY, small_panels
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
 from asyncdp_sim.results import Cell, Sweep
-from asyncdp_sim.words import number
 
 PSI = "psi_final_median"
 OWNERS, FACTOR = "adversary.owners", "adversary.factor"

@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import draw_line, key, legend, looks, scale, wrapped
 from asyncdp_sim.figures.kit.outcomes import Estimate, mean_psi_at_end
 from asyncdp_sim.figures.kit.style import FEW_OWNERS, THEORY, plain_text
 from asyncdp_sim.figures.kit.style import panels as stacked_panels
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends, estimates
 from asyncdp_sim.results import Cell, Result, Sweep
-from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]
 MEMBERS = "availability.probability"

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import draw_line, key, legend, looks, scale
 from asyncdp_sim.figures.kit.outcomes import owner_table, psi_of_replicates
 from asyncdp_sim.figures.kit.picture import row_labels
@@ -18,7 +19,6 @@ from asyncdp_sim.figures.kit.style import panels as stacked_panels
 from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario import Participants
-from asyncdp_sim.words import number
 
 Array = npt.NDArray[np.float64]
 SEED = "run.seed"

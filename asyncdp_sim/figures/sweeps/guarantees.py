@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from asyncdp_sim.core.words import as_float, known
 from asyncdp_sim.figures.kit.axes import key, legend, looks, number_ticks, scale, wrapped
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, psi_of_replicates
 from asyncdp_sim.figures.kit.picture import label, named_guarantee
@@ -18,7 +19,6 @@ from asyncdp_sim.figures.kit.style import BAND, canvas
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
 from asyncdp_sim.privacy.label import gradient_norm
 from asyncdp_sim.results import Cell, Result, Sweep
-from asyncdp_sim.words import as_float, known
 
 EPSILON = "privacy.epsilon"
 LEAST = 2  # lines, and budgets

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from asyncdp_sim.core.words import MOST_NUMBERS, number
 from asyncdp_sim.figures.kit.axes import (
     LONGEST_AT_END,
     columns,
@@ -28,7 +29,6 @@ from asyncdp_sim.figures.kit.style import small_panels
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.setting_words import axis
-from asyncdp_sim.words import MOST_NUMBERS, number
 
 Array = npt.NDArray[np.float64]
 PSI = "psi_final_median"

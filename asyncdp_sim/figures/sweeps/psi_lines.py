@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.words import MOST_NUMBERS, number, numbers
 from asyncdp_sim.figures.kit.axes import (
     columns,
     draw_line,
@@ -27,7 +28,6 @@ from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
 from asyncdp_sim.results import Cell, Sweep, not_a_result
 from asyncdp_sim.scenario.setting_words import axis as axis_name
 from asyncdp_sim.scenario.setting_words import symbol
-from asyncdp_sim.words import MOST_NUMBERS, number, numbers
 
 Array = npt.NDArray[np.float64]
 LEAST = 3  # cells that a slope is fitted to

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from asyncdp_sim.core.words import MOST_NUMBERS, number, numbers
 from asyncdp_sim.figures.kit.axes import key
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture, row_labels
@@ -20,7 +21,6 @@ from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table, estimate
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.scenario.setting_words import axis as axis_name
 from asyncdp_sim.scenario.setting_words import symbol
-from asyncdp_sim.words import MOST_NUMBERS, number, numbers
 
 Array = npt.NDArray[np.float64]
 LEAST = 2  # values of either number

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.words import known
 from asyncdp_sim.figures.kit.axes import draw_line, key, legend, log_axis, looks, number_ticks
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
 from asyncdp_sim.figures.kit.style import sheet
@@ -13,7 +14,6 @@ from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, 
 from asyncdp_sim.privacy.label import PLAIN, mechanism_kind
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.scenario.setting_words import choice
-from asyncdp_sim.words import known
 
 PSI = "psi_final_median"
 MOST_PANELS = 4

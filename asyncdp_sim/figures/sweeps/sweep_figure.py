@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.units import in_unit, unit_of
 from asyncdp_sim.figures.kit.axes import reaches_zero
 from asyncdp_sim.figures.kit.outcomes import Estimate
 from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
 from asyncdp_sim.figures.kit.style import style
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
-from asyncdp_sim.units import in_unit, unit_of
 
 Array = npt.NDArray[np.float64]
 Table = dict[str, npt.NDArray[Any]]

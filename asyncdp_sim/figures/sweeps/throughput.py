@@ -8,6 +8,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 
+from asyncdp_sim.core.words import as_float
 from asyncdp_sim.figures.kit.axes import ACROSS, legend, strokes, wrapped
 from asyncdp_sim.figures.kit.outcomes import of_summary
 from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
@@ -16,7 +17,6 @@ from asyncdp_sim.figures.sweeps.sweep_figure import Table, ends, estimates
 from asyncdp_sim.network.channels import label_of
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.theory.predict.channels import AccessCurve, access_curve, endless_curve
-from asyncdp_sim.words import as_float
 
 Array = npt.NDArray[np.float64]
 LOAD, DELIVERED = "offered_load", "delivered_load"

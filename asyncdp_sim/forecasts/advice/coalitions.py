@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.errors import Fault, SpecError
 from asyncdp_sim.forecasts.moments import broken
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.algorithms import Schedule

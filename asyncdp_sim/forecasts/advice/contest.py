@@ -12,10 +12,10 @@ from math import isfinite
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.progress import Progress, counted
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.by_runs import QuickRuns, final_psi, half_width
 from asyncdp_sim.forecasts.population import RELEASE
-from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.workers import Map
 from asyncdp_sim.scenario import Scenario

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.forecasts import Forecast, forecast
 from asyncdp_sim.forecasts.advice.coalitions import (
     Coalition,
@@ -31,7 +32,6 @@ from asyncdp_sim.forecasts.advice.contest import (
 )
 from asyncdp_sim.forecasts.population import Population, choosing, population
 from asyncdp_sim.forecasts.words import gaining
-from asyncdp_sim.progress import Progress, beginning
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Participants, Scenario
 

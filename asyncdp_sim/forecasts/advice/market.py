@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.progress import Progress, counted
 from asyncdp_sim.forecasts.advice.contest import (
     CHOOSING,
     REPLICATES,
@@ -22,7 +23,6 @@ from asyncdp_sim.forecasts.advice.contest import (
 )
 from asyncdp_sim.forecasts.moments import Recursions, broken, choice
 from asyncdp_sim.forecasts.population import Moments, Population, choosing, population
-from asyncdp_sim.progress import Progress, counted
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Participants, Scenario

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.forecasts.advice.contest import (
     CHOOSING,
     REPLICATES,
@@ -24,7 +25,6 @@ from asyncdp_sim.forecasts.advice.contest import (
 )
 from asyncdp_sim.forecasts.moments import Recursions, broken, exact
 from asyncdp_sim.forecasts.population import Population, choosing, population
-from asyncdp_sim.progress import Progress, beginning
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Scenario

@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-from asyncdp_sim.families import FAMILY
 from asyncdp_sim.learning.algorithms.async_gossip import AsyncGossip, GossipSteps
 from asyncdp_sim.learning.algorithms.central import FedAsync, FedBuff, FedBuffSteps
 from asyncdp_sim.learning.algorithms.gathered import (
@@ -36,6 +35,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     Setting,
     Wrapped,
 )
+from asyncdp_sim.spec.registry import FAMILY
 
 AnyAlgorithm = Annotated[
     AsyncGossip

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.kind import GossipKind
 from asyncdp_sim.learning.algorithms.moments import Initial, OneOnOne, Selection
 from asyncdp_sim.learning.algorithms.steps import (
@@ -19,8 +20,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     of_owners,
     shared,
 )
-from asyncdp_sim.spec import about
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.spec.base import about
 
 
 @dataclass(eq=False)

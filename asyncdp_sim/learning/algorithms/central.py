@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
+from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
 from asyncdp_sim.learning.algorithms.local_steps import LocalCount, LocalSteps
 from asyncdp_sim.learning.algorithms.moments import Evening, Initial, OneCentral
@@ -25,8 +26,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     project,
     shared,
 )
-from asyncdp_sim.spec import Count, NonNegative, Positive, about
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.spec.base import Count, NonNegative, Positive, about
 
 Weighting = Literal["constant", "polynomial", "hinge"]
 

@@ -13,7 +13,8 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
 from asyncdp_sim.learning.algorithms.local_steps import LocalCount, LocalSteps
@@ -34,8 +35,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     power,
     project,
 )
-from asyncdp_sim.spec import Count, Positive, Tally, about
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.spec.base import Count, Positive, Tally, about
 
 
 @dataclass(eq=False)

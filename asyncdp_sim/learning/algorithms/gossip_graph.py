@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, GossipKind
 from asyncdp_sim.learning.algorithms.moments import Initial
 from asyncdp_sim.learning.algorithms.steps import (
@@ -27,8 +28,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     of_rows,
     project,
 )
-from asyncdp_sim.spec import Positive, about
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.spec.base import Positive, about
 
 
 @dataclass(eq=False)

@@ -6,14 +6,14 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import model_validator
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import faults_of
+from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.learning.algorithms.local_steps import beyond_one_step
 from asyncdp_sim.learning.algorithms.moments import OneCentral, OneOnOne, StepsInRounds
 from asyncdp_sim.learning.algorithms.steps import Algorithm, Setting
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.protocols.kind import UpdateOf
-from asyncdp_sim.spec import Positive, Variant, about, kind_of, members
+from asyncdp_sim.spec.base import Positive, Variant, about, kind_of, members
+from asyncdp_sim.spec.validation import faults_of
 
 
 class AlgorithmSpec(Variant):

@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import show
+from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.learning.algorithms.steps import AnswerBatch, Array, of_owners, of_rows, project
-from asyncdp_sim.spec import about, per_owner
+from asyncdp_sim.spec.base import about, per_owner
+from asyncdp_sim.spec.validation import show
 
 MOST = 10_000
 """Steps before an answer, at most."""

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from asyncdp_sim.learning.algorithms.steps import Array, Indices
-from asyncdp_sim.spec import about
+from asyncdp_sim.spec.base import about
 
 Initial = Annotated[
     Literal["zeros", "ones", "uniform"],

@@ -13,7 +13,8 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import CentralState
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
 from asyncdp_sim.learning.algorithms.steps import (
@@ -28,8 +29,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     project,
 )
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.spec import Positive, about
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.spec.base import Positive, about
 
 
 @dataclass(frozen=True)

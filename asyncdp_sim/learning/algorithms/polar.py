@@ -20,8 +20,8 @@ import numpy.typing as npt
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import faults_of
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
 from asyncdp_sim.learning.algorithms.moments import Initial
@@ -47,8 +47,8 @@ from asyncdp_sim.learning.algorithms.steps import (
     project,
 )
 from asyncdp_sim.network.graphs import Neighbours
-from asyncdp_sim.spec import Count, NonNegative, Positive, about
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.spec.base import Count, NonNegative, Positive, about
+from asyncdp_sim.spec.validation import faults_of
 
 
 @dataclass(eq=False)

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.streams import Scope
 
 if TYPE_CHECKING:
     from asyncdp_sim.learning.algorithms.local_steps import LocalSteps

@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-from asyncdp_sim.families import FAMILY
 from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.learning.objectives.losses import (
     Hinge,
@@ -30,6 +29,7 @@ from asyncdp_sim.learning.objectives.softmax import (
     SoftmaxObjective,
     SoftmaxRecords,
 )
+from asyncdp_sim.spec.registry import FAMILY
 
 Model = Annotated[Ridge | Logistic | SVM | Huber | Softmax | MLP, FAMILY]
 """Every model; a new one joins by its line here."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.errors import DataError, Fault
+from asyncdp_sim.core.errors import DataError, Fault
 
 Array = npt.NDArray[np.float64]
 

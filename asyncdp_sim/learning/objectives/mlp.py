@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.objectives.losses import (
     SQUARED,
     Array,
@@ -32,8 +33,7 @@ from asyncdp_sim.learning.objectives.models import ModelKind
 from asyncdp_sim.learning.objectives.objective import Objective, Records
 from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.objectives.rows import JudgedRows, Norm
-from asyncdp_sim.spec import Count, about
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.spec.base import Count, about
 
 PROMISED = 1e-6
 """Largest |∂f/∂v_j| at θ*, along directions that stay in Θ, relative to f(0)."""

@@ -8,8 +8,7 @@ import numpy as np
 from pydantic import model_validator
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import faults_of
+from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.learning.objectives.losses import (
     SQUARED,
@@ -24,7 +23,8 @@ from asyncdp_sim.learning.objectives.objective import Objective, Records
 from asyncdp_sim.learning.objectives.quadratic import Quadratic
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.objectives.rows import Norm
-from asyncdp_sim.spec import Positive, Variant, about
+from asyncdp_sim.spec.base import Positive, Variant, about
+from asyncdp_sim.spec.validation import faults_of
 
 
 class ModelKind(Variant):

@@ -24,7 +24,7 @@ from asyncdp_sim.learning.objectives.rows import (
     Norm,
     StackedRecords,
 )
-from asyncdp_sim.spec import about
+from asyncdp_sim.spec.base import about
 
 
 @dataclass(frozen=True)

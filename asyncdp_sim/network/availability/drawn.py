@@ -8,14 +8,15 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, Tag, model_validator
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import TAGS, faults_of
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.network.availability.kind import AvailabilityKind, IsOnline
 from asyncdp_sim.network.laws import Source
 from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import (
+from asyncdp_sim.spec.base import (
     EACH_OWNER,
     Finite,
     PerOwner,
@@ -25,9 +26,8 @@ from asyncdp_sim.spec import (
     per_owner,
     wrong_length,
 )
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.spec.validation import TAGS, faults_of
 from asyncdp_sim.trace import Recorder
-from asyncdp_sim.units import TICKS_PER_UNIT
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 

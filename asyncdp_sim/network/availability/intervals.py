@@ -12,9 +12,10 @@ import numpy.typing as npt
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.faults import faults_of, show
-from asyncdp_sim.kernel import Activity, Priority
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.kernel import Activity, Priority
+from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
 from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.contents import (
     LONGEST,
@@ -27,9 +28,8 @@ from asyncdp_sim.network.contents import (
 )
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import Positive, Several, about
-from asyncdp_sim.streams import Scope
-from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks
+from asyncdp_sim.spec.base import Positive, Several, about
+from asyncdp_sim.spec.validation import faults_of, show
 
 KEY = "availability.path"
 COLUMNS = ("owner", "start", "end")

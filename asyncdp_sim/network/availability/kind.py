@@ -6,12 +6,12 @@ from typing import ClassVar, Literal
 
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network.laws import Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import Variant
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.spec.base import Variant
 from asyncdp_sim.trace import Recorder
 
 IsOnline = Callable[[int, int], bool]

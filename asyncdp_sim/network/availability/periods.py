@@ -10,18 +10,18 @@ import numpy as np
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import faults_of
-from asyncdp_sim.kernel import Activity, Priority
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.kernel import Activity, Priority
+from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
 from asyncdp_sim.network.availability.kind import Always, AvailabilityKind, IsOnline
 from asyncdp_sim.network.laws import Law, NoTime, Source, too_short
 from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import OWNER_NUMBERS, Count, Several, Variant, about, picked
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.spec.base import OWNER_NUMBERS, Count, Several, Variant, about, picked
+from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.trace import Recorder
-from asyncdp_sim.units import TICKS_PER_UNIT, to_ticks
 
 
 class OnOff(AvailabilityKind):

@@ -5,13 +5,13 @@ A shared one joins by its name in :mod:`~asyncdp_sim.network.channels.parallel`.
 
 from typing import Annotated
 
-from asyncdp_sim.families import FAMILY
 from asyncdp_sim.network.channels.aloha import Aloha
 from asyncdp_sim.network.channels.csma import Csma
 from asyncdp_sim.network.channels.kind import ChannelKind, Ideal
 from asyncdp_sim.network.channels.parallel import Parallel, SharedChannel
 from asyncdp_sim.network.channels.slotted import SlottedAloha, Tdma
-from asyncdp_sim.spec import kind_of, members
+from asyncdp_sim.spec.base import kind_of, members
+from asyncdp_sim.spec.registry import FAMILY
 
 Channel = Annotated[Ideal | SharedChannel | Parallel, FAMILY]
 """Every channel."""

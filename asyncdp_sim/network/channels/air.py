@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Protocol
 
-from asyncdp_sim.kernel import (
+from asyncdp_sim.core.kernel import (
     ANSWER_END,
     TRANSMISSION_BEGINS,
     Kernel,

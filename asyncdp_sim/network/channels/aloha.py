@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 from typing_extensions import override
 
-from asyncdp_sim.kernel import Kernel, Waiting
+from asyncdp_sim.core.kernel import Kernel, Waiting
+from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.kind import Deferring
 from asyncdp_sim.network.laws import Source
-from asyncdp_sim.spec import Positive, about
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.spec.base import Positive, about
 
 
 class Aloha(Deferring):

@@ -7,16 +7,16 @@ from typing import Annotated, Literal, Self
 from pydantic import Discriminator, Field, Tag, model_validator
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import TAGS, faults_of
-from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
+from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.kind import Backoff, Deferring
 from asyncdp_sim.network.laws import too_short
 from asyncdp_sim.network.laws.kind import uniforms
-from asyncdp_sim.spec import Duration, about
-from asyncdp_sim.streams import Scope
-from asyncdp_sim.units import to_ticks
+from asyncdp_sim.spec.base import Duration, about
+from asyncdp_sim.spec.validation import TAGS, faults_of
 
 Persistence = Annotated[
     Annotated[float, Field(gt=0, le=1), Tag(TAGS[0])]

@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import override
 
-from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Activity, Kernel, Signal, Waiting
+from asyncdp_sim.core.kernel import TRANSMISSION_BEGINS, Activity, Kernel, Signal, Waiting
+from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.kind import Contended
 from asyncdp_sim.network.laws.kind import uniforms
-from asyncdp_sim.spec import Duration, about
-from asyncdp_sim.streams import Scope
-from asyncdp_sim.units import to_ticks
+from asyncdp_sim.spec.base import Duration, about
 
 
 class Dcf(Contended):

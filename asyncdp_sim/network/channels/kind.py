@@ -9,15 +9,15 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import faults_of
-from asyncdp_sim.kernel import Kernel
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.kernel import Kernel
+from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.network.channels.air import Medium
 from asyncdp_sim.network.channels.packet_loss import PacketLoss, WrittenLoss, packet_loss
 from asyncdp_sim.network.laws import Law, NoTime
-from asyncdp_sim.spec import Duration, Positive, Variant, about
-from asyncdp_sim.streams import Scope
-from asyncdp_sim.units import TICKS_PER_UNIT
+from asyncdp_sim.spec.base import Duration, Positive, Variant, about
+from asyncdp_sim.spec.validation import faults_of
 
 MESSAGES = ("", "_query", "_request", "_acknowledgement")
 """What follows ``loss`` in the name of each message's field; answers have the plain one."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from asyncdp_sim.kernel import (
+from asyncdp_sim.core.kernel import (
     ANSWER_END,
     GRADIENT_READY,
     QUERY_ARRIVES,

@@ -13,11 +13,11 @@ from typing import Annotated, ClassVar
 from pydantic import Discriminator, Field, Tag
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import TAGS
+from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.network.laws import Source
 from asyncdp_sim.network.laws.kind import uniforms
-from asyncdp_sim.spec import EACH_OWNER, PerOwner, Plugin, about, own, per_owner, wrong_length
+from asyncdp_sim.spec.base import EACH_OWNER, PerOwner, Plugin, about, own, per_owner, wrong_length
+from asyncdp_sim.spec.validation import TAGS
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 

@@ -7,10 +7,9 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.families import FAMILY
-from asyncdp_sim.faults import faults_of, show
-from asyncdp_sim.kernel import Kernel, Waiting
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.kernel import Kernel, Waiting
+from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network.channels.air import Fate, Medium, Port
 from asyncdp_sim.network.channels.aloha import Aloha
 from asyncdp_sim.network.channels.csma import Csma
@@ -18,8 +17,9 @@ from asyncdp_sim.network.channels.dcf import Dcf
 from asyncdp_sim.network.channels.kind import Backoff, ChannelKind, Contended
 from asyncdp_sim.network.channels.slotted import SlottedAloha, Tdma
 from asyncdp_sim.network.laws.kind import uniforms
-from asyncdp_sim.spec import about
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.spec.base import about
+from asyncdp_sim.spec.registry import FAMILY
+from asyncdp_sim.spec.validation import faults_of, show
 
 SharedChannel = Aloha | SlottedAloha | Csma | Dcf | Tdma
 """Every shared channel; a new one joins by its name here, and may then be one of several too."""

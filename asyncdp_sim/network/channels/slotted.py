@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
+from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.kind import Contended, Deferring
-from asyncdp_sim.spec import Count, Duration, about
-from asyncdp_sim.streams import Scope
-from asyncdp_sim.units import to_ticks
+from asyncdp_sim.spec.base import Count, Duration, about
 
 
 def too_long(slot: float, airtime: float) -> list[Fault]:

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.families import FAMILY
-from asyncdp_sim.faults import show
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.network.laws.empirical import Empirical
 from asyncdp_sim.network.laws.kind import (
     Constant,
@@ -17,7 +16,8 @@ from asyncdp_sim.network.laws.kind import (
     Source,
     Uniform,
 )
-from asyncdp_sim.units import TICKS_PER_UNIT
+from asyncdp_sim.spec.registry import FAMILY
+from asyncdp_sim.spec.validation import show
 
 Law = Annotated[
     NoTime | Constant | Exponential | Lognormal | Gamma | Uniform | Empirical,

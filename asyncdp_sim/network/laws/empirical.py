@@ -11,8 +11,7 @@ import numpy.typing as npt
 from pydantic import model_validator
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.faults import faults_of, show
+from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.network.contents import (
     LONGEST,
     FromFile,
@@ -22,7 +21,8 @@ from asyncdp_sim.network.contents import (
     time_of,
 )
 from asyncdp_sim.network.laws.kind import DrawnLaw
-from asyncdp_sim.spec import Duration, Positive, Several, about
+from asyncdp_sim.spec.base import Duration, Positive, Several, about
+from asyncdp_sim.spec.validation import faults_of, show
 
 KINDS = "allowed is a CSV (UTF-8) or .parquet with a column of durations"
 

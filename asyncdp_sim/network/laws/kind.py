@@ -15,10 +15,10 @@ import numpy.typing as npt
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import faults_of
-from asyncdp_sim.spec import LONGEST, Duration, Positive, Variant, about
-from asyncdp_sim.units import block_to_ticks, to_ticks
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.units import block_to_ticks, to_ticks
+from asyncdp_sim.spec.base import LONGEST, Duration, Positive, Variant, about
+from asyncdp_sim.spec.validation import faults_of
 
 Source = Callable[[], np.random.Generator]
 """Makes a random stream when the first number is drawn from it."""

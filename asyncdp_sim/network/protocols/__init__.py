@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-from asyncdp_sim.families import FAMILY
 from asyncdp_sim.network.protocols.broadcast import Broadcast
 from asyncdp_sim.network.protocols.dispatch import Dispatch
 from asyncdp_sim.network.protocols.gossip import Gossip
@@ -10,6 +9,7 @@ from asyncdp_sim.network.protocols.push import Push
 from asyncdp_sim.network.protocols.request import Request
 from asyncdp_sim.network.protocols.rounds import Rounds
 from asyncdp_sim.network.protocols.servers import Servers
+from asyncdp_sim.spec.registry import FAMILY
 
 Protocol = Annotated[Request | Push | Broadcast | Rounds | Dispatch | Gossip | Servers, FAMILY]
 """Every protocol; a new one joins by its line here."""

@@ -14,16 +14,16 @@ import numpy as np
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.families import FAMILY
-from asyncdp_sim.faults import faults_of
-from asyncdp_sim.kernel import Activity, Priority, Signal
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.kernel import Activity, Priority, Signal
+from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.network.learner import ATTEMPTS, Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind
-from asyncdp_sim.spec import EACH_OWNER, Several, Variant, about, wrong_length
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.spec.base import EACH_OWNER, Several, Variant, about, wrong_length
+from asyncdp_sim.spec.registry import FAMILY
+from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 
 

@@ -13,10 +13,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import model_validator
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.families import FAMILY
-from asyncdp_sim.faults import faults_of
-from asyncdp_sim.kernel import Activity, Priority
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.kernel import Activity, Priority
+from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network.clocks import (
     Clock,
     DeterministicClock,
@@ -30,8 +29,9 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy, period_of
 from asyncdp_sim.network.topology import LEARNER
-from asyncdp_sim.spec import about
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.spec.base import about
+from asyncdp_sim.spec.registry import FAMILY
+from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.theory.formulas.gossip_spectrum import mean_update, second_eigenvalue
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome
 

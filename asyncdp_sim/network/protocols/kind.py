@@ -6,16 +6,16 @@ from math import fsum
 from operator import mul
 from typing import Any, ClassVar, Literal
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.kernel import Activity
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.kernel import Activity
+from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.kind import MESSAGES
 from asyncdp_sim.network.channels.link import DeliveryPolicy
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec import Variant
-from asyncdp_sim.streams import Scope
-from asyncdp_sim.units import TICKS_PER_UNIT
+from asyncdp_sim.spec.base import Variant
 
 UpdateOf = Literal["answer", "round", "pair", "servers"]
 """One answer; those of a round; those of two neighbours; or a step of every server."""

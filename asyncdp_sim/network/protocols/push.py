@@ -9,12 +9,12 @@ from typing import Annotated, Literal
 
 from typing_extensions import override
 
-from asyncdp_sim.kernel import ANSWER_END, GRADIENT_READY, QUERY_ARRIVES, Activity
+from asyncdp_sim.core.kernel import ANSWER_END, GRADIENT_READY, QUERY_ARRIVES, Activity
+from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind
-from asyncdp_sim.spec import about
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.spec.base import about
 from asyncdp_sim.trace.vocabulary import QUERY_RECEIVED
 
 

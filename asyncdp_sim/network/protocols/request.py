@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import faults_of
-from asyncdp_sim.kernel import (
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.kernel import (
     ANSWER_END,
     GRADIENT_READY,
     NOTHING,
@@ -21,17 +20,18 @@ from asyncdp_sim.kernel import (
     TRANSMISSION_BEGINS,
     Activity,
 )
+from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.channels.link import DeliveryPolicy, Link
 from asyncdp_sim.network.latency import least_times
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
-from asyncdp_sim.spec import Duration, about
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.spec.base import Duration, about
+from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.trace import Detail, EventKind
 from asyncdp_sim.trace.vocabulary import BUSY, QUERY_RECEIVED
-from asyncdp_sim.units import to_ticks
 
 
 class Request(ProtocolKind):

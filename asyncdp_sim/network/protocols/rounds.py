@@ -10,16 +10,16 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.kernel import Activity, Priority, Signal
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.kernel import Activity, Priority, Signal
+from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.latency import least_times
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
-from asyncdp_sim.spec import Duration, about
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.spec.base import Duration, about
 from asyncdp_sim.trace import Detail, EventKind, Exchange
-from asyncdp_sim.units import to_ticks
 
 _EMPTY = 10**5
 """Rounds in a row without an answer after which a run has stalled."""

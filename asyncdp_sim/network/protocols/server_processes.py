@@ -6,7 +6,7 @@ from enum import Enum
 from functools import partial
 from typing import Literal
 
-from asyncdp_sim.kernel import (
+from asyncdp_sim.core.kernel import (
     ANSWER_END,
     GRADIENT_READY,
     QUERY_ARRIVES,

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, Tag, model_validator
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import TAGS, faults_of
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.words import extent
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.graphs import (
     GraphKind,
@@ -26,10 +27,9 @@ from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy
-from asyncdp_sim.spec import Count, OneOrSeveral, about
-from asyncdp_sim.streams import Scope
+from asyncdp_sim.spec.base import Count, OneOrSeveral, about
+from asyncdp_sim.spec.validation import TAGS, faults_of
 from asyncdp_sim.theory.formulas.polar import disagreement_left
-from asyncdp_sim.words import extent
 
 MOST = 1000
 _BLOCK = 512

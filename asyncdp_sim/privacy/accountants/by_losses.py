@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.families import FAMILY_BY_NAME
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.words import extent
 from asyncdp_sim.privacy.accountants.attacker import FALSE_POSITIVES, Attacker, of_losses
 from asyncdp_sim.privacy.accountants.composition import (
     Composition,
@@ -28,9 +28,9 @@ from asyncdp_sim.privacy.accountants.composition import (
 )
 from asyncdp_sim.privacy.accountants.own import Accountant, Pure, gradients_of
 from asyncdp_sim.privacy.budgets import MOST_ANSWERS, BudgetSchedule
-from asyncdp_sim.spec import Variant
+from asyncdp_sim.spec.base import Variant
+from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 from asyncdp_sim.trace import Trace
-from asyncdp_sim.words import extent
 
 if TYPE_CHECKING:
     from asyncdp_sim.privacy.spec import Privacy

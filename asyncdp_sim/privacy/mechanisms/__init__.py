@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-from asyncdp_sim.families import FAMILY_BY_NAME
 from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism, GaussianNoise
 from asyncdp_sim.privacy.mechanisms.kind import (
     AnswerNoise,
@@ -22,6 +21,7 @@ from asyncdp_sim.privacy.mechanisms.laplace import (
     LaplaceNoise,
     grid_steps,
 )
+from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 
 Mechanism = Annotated[
     LaplaceMechanism | GaussianMechanism | DiscreteLaplaceMechanism | NoMechanism,

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.learning.objectives import Norm
 from asyncdp_sim.privacy.accountants.own import Gaussian, gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.privacy.budgets import BudgetSchedule, gaussian_answers

@@ -18,7 +18,7 @@ from asyncdp_sim.privacy.accountants.own import Accountant, Pure
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, PurePair
 from asyncdp_sim.privacy.budgets import BudgetSchedule, pure_answers, pure_part, pure_total
 from asyncdp_sim.privacy.sensitivity import NormChoice
-from asyncdp_sim.spec import Variant
+from asyncdp_sim.spec.base import Variant
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

@@ -2,11 +2,11 @@
 
 from typing import Annotated
 
-from asyncdp_sim.families import FAMILY
 from asyncdp_sim.privacy.observers.aggregate import AggregateObserver
 from asyncdp_sim.privacy.observers.kind import Learned, Listener, ObserverKind, TranscriptObserver
 from asyncdp_sim.privacy.observers.model import ModelObserver
 from asyncdp_sim.privacy.observers.node import NodeObserver
+from asyncdp_sim.spec.registry import FAMILY
 
 Observer = Annotated[TranscriptObserver | NodeObserver | ModelObserver | AggregateObserver, FAMILY]
 """Every observer; a new one joins by its line here."""

@@ -8,7 +8,8 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.words import extent
 from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.mechanisms import (
@@ -19,9 +20,8 @@ from asyncdp_sim.privacy.mechanisms import (
 )
 from asyncdp_sim.privacy.mechanisms.gaussian import NUMBER_BYTES, GaussianShares, shared
 from asyncdp_sim.privacy.observers.kind import Learned, ObserverKind, plainly
-from asyncdp_sim.spec import Tally, about
+from asyncdp_sim.spec.base import Tally, about
 from asyncdp_sim.trace import Trace
-from asyncdp_sim.words import extent
 
 Size = Annotated[int, Field(ge=0, le=10**6)]
 

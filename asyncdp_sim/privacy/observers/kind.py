@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
+from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
 from asyncdp_sim.privacy.mechanisms import (
@@ -18,7 +18,7 @@ from asyncdp_sim.privacy.mechanisms import (
     OwnerBudgets,
     RecordSensitivity,
 )
-from asyncdp_sim.spec import Variant, kind_of
+from asyncdp_sim.spec.base import Variant, kind_of
 from asyncdp_sim.trace import Trace
 
 Array = npt.NDArray[np.float64]

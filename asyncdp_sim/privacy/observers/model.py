@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
+from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
 from asyncdp_sim.privacy.observers.kind import (
     Array,
@@ -32,7 +32,7 @@ from asyncdp_sim.privacy.observers.kind import (
     gaussian_epsilons,
     plainly,
 )
-from asyncdp_sim.spec import about
+from asyncdp_sim.spec.base import about
 from asyncdp_sim.trace import Trace
 
 _DOWN = 1 - 1e-5

@@ -25,16 +25,16 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import show
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.threads import one_thread
+from asyncdp_sim.core.words import numbers
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.observers.directions import Array, Numbers, averaged, leverage, whole
 from asyncdp_sim.privacy.observers.kind import Learned, ObserverKind, gaussian_epsilons, plainly
 from asyncdp_sim.privacy.observers.known import Flags, Known, applied, learn
-from asyncdp_sim.spec import Count, Several, about
-from asyncdp_sim.threads import one_thread
+from asyncdp_sim.spec.base import Count, Several, about
+from asyncdp_sim.spec.validation import show
 from asyncdp_sim.trace import ExchangeOutcome, Trace
-from asyncdp_sim.words import numbers
 
 _LIMBS = (8, 20, 40, 80)
 """Of 20 bits, that vectors are kept in: more where fewer do not suffice."""

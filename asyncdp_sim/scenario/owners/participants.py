@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.kind import DataKind
-from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.faults import show
 from asyncdp_sim.scenario.paths import Raw
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
+from asyncdp_sim.spec.validation import show
 
 NamesOf = Callable[[DataKind], tuple[str, ...]]
 

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Discriminator, Field, Tag
 
-from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.faults import TAGS, show
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network.laws import Lognormal
 from asyncdp_sim.scenario.owners.participants import places
-from asyncdp_sim.spec import Count, Several, Spec, about, per_owner, wrong_length
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.spec.base import Count, Several, Spec, about, per_owner, wrong_length
+from asyncdp_sim.spec.validation import TAGS, show
 
 
 class LognormalCounts(Spec):

@@ -7,7 +7,7 @@ from numbers import Integral
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.core.errors import Fault, SpecError
 
 Array = npt.NDArray[np.float64]
 

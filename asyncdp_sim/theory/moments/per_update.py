@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.theory.formulas.arguments import finite, refused
 from asyncdp_sim.theory.moments.gossip_map import GossipMap
 from asyncdp_sim.theory.moments.sample_spread import SampleSpread
-from asyncdp_sim.threads import one_thread
 
 Array = npt.NDArray[np.float64]
 Initial = Literal["zeros", "ones", "uniform"]

@@ -11,7 +11,7 @@ from math import fsum, isfinite
 from numbers import Real
 from typing import Any, cast
 
-from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability.drawn import Diurnal
 from asyncdp_sim.network.availability.periods import Outages

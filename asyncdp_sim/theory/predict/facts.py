@@ -14,7 +14,7 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.network.graphs import Edge
 from asyncdp_sim.network.latency import STAGES, acknowledged, laws_of
 from asyncdp_sim.network.laws import Law
-from asyncdp_sim.spec import Plugin, outsiders
+from asyncdp_sim.spec.base import Plugin, outsiders
 from asyncdp_sim.theory.formulas.packet_loss import delivered
 from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown
 

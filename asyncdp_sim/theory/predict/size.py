@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from math import fsum, inf
 from typing import Any
 
-from asyncdp_sim.errors import Fault, SpecError
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.words import duration, number
 from asyncdp_sim.theory.predict.all import predict
-from asyncdp_sim.words import duration, number
 
 START = 2e8
 """Bytes of the program."""

@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 
+from asyncdp_sim.core.words import as_float
 from asyncdp_sim.figures.runs.convergence import quartiles
 from asyncdp_sim.figures.sweeps.psi_lines import series_of
 from asyncdp_sim.figures.sweeps.psi_surface import Grid, Reference, grid, ratios, slopes
 from asyncdp_sim.results import Cell, Sweep
-from asyncdp_sim.words import as_float
 from scenarios.papers.claims import Range
 from scenarios.papers.exact import exactly, quiet
 from scenarios.papers.lending.reasons import (

@@ -3,6 +3,7 @@
 import sys
 from functools import partial
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import FedAsync, Setting
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
@@ -13,7 +14,6 @@ from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.privacy import Declared, Privacy
-from asyncdp_sim.streams import Streams
 
 from .work import (
     N_OWNERS,

@@ -5,9 +5,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.columns import arrow_table, event_columns, event_groups
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.results.write import PLAIN, write_into
-from asyncdp_sim.streams import Streams
 
 NETWORK = Network(answers_allowed=(9, 9), updates=12, compute={"kind": "constant", "value": 0.1})
 NUMBERS = (1, 2, 5)

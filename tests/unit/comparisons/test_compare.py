@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
 from asyncdp_sim.comparisons import Comparison, compare, contrast
-from asyncdp_sim.errors import ResultError
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.kit import style
 from asyncdp_sim.figures.runs.compared import draw_comparison, named
 from asyncdp_sim.measures import Ratio

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from asyncdp_sim.core.errors import DataError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data.dataset import Encoded
 from asyncdp_sim.data.fraud_data import (
     COMPONENTS,
@@ -22,9 +24,7 @@ from asyncdp_sim.data.fraud_data import (
     twin_table,
 )
 from asyncdp_sim.data.tables.read import read_table
-from asyncdp_sim.errors import DataError
 from asyncdp_sim.learning.objectives import SVM
-from asyncdp_sim.streams import Streams
 from scenarios.twins import fraud as calibrate
 
 CHUNK_ROWS = Twin.chunk_rows
@@ -97,7 +97,7 @@ BYTES_PER_ROW = """
 import sys
 from asyncdp_sim.data import FraudData
 from asyncdp_sim.data.tables import csv_texts
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.core.streams import Streams
 
 def peak(rows):
     spec.build(2, (rows // 2,) * 2, Streams(1))

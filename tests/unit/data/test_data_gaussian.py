@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.errors import DataError, SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import GaussianData
-from asyncdp_sim.errors import DataError, SpecError
-from asyncdp_sim.streams import Streams
 
 ORACLE = pytest.mark.oracle(
     "covariance and noise of drawn records",

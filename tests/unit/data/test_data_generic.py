@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from asyncdp_sim.core.errors import DataError, SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
-from asyncdp_sim.errors import DataError, SpecError
-from asyncdp_sim.streams import Streams
 
 ORACLE = pytest.mark.oracle(
     "what becomes of a table's rows",

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from discharges import REAL, needs_real
 
+from asyncdp_sim.core.errors import DataError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import HospitalData
 from asyncdp_sim.data.dataset import Encoded
 from asyncdp_sim.data.hospital import twin as hospital_twin
@@ -20,8 +22,6 @@ from asyncdp_sim.data.hospital.twin import (
     twin_sizes,
     twin_table,
 )
-from asyncdp_sim.errors import DataError
-from asyncdp_sim.streams import Streams
 from scenarios.twins import hospital as calibrate
 from scenarios.twins.hospital import between_hospitals
 

@@ -3,9 +3,9 @@ import pytest
 from loans import REAL, many, needs_real
 from psi import final_psi
 
+from asyncdp_sim.core.errors import DataError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import LendingData
-from asyncdp_sim.errors import DataError
-from asyncdp_sim.streams import Streams
 
 SPEC = {"features": 2, "public_records": 20}
 

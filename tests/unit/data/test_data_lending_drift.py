@@ -8,6 +8,8 @@ import pytest
 from loans import REAL, needs_real
 from psi import SIGMA
 
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import LendingData
 from asyncdp_sim.data.lending import twin
 from asyncdp_sim.data.lending.twin import (
@@ -20,8 +22,6 @@ from asyncdp_sim.data.lending.twin import (
     located,
     twin_table,
 )
-from asyncdp_sim.errors import SpecError
-from asyncdp_sim.streams import Streams
 
 ENCODINGS = ["plain", "as-published"]
 

@@ -3,10 +3,10 @@ import pandas as pd
 import pytest
 from loans import ONE, REAL, frame, needs_real
 
+from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.data.lending import encode_as_published, encode_plain
 from asyncdp_sim.data.lending.columns import loan_rows, month_of
 from asyncdp_sim.data.tables.text_columns import number_in, numeric
-from asyncdp_sim.errors import DataError
 from tests.together import together
 
 FEBRUARY_1970 = np.datetime64("1970-02-01")

@@ -6,11 +6,11 @@ import pytest
 from loans import REAL, needs_real
 from psi import final_psi, moments
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import LendingData
 from asyncdp_sim.data.dataset import Encoded
 from asyncdp_sim.data.lending import encode_as_published, encode_plain
 from asyncdp_sim.data.lending.twin import Twin, calibrated, from_json, twin_table
-from asyncdp_sim.streams import Streams
 from scenarios.twins import lending as calibrate
 
 CHUNK_ROWS = Twin.chunk_rows

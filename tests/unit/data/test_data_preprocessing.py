@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.data.tables.preprocessing import Preprocessing
-from asyncdp_sim.errors import DataError
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 
 ORACLE = pytest.mark.oracle(
     "projected features",

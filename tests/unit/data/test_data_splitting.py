@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.errors import DataError, SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.splits import Split, TableToSplit, rows_by_value
-from asyncdp_sim.errors import DataError, SpecError
-from asyncdp_sim.faults import show
-from asyncdp_sim.spec import parse
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.spec.base import parse
+from asyncdp_sim.spec.validation import show
 
 ORACLE = pytest.mark.oracle(
     "whose row is which",

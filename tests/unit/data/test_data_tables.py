@@ -4,8 +4,8 @@ import hashlib
 import pandas as pd
 import pytest
 
+from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.data.tables.read import read_table, source_of
-from asyncdp_sim.errors import DataError
 
 TABLE = pd.DataFrame({"a": [1, 2], "b": ["x", None]})
 

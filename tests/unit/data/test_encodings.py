@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from asyncdp_sim.core.errors import DataError, SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
 from asyncdp_sim.data.tables.encodings import (
     ClassLabels,
@@ -17,9 +19,7 @@ from asyncdp_sim.data.tables.encodings import (
 )
 from asyncdp_sim.data.tables.encodings.quantities import amount
 from asyncdp_sim.data.tables.text_columns import cell_or_nan
-from asyncdp_sim.errors import DataError, SpecError
-from asyncdp_sim.spec import parse
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.spec.base import parse
 from tests.together import together
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import GaussianData, TableData
 from asyncdp_sim.data.tables.read import read_table
-from asyncdp_sim.streams import Streams
 
 ROWS = 70_001
 VALUES = 1 / (3.0 + np.arange(ROWS))

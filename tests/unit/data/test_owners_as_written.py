@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
-from asyncdp_sim.streams import Streams
 
 SETS = {
     "long ids": ("9007199254740992", "9007199254740993", "9007199254740994"),

@@ -6,11 +6,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from asyncdp_sim.core.errors import DataError, SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import FraudData, TableData
 from asyncdp_sim.data.kind import DataKind
-from asyncdp_sim.errors import DataError, SpecError
 from asyncdp_sim.scenario import Scenario, dump, load
-from asyncdp_sim.streams import Streams
 
 WHO = ["B", "A", None, "B", "C", "C", "A", "B", "only public"]
 SCENARIO = """

@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from asyncdp_sim.core.errors import DataError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset, TableData
 from asyncdp_sim.data.tables.encodings import (
     ClassLabels,
@@ -20,9 +22,7 @@ from asyncdp_sim.data.tables.encodings import (
     OneHot,
     Ordinal,
 )
-from asyncdp_sim.errors import DataError
-from asyncdp_sim.spec import members
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.spec.base import members
 
 OWNERS, PUBLIC, ROW = (4, 3), 7, 2
 ROWS = range(sum(OWNERS) + PUBLIC)

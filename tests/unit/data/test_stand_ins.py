@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from asyncdp_sim.core.errors import DataError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data.stand_ins import PublicKnowledge, PublicRows
 from asyncdp_sim.data.tables.generic import TableData
-from asyncdp_sim.errors import DataError
-from asyncdp_sim.streams import Streams
 
 ORACLE = pytest.mark.oracle(
     "moments of rows drawn from public ones, in place of private rows",

@@ -6,6 +6,7 @@ import pytest
 from discharges import many as discharges
 from loans import many
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import (
     FraudData,
     GaussianData,
@@ -14,7 +15,6 @@ from asyncdp_sim.data import (
     Swap,
     TableData,
 )
-from asyncdp_sim.streams import Streams
 
 N_I = (30, 25, 20)
 PROJECTED = {"preprocessing": "eigen-uncentred", "features": 3, "public_records": 20}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.evidence import Basis, basis_of, oracles, oracles_of
-from asyncdp_sim.spec import kind_of, members
+from asyncdp_sim.spec.base import kind_of, members
 from tests.conformance.members import FAMILIES
 from tests.oracles import REGISTER, TESTS, marked, marks, register
 

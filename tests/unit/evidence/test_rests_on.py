@@ -10,7 +10,7 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 
 BASE: dict[str, Any] = {
     "id": "rests",

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import tomli_w
 
+from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.results import Sweep
-from asyncdp_sim.units import to_ticks
 from tests.manifests import of_run
 
 NONE = {"kind": "none"}

@@ -7,7 +7,7 @@ import pytest
 from made import curve as made_curve
 from made import finished, made, scenario
 
-from asyncdp_sim.errors import ResultError
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Result, Sweep
 from asyncdp_sim.figures.kit import outcomes
 from asyncdp_sim.figures.kit.outcomes import psi_at_end, time_to_end

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.text import Text
 
 from analysis.papers.alone_against_size import by_size
-from asyncdp_sim.errors import ResultError
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Sweep
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.runs.convergence import CurveLine

@@ -12,7 +12,7 @@ from analysis.privacy.curious_servers import by_servers, one_more
 from analysis.privacy.recovered import advantage_bound
 from asyncdp_sim.figures import Result
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
 from scenarios import collusion, curious_servers
 from scenarios.studies import study

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from asyncdp_sim.errors import ResultError
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.draw import draw_forecast
 from asyncdp_sim.figures.runs.forecast import pictures
 from asyncdp_sim.forecasts import forecast, words

@@ -9,7 +9,7 @@ import pytest
 from made import curve, finished, made, scenario
 
 from analysis.papers.four_cases import cases, four_cases, scale
-from asyncdp_sim.errors import ResultError
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.results import Sweep
 from scenarios.papers.collab_readings import exponent, over_epsilon, over_records
 

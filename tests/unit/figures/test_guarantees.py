@@ -11,7 +11,7 @@ import pytest
 from made import curve, finished, made, scenario
 from matplotlib.text import Text
 
-from asyncdp_sim.errors import ResultError
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.kit.picture import caption
 from asyncdp_sim.figures.sweeps.guarantees import FIGURE, series_of
 from asyncdp_sim.results import Sweep

@@ -10,7 +10,7 @@ import pytest
 from made import curve, finished, made, scenario
 from matplotlib.lines import Line2D
 
-from asyncdp_sim.errors import ResultError
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.sweeps.adversaries import FIGURE, VariedAdversaries, varied
 from asyncdp_sim.results import Cell, Result, Sweep
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from made import Row, made, scenario
 
-from asyncdp_sim.errors import ResultError
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Result, Sweep, draw_all
 from asyncdp_sim.figures.kit import outcomes
 from asyncdp_sim.figures.runs import staleness, utilisation

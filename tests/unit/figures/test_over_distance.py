@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from analysis.privacy.over_distance import Pairs
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.words import number
 from asyncdp_sim.sweeps import sweep
-from asyncdp_sim.words import number
 from scenarios import entry, over_distance, studies
 
 NAME = "privacy-over-distance"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from made import Row, made, scenario
 
-from asyncdp_sim.errors import ResultError
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.kit.picture import Picture, as_csv
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.figures.spacetime.axes import ARROWS, BARS, LABELS, SIGNS, STROKES

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from analysis.privacy.subsampling import ANSWERS, noise_over_whole, subsampling
-from asyncdp_sim.errors import ResultError
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.sweeps import sweep
 from scenarios import entry

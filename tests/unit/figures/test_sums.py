@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from analysis.privacy.sums import noise_parts
-from asyncdp_sim.errors import ResultError
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.sweeps import sweep

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from swept_law import BUDGET, RECORDS, VALUES, power, written
 
-from asyncdp_sim.errors import ResultError
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.sweeps.psi_surface import Reference, grid, ratios, slopes, surface
 from asyncdp_sim.privacy.label import COLUMNS
 from asyncdp_sim.results import Cell

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice import tune as module
 from asyncdp_sim.forecasts.advice.coalitions import enough_answers

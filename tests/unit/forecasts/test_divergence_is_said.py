@@ -5,7 +5,7 @@ import pytest
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import lines
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 
 RAW = {
     "schema": 1, "id": "steps", "title": "t", "description": "d", "source": "synthetic",

@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.forecasts import forecast, grid, words
 from asyncdp_sim.forecasts.advice.coalitions import best_of_each_size, costs
 from asyncdp_sim.forecasts.advice.invite import invite
@@ -16,7 +17,6 @@ from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.network import simulate
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.streams import Streams
 from tests.unit.forecasts.banks import banks
 
 T = 30

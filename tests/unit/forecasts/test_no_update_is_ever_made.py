@@ -11,7 +11,7 @@ from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.field_examples import examples_of
-from asyncdp_sim.spec import members, parse
+from asyncdp_sim.spec.base import members, parse
 from asyncdp_sim.sweeps import sweep
 from tests.conformance.members import examples
 from tests.unit.forecasts.banks import banks

@@ -11,7 +11,7 @@ from asyncdp_sim.forecasts.simulated import REPLICATES, _mean
 from asyncdp_sim.forecasts.words import as_json
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 
 CURVE = np.array(
     [(1, 8.0), (1, 4.0), (1, 2.0), (2, 6.0), (2, 3.0)],

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.units import to_units
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import EventKind
-from asyncdp_sim.units import to_units
 
 COLUMNS = ("owner", "request", "read", "release", "end")
 

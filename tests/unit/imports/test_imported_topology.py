@@ -7,7 +7,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from asyncdp_sim.errors import InputError
+from asyncdp_sim.core.errors import InputError
 from asyncdp_sim.imports.topology import import_topology
 from asyncdp_sim.network.topology import GraphFile
 

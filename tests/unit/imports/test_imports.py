@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.errors import DataError
+from asyncdp_sim.core.errors import DataError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.imports.fedscale import import_fedscale
 from asyncdp_sim.imports.flash import import_flash
 from asyncdp_sim.imports.plain_pickle import PlainReader, read_plain
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Intervals
 from asyncdp_sim.scenario import load
-from asyncdp_sim.streams import Streams
 
 DAY = 86400.0
 

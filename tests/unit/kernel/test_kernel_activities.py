@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from simpy.events import Event
 
-from asyncdp_sim.kernel import Activity, Kernel, Priority
+from asyncdp_sim.core.kernel import Activity, Kernel, Priority
 
 
 class BrokenError(Exception):

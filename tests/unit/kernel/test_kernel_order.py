@@ -5,8 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from asyncdp_sim.kernel import Activity, Kernel, Priority, Signal
-from asyncdp_sim.units import LAST_TICK
+from asyncdp_sim.core.kernel import Activity, Kernel, Priority, Signal
+from asyncdp_sim.core.units import LAST_TICK
 from tests.together import together
 
 

@@ -7,7 +7,7 @@ import pytest
 import simpy
 from simpy.core import EmptySchedule
 
-from asyncdp_sim.kernel import Activity, Kernel, Priority
+from asyncdp_sim.core.kernel import Activity, Kernel, Priority
 
 Algorithm = Generator[simpy.Event, Any, Any]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.units import LAST_TICK, TICKS_PER_UNIT, block_to_ticks, to_ticks
+from asyncdp_sim.core.units import LAST_TICK, TICKS_PER_UNIT, block_to_ticks, to_ticks
 
 
 def test_a_unit_has_a_thousand_million_ticks() -> None:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.replay import Trajectory
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Exponential
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Trace
 
 Array = np.ndarray

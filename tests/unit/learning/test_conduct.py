@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.describe import describe
-from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.acceptance import (
     AcceptAll,
     ClipAnswers,
@@ -19,7 +19,7 @@ from asyncdp_sim.learning.adversary import Flip, Scale
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 
 BY_HAND = pytest.mark.oracle(
     "answers after clipping or trimming",

@@ -7,7 +7,7 @@ from asyncdp_sim.learning.algorithms import FedAsync, Setting
 from asyncdp_sim.learning.algorithms.central import FedAsyncSteps
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 
 WEIGHTS = np.array([0.25, 0.75])
 

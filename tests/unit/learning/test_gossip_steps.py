@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AsyncGossip, Setting
-from asyncdp_sim.streams import Streams
 
 N, P, T, SIGMA, RHO = 3, 4, 7, 0.3, 20.0
 SHARE = np.array([0.5, 0.2, 0.3])

@@ -7,7 +7,7 @@ import pytest
 
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 
 LAWS: list[dict[str, Any]] = [
     {"kind": "none"},

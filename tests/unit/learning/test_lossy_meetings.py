@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.audits.overheard import overhear
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import simulate
@@ -15,7 +16,6 @@ from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, parse
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 
 N = 6

@@ -8,7 +8,7 @@ import pytest
 
 from asyncdp_sim.learning.objectives import Model, Quadratic
 from asyncdp_sim.scenario.field_examples import examples_of
-from asyncdp_sim.spec import kind_of, members
+from asyncdp_sim.spec.base import kind_of, members
 
 RECORDS, PARTS = 60_001, 7
 GENERATOR = np.random.default_rng(5)

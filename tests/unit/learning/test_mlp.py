@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.learning.objectives import MLP
 from asyncdp_sim.privacy import Domain
 from asyncdp_sim.runs import manifest, run

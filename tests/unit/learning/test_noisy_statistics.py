@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.figures.sweeps import rivals
 from asyncdp_sim.learning.algorithms import (
     AnswerBatch,
@@ -26,8 +27,7 @@ from asyncdp_sim.privacy import Domain
 from asyncdp_sim.results import Sweep, read_table
 from asyncdp_sim.runs import RunResult, manifest, run, write
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
-from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
 from tests.together import together
 

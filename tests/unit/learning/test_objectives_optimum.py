@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
-from asyncdp_sim.errors import DataError
+from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.learning.objectives import (
     Hinge,
     HuberLoss,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import DataError
+from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.learning.objectives import LinearObjective, LogisticLoss, Squared
 from asyncdp_sim.learning.objectives import constants as constants_of
 from asyncdp_sim.learning.objectives.perceptron import PerceptronRecords

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import Polar, Setting
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
@@ -12,7 +13,6 @@ from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
 from asyncdp_sim.network.protocols import Servers
 from asyncdp_sim.privacy.mechanisms import NoNoise
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Ending
 from tests.unit.learning.problems import records
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.learning.algorithms import PolarSteps
 from asyncdp_sim.learning.algorithms.obfuscation import RESOLUTION, averaged
 from asyncdp_sim.learning.replay import replay

@@ -2,10 +2,10 @@
 
 import pytest
 
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.describe import describe
-from asyncdp_sim.errors import SpecError
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 
 STRONG = {"step": 0.4, "exponent": 0.6, "weight_total": 2.0, "weight_bound": 6.0}
 RAW = {

@@ -5,6 +5,7 @@ from itertools import count, product
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, ParameterServer, Polar, Setting
 from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
 from asyncdp_sim.learning.answers import OwnAnswers
@@ -15,7 +16,6 @@ from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Rounds, Servers
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise, NoNoise
-from asyncdp_sim.streams import Streams
 from tests.unit.learning.problems import records
 
 C, P, T, SIGMA, BOX = 4, 3, 12, 0.3, 0.3

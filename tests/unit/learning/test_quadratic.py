@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import DataError
+from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic, constants
 from tests.unit.learning.problems import loss, objective, records
 

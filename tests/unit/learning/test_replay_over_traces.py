@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AsyncGossip, Setting
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import Trajectory, replay
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Trace
 from tests.unit.learning.problems import records, traces
 

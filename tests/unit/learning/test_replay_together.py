@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.learning.acceptance import Clipping
 from asyncdp_sim.learning.algorithms import AsyncGossip, FedAsync, Setting
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
@@ -21,7 +22,6 @@ from asyncdp_sim.privacy.mechanisms import (
     LaplaceNoise,
     NoNoise,
 )
-from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import Trace
 from tests.unit.learning.problems import records, same_path, traces
 

@@ -60,7 +60,7 @@ def test_where_the_step_is_taken_from_matters() -> None:
 
 
 def test_a_saturated_clock_needs_push_and_jobs_that_take_time() -> None:
-    from asyncdp_sim.errors import SpecError
+    from asyncdp_sim.core.errors import SpecError
 
     raw = scenario(3, "replay").plain()
     raw["protocol"] = {"kind": "request"}

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.learning.algorithms import (
     AnswerBatch,
     AnyAlgorithm,
@@ -20,7 +21,6 @@ from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Rounds
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import Trace
 from tests.unit.learning.problems import records
 

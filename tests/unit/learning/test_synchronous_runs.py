@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.describe import describe
-from asyncdp_sim.errors import SpecError
 from asyncdp_sim.results import read_manifest, read_table
 from asyncdp_sim.runs import reproduce, run, write
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 from asyncdp_sim.theory.formulas.rounds import mean_round
 
 TEXT = """

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.describe import describe
-from asyncdp_sim.errors import SpecError
 from asyncdp_sim.learning.algorithms import AsyncGossip, FedBuff, NoisyStatistics, Setting
 from asyncdp_sim.learning.live import LargeGradient, LiveLearning, Target
 from asyncdp_sim.learning.objectives import Quadratic
@@ -23,8 +24,7 @@ from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import RunResult, reproduce, run, write
 from asyncdp_sim.runs.problem import Task, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
-from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.batch import grid
 from asyncdp_sim.trace import Ending, ExchangeOutcome

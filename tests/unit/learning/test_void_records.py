@@ -12,7 +12,7 @@ from asyncdp_sim.learning.objectives.mlp import MLP
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 
 GAP = 7
 """Of owner 1's 12 records."""

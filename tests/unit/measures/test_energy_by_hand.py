@@ -2,7 +2,8 @@
 
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.measures.energy import Energy, LearnerPower, used
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Outages
@@ -12,7 +13,6 @@ from asyncdp_sim.network.graphs import Complete
 from asyncdp_sim.network.laws import Constant, NoTime
 from asyncdp_sim.network.protocols import Broadcast, Dispatch, Gossip, Push, Rounds
 from asyncdp_sim.network.sums import Aggregation
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace.occupation import State
 
 ENERGY = Energy(idle=1, listening=2, computing=4, sending=8, receiving=16, offline=0.5)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Constant, Exponential, NoTime
 from asyncdp_sim.network.protocols import Servers
-from asyncdp_sim.streams import Streams
 
 READS = ["minimum-wait", "client-averaged", "basic"]
 

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Bernoulli, Churn, Diurnal, OnOff
 from asyncdp_sim.network.channels import Aloha
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Broadcast, Push, Request
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import EventKind
 from tests.together import together
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.network.laws import Empirical
 
 PINGS = "host,ms\ncity,12.5\nrural,80\n\ncity,\nrural,110\n"

@@ -10,7 +10,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Bernoulli, Churn, OnOff
 from asyncdp_sim.network.channels import Aloha, Ideal
@@ -33,7 +34,6 @@ from asyncdp_sim.network.graphs import (
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal
 from asyncdp_sim.network.protocols import Gossip, Request
 from asyncdp_sim.network.topology import Star as Lines
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Detail, Ending, EventKind, Trace
 from tests.together import together
 

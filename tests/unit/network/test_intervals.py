@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.errors import SpecError
-from asyncdp_sim.kernel import Kernel, Priority
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.kernel import Kernel, Priority
 from asyncdp_sim.network.availability import Intervals
 
 UNIT = 10**9

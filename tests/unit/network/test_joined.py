@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import simpy
 
-from asyncdp_sim.kernel import Kernel, Priority
+from asyncdp_sim.core.kernel import Kernel, Priority
+from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.learning.algorithms import FedAsync, Setting
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
@@ -21,9 +23,7 @@ from asyncdp_sim.network.joined import Joined
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import EventKind, Trace
-from asyncdp_sim.units import to_ticks
 
 Algorithm = Generator[simpy.Event, Any, Any]
 CHANNELS = (

@@ -20,7 +20,7 @@ from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.protocols import Gossip, Protocol
 from asyncdp_sim.network.protocols.dispatch import ShortestQueue
 from asyncdp_sim.network.topology import Topology
-from asyncdp_sim.spec import Spec
+from asyncdp_sim.spec.base import Spec
 from tests.conformance.members import examples
 
 PLAIN = Network(answers_allowed=(5, 5, 5), updates=7)

@@ -5,11 +5,11 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.clocks import DeterministicClock, PoissonClock, ScriptedClock
 from asyncdp_sim.network.laws import Exponential
-from asyncdp_sim.streams import Scope, Streams
 from asyncdp_sim.trace import EventKind
 
 

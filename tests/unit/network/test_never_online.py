@@ -2,11 +2,11 @@
 
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Bernoulli, Diurnal, OnOff, Outages
 from asyncdp_sim.network.laws import Constant, Gamma
-from asyncdp_sim.streams import Streams
 
 
 def trace(n_owners, availability, until=None):

@@ -4,12 +4,12 @@ from typing import Any, Literal
 
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Dispatch
 from asyncdp_sim.network.protocols.dispatch import Known, PolicyKind, ShortestQueue
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from asyncdp_sim.kernel import Kernel, Priority
+from asyncdp_sim.core.kernel import Kernel, Priority
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.owner import Processor
 from asyncdp_sim.network.protocols import Dispatch

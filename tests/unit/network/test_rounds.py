@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import InvariantError, SpecError
-from asyncdp_sim.kernel import Kernel
+from asyncdp_sim.core.errors import InvariantError, SpecError
+from asyncdp_sim.core.kernel import Kernel
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.measures import summarise
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Bernoulli, Churn, OnOff
@@ -17,7 +18,6 @@ from asyncdp_sim.network.laws import Constant, Exponential, Uniform
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.protocols import Push, Rounds, rounds
 from asyncdp_sim.network.topology import LinkFailures, Star
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.formulas.rounds import mean_round
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Recorder, Trace

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import InvariantError
+from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal
 from asyncdp_sim.network.protocols import Servers
 from asyncdp_sim.network.protocols.server_processes import Server, Stage

@@ -2,7 +2,7 @@
 
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Aloha, Ideal
@@ -10,7 +10,7 @@ from asyncdp_sim.network.clocks import GammaClock, PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Servers
 from asyncdp_sim.network.topology import Star
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import EventKind
 from tests.together import together
 from tests.unit.network.server_networks import READS, network, random_net, traced

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Latency, Network, learner, simulate
 from asyncdp_sim.network.availability import Bernoulli, Churn, Diurnal, OnOff, Outages
 from asyncdp_sim.network.channels import Csma, Ideal
@@ -18,7 +19,6 @@ from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Broadcast, Dispatch, Push, Request, dispatch
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, parse
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
 from tests.together import together
 

@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import networkx as nx
 import pytest
 
-from asyncdp_sim.errors import SpecError
-from asyncdp_sim.kernel import Kernel, Priority
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.kernel import Kernel, Priority
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network.graphs import EdgeFile
 from asyncdp_sim.network.laws import Constant, Exponential, Uniform
 from asyncdp_sim.network.topology import (
@@ -24,8 +25,7 @@ from asyncdp_sim.network.topology import (
     Topology,
     Waxman,
 )
-from asyncdp_sim.spec import parse
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.spec.base import parse
 
 DISTANCES = pytest.mark.oracle(
     "distances of owners over links",

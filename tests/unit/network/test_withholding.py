@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Latency, Network, learner, simulate
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.graphs import Complete
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Broadcast, Gossip, Protocol, Push, Request, Rounds
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Ending, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.spans import COMPUTING, EXCHANGE, LOCK, spans
 from tests.ordering.scene import Scripted

@@ -7,11 +7,11 @@ import pytest
 from scipy.stats import binom
 
 from asyncdp_sim.audits import audit, claims
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.privacy.accountants.own import gradients_of
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 
 CHANCES = (0.5, 0.3, 0.2)
 COMPOSED = {"accountant": "pld", "delta": 1e-5}

@@ -13,7 +13,7 @@ from asyncdp_sim.privacy.label import label
 from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 
 WHY = "settings chosen from private records, not accounted"
 

@@ -20,7 +20,7 @@ from asyncdp_sim.privacy.mechanisms import laplace_scale
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 from scenarios.collusion import transcribed
 from tests.theory.collusion import averaged_deviation
 

@@ -16,7 +16,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.privacy.accountants import composition
 from asyncdp_sim.privacy.accountants.attacker import delta_of
 from asyncdp_sim.privacy.accountants.by_losses import ByLosses

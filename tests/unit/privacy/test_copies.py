@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.audits import audit
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.describe import describe
-from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.privacy import Ledger, Privacy
@@ -17,8 +18,7 @@ from asyncdp_sim.privacy.label import label
 from asyncdp_sim.runs import Ready, manifest, run, run_together
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.spec import parse
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.spec.base import parse
 
 N, T = 3, 6
 EXACT = "exact-as-published"

@@ -10,7 +10,7 @@ from asyncdp_sim.privacy import Clip, Declared, Domain, Guarantee, ObservedMax, 
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 from tests.together import together
 
 P, XI, T = 4, 5.0, 10

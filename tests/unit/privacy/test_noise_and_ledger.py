@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.privacy import Declared, Privacy, spent
 from asyncdp_sim.privacy.accountants.own import gaussian_multiplier
 from asyncdp_sim.privacy.budgets import Horizon, PerOwnerCap, UntilSpent

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from typing_extensions import override
 
+from asyncdp_sim.core.errors import DataError, SpecError
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.gaussian import GaussianData
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.describe import describe
-from asyncdp_sim.errors import DataError, SpecError
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.played_release import play
 from asyncdp_sim.learning.algorithms import FedAsync, FedBuff
@@ -27,7 +28,6 @@ from asyncdp_sim.results.summary import figures
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.streams import Scope, Streams
 from tests.reproducibility.runs import scenario
 
 CLIP = {"kind": "clip", "bound": 1.0}

@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.privacy import Declared, Domain, Privacy
 from asyncdp_sim.privacy.budgets import PerOwnerCap, UntilSpent

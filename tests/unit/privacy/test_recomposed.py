@@ -10,12 +10,12 @@ from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.neighbours import neighbours
 from asyncdp_sim.audits.per_answer import noise_composes
 from asyncdp_sim.audits.recomposed import Law, Sampled, laplace, response
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.privacy.accountants.attacker import delta_of
 from asyncdp_sim.privacy.accountants.composition import PairOf, charge_of, together, unlike
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair, sampled_gaussian
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load
-from asyncdp_sim.streams import Streams
 from tests.verification.pure_law import delta_of as pure_delta
 from tests.verification.test_audit_faults import SCENE
 

@@ -13,7 +13,7 @@ from asyncdp_sim.network.contents import EXAMPLES
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.scenario.domains import domain, specs, takes_numbers
 from asyncdp_sim.scenario.fields import fields, tables
-from asyncdp_sim.spec import Spec, kind_of, members
+from asyncdp_sim.spec.base import Spec, kind_of, members
 from tests.conformance.members import FAMILIES
 from tests.reproducibility.runs import scenario
 

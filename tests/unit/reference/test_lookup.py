@@ -9,13 +9,13 @@ import pytest
 
 from asyncdp_sim.columns import summary
 from asyncdp_sim.columns import tables as tables_of_results
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.reference import entries, json_schema, look_up
 from asyncdp_sim.reference.lookup import labels
 from asyncdp_sim.scenario.fields import walked
 from asyncdp_sim.scenario.setting_words import labels as labels_of_pictures
-from asyncdp_sim.spec import kind_of, members
+from asyncdp_sim.spec.base import kind_of, members
 from tests.cli.scenes import SMALL
 from tests.conformance.members import FAMILIES, FORMS
 from tests.unit.reference.pages import results_page, scenario_page

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
 
 EVIL = "<script>alert('&\"')</script>"

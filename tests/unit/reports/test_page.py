@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim import cli
-from asyncdp_sim.errors import ResultError
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.draw import pictures
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.style import canvas, style

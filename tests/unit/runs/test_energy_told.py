@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import asyncdp_sim as ad
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.describe import describe
-from asyncdp_sim.errors import SpecError
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import as_json, lines
 from asyncdp_sim.reports import write_report

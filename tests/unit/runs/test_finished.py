@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from asyncdp_sim.errors import ResultError
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.runs import finished, run, write
 from asyncdp_sim.scenario import Scenario, load
 from tests.cli.scenes import SMALL

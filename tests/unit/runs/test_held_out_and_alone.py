@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import DataError
+from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.learning.objectives import LinearRecords, LogisticLoss
 from asyncdp_sim.learning.objectives.losses import SQUARED, unsolved
 from asyncdp_sim.results import read_manifest, read_table

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.columns import README
-from asyncdp_sim.errors import AsyncDPError, ReplayError
+from asyncdp_sim.core.errors import AsyncDPError, ReplayError
 from asyncdp_sim.results.provenance import CIRCUMSTANCES, EVIDENCE, LATER, blas_kernel
 from asyncdp_sim.runs import made_again, require_same, run, write
 from asyncdp_sim.runs.differences import leaves

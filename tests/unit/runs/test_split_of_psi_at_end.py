@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs import run, split
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.runs.split import split_psi
-from asyncdp_sim.streams import Streams
 from tests.reproducibility.runs import scenario
 from tests.verification.gossip_cases import Case, OwnersOnly, correlated
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.comparisons import comparison
+from asyncdp_sim.core.words import SCREEN, aligned, figure, number
 from asyncdp_sim.reports.numbers import shown
 from asyncdp_sim.results import summary as on_screen
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.account import spread
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.words import SCREEN, aligned, figure, number
 from tests.reproducibility.runs import scenario
 
 

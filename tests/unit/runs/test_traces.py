@@ -7,14 +7,14 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.errors import ResultError
+from asyncdp_sim.core.errors import ResultError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Aloha
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.runs.traces import read_traces, write_traces
 from asyncdp_sim.scenario import Participants
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Trace
 
 NETWORKS = {

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from asyncdp_sim import on_disk
-from asyncdp_sim.errors import MachineError
+from asyncdp_sim.core import files
+from asyncdp_sim.core.errors import MachineError
 from asyncdp_sim.runs.workers import executor, processes
 from tests.cli.command import Command
 from tests.cli.scenes import SMALL
@@ -89,12 +89,12 @@ def test_files_are_waited_for_one_by_one_where_no_thread_starts(
     waited: list[int] = []
     monkeypatch.setattr(Thread, "start", fails)
     monkeypatch.setattr("os.fsync", waited.append)
-    on_disk._waiting.cache_clear()
-    files = [tmp_path / name for name in "ab"]
-    for file in files:
+    files._waiting.cache_clear()
+    written = [tmp_path / name for name in "ab"]
+    for file in written:
         file.write_bytes(b"")
-    on_disk.synchronise(iter(files))
-    on_disk._waiting.cache_clear()
+    files.synchronise(iter(written))
+    files._waiting.cache_clear()
     assert len(waited) == 2
 
 

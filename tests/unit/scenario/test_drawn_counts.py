@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.scenario.owners.spec import LognormalCounts, Owners
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 
 LAW = {"mean": 500.0, "cv": 1.0}
 

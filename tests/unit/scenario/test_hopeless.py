@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.scenario import Scenario, parse
 from tests.unit.scenario.test_out_of_range import scenario
 

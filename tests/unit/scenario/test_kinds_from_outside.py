@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from asyncdp_sim import outside
-from asyncdp_sim.errors import SpecError
-from asyncdp_sim.families import FAMILY
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.network.channels import Aloha, Csma, Ideal
 from asyncdp_sim.network.clocks import Clock, DeterministicClock, PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.outside import Place
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, dump, load, parse
+from asyncdp_sim.spec import plugins
+from asyncdp_sim.spec.plugins import Place
+from asyncdp_sim.spec.registry import FAMILY
 from tests.cli.scenes import SMALL
 
 KINDS = Path(__file__).parents[3] / "docs" / "kinds"
@@ -175,19 +175,19 @@ def test_another_file_is_not_loaded_in_its_stead(tmp_path: Path) -> None:
     file.write_text("class Toy:\n    pass\n", encoding="utf-8")
     place = Place(str(file), "Toy")
     place.execute()
-    work = outside.packed((repr, (place.found()(),), {}))
-    assert "Toy" in outside.call(work)
+    work = plugins.packed((repr, (place.found()(),), {}))
+    assert "Toy" in plugins.call(work)
     file.write_text("class Toy:\n    size = 2\n", encoding="utf-8")
     with pytest.raises(SpecError, match=r"its SHA-256 is .*, and .* was meant"):
-        outside.call(work)
+        plugins.call(work)
     place.execute()
     assert place.found().size == 2
     file.unlink()
     with pytest.raises(SpecError, match="there is no such file"):
-        outside.call(outside.packed((repr, (place.found()(),), {})))
+        plugins.call(plugins.packed((repr, (place.found()(),), {})))
 
 
 def test_what_is_of_the_package_is_pickled_as_ever() -> None:
     clock = PoissonClock(rate=2.0)
-    assert pickle.loads(outside.packed(clock)) == clock
-    assert outside.packed(3) == pickle.dumps(3)
+    assert pickle.loads(plugins.packed(clock)) == clock
+    assert plugins.packed(3) == pickle.dumps(3)

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.scenario.field_examples import examples_of
-from asyncdp_sim.spec import members
+from asyncdp_sim.spec.base import members
 
 LEARNERS = [
     {"owner": owner, "own": own} for owner, own in product((1, 7), ("noised", "exact-as-published"))

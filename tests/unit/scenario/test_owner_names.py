@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.figures.runs import forecast as drawn_forecast
 from asyncdp_sim.figures.runs import profit, shares, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
@@ -23,7 +23,7 @@ from asyncdp_sim.results import Result
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.scenario.owners.participants import LONGEST, places, shown
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 
 HOSTILE = (
     "St. Mary's",

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.audits import audit
+from asyncdp_sim.core.errors import DataError, SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.describe import describe
-from asyncdp_sim.errors import DataError, SpecError
 from asyncdp_sim.figures.runs import shares, timing
 from asyncdp_sim.network import simulate
 from asyncdp_sim.results import Result
@@ -17,8 +18,7 @@ from asyncdp_sim.results.provenance import described, digest
 from asyncdp_sim.runs import reproduce, run, write
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.spec import parse
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
 from tests.together import together
 

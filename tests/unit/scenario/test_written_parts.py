@@ -8,7 +8,7 @@ import tomli_w
 from asyncdp_sim.results.provenance import described, placeless
 from asyncdp_sim.scenario import Scenario, dump, jsonable, load
 from asyncdp_sim.scenario.catalogue import catalogue, entry
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 from tests.together import together
 
 

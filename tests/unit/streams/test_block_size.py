@@ -6,13 +6,13 @@ from itertools import islice
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.units import block_to_ticks
 from asyncdp_sim.network import Latency, Network, build, simulate
 from asyncdp_sim.network.clocks import Clock, GammaClock, PoissonClock
 from asyncdp_sim.network.laws import Empirical, Exponential, Gamma, Law, Lognormal, Uniform
 from asyncdp_sim.network.laws.kind import DrawnLaw
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Trace
-from asyncdp_sim.units import block_to_ticks
 from tests.conformance.members import examples, said
 
 

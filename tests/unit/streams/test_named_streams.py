@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import StreamError
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.core.errors import StreamError
+from asyncdp_sim.core.streams import Streams
 
 NAMES = [
     ("replicate", 1, "noise"),

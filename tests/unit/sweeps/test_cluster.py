@@ -9,7 +9,7 @@ import pytest
 from distributed.comm import CommClosedError
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from asyncdp_sim.errors import MachineError, SpecError
+from asyncdp_sim.core.errors import MachineError, SpecError
 from asyncdp_sim.results.provenance import sources
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep

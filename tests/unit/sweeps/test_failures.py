@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.errors import MachineError, ResultError
+from asyncdp_sim.core.errors import MachineError, ResultError
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import Ready

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from asyncdp_sim.errors import ResultError
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.provenance import versions
 from asyncdp_sim.results.summary import notes

@@ -4,7 +4,15 @@ import pickle
 
 import pytest
 
-from asyncdp_sim.notices import Ends, FormattedMessage, Listed, Noted, Notice, gathered, revived
+from asyncdp_sim.core.messages import (
+    Ends,
+    FormattedMessage,
+    Listed,
+    Noted,
+    Notice,
+    gathered,
+    revived,
+)
 from asyncdp_sim.privacy.guarantee import reason
 from asyncdp_sim.privacy.label import BROKEN
 from asyncdp_sim.runs.warnings import EndedEarly, TargetReached

@@ -16,7 +16,7 @@ import dask
 import distributed  # noqa: F401  # which brings its settings
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import sweep
 from tests.cli.command import Command

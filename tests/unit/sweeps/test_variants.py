@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from asyncdp_sim import runs
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.results import Sweep, read_manifest
 from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.scenario import Scenario, dump, load
-from asyncdp_sim.spec import parse
+from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.batch import TOGETHER, Cell, batches
 

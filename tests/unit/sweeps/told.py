@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from asyncdp_sim.progress import Progress
+from asyncdp_sim.core.progress import Progress
 
 
 def whole_cells(act: Callable[..., object]) -> Progress:

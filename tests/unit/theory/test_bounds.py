@@ -6,7 +6,7 @@ from math import inf, sqrt
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.bounds import collab_theorem2
 from asyncdp_sim.theory.bounds.async_smooth import Slopes, quadratic_slopes, sharpened
 from asyncdp_sim.theory.bounds.async_theorem2 import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.formulas.dcf import Contention, exact, fixed_point, states
 
 

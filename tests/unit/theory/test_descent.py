@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.learning.algorithms import Collab1, Collab2, ParameterServer
 from asyncdp_sim.theory.bounds.collab_theorem2 import along, with_transient
 from asyncdp_sim.theory.moments.synchronous import moments

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.availability import (
     Bernoulli,

@@ -1,6 +1,6 @@
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.formulas.queueing import refusing_unequal
 from tests.theory.lock import refusing
 

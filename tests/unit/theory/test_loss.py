@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.formulas.packet_loss import delivered, lost_in_bursts, mean_attempts
 from tests.together import together
 

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.formulas.channels import (
     RandomAccess,
     aloha,

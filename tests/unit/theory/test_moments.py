@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.theory.moments.gossip_map import gossip_map, gossip_map_of
 from asyncdp_sim.theory.moments.noise_gain import noise_gain

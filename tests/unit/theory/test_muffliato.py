@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.privacy.observers.node import all_at_once, leverages
 from asyncdp_sim.theory.bounds.muffliato import sum_over_messages
 

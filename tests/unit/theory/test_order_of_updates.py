@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.moments.given_order import ordered, standard_error
 from asyncdp_sim.theory.moments.per_update import moments
 from asyncdp_sim.theory.moments.with_budgets import capped_moments, capped_size

@@ -5,10 +5,11 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.kernel import Kernel
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.evidence.exact_moments import out_of_order
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.kernel import Kernel
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Aloha, Channel
@@ -18,8 +19,7 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol, Push, Request
 from asyncdp_sim.scenario import Scenario, parse
-from asyncdp_sim.spec import members
-from asyncdp_sim.streams import Streams
+from asyncdp_sim.spec.base import members
 from asyncdp_sim.theory.formulas import channels
 from asyncdp_sim.theory.predict.all import predict, predicted
 from asyncdp_sim.theory.predict.channels import (

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.measures import summarise, updates_until_all
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Bernoulli, OnOff
@@ -17,7 +18,6 @@ from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential, NoTime, Uniform
 from asyncdp_sim.network.protocols import Broadcast, Push, Request
 from asyncdp_sim.network.topology import Star
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.channels import access_curve, endless_curve
 from asyncdp_sim.theory.predict.staleness import staleness_law

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.formulas.queueing import fifo_wait
 from tests.theory.queueing import constant_tail, exponential_tail
 from tests.verification.chains import flow, stationary

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.formulas.closed_network import closed_network, return_bounds
 
 SHARES = (0.5, 0.3, 0.2)

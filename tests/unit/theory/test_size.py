@@ -8,7 +8,7 @@ import pytest
 
 import asyncdp_sim as ad
 from asyncdp_sim.audits import audit
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, parse

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asyncdp_sim.errors import SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.formulas.polar import smallest_entry
 from tests.theory.polar import Obfuscation, disagreement, lemma_3, mixing, printed_mixing
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from asyncdp_sim.errors import InvariantError
+from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.trace import Ending, EventKind, ExchangeOutcome, Trace, invariants
 from asyncdp_sim.trace.occupation import OCCUPATION
 from asyncdp_sim.trace.vocabulary import EVENTS, EXCHANGES, OWNERS

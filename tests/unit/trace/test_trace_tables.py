@@ -5,11 +5,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from asyncdp_sim.kernel import Kernel
+from asyncdp_sim.core.kernel import Kernel
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.measures import busy_ticks, gaps, repeated, shares, summarise, updates_until_all
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Exponential
-from asyncdp_sim.streams import Streams
 from asyncdp_sim.trace import Ending, EventRecorder, Exchange, ExchangeOutcome, Recorder, Trace
 from asyncdp_sim.trace.vocabulary import EVENTS, EXCHANGES
 

@@ -6,7 +6,7 @@ from asyncdp_sim.data.tables.encodings.classes import ClassLabels
 from asyncdp_sim.data.tables.encodings.quantities import Date, Money, Number
 from asyncdp_sim.data.tables.encodings.texts import Drop, OneHot, Ordinal
 from asyncdp_sim.data.tables.text_columns import cells
-from asyncdp_sim.families import FAMILY_BY_NAME
+from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 
 if TYPE_CHECKING:
     import pandas as pd

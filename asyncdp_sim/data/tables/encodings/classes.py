@@ -6,12 +6,12 @@ import numpy as np
 from pydantic import model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.data.tables.encodings.kind import Cells, Codes, EncodingKind
 from asyncdp_sim.data.tables.encodings.texts import Texts
 from asyncdp_sim.data.tables.text_columns import map_text
-from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.faults import faults_of
-from asyncdp_sim.spec import about
+from asyncdp_sim.spec.base import about
+from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.data.dataset import FROM_PRIVATE, Array
 from asyncdp_sim.data.tables.text_columns import Truths, map_text
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.notices import FormattedMessage
-from asyncdp_sim.spec import Variant
+from asyncdp_sim.spec.base import Variant
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,11 +11,11 @@ import numpy as np
 from pydantic import Strict, model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.data.tables.encodings.kind import Cells, Measured, by_text
 from asyncdp_sim.data.tables.text_columns import cells, days
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import faults_of
-from asyncdp_sim.spec import about
+from asyncdp_sim.spec.base import about
+from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
     import pandas as pd

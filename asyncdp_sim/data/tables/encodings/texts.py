@@ -7,13 +7,13 @@ import numpy as np
 from pydantic import Field, Strict, model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.messages import Ends, FormattedMessage
 from asyncdp_sim.data.dataset import FROM_PRIVATE
 from asyncdp_sim.data.tables.encodings.kind import Cells, Codes, EncodingKind, by_text
 from asyncdp_sim.data.tables.text_columns import written
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.faults import faults_of
-from asyncdp_sim.notices import Ends, FormattedMessage
-from asyncdp_sim.spec import about
+from asyncdp_sim.spec.base import about
+from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
     import pandas as pd

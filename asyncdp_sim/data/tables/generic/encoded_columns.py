@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.data.dataset import FROM_PRIVATE, Array
 from asyncdp_sim.data.tables.encodings import Encoding, usual
 from asyncdp_sim.data.tables.encodings.kind import Codes
 from asyncdp_sim.data.tables.names import FileRows
 from asyncdp_sim.data.tables.text_columns import Truths, cells
-from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.notices import FormattedMessage
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Encoded
 from asyncdp_sim.data.splits import OwnerSplit, SplitKind, TableToSplit
 from asyncdp_sim.data.stand_ins import PublicKnowledge, StandInKind
 from asyncdp_sim.data.tables.preprocessing import Projection
-from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.streams import Scope, Streams
 
 if TYPE_CHECKING:
     import pandas as pd

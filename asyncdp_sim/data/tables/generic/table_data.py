@@ -13,6 +13,8 @@ import numpy as np
 from pydantic import Field, Strict, model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Array, Dataset, Encoded
 from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind, TableToSplit
 from asyncdp_sim.data.stand_ins import PublicRows, StandIn
@@ -33,10 +35,8 @@ from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, found_form, read_table, source_of
 from asyncdp_sim.data.tables.table_recipe import Gathering, TableRecipe
-from asyncdp_sim.errors import DataError, Fault
-from asyncdp_sim.faults import faults_of
-from asyncdp_sim.spec import about
-from asyncdp_sim.streams import Scope, Streams
+from asyncdp_sim.spec.base import about
+from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
     import pandas as pd

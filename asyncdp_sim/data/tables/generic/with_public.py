@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.data.dataset import Rows
 from asyncdp_sim.data.tables.csv_texts import MISSING
 from asyncdp_sim.data.tables.file_form import FileForm
 from asyncdp_sim.data.tables.names import FileRows
 from asyncdp_sim.data.tables.read import column_names, found_form, read_table
 from asyncdp_sim.data.tables.text_columns import cells
-from asyncdp_sim.errors import DataError, Fault
 
 if TYPE_CHECKING:
     import pandas as pd

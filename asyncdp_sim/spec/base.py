@@ -1,7 +1,7 @@
 """The frozen base of every specification, and its number types.
 
 A specification is parsed once, at the door, into a frozen pydantic model. Whatever is wrong is
-reported in our words (see :mod:`asyncdp_sim.faults`).
+reported in our words (see :mod:`asyncdp_sim.spec.validation`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,9 +21,9 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from typing_extensions import override
 
-from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.faults import TAGS, faults
-from asyncdp_sim.outside import is_outside
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.spec.plugins import is_outside
+from asyncdp_sim.spec.validation import TAGS, faults
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -112,7 +112,7 @@ class Spec(BaseModel, metaclass=_SpecType):
     Raises
     ------
     SpecError
-        At construction, with one :class:`~asyncdp_sim.errors.Fault` per wrong field.
+        At construction, with one :class:`~asyncdp_sim.core.errors.Fault` per wrong field.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)

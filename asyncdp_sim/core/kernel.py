@@ -18,7 +18,7 @@ import simpy
 from simpy.events import Event
 from typing_extensions import override
 
-from asyncdp_sim.units import LAST_TICK
+from asyncdp_sim.core.units import LAST_TICK
 
 _T = TypeVar("_T")
 Wait = Event | tuple[int, int]
@@ -157,7 +157,7 @@ class Kernel(simpy.Environment):
         Raises
         ------
         TypeError
-            If that is no whole number, as of time units: :func:`~asyncdp_sim.units.to_ticks`.
+            If that is no whole number, as of time units: :func:`~asyncdp_sim.core.units.to_ticks`.
         """
         try:
             tick = self.tick + index(delay)

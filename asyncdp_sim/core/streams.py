@@ -10,7 +10,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from asyncdp_sim.errors import StreamError
+from asyncdp_sim.core.errors import StreamError
 
 Name = tuple[str | int, ...]
 

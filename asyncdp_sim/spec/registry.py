@@ -10,10 +10,10 @@ from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, Seri
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
-from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.faults import faults_of
-from asyncdp_sim.outside import Place, is_outside
-from asyncdp_sim.spec import Spec, Variant, kind_of
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.spec.base import Spec, Variant, kind_of
+from asyncdp_sim.spec.plugins import Place, is_outside
+from asyncdp_sim.spec.validation import faults_of
 
 Members = Mapping[str, type[Variant]]
 """The members of a family that are listed in its union, by ``kind``."""

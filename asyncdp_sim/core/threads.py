@@ -6,7 +6,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from asyncdp_sim.errors import MachineError
+from asyncdp_sim.core.errors import MachineError
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController

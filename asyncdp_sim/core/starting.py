@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from asyncdp_sim.errors import Fault, InputError
+from asyncdp_sim.core.errors import Fault, InputError
 
 
 @contextmanager

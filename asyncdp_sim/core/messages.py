@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Self
 
-from asyncdp_sim.words import ranges
+from asyncdp_sim.core.words import ranges
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError
 
-from asyncdp_sim.errors import Fault
-from asyncdp_sim.outside import Place
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.spec.plugins import Place
 
 _CONFLICTS = "fields_that_do_not_fit"
 _BOUNDS = {

@@ -20,8 +20,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Self
 
-from asyncdp_sim.errors import Fault, SpecError
-from asyncdp_sim.on_disk import file_bytes
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.files import file_bytes
 
 _TEXT = re.compile(r"python:(?P<code>.+):(?P<name>[^\W\d]\w*)")
 _NOWHERE = "(no file)"

@@ -1,0 +1,1 @@
+"""What everything stands on: errors, time units, random streams, the kernel, files."""

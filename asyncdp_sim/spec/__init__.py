@@ -1,0 +1,1 @@
+"""The base of frozen specifications, families of kinds, plug-ins, and validation."""
