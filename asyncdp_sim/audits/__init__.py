@@ -8,7 +8,7 @@ import numpy as np
 
 from asyncdp_sim.audits.check import COLUMNS, Check, Checked, Fact
 from asyncdp_sim.audits.claims import owed
-from asyncdp_sim.audits.facts import (
+from asyncdp_sim.audits.derived import (
     budgets_hold,
     heard,
     ledger_holds,
@@ -16,10 +16,10 @@ from asyncdp_sim.audits.facts import (
     same_noise,
     undercharged,
 )
+from asyncdp_sim.audits.eavesdropper import overhear
 from asyncdp_sim.audits.neighbours import made_up, neighbours
 from asyncdp_sim.audits.observers.models import audit_models, audit_views
 from asyncdp_sim.audits.one_run import Guessed, audit_once
-from asyncdp_sim.audits.overheard import overhear
 from asyncdp_sim.audits.per_answer import audit_answer, noise_composes
 from asyncdp_sim.audits.whole_run import audit_run, sums_hold
 from asyncdp_sim.core.errors import Fault, SpecError

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.audits.check import Claim, clopper_pearson
 from asyncdp_sim.audits.claims import owed
+from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.audits.neighbours import (
     Record,
     along,
@@ -25,7 +26,6 @@ from asyncdp_sim.audits.neighbours import (
     on_average,
     replaced,
 )
-from asyncdp_sim.audits.overheard import View, overhear
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from asyncdp_sim.audits.check import Check, Fact, Pair, attack, most_shown
 from asyncdp_sim.audits.claims import owed
-from asyncdp_sim.audits.facts import Counts, Short, coincidences, heard, shared, undercharged
+from asyncdp_sim.audits.derived import Counts, Short, coincidences, heard, shared, undercharged
+from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.audits.neighbours import Neighbours
-from asyncdp_sim.audits.overheard import View, overhear
 from asyncdp_sim.audits.per_answer import ratio
 from asyncdp_sim.core.progress import Advance
 from asyncdp_sim.core.streams import Streams

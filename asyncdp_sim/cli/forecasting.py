@@ -218,7 +218,7 @@ def _advice(
     from asyncdp_sim.forecasts.advice.invite import invite
     from asyncdp_sim.forecasts.advice.market import buy
     from asyncdp_sim.forecasts.advice.tune import tune
-    from asyncdp_sim.forecasts.may_be_off import of_the_end
+    from asyncdp_sim.forecasts.uncertainty import of_the_end
 
     private: bool = data["private"]
     known: Any = "own"

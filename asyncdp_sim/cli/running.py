@@ -123,7 +123,7 @@ def rehearse_command(
     """
     from asyncdp_sim.core.words import aligned
     from asyncdp_sim.rehearsals import rehearse
-    from asyncdp_sim.rehearsals.beside import beside, cost
+    from asyncdp_sim.rehearsals.compare import beside, cost
     from asyncdp_sim.results.provenance import default_directory
     from asyncdp_sim.runs import finished, write
 

@@ -20,7 +20,7 @@ from asyncdp_sim.core.errors import DataError, Fault, blaming
 from asyncdp_sim.core.progress import drawn
 
 if TYPE_CHECKING:
-    from asyncdp_sim.data.table_look import TableLook
+    from asyncdp_sim.data.table_profile import TableLook
     from asyncdp_sim.proposals import Timing
 
 
@@ -116,7 +116,7 @@ def data_command(
 
     Of private rows, only their number for each owner is printed.
     """
-    from asyncdp_sim.data.table_look import look
+    from asyncdp_sim.data.table_profile import look
 
     timing = None
     if epsilon is not None:

@@ -52,7 +52,7 @@ class Dataset:
         kind, and gradients of tall thin arrays take half the time.
     targets : tuple of NDArray
         Owner i's targets, (n_i,) float64, read-only; NaN where the record contributes nothing,
-        whose features are then 0 (:mod:`asyncdp_sim.data.void`).
+        whose features are then 0 (:mod:`asyncdp_sim.data.invalid_rows`).
     columns : tuple of str
         Names of the encoded columns that the features were made from.
     public_rows_of_owner : tuple of int

@@ -12,9 +12,9 @@ from asyncdp_sim.forecasts.by_moments import Array, MomentForecast, moment_forec
 from asyncdp_sim.forecasts.by_observer import CostAgainst, by_observer
 from asyncdp_sim.forecasts.energy import EnergyForecast, energy_forecast
 from asyncdp_sim.forecasts.grid import Point, grid
-from asyncdp_sim.forecasts.may_be_off import REDRAWS, MayBeOff, may_be_off
 from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.forecasts.simulated import simulated
+from asyncdp_sim.forecasts.uncertainty import REDRAWS, MayBeOff, may_be_off
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.size import require_room

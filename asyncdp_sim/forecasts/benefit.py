@@ -17,8 +17,8 @@ import numpy.typing as npt
 from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.forecasts.advice.contest import affordable
 from asyncdp_sim.forecasts.by_runs import half_width
-from asyncdp_sim.forecasts.may_be_off import MayBeOff
 from asyncdp_sim.forecasts.population import Population
+from asyncdp_sim.forecasts.uncertainty import MayBeOff
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.measures.scores import Score
 from asyncdp_sim.runs.account import learn_alone

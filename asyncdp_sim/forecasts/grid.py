@@ -12,9 +12,9 @@ from asyncdp_sim.core.progress import Progress, counted
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.forecasts.benefit import value_alone
 from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
-from asyncdp_sim.forecasts.may_be_off import REDRAWS, half_width_of
 from asyncdp_sim.forecasts.moments import Recursions, exact
 from asyncdp_sim.forecasts.population import Moments, Population, population
+from asyncdp_sim.forecasts.uncertainty import REDRAWS, half_width_of
 from asyncdp_sim.results.provenance import digest
 from asyncdp_sim.scenario import Scenario
 

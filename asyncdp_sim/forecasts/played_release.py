@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.data.stand_ins.moments import OwnerMoments, Release
+from asyncdp_sim.data.surrogates.moments import OwnerMoments, Release
 from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.privacy.mechanisms import OwnerBudgets, RecordSensitivity
 from asyncdp_sim.results.write import write_into

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.imports.fitted import Floats
-from asyncdp_sim.network.contents import columns_of, shortened, time_of
+from asyncdp_sim.network.table_file import columns_of, shortened, time_of
 
 COLUMNS = ("owner", "request", "read", "release", "end")
 

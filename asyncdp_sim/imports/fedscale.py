@@ -15,7 +15,7 @@ from typing import Any
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.imports.around import OnlineTable, counted, written_around
 from asyncdp_sim.imports.plain_pickle import read_plain, refused
-from asyncdp_sim.network.contents import LONGEST, shortened
+from asyncdp_sim.network.table_file import LONGEST, shortened
 from asyncdp_sim.spec.validation import show
 
 TRAINING = 3

@@ -14,7 +14,7 @@ from typing import Any
 
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.imports.around import OnlineTable
-from asyncdp_sim.network.contents import shortened
+from asyncdp_sim.network.table_file import shortened
 from asyncdp_sim.spec.validation import show
 
 NEEDS = ("charging", "wifi", "locked", "screen-off")

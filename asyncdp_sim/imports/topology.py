@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.words import number
 from asyncdp_sim.imports.around import counted
-from asyncdp_sim.network.contents import (
+from asyncdp_sim.network.table_file import (
     LONGEST,
     bytes_of,
     graph_of,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.channels.air import Medium
-from asyncdp_sim.network.channels.link import DeliveryPolicy, Link, LostMessages
+from asyncdp_sim.network.channels.uplink import DeliveryPolicy, Link, LostMessages
 from asyncdp_sim.network.latency import MESSAGES, Laws, acknowledged
 from asyncdp_sim.network.laws import LawKind
 from asyncdp_sim.network.learner import Learner
@@ -18,7 +18,7 @@ from asyncdp_sim.network.spec import Network
 from asyncdp_sim.spec.base import own
 
 if TYPE_CHECKING:
-    from asyncdp_sim.network.spells import OccupationNotes
+    from asyncdp_sim.network.occupancy import OccupationNotes
 
 
 class Builder:

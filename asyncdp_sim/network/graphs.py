@@ -19,7 +19,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.network.contents import FromFile, LinkFile, links_of, shortened
+from asyncdp_sim.network.table_file import FromFile, LinkFile, links_of, shortened
 from asyncdp_sim.network.topology import LEARNER, enumerated
 from asyncdp_sim.spec.base import CachedSpec, Count, Positive, Several, Variant, about
 from asyncdp_sim.spec.registry import FAMILY

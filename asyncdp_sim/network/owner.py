@@ -11,7 +11,7 @@ from asyncdp_sim.network.learner import ATTEMPTS, Learner
 from asyncdp_sim.trace.vocabulary import BUSY, CLOCK_DROPPED, CLOCK_TICK, OFFLINE
 
 if TYPE_CHECKING:
-    from asyncdp_sim.network.channels.link import Link
+    from asyncdp_sim.network.channels.uplink import Link
 
 
 class Processor:

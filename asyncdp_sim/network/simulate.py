@@ -15,7 +15,7 @@ from asyncdp_sim.network.spec import Network
 from asyncdp_sim.trace import Ending, EventRecorder, OccupationRecorder, Recorder, Trace
 
 if TYPE_CHECKING:
-    from asyncdp_sim.network.joined import Process
+    from asyncdp_sim.network.user_processes import Process
 
 
 def simulate(
@@ -42,7 +42,7 @@ def simulate(
         Whether to keep every event, not the tables alone.
     processes : sequence of callable, optional
         SimPy processes of one's own that join: generator functions of the environment, which
-        counts ticks, and of the network; see :class:`~asyncdp_sim.network.joined.Joined`.
+        counts ticks, and of the network; see :class:`~asyncdp_sim.network.user_processes.Joined`.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def simulate(
     medium = network.channel.open(kernel, streams.within("channel"), network.n_owners)
     notes = None
     if isinstance(recorder, OccupationRecorder):
-        from asyncdp_sim.network.spells import OccupationNotes
+        from asyncdp_sim.network.occupancy import OccupationNotes
 
         notes = OccupationNotes(kernel, recorder.spells, network)
     builder = Builder(network, learner, medium, streams, shared=network.superposed, notes=notes)
@@ -88,7 +88,7 @@ def simulate(
     else:
         owners = _start_owners(network, learner, builder, streams)
         if len(processes) > 0:
-            from asyncdp_sim.network.joined import Joined
+            from asyncdp_sim.network.user_processes import Joined
 
             joined = Joined(owners, learner, medium, streams.within("joined"))
             for process in processes:

@@ -12,11 +12,11 @@ from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
 from asyncdp_sim.network.compatibility import conflicts
-from asyncdp_sim.network.contents import BY_CONTENT
 from asyncdp_sim.network.latency import Latency, Laws, Payload, answer_bytes, laws_of, query_bytes
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Protocol, Request
 from asyncdp_sim.network.sums import Aggregation
+from asyncdp_sim.network.table_file import BY_CONTENT
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.spec.base import CachedSpec, Count, Several, per_owner
 from asyncdp_sim.spec.plugins import unplaced

@@ -15,10 +15,10 @@ from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.kernel import Activity, Priority
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
-from asyncdp_sim.network.contents import CONVERT, FromFile, LinkFile, links_of, shortened, time_of
 from asyncdp_sim.network.laws import Law, too_short
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.table_file import CONVERT, FromFile, LinkFile, links_of, shortened, time_of
 from asyncdp_sim.spec.base import (
     CachedSpec,
     Count,

@@ -30,9 +30,9 @@ from asyncdp_sim.privacy.mechanisms import (
     RecordSensitivity,
     Shape,
 )
-from asyncdp_sim.privacy.misfits import misfits
 from asyncdp_sim.privacy.observers import Observer, ObserverKind, TranscriptObserver
 from asyncdp_sim.privacy.sensitivity import Sensitivity
+from asyncdp_sim.privacy.validate import misfits
 from asyncdp_sim.spec.base import Count, PerOwner, Spec, about, per_owner
 
 Array = npt.NDArray[np.float64]

@@ -1,7 +1,7 @@
 """A whole scenario around a table: owners, clip bound, step and length, each with its reason.
 
 Step and length come of :func:`~asyncdp_sim.forecasts.advice.tune.tune` on rows drawn from the
-public ones (:mod:`~asyncdp_sim.data.stand_ins.public_rows`): every owner has as many as it has.
+public ones (:mod:`~asyncdp_sim.data.surrogates.public_rows`): every owner has as many as it has.
 """
 
 import re
@@ -13,7 +13,7 @@ import numpy as np
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress
-from asyncdp_sim.data.table_look import TableLook
+from asyncdp_sim.data.table_profile import TableLook
 from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.proposals.block import (

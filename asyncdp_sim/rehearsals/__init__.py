@@ -12,10 +12,10 @@ import numpy.typing as npt
 from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.core.words import duration
-from asyncdp_sim.rehearsals.crew import Crew
+from asyncdp_sim.rehearsals.config import Order, paced, require_rehearsable
 from asyncdp_sim.rehearsals.learner import Rehearsed
-from asyncdp_sim.rehearsals.orders import Order, paced, require_rehearsable
-from asyncdp_sim.rehearsals.wire import TOKEN_BYTES
+from asyncdp_sim.rehearsals.processes import Crew
+from asyncdp_sim.rehearsals.transport import TOKEN_BYTES
 from asyncdp_sim.runs import Ready, RunResult, all_numbers, run
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replicates import joined

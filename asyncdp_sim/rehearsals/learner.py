@@ -15,10 +15,10 @@ from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.core.units import LAST_TICK, TICKS_PER_UNIT, to_ticks
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.rehearsals.orders import Order
+from asyncdp_sim.rehearsals.config import Order
 from asyncdp_sim.rehearsals.owner import NULL_SECONDS
 from asyncdp_sim.rehearsals.serving import RemoteLearning, Serving, ServingAlone, ServingInRounds
-from asyncdp_sim.rehearsals.wire import Numbers, RunPace, Wire, WireMessage, identified
+from asyncdp_sim.rehearsals.transport import Numbers, RunPace, Wire, WireMessage, identified
 from asyncdp_sim.runs.replicates import Learned, judged, watch_of
 from asyncdp_sim.trace import Ending, Recorder, Trace
 

@@ -23,7 +23,7 @@ from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network.build import policy_of
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.spec import Network
-from asyncdp_sim.rehearsals.wire import Numbers, RunPace, WireMessage
+from asyncdp_sim.rehearsals.transport import Numbers, RunPace, WireMessage
 from asyncdp_sim.trace import Detail, Exchange, ExchangeOutcome
 
 

@@ -16,7 +16,7 @@ from asyncdp_sim.core.words import known
 from asyncdp_sim.network import Network
 from asyncdp_sim.results.manifest import not_a_result, read_manifest
 from asyncdp_sim.scenario import Participants, load
-from asyncdp_sim.scenario.setting_words import words
+from asyncdp_sim.scenario.labels import words
 from asyncdp_sim.theory.prediction import Unknown
 
 

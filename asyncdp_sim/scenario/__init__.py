@@ -19,7 +19,7 @@ from asyncdp_sim.scenario.files import (
 from asyncdp_sim.scenario.owners.participants import Participants
 from asyncdp_sim.scenario.paths import Raw, leaves, spoken
 from asyncdp_sim.scenario.spec import Scenario
-from asyncdp_sim.scenario.written import jsonable
+from asyncdp_sim.scenario.toml import jsonable
 from asyncdp_sim.spec.base import parse
 
 __all__ = [

@@ -4,8 +4,8 @@ from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.data.tables import held_out
 from asyncdp_sim.network.compatibility import conflicts
 from asyncdp_sim.privacy.guarantee import CHOSEN
-from asyncdp_sim.privacy.misfits import out_of_range
-from asyncdp_sim.scenario.facts import ScenarioFacts
+from asyncdp_sim.privacy.validate import out_of_range
+from asyncdp_sim.scenario.derived import ScenarioFacts
 from asyncdp_sim.spec.base import wrong_length
 from asyncdp_sim.spec.validation import show
 from asyncdp_sim.theory.predict.staleness import lateness

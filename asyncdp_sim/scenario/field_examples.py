@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from asyncdp_sim.network.contents import EXAMPLES
+from asyncdp_sim.network.table_file import EXAMPLES
 from asyncdp_sim.scenario.domains import specs
 from asyncdp_sim.spec.base import Spec, Variant
 

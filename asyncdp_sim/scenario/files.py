@@ -8,11 +8,11 @@ from typing import Any
 
 from asyncdp_sim.core.errors import DataError, Fault, SpecError, blaming
 from asyncdp_sim.core.files import file_bytes, from_toml, is_dir
-from asyncdp_sim.scenario.outside import absolute, relative, require_code
 from asyncdp_sim.scenario.owners.participants import count_owners
 from asyncdp_sim.scenario.paths import EITHER, Raw, keys, set_path
+from asyncdp_sim.scenario.plugins import absolute, relative, require_code
 from asyncdp_sim.scenario.spec import Scenario
-from asyncdp_sim.scenario.written import WrittenPart, jsonable, together, toml, written_parts
+from asyncdp_sim.scenario.toml import WrittenPart, jsonable, together, toml, written_parts
 from asyncdp_sim.spec import plugins
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.spec.validation import show

@@ -14,8 +14,7 @@ from asyncdp_sim.data import SYNTHETIC, Dataset
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.network import Network
 from asyncdp_sim.scenario.conflicts import conflicts_within
-from asyncdp_sim.scenario.facts import ScenarioFacts
-from asyncdp_sim.scenario.outside import replaced
+from asyncdp_sim.scenario.derived import ScenarioFacts
 from asyncdp_sim.scenario.owners.participants import Participants, count_owners, may_change
 from asyncdp_sim.scenario.paths import (
     EITHER,
@@ -26,7 +25,8 @@ from asyncdp_sim.scenario.paths import (
     set_path,
     variant_settings,
 )
-from asyncdp_sim.scenario.written import listed
+from asyncdp_sim.scenario.plugins import replaced
+from asyncdp_sim.scenario.toml import listed
 from asyncdp_sim.spec.base import parse, picked
 from asyncdp_sim.spec.validation import faults_of, show
 

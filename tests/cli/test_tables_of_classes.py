@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim import load
-from asyncdp_sim.data.table_look import look
+from asyncdp_sim.data.table_profile import look
 from tests.cli.command import Command
 
 CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.data.stand_ins.moments import read_release
+from asyncdp_sim.data.surrogates.moments import read_release
 from asyncdp_sim.scenario import load
 from tests.cli.command import Command
 from tests.cli.pages import FOLDER, commands, fenced, missing

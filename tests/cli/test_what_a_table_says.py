@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.core.errors import DataError
-from asyncdp_sim.data.table_look import TableLook, look
+from asyncdp_sim.data.table_profile import TableLook, look
 from asyncdp_sim.scenario import load
 from tests.cli.command import Command
 

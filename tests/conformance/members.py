@@ -11,7 +11,7 @@ from pydantic_core import PydanticUndefined
 
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.splits import Split
-from asyncdp_sim.data.stand_ins import StandIn
+from asyncdp_sim.data.surrogates import StandIn
 from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.preprocessing import Preprocessing
 from asyncdp_sim.learning.acceptance import Acceptance

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from asyncdp_sim.network.contents import EXAMPLES
+from asyncdp_sim.network.table_file import EXAMPLES
+from asyncdp_sim.rehearsals.config import Order
 from asyncdp_sim.rehearsals.learner import LearnerPeer, Rehearsed
-from asyncdp_sim.rehearsals.orders import Order
 from asyncdp_sim.rehearsals.owner import OwnerPeer
-from asyncdp_sim.rehearsals.wire import TOKEN_BYTES, run_here
+from asyncdp_sim.rehearsals.transport import TOKEN_BYTES, run_here
 from asyncdp_sim.runs import Ready
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario

@@ -5,7 +5,7 @@ import pytest
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import simulate
-from asyncdp_sim.rehearsals.orders import require_rehearsable
+from asyncdp_sim.rehearsals.config import require_rehearsable
 from asyncdp_sim.trace import Trace
 from tests.rehearsals.__main__ import BEGIN, END, PAGE, in_short, rewritten
 from tests.rehearsals.agreement import (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.core.errors import MachineError
-from asyncdp_sim.rehearsals.crew import Crew
+from asyncdp_sim.rehearsals.processes import Crew
 from asyncdp_sim.scenario import dump
 from tests.cli.command import PROGRAM, Command
 from tests.rehearsals.scenes import order_of, scenario

@@ -10,7 +10,7 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.network import simulate
-from asyncdp_sim.rehearsals.orders import paced, require_rehearsable
+from asyncdp_sim.rehearsals.config import paced, require_rehearsable
 from asyncdp_sim.scenario import dump
 from asyncdp_sim.trace import Ending
 from tests.cli.command import Command

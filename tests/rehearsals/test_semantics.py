@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.rehearsals.config import Order
 from asyncdp_sim.rehearsals.learner import Rehearsed
-from asyncdp_sim.rehearsals.orders import Order
-from asyncdp_sim.rehearsals.wire import run_here
+from asyncdp_sim.rehearsals.transport import run_here
 from asyncdp_sim.runs.traces import learn_released
 from asyncdp_sim.trace import Ending, ExchangeOutcome
 from tests.rehearsals.scenes import WAYS, order_of, rehearsed, scenario, talking

@@ -12,8 +12,8 @@ import pytest
 
 from asyncdp_sim.rehearsals import learner as learners
 from asyncdp_sim.rehearsals import wire as paces
+from asyncdp_sim.rehearsals.config import Order
 from asyncdp_sim.rehearsals.learner import Rehearsed
-from asyncdp_sim.rehearsals.orders import Order
 from tests.rehearsals.scenes import talking
 
 _QUIET = 0.0005

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from asyncdp_sim.scenario.catalogue import catalogue
-from asyncdp_sim.scenario.setting_words import axis, words
+from asyncdp_sim.scenario.labels import axis, words
 from tests.together import together
 
 

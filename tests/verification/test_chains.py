@@ -14,7 +14,7 @@ import pytest
 
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.measures import busy_ticks
-from asyncdp_sim.network.channels.link import Link
+from asyncdp_sim.network.channels.uplink import Link
 from asyncdp_sim.network.protocols import Request
 from asyncdp_sim.trace import ExchangeOutcome
 

@@ -19,8 +19,8 @@ from asyncdp_sim.network.channels import Aloha, Ideal
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.graphs import Edges
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal, Uniform
+from asyncdp_sim.network.occupancy import OccupationNotes
 from asyncdp_sim.network.protocols import Dispatch, Gossip, Push, Request, Rounds
-from asyncdp_sim.network.spells import OccupationNotes
 from asyncdp_sim.theory.predict.occupation import occupation
 from asyncdp_sim.theory.predict.protocols import DispatchFacts
 from asyncdp_sim.trace.occupation import Spells, State

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.audits.overheard import View, overhear
+from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms.gossip_graph import GossipGraphSteps
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.network.channels import Ideal
-from asyncdp_sim.network.channels.link import Link
 from asyncdp_sim.network.channels.packet_loss import GilbertElliott
+from asyncdp_sim.network.channels.uplink import Link
 from asyncdp_sim.network.protocols import Push, Request
 from asyncdp_sim.theory.formulas import packet_loss as theory
 from asyncdp_sim.trace import ExchangeOutcome

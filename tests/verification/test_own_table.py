@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.data.table_look import look
+from asyncdp_sim.data.table_profile import look
 from asyncdp_sim.forecasts.benefit import errors, intervals
-from asyncdp_sim.forecasts.may_be_off import may_be_off
 from asyncdp_sim.forecasts.population import Population, population
+from asyncdp_sim.forecasts.uncertainty import may_be_off
 from asyncdp_sim.proposals import whole
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import load

@@ -14,6 +14,7 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import SYNTHETIC, Array, Dataset, Rows, Source, Table, take
+from asyncdp_sim.data.invalid_rows import LARGEST, beyond
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.splits import (
     InOrder,
@@ -34,7 +35,6 @@ from asyncdp_sim.data.tables.preprocessing import (
     WithOnes,
     records_of,
 )
-from asyncdp_sim.data.void import LARGEST, beyond
 from asyncdp_sim.spec.base import about
 from asyncdp_sim.spec.validation import faults_of
 

@@ -22,7 +22,7 @@ from asyncdp_sim.figures.runs.convergence import (
 )
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import leaves
-from asyncdp_sim.scenario.setting_words import words
+from asyncdp_sim.scenario.labels import words
 
 Array = npt.NDArray[np.float64]
 FEW = 2  # settings that are a result's name

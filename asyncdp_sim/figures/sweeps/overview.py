@@ -28,7 +28,7 @@ from asyncdp_sim.figures.kit.outcomes import FIGURES
 from asyncdp_sim.figures.kit.style import small_panels
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
 from asyncdp_sim.results import Sweep
-from asyncdp_sim.scenario.setting_words import axis
+from asyncdp_sim.scenario.labels import axis
 
 Array = npt.NDArray[np.float64]
 PSI = "psi_final_median"

@@ -26,8 +26,8 @@ from asyncdp_sim.figures.kit.style import THEORY, canvas
 from asyncdp_sim.figures.sweeps.psi_surface import PROJECTED, PSI, Reference, projected, told_of_box
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
 from asyncdp_sim.results import Cell, Sweep, not_a_result
-from asyncdp_sim.scenario.setting_words import axis as axis_name
-from asyncdp_sim.scenario.setting_words import symbol
+from asyncdp_sim.scenario.labels import axis as axis_name
+from asyncdp_sim.scenario.labels import symbol
 
 Array = npt.NDArray[np.float64]
 LEAST = 3  # cells that a slope is fitted to

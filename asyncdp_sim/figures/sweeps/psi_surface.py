@@ -19,8 +19,8 @@ from asyncdp_sim.figures.kit.picture import Picture, row_labels
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, sheet
 from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table, estimates
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
-from asyncdp_sim.scenario.setting_words import axis as axis_name
-from asyncdp_sim.scenario.setting_words import symbol
+from asyncdp_sim.scenario.labels import axis as axis_name
+from asyncdp_sim.scenario.labels import symbol
 
 Array = npt.NDArray[np.float64]
 LEAST = 2  # values of either number

@@ -13,7 +13,7 @@ from asyncdp_sim.figures.kit.style import sheet
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
 from asyncdp_sim.privacy.label import PLAIN, mechanism_kind
 from asyncdp_sim.results import Cell, Result, Sweep
-from asyncdp_sim.scenario.setting_words import choice
+from asyncdp_sim.scenario.labels import choice
 
 PSI = "psi_final_median"
 MOST_PANELS = 4

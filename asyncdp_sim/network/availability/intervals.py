@@ -17,7 +17,9 @@ from asyncdp_sim.core.kernel import Activity, Priority
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
 from asyncdp_sim.network.availability.kind import AvailabilityKind
-from asyncdp_sim.network.contents import (
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.table_file import (
     LONGEST,
     Columns,
     FromFile,
@@ -26,8 +28,6 @@ from asyncdp_sim.network.contents import (
     shortened,
     time_of,
 )
-from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec.base import Positive, Several, about
 from asyncdp_sim.spec.validation import faults_of, show
 

@@ -12,7 +12,8 @@ from pydantic import model_validator
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.network.contents import (
+from asyncdp_sim.network.laws.kind import DrawnLaw
+from asyncdp_sim.network.table_file import (
     LONGEST,
     FromFile,
     columns_of,
@@ -20,7 +21,6 @@ from asyncdp_sim.network.contents import (
     shortened,
     time_of,
 )
-from asyncdp_sim.network.laws.kind import DrawnLaw
 from asyncdp_sim.spec.base import Duration, Positive, Several, about
 from asyncdp_sim.spec.validation import faults_of, show
 

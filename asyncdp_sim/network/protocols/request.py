@@ -22,7 +22,7 @@ from asyncdp_sim.core.kernel import (
 )
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
-from asyncdp_sim.network.channels.link import DeliveryPolicy, Link
+from asyncdp_sim.network.channels.uplink import DeliveryPolicy, Link
 from asyncdp_sim.network.latency import least_times
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.learner import Learner

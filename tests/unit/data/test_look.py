@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.data.column_look import looked_at, ordered, percent
-from asyncdp_sim.data.table_look import look
+from asyncdp_sim.data.column_profile import looked_at, ordered, percent
+from asyncdp_sim.data.table_profile import look
 from asyncdp_sim.data.tables.encodings import Date, Drop, Money, Number, OneHot, Ordinal
 from asyncdp_sim.data.tables.file_form import FileForm, form_of
 

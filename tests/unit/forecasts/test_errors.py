@@ -9,8 +9,8 @@ import pytest
 
 from asyncdp_sim.forecasts.benefit import FACTORS, RUNS, Errors, errors, intervals
 from asyncdp_sim.forecasts.changes import changes
-from asyncdp_sim.forecasts.may_be_off import MayBeOff, may_be_off
 from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.forecasts.uncertainty import MayBeOff, may_be_off
 from asyncdp_sim.measures.scores import ACCURACY, RMSE
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.forecasts import grid
-from asyncdp_sim.forecasts.may_be_off import may_be_off
 from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.forecasts.uncertainty import may_be_off
 from asyncdp_sim.scenario import load
 from tests.cli.command import Command
 

@@ -9,11 +9,11 @@ import pytest
 
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.data.stand_ins.moments import Release, gaussian_rows, mended, noise, read_release
+from asyncdp_sim.data.surrogates.moments import Release, gaussian_rows, mended, noise, read_release
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.may_be_off import _by_moments, may_be_off
 from asyncdp_sim.forecasts.played_release import play
 from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.forecasts.uncertainty import _by_moments, may_be_off
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.files import dump
 from tests.cli.command import Command

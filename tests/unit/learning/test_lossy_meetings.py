@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.audits.overheard import overhear
+from asyncdp_sim.audits.eavesdropper import overhear
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.replay import replay

@@ -19,9 +19,9 @@ from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.channels import Aloha, Csma, Ideal, Parallel, SlottedAloha, Tdma
 from asyncdp_sim.network.clocks import DeterministicClock, PoissonClock, ScriptedClock
-from asyncdp_sim.network.joined import Joined
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Push
+from asyncdp_sim.network.user_processes import Joined
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.trace import EventKind, Trace
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from asyncdp_sim.network.contents import EXAMPLES
+from asyncdp_sim.network.table_file import EXAMPLES
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.scenario.domains import domain, specs, takes_numbers
 from asyncdp_sim.scenario.fields import fields, tables

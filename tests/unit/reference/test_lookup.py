@@ -14,7 +14,7 @@ from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.reference import entries, json_schema, look_up
 from asyncdp_sim.reference.lookup import labels
 from asyncdp_sim.scenario.fields import walked
-from asyncdp_sim.scenario.setting_words import labels as labels_of_pictures
+from asyncdp_sim.scenario.labels import labels as labels_of_pictures
 from asyncdp_sim.spec.base import kind_of, members
 from tests.cli.scenes import SMALL
 from tests.conformance.members import FAMILIES, FORMS

@@ -8,7 +8,7 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.describe import describe
-from asyncdp_sim.evidence.rests_on import rests_on
+from asyncdp_sim.evidence.validated_by import rests_on
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential

@@ -17,7 +17,7 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Array, Dataset, Encoded
 from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind, TableToSplit
-from asyncdp_sim.data.stand_ins import PublicRows, StandIn
+from asyncdp_sim.data.surrogates import PublicRows, StandIn
 from asyncdp_sim.data.tables.csv_texts import MISSING
 from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.encodings.classes import SeenClasses

@@ -9,10 +9,10 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from asyncdp_sim.core.errors import MachineError
+from asyncdp_sim.rehearsals.config import Order
 from asyncdp_sim.rehearsals.learner import LearnerPeer, Rehearsed
-from asyncdp_sim.rehearsals.orders import Order
 from asyncdp_sim.rehearsals.owner import OwnerPeer
-from asyncdp_sim.rehearsals.wire import run_here
+from asyncdp_sim.rehearsals.transport import run_here
 from asyncdp_sim.runs.workers import begin, server_of
 from asyncdp_sim.spec import plugins
 

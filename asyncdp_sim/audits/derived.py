@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.audits.check import Fact
 from asyncdp_sim.audits.claims import Owed
-from asyncdp_sim.audits.overheard import View, overhear
+from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import Noise

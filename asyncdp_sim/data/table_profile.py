@@ -9,7 +9,7 @@ import numpy as np
 
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.words import aligned, number
-from asyncdp_sim.data.column_look import ColumnLook, looked_at, percent, target_looked_at
+from asyncdp_sim.data.column_profile import ColumnLook, looked_at, percent, target_looked_at
 from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.splits import name_of
 from asyncdp_sim.data.tables.file_form import FileForm

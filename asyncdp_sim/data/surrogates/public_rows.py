@@ -13,7 +13,7 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.data.dataset import Array, Rows
-from asyncdp_sim.data.stand_ins.kind import PublicKnowledge, StandInKind, StandInRows
+from asyncdp_sim.data.surrogates.kind import PublicKnowledge, StandInKind, StandInRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,7 @@ def unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> Unlike
     Parameters
     ----------
     features, targets, like
-        As in :class:`~asyncdp_sim.data.stand_ins.kind.PublicKnowledge`.
+        As in :class:`~asyncdp_sim.data.surrogates.kind.PublicKnowledge`.
     n_owners : int
     """
     shares = np.zeros(n_owners)
