@@ -128,7 +128,8 @@ def prospects(
     cost, owners = max(expected - noise_free, 0.0), population.participants
     names = owners.names or (None,) * len(records)
     room = np.where(alone > noise_free, alone - noise_free, np.inf)
-    needed = accountant.quieter(np.sqrt(cost / room))
+    with np.errstate(invalid="ignore"):  # exact answers, whose ε is infinite below
+        needed = accountant.quieter(np.sqrt(cost / room))
     needed = np.where(np.isfinite(accountant.epsilon), needed, np.inf)
     for i, value in enumerate(alone.tolist()):
         budget = float(accountant.epsilon[i]) if hidden else None

@@ -293,9 +293,9 @@ LET_PASS = {
     "a private row of another separator": (changed(3, "a;31;secret;1"), "without a target: 1."),
     "a private row that is too short": (changed(3, "a,31"), "1 missing"),
     "a null byte in a private cell": (changed(3, "a,31,sec\x00ret,1"), "1 missing"),
-    "a public row that is too short": (changed(10, ",1"), "1 missing"),
+    "a public row that is too short": (changed(10, ",1"), "Public rows: the last 4"),
     "a private number that no float reaches": (changed(3, "a,1e400,2,1"), "1 missing"),
-    "a public number that no float reaches": (changed(9, ",1e400,2,3"), "1 missing"),
+    "a public number that no float reaches": (changed(9, ",1e400,2,3"), "Public rows: the last 4"),
 }
 """What is a cell's own matter, and the note that says so."""
 
