@@ -72,7 +72,7 @@ def __getattr__(name: str) -> Any:
     """Return a public name: an error, or a function or what functions take and return."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    errors = import_module(f"{__name__}.errors")
+    errors = import_module(f"{__name__}.core.errors")
     home = errors if hasattr(errors, name) else import_module(f"{__name__}.api.functions")
     return getattr(home, name)
 

@@ -1,1 +1,1 @@
-"""What everything stands on: errors, time units, random streams, the kernel, files."""
+"""The ground floor: errors, time units, random streams, the kernel, files."""

@@ -149,7 +149,6 @@ class LiveLearning(Learning):
         self._rows: Indices | None = np.zeros(1, dtype=np.int64)
         if steps.answers_per_update is not None:
             self._rows = None
-        self._collects = steps.collects
         self._gradients = reply.gradients
         self._trigger = trigger
         self._target = target
@@ -218,9 +217,8 @@ class LiveLearning(Learning):
 
     def update(self) -> None:
         """Complete an update of the answers taken since the last one."""
-        if self._collects:
-            with np.errstate(over="ignore", invalid="ignore"):
-                self._steps.update(self._state, self._rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._steps.update(self._state, self._rows)
         self._updates += 1
         if self._updates % self._record_every == 0:
             self._models.append(self._state.central.copy())

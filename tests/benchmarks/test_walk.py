@@ -26,7 +26,12 @@ def test_a_live_update_passes_no_more_than_this() -> None:
     traced = sys.gettrace()
     seen = walk()
     sys.settrace(traced)
-    through = {"core/kernel.py", "network/protocols/request.py", "learning/live.py", "trace/recorder.py"}
+    through = {
+        "core/kernel.py",
+        "network/protocols/request.py",
+        "learning/live.py",
+        "trace/recorder.py",
+    }
     assert through <= set(seen.files)
     assert len(seen.files) <= 13
     assert 0 < seen.switches.total() <= 26

@@ -252,11 +252,6 @@ class Algorithm(ABC):
         There is nothing to do where every answer is an update.
         """
 
-    @property
-    def collects(self) -> bool:
-        """Whether something is left to do when an update is complete."""
-        return type(self).update is not Algorithm.update
-
     def advance_server(self, state: Any, server: int) -> None:  # noqa: B027
         """Let a server (from 0) make its next step, where there are several."""
 

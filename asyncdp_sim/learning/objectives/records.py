@@ -78,14 +78,20 @@ class LinearRecords(MeasuredRows):
         edges = [*np.flatnonzero(np.diff(asking, prepend=-1)).tolist(), len(asking)]
         for first, last in pairwise(edges):
             sums[first:last] = self._sums(int(asking[first]), asked[first:last])
-        if self.clip is not None and not np.isfinite(sums).all():
-            for row in np.flatnonzero(~np.isfinite(sums).all(axis=1)).tolist():
-                owner = int(asking[row])
-                x, y, lengths = self.features[owner], self.targets[owner], self.lengths[owner]
-                sums[row] = self.total(x, y, lengths, asked[row], self.clip)
+        if not np.isfinite(sums).all():
+            self._sum_again(sums, asking, asked)
         means = np.empty(points.shape)
         means[order] = sums * self._shares[asking, None]
         return means
+
+    def _sum_again(self, sums: Array, owners: npt.NDArray[np.int64], points: Array) -> None:
+        """Add up record by record where sums overflowed; clipped gradients are finite."""
+        if self.clip is None:
+            return
+        for row in np.flatnonzero(~np.isfinite(sums).all(axis=1)).tolist():
+            owner = int(owners[row])
+            x, y, lengths = self.features[owner], self.targets[owner], self.lengths[owner]
+            sums[row] = self.total(x, y, lengths, points[row], self.clip)
 
     def _sums(self, owner: int, points: Array) -> Array:
         """Return an owner's (clipped) record gradients added up, at each point (r, p).

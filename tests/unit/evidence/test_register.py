@@ -114,7 +114,10 @@ def test_a_kind_is_named_where_it_is_said_to_be_tested() -> None:
         for name in oracle.kinds:
             kind = classes[name]
             words = (rf"\b{name}\b", rf"['\"]{kind_of(kind)}['\"]")
-            words += (rf"examples\((Any)?{family[kind].capitalize()}", rf"FAMILIES\[.{family[kind]}")
+            words += (
+                rf"examples\((Any)?{family[kind].capitalize()}",
+                rf"FAMILIES\[.{family[kind]}",
+            )
             words += (rf"\b{name.replace('Mechanism', 'Noise')}\b", *ALIASES.get(name, ()))
             if not any(re.search(word, text) for word in words):
                 silent.append(f"{oracle.name}: {name}")

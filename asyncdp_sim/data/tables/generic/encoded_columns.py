@@ -107,9 +107,8 @@ def target_of(
         FROM_PRIVATE + "{misfits} cells of the target {column!r} hold something else, such as a "
     )
     sentence += "word or <0.5. They count as missing."
-    return values, (
-        FormattedMessage(sentence, misfits=misfits, column=name),
-    ) if misfits > 0 else ()
+    note = FormattedMessage(sentence, misfits=misfits, column=name)
+    return values, (note,) if misfits > 0 else ()
 
 
 def _of_texts(
