@@ -102,7 +102,7 @@ def turned_away(found: Result) -> float:
     return refused / busy if busy > 0 else float("nan")
 
 
-def query_lost(found: Result) -> float:
+def unheard(found: Result) -> float:
     """Return the share of queries to one owner each that it did not listen to."""
     events = happened(found)
     off = (events["kind"] == K.query_lost) & (events["detail"] == Detail.offline)

@@ -205,8 +205,8 @@ def test_help_imports_no_command(here: Path) -> None:
         [sys.executable, "-c", f"{code}print(*{ours})"],
         cwd=here, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    parts = ("", ".cli", ".cli.options", ".cli.screen", ".errors")
-    parts += (".starting", ".threads", ".words")
+    parts = ("", ".cli", ".cli.options", ".cli.screen", ".core", ".core.errors")
+    parts += (".core.starting", ".core.threads", ".core.words")
     assert set(ended.stdout.splitlines()[-1].split()) == {f"asyncdp_sim{part}" for part in parts}
 
 
@@ -270,7 +270,7 @@ def test_an_argument_that_is_missing_is_told_in_one_line(command: Command) -> No
 
 VERBS = (
     "Assume|Attack|Check|Compare|Compute|Continue|Count|Describe|Draw|Execute|Find|Fit|Forecast|Keep|Lay|"
-    "Leave|Let|ObservedMax|Name|Predict|Print|Protect|Put|Read|Recommend|Refuse|Release|Run|Scale|Set|"
+    "Leave|Let|Look|Name|Predict|Print|Protect|Put|Read|Recommend|Refuse|Release|Run|Scale|Set|"
     "Show|Simulate|Take|Train|Use|Write|Copy"
 )
 """Words that the help of an option or an argument may begin with: each is a sentence."""

@@ -25,7 +25,7 @@ class LeastAnswered(PolicyKind):
             return self.first
         return min(known.free, key=lambda owner: known.ended[owner - 1])
 
-    def words(self):
+    def describe(self):
         return "that have answered least"
 '''
 PROTOCOL = """

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from asyncdp_sim.rehearsals import learner as learners
-from asyncdp_sim.rehearsals import wire as paces
+from asyncdp_sim.rehearsals import transport as paces
 from asyncdp_sim.rehearsals.config import Order
 from asyncdp_sim.rehearsals.learner import Rehearsed
 from tests.rehearsals.scenes import talking

@@ -191,7 +191,7 @@ def test_a_late_owner_that_drops_its_work_is_seen(monkeypatch):
                 owner.busy = False
         close(learner, over, ring)
 
-    monkeypatch.setattr(Rounds, "begin", remember)
+    monkeypatch.setattr(Rounds, "start_processes", remember)
     monkeypatch.setattr(rounds, "_close", forgiving)
     assert seen(computing(34)) > 5
 

@@ -121,7 +121,7 @@ def test_a_spread_over_1_in_q_records_is_caught(monkeypatch: pytest.MonkeyPatch)
         found = true(cls, features, targets, optimum, probability)
         return replace(found, fourth=found.fourth / (1 - probability))
 
-    monkeypatch.setattr(SampleSpread, "of", classmethod(wrong))
+    monkeypatch.setattr(SampleSpread, "from_records", classmethod(wrong))
     assert abs(score(*seen(("privacy.sampling=0.4",)))) > 5
 
 

@@ -41,7 +41,7 @@ def test_a_cell_that_fails_stops_no_other_and_is_tried_again(
 ) -> None:
     out = tmp_path / "result"
     with monkeypatch.context() as patch:
-        patch.setattr(Ready, "of", failing(2.5))
+        patch.setattr(Ready, "from_scenario", failing(2.5))
         found = sweep(scenario, out)
     assert (found.done, found.left, list(found.failed)) == (4, 0, [2, 3])
     [line] = found.errors()
@@ -69,7 +69,7 @@ def test_a_cell_without_room_stops_no_other_and_the_machine_is_to_blame(
     monkeypatch.chdir(file.parent)
     asked = ("sweep", file.name, "--out", "result", "--workers", "1")
     with monkeypatch.context() as patch:
-        patch.setattr(Ready, "of", failing(2.5, MemoryError()))
+        patch.setattr(Ready, "from_scenario", failing(2.5, MemoryError()))
         found = command(*asked)
     said = MachineError("more than fits in memory (owners.records or run can be lowered)")
     assert (found.code, found.lines[-1]) == (4, f"{file.name}: cells 2, 3: {said}")
