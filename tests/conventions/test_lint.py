@@ -13,6 +13,8 @@ import grimp
 import networkx as nx
 import pytest
 
+from analysis.house import PICTURE, layers
+
 ROOT = Path(__file__).resolve().parents[2]
 GRAPH = grimp.build_graph("asyncdp_sim", cache_dir=None, exclude_type_checking_imports=True)
 
@@ -79,3 +81,8 @@ def test_no_circle():
     arrows = ((m, n) for m in GRAPH.modules for n in GRAPH.find_modules_directly_imported_by(m))
     circles = nx.strongly_connected_components(nx.DiGraph(arrows))
     assert [sorted(circle) for circle in circles if len(circle) > 1] == []
+
+
+def test_the_drawn_house_has_every_room() -> None:
+    drawn = set(re.findall(r">([\w.]+)</text>", PICTURE.read_text(encoding="utf-8")))
+    assert drawn == {room for layer in layers() for room in layer}
