@@ -124,6 +124,7 @@ def known(channel: Channel) -> bool:
 
 
 def captures(channel: Channel) -> bool:
+    """Whether a transmission may survive an overlap; a new channel that lets it is named here."""
     return getattr(channel.contended, "capture_ratio", None) is not None
 
 
@@ -178,7 +179,7 @@ def test_what_overlaps_collides_and_nothing_else(channel: Channel, seed: int) ->
         overlapping += met
         touching += touches and not met
         if known(channel) and not captures(channel):
-            assert (one.fate is Fate.collided) == met
+            assert (one.fate is Fate.collided) == met, "see captures() if it may survive an overlap"
         else:
             assert met or one.fate is Fate.clear
     collided = sum(one.fate is Fate.collided for one in sent)

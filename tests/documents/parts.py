@@ -46,6 +46,20 @@ def told(page: str) -> list[str]:
     return [f"{family}.{kind}" for family, kind, _ in BLOCK.findall(page)]
 
 
+def lacking() -> list[str]:
+    """Return what pages lack for :func:`rewritten` to fill in, a line for each."""
+    found = []
+    for path, kinds in expected().items():
+        here = told(path.read_text("utf-8")) if path.exists() else []
+        found += [
+            f"{path.relative_to(ROOT)} lacks <!-- oracles {kind} --> and, below it, "
+            "<!-- end of oracles -->"
+            for kind in kinds
+            if kind not in here
+        ]
+    return found
+
+
 def rewritten(page: str) -> str:
     """Return a page with its blocks as the code has them now."""
     return BLOCK.sub(lambda found: f"{found[1]}.{found[2]} -->\n{block(found[1], found[2])}", page)

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from tests.documents.parts import PARTS, SECTIONS, expected, rewritten, told
+from tests.documents.parts import PARTS, SECTIONS, expected, lacking, rewritten, told
 
 HEADINGS = (
     "What it represents",
@@ -16,6 +16,7 @@ HEADINGS = (
 
 
 def test_every_member_has_its_page_and_there_are_no_others() -> None:
+    assert lacking() == []
     pages = expected()
     others = ("README.md", "energy.md")  # of no kind
     assert {path for path in PARTS.rglob("*.md") if path.name not in others} == set(pages)

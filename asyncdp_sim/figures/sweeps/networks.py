@@ -13,6 +13,7 @@ SEED = "run.seed"
 MOST = 6
 """Panels of one picture."""
 FIGURES = (timing.BY_UPDATE, timing.BY_TIME, gaps.FIGURE, staleness.FIGURE, shares.FIGURE)
+"""Pictures of a run's network, alone or in a sweep; a new one joins by its line here."""
 
 
 def networks(sweep: Sweep) -> list[Panel]:

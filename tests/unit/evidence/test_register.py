@@ -53,7 +53,7 @@ def source(file: str) -> str:
 
 def test_the_register_is_what_the_marks_say() -> None:
     """``python -m tests.oracles`` writes it anew."""
-    assert REGISTER.read_text("utf-8") == register()
+    assert REGISTER.read_text("utf-8") == register(), "python -m tests.oracles writes it anew"
     assert len({each.name for each in oracles()}) == len(oracles()) > 90
 
 
@@ -128,7 +128,7 @@ def test_bases_are_those_of_the_oracles() -> None:
     families = {member: name for name, union in FAMILIES.items() for member in members(union)}
     every = list(families)
     weak = {(families[k], kind_of(k)) for k in every if basis_of(k) is Basis.unverified}
-    assert weak == set(UNVERIFIED)
+    assert weak == set(UNVERIFIED), "run python -m tests.oracles first, which may know better"
     assert len({kind.__name__ for kind in every}) == len(every)
     assert {name for each in oracles() for name in each.kinds} <= {k.__name__ for k in every}
     for kind in every:
