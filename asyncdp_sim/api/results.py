@@ -198,6 +198,40 @@ class Result:
         """Its figures, each as matplotlib axes."""
         return RunPlots(self)
 
+    def to_sklearn(self, replicate: int = 1) -> Any:
+        """Return the private model of a replicate as a fitted scikit-learn pipeline.
+
+        ``predict`` takes a frame of raw rows with the table's columns, as a CSV has them, and
+        predicts as the run does on held-out rows. The steps are the table's encoder and a
+        ``Ridge``, ``LogisticRegression`` or ``LinearSVC`` whose ``coef_`` is θ after the last
+        update; an intercept is the coefficient of a last column of ones.
+
+        One replicate may be published where ``label`` says that the result is private: its
+        coefficients have noise, and the encoder holds public rows alone. Each further replicate
+        spends each owner's ε again. Scores of predictions for private rows are not covered.
+
+        Parameters
+        ----------
+        replicate : int
+            Which, from 1.
+
+        Raises
+        ------
+        InputError
+            If scikit-learn is not installed or has no such model, if the data are no table, or
+            if the table's file is nowhere.
+        """
+        from asyncdp_sim.api.estimators import pipeline
+        from asyncdp_sim.runs.replay import made_again
+
+        models = self.models
+        theta = models.loc[models["replicate"] == replicate, "theta_L"].to_numpy()
+        if len(theta) == 0:
+            allowed = f"allowed is one of {', '.join(map(str, self._found.replicates))}"
+            raise ResultError([Fault("replicate", str(replicate), allowed)], str(self.directory))
+        with made_again(self.directory, ()) as (scenario, _):
+            return pipeline(scenario, theta)
+
     @property
     def opened(self) -> opened.Result:
         """What figures and comparisons read."""

@@ -2,13 +2,17 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
+from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.spec.base import Variant
+
+if TYPE_CHECKING:
+    from asyncdp_sim.data.tables.generic.encoded_columns import TableEncoder
 
 
 class DataKind(Variant):
@@ -97,6 +101,18 @@ class DataKind(Variant):
             Whether the last feature is 1 in every row.
         """
         return self
+
+    def encoder(self) -> "TableEncoder":
+        """Return what makes features of a table's raw rows, as :meth:`build` makes them.
+
+        Raises
+        ------
+        DataError
+            If the table cannot be read.
+        SpecError
+            If the data are none whose columns are encoded one by one.
+        """
+        raise SpecError([Fault("data.kind", repr(self.kind), "allowed is 'table'")])
 
     def says_whose(self, column: str) -> bool:
         """Tell whether a column of the file says whose a row is, which is public."""

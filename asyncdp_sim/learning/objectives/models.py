@@ -36,6 +36,8 @@ class ModelKind(Variant):
     """A prediction is θᵀx, x a row of :meth:`design`."""
     quadratic: ClassVar[bool]
     """f is quadratic in θ: second moments of the records are all that it takes."""
+    estimator: ClassVar[str | None] = None
+    """Module and class of scikit-learn that predicts alike; None where none does."""
 
     kind: str
     regularisation: Annotated[Positive, about("c: constant of the regulariser g", "none")]
@@ -140,6 +142,10 @@ class ModelKind(Variant):
             None where there is no bound.
         """
 
+    def coefficients(self, theta: Array) -> Array:
+        """Return a model (p,) as ``coef_`` of its :attr:`estimator`."""
+        return theta[None] if self.classifies else theta
+
     def start_faults(self, initial: str | None) -> list[Fault]:  # noqa: ARG002
         """Return what is wrong with where an algorithm's models start; None says nothing."""
         return []
@@ -211,6 +217,7 @@ class Ridge(LinearKind):
     """Linear regression, ℓ = (y − θᵀx)² (no ½); ∇ℓ = 2(θᵀx − y)x."""
 
     quadratic = True
+    estimator = "sklearn.linear_model.Ridge"
 
     kind: Literal["ridge"] = "ridge"
 
@@ -226,6 +233,8 @@ class Ridge(LinearKind):
 
 class Logistic(LinearKind):
     """Logistic regression, ℓ = ln(1 + e^{−yθᵀx}) with y ∈ {−1, 1}; ‖∇ℓ‖ ≤ ‖x‖."""
+
+    estimator = "sklearn.linear_model.LogisticRegression"
 
     kind: Literal["logistic"] = "logistic"
 
@@ -243,6 +252,7 @@ class SVM(LinearKind):
     """
 
     augmented = True
+    estimator = "sklearn.svm.LinearSVC"
 
     kind: Literal["svm"] = "svm"
 

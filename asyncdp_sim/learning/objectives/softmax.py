@@ -227,6 +227,7 @@ class Softmax(LinearKind):
     """
 
     linear = False
+    estimator = "sklearn.linear_model.LogisticRegression"
 
     kind: Literal["softmax"] = "softmax"
     classes: Annotated[
@@ -246,6 +247,13 @@ class Softmax(LinearKind):
         if self.classes == 2:
             return (-1.0, 1.0)
         return tuple(float(label) for label in range(1, self.classes + 1))
+
+    @override
+    def coefficients(self, theta: Array) -> Array:
+        by_class = theta.reshape(self.classes - 1, -1)
+        if self.classes == 2:
+            return -by_class  # scikit-learn scores the second class, θ the first
+        return np.concatenate([by_class, np.zeros_like(by_class[:1])])
 
     @override
     def guess(self, targets: Array) -> Array:

@@ -1,6 +1,7 @@
 """The columns of a table as numbers: each by its encoding, which public cells alone decide."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,8 @@ from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.data.dataset import FROM_PRIVATE, Array
 from asyncdp_sim.data.tables.encodings import Encoding, usual
 from asyncdp_sim.data.tables.encodings.kind import Codes
-from asyncdp_sim.data.tables.names import FileRows
+from asyncdp_sim.data.tables.names import FileRows, require_column
+from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.text_columns import Truths, cells
 
 if TYPE_CHECKING:
@@ -37,27 +39,87 @@ def encoded(
         The row at which public rows begin, which go on to the end.
     decimal : str
     """
-    codes = {name: _learned(frame[name], name, declared, first_public, decimal) for name in names}
-    made = [part for code in codes.values() for part in code.names]
-    matrix, at, notes = np.empty((len(frame), len(made)), order="F"), 0, []
+    codes = _learned(frame[names].iloc[first_public:], declared, decimal)
+    matrix, notes = _matrix(frame, codes, first_public)
+    return matrix, tuple(part for code in codes.values() for part in code.names), notes
+
+
+@dataclass(frozen=True, eq=False)
+class TableEncoder:
+    """From raw rows of a table to its features, by what public rows alone have decided.
+
+    Attributes
+    ----------
+    public : DataFrame
+        The public rows, of the columns that are features.
+    declared : mapping
+        From a column to its encoding.
+    decimal : str
+    missing : tuple of str
+        Texts that mean a missing cell, as in a CSV; empty where the table is no CSV.
+    projection : Projection
+    classes : tuple of str
+        Names of the target's classes, in the order of their labels; empty where it has none.
+    """
+
+    public: "pd.DataFrame"
+    declared: Mapping[str, Encoding]
+    decimal: str
+    missing: tuple[str, ...]
+    projection: Projection
+    classes: tuple[str, ...]
+
+    def __call__(self, frame: "pd.DataFrame") -> Array:
+        """Return the features (rows, p) of raw rows, whose other columns are not read.
+
+        Raises
+        ------
+        DataError
+            If a column is not there.
+        """
+        for name in self.public:
+            require_column(str(name), frame.columns, "columns")
+        rows = frame[list(self.public)].apply(self._with_gaps)
+        codes = _learned(self.public, self.declared, self.decimal)
+        return self.projection.features(_matrix(rows, codes, len(rows))[0])
+
+    def _with_gaps(self, column: "pd.Series") -> "pd.Series":
+        """Return a column without the texts that mean a missing cell."""
+        words = {word.lower() for word in self.missing}
+        texts = column.astype(object)
+        gaps = [isinstance(t, str) and (t == "" or t.strip().lower() in words) for t in texts]
+        return texts.mask(gaps) if any(gaps) and len(words) > 0 else column
+
+
+def own_rows(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return rows that share no texts with the table that they were part of."""
+    texts = [name for name in frame if frame[name].dtype in ("category", "str")]
+    return frame.astype(dict.fromkeys(texts, object)).reset_index(drop=True)
+
+
+def _matrix(
+    frame: "pd.DataFrame", codes: Mapping[str, Codes], first_public: int
+) -> tuple[Array, tuple[str, ...]]:
+    """Return columns as finite numbers, (rows, columns), and what was done."""
+    width = sum(len(code.names) for code in codes.values())
+    matrix, at, notes = np.empty((len(frame), width), order="F"), 0, list[str]()
     for name, code in codes.items():
         filled, column_notes = encode(frame[name], code, first_public)
         matrix[:, at : at + len(filled)] = np.transpose(filled)
         at += len(filled)
         notes += column_notes
-    return matrix, tuple(made), tuple(notes)
+    return matrix, tuple(notes)
 
 
 def _learned(
-    column: "pd.Series",
-    name: str,
-    declared: Mapping[str, Encoding],
-    first_public: int,
-    decimal: str,
-) -> Codes:
-    public = column.iloc[first_public:]
-    encoding = declared.get(str(name)) or usual(public, decimal)
-    return encoding.learn(public, str(name), decimal)
+    public: "pd.DataFrame", declared: Mapping[str, Encoding], decimal: str
+) -> dict[str, Codes]:
+    """Return the codes of columns by their public cells."""
+    encodings = {name: declared.get(str(name)) or usual(public[name], decimal) for name in public}
+    return {
+        name: encoding.learn(public[name], str(name), decimal)
+        for name, encoding in encodings.items()
+    }
 
 
 def encode(column: "pd.Series", codes: Codes, first_public: int) -> tuple[list[Array], list[str]]:
@@ -92,7 +154,7 @@ def target_of(
         On ``data.target``, where the column is one of texts, or has no number at all.
     """
     if name in declared:
-        codes = _learned(frame[name], name, declared, first_public, decimal)
+        [codes] = _learned(frame[[name]].iloc[first_public:], declared, decimal).values()
         read = codes.read(frame[name])
         [values], none = read.values, read.misfits
     else:

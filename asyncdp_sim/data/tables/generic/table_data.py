@@ -20,9 +20,14 @@ from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind, TableToSplit
 from asyncdp_sim.data.surrogates import PublicRows, StandIn
 from asyncdp_sim.data.tables.csv_texts import MISSING
 from asyncdp_sim.data.tables.encodings import Encoding
-from asyncdp_sim.data.tables.encodings.classes import SeenClasses
+from asyncdp_sim.data.tables.encodings.classes import SeenClasses, names_in
 from asyncdp_sim.data.tables.file_form import FileForm
-from asyncdp_sim.data.tables.generic.encoded_columns import encoded, target_of
+from asyncdp_sim.data.tables.generic.encoded_columns import (
+    TableEncoder,
+    encoded,
+    own_rows,
+    target_of,
+)
 from asyncdp_sim.data.tables.generic.on_stand_in import Ground, private_rows, replaced
 from asyncdp_sim.data.tables.generic.with_public import (
     public_form,
@@ -202,6 +207,11 @@ class TableData(TableRecipe):
         return 0 if self.public_path is not None else super()._held_back
 
     @property
+    def _missing(self) -> tuple[str, ...]:
+        """Words of a CSV that mean a missing cell."""
+        return MISSING if self.missing is None else self.missing
+
+    @property
     def _dropped(self) -> set[str]:
         """Columns of which no feature is made."""
         return {*self.drop, *(name for name, e in self.columns.items() if e.makes_nothing)}
@@ -304,6 +314,27 @@ class TableData(TableRecipe):
         )
 
     @override
+    def encoder(self) -> TableEncoder:
+        if self._by_column is not self.split:
+            return self.model_copy(update={"split": self._by_column}).encoder()
+        (frame, places), gathering = self._frame(), Gathering()
+        table = self._encoded(frame, places, gathering)
+        gathering.end()
+        first = self._first_public(len(frame), gathering)
+        public, encoding = own_rows(frame.iloc[first:]), self.columns.get(self.target)
+        classes = () if encoding is None or encoding.labels is None else encoding.labels
+        if encoding is not None and encoding.labels == ():
+            classes = names_in(public[self.target])
+        return TableEncoder(
+            public[self._feature_columns(frame)],
+            self.columns,
+            self.form.decimal,
+            () if self.path.endswith(".parquet") else self._missing,
+            self._projection(*self._public(table, first, places)),
+            classes,
+        )
+
+    @override
     def redraws(
         self, count: int, n_owners: int, records: tuple[int, ...] | None, streams: Streams
     ) -> Iterator[Dataset]:
@@ -341,7 +372,7 @@ class TableData(TableRecipe):
             self.path, self.public_path, self.public_records, self.form, spare,
             owner=self.split.of_column,
             unused=self._dropped - {self.target, self.split.of_column},
-            missing=MISSING if self.missing is None else self.missing,
+            missing=self._missing,
             seed=self.public_seed,
         )  # fmt: skip
         require_one_header(self.path, frame, self.public_records, self.form)
@@ -403,17 +434,20 @@ class TableData(TableRecipe):
         """Return the table as numbers, with targets of 0 where they are wrong."""
         first_public = max(len(frame) - self.public_records, 0)
         options = (self.columns, first_public, self.form.decimal)
-        excluded = {self.target, *self._dropped, self.split.of_column}
-        names = [name for name in frame.columns if name not in excluded]
         target, unread = np.zeros(len(frame)), tuple[str, ...]()
         with gathering:
             target, unread = target_of(frame, self.target, places, *options)
-        matrix, made, notes = encoded(frame, names, *options)
+        matrix, made, notes = encoded(frame, self._feature_columns(frame), *options)
         if len(made) == 0:
             rule = "at least one must be a feature"
             gathering.add([Fault("data.drop", "all columns", rule)])
             gathering.end()
         return Encoded(matrix, target, made, (*unread, *notes))
+
+    def _feature_columns(self, frame: "pd.DataFrame") -> list[str]:
+        """Return the columns that features are made of."""
+        excluded = {self.target, *self._dropped, self.split_column}
+        return [name for name in frame.columns if name not in excluded]
 
     def _require_columns(self, frame: "pd.DataFrame", split_key: str) -> None:
         """Refuse columns that are not there."""
