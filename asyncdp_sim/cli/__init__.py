@@ -113,6 +113,11 @@ COMMANDS = {
         "Print what a field, kind or column means.",
         ("asyncdp describe privacy.epsilon", "asyncdp describe csma"),
     ),
+    "docs": Command(
+        "catalogue",
+        "Print a page of the documentation, or the list of topics.",
+        ("asyncdp docs privacy/budget", "asyncdp docs semantics#clocks"),
+    ),
     "schema": Command(
         "catalogue",
         "Print the JSON schema of scenario files, for editors.",

@@ -1,4 +1,4 @@
-"""``asyncdp list``, ``new``, ``describe`` and ``schema``: the catalogue, and what fields mean.
+"""``asyncdp list``, ``new``, ``describe``, ``docs`` and ``schema``: the catalogue, and meanings.
 
 The list is read from the catalogue's files, and no scenario is validated. What one says of privacy
 takes that, so that it stands in ``privacy.json`` beside them: ``python -m tests.documents`` writes
@@ -137,6 +137,23 @@ def describe_command(
     from asyncdp_sim.reference import look_up
 
     typer.echo("\n\n".join("\n".join(entry.lines()) for entry in look_up(name)))
+
+
+def docs_command(
+    topic: Annotated[
+        str | None,
+        typer.Argument(
+            help="Print this page, such as glossary, or with #HEADING a section of it "
+            "(default: the list of topics).",
+            metavar="TOPIC",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Print a page of the documentation, or the list of topics."""
+    from asyncdp_sim.reference import page_text, pages
+
+    typer.echo("\n".join(pages()) if topic is None else page_text(topic).rstrip("\n"))
 
 
 def schema_command(

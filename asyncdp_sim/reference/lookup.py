@@ -13,6 +13,7 @@ from typing import Any
 from asyncdp_sim.columns import Column, summary
 from asyncdp_sim.columns import tables as tables_of_results
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.reference.pages import topic
 from asyncdp_sim.scenario.fields import Field, KindEntry, TableEntry, tables, told_elsewhere
 
 
@@ -64,7 +65,7 @@ class ReferenceEntry:
         """Return what is said of it, for a screen; examples are never broken."""
         lines = [line for part in self.meaning.split("\n") for line in _wrapped("  ", part)]
         for name, text in self.facts:
-            text = f"{text} in the project's repository" if name == "more" else text
+            text = f"asyncdp docs {topic(text)}" if name == "more" else text
             row = f"  {name:<8} {text}"
             lines += [row] if name == "example" else _wrapped(f"  {name:<8} ", text)
         return [f"{self.path} ({self.of})", *lines]

@@ -26,7 +26,7 @@ def test_a_field_is_described(command: Command) -> None:
         ["domain", "numbers > 0 and < 1"],
         ["default", "absent"],
         ["example", "privacy.delta = 1e-06"],
-        ["more", "docs/semantics.md#privacy in the project's repository"],
+        ["more", "asyncdp docs semantics#privacy"],
     ]
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tarfile
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert [name for name in tracked if not (top / name).exists()] == [".gitignore"]
     run(python, "-c", BUILD, "build_wheel", folder, folder=top)
     return folder
+
+
+def test_the_wheel_has_the_pages_of_the_documentation(built: Path) -> None:
+    [wheel] = built.glob("*.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        names = set(packed.namelist())
+    pages = (ROOT / "docs").rglob("*.md")
+    assert {f"asyncdp_sim/{page.relative_to(ROOT).as_posix()}" for page in pages} <= names
 
 
 @pytest.mark.parametrize("neighbour", NEIGHBOURS)

@@ -118,7 +118,7 @@ def test_a_page_is_said_to_be_in_the_repository() -> None:
     """The installed package has no pages."""
     [found] = look_up("privacy.epsilon")
     assert found.lines()[-1].split(maxsplit=1) == [
-        "more", "docs/semantics.md#privacy in the project's repository",
+        "more", "asyncdp docs semantics#privacy",
     ]  # fmt: skip
     assert (ROOT / "docs" / "semantics.md").exists()
 

@@ -1,0 +1,45 @@
+"""Pages of the documentation as ``asyncdp docs`` prints them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.reference import page_text, pages
+from asyncdp_sim.reference.lookup import RESULTS, labels
+from asyncdp_sim.reference.pages import topic
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+def test_every_page_has_a_topic():
+    assert set(pages().values()) == set(DOCS.rglob("*.md"))
+    assert page_text("privacy") == (DOCS / "privacy" / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("page", sorted({RESULTS, *labels()["pages"].values()}))
+def test_what_descriptions_name_is_printed(page):
+    text = page_text(topic(page))
+    assert re.match("#+ ", text) is not None
+
+
+def test_a_section_ends_where_the_next_one_begins():
+    text = page_text("semantics#clocks")
+    assert text.startswith("## ")
+    assert text.count("\n## ") == 0
+    assert 0 < text.count("\n") < page_text("semantics").count("\n") / 3
+    assert page_text("semantics#semantics") == page_text("semantics")  # with those below it
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("glosary", "docs: given 'glosary'; nearest are glossary"),
+        ("semantics#clock", "semantics#clocks"),
+        ("????", "asyncdp docs lists all topics"),
+    ],
+)
+def test_another_topic_is_one_line(name, said):
+    with pytest.raises(SpecError, match=re.escape(said)):
+        page_text(name)
