@@ -161,6 +161,9 @@ class PlainCommand(TyperCommand):
         text = super().get_help(ctx).replace("\\[", "[")  # typer below 0.29 escapes brackets
         return python_type.sub(lambda match: " " * len(match[0]), text)
 
+    def format_arguments(self, _context: Any, _formatter: Any) -> None:
+        """Write nothing, as typer writes arguments with the options; click 8.5 would do so too."""
+
 
 class LateGroup(TyperGroup):
     """The group of all commands: each is imported and made when it is first asked for."""
@@ -177,7 +180,12 @@ class LateGroup(TyperGroup):
             function = getattr(module, f"{name.replace('-', '_')}_command")
             examples = "\n".join(["\b", "Examples:", *(f"  {e}" for e in COMMANDS[name].examples)])
             alone.command(name, cls=PlainCommand, epilog=examples, context_settings=_HELP)(function)
-            self.commands[name] = typer.main.get_command(alone)
+            made: Any = typer.main.get_command(alone)
+            for each in made.params:
+                if each.param_type_name == "argument":  # whose help typer 0.20 loses to click 8.5
+                    [stated] = function.__annotations__[each.name].__metadata__
+                    each.help = stated.help
+            self.commands[name] = made
         return self.commands.get(name)
 
     def resolve_command(self, context: Any, words: list[str]) -> Any:

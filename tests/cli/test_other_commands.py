@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.core import TyperArgument
 
 from asyncdp_sim import cli
 from asyncdp_sim.cli import COMMANDS
@@ -274,6 +275,19 @@ VERBS = (
     "Show|Simulate|Take|Train|Use|Write|Copy"
 )
 """Words that the help of an option or an argument may begin with: each is a sentence."""
+
+
+def test_arguments_keep_their_help_where_click_empties_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As click 8.5 does to typer 0.20, which one has beside Flower."""
+    sound = TyperArgument.__init__
+
+    def emptied(argument: TyperArgument, **given: object) -> None:
+        sound(argument, **given)
+        argument.help = None
+
+    monkeypatch.setattr(TyperArgument, "__init__", emptied)
+    made = cli.LateGroup(name="asyncdp").get_command(None, "run")
+    assert made.params[0].help.startswith("Use this scenario")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
