@@ -280,7 +280,14 @@ def test_a_pipe_is_not_waited_for(command: Command, here: Path) -> None:
 
 LONG = "x" * 5000
 """No file system has a name like it: the system refuses to look whether it is there."""
-FIRST = {"import": ("trace",), "describe": (), "docs": (), "schema": (), "list": (), "play-release": ()}
+FIRST = {
+    "import": ("trace",),
+    "describe": (),
+    "docs": (),
+    "schema": (),
+    "list": (),
+    "play-release": (),
+}
 """What stands before a file's name, where that is not its first word."""
 
 

@@ -29,7 +29,9 @@ def test_a_section_ends_where_the_next_one_begins():
     assert text.startswith("## ")
     assert text.count("\n## ") == 0
     assert 0 < text.count("\n") < page_text("semantics").count("\n") / 3
-    assert page_text("semantics#what-the-simulator-means") == page_text("semantics")  # with those below it
+    assert page_text("semantics#what-the-simulator-means") == page_text(
+        "semantics"
+    )  # with those below it
 
 
 @pytest.mark.parametrize(
