@@ -72,7 +72,7 @@ def _listener(scenario: Scenario) -> Iterator[str]:
     if privacy.observer is not None:
         yield f"observer: ε is against {privacy.observer.describe()}"
     if not privacy.listener.by_count:
-        yield "what it learns is known after a run, and never costs more than whoever hears all"
+        yield ("its ε is known after a run, and is at most that against an observer of all answers")
     yield from privacy.listener.check_words(scenario)
 
 

@@ -80,8 +80,8 @@ class Forecast:
     against : str, optional
         Whom ε is against, where the scenario names an observer.
     known_after : bool
-        Whether what that learns is known after a run alone: what was spent is then told as against
-        whoever hears every answer, which is never less.
+        Whether the ε against that observer is known only after a run: the ε spent is then reported
+        against an observer that receives every answer, which is never less.
     observers : tuple of CostAgainst
         What records cost against each observer that applies, where several do.
     energy : EnergyForecast, optional
@@ -90,7 +90,7 @@ class Forecast:
         What updates per time unit lie between whatever the laws of times, where no formula has more
         to say of them.
     may_be_off : MayBeOff, optional
-        How far the forecast of a stand-in may be off from one of the records it stands in for.
+        How far a forecast from substitute rows may be off from one of the owners' rows.
     time_unit : str, optional
         What a time unit is called.
     rounds : bool

@@ -69,8 +69,8 @@ class OwnerForecast:
 def value_alone(population: Population, objective: Quadratic, heterogeneity: float) -> Array:
     """Return the ψ of each owner's own optimum, shape (N,).
 
-    With owners' own moments, exactly ψ(θ_i*) ≥ 0: θ_i* minimises over Θ, as θ* does, whose f is the
-    least there. With common moments, what a sample of n_i records
+    With each owner's moments, exactly ψ(θ_i*) ≥ 0: θ_i* minimises over Θ, as θ* does, whose f is
+    the least there. With common moments, what a sample of n_i records
     instead of n misses, (s²/f*) tr(C H⁻¹) (1/n_i − 1/n), and τ²: for records that are alike θ_i*
     has about the covariance s² H⁻¹CH⁻¹ (1/n_i − 1/n) around θ*, s² = f* − (σ/2)‖θ*‖² being the
     mean squared error. For a small σ that is p(1/n_i − 1/n). τ² is the ψ that an owner's own truth
@@ -179,8 +179,8 @@ class Errors:
         Of one and the same prediction for every row: the mean of all owners' targets, or the most
         frequent of their labels.
     rows : array (N,), optional
-        Half widths of 95 % intervals of gains over what stands in for owners' rows; None where they
-        are the owners' own.
+        Half widths of 95 % intervals of gains over redraws of the substitute rows; None where the
+        rows are the owners'.
     """
 
     names: tuple[str, ...]
@@ -351,10 +351,10 @@ class HalfWidths:
 
 
 def intervals(found: Errors, off: MayBeOff | None) -> HalfWidths:
-    """Return the ± of what is told of every owner.
+    """Return the ± of the figures reported of every owner.
 
-    That of a mean over runs, √(w² + v²) with v the half width over redraws of the stand-in, where
-    rows stand in for the owners' own: what is random in runs is independent of the rows.
+    That of a mean over runs, √(w² + v²) with v the half width over redraws of the substitute rows,
+    where such rows are used: what is random in runs is independent of the rows.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def unlike(known: Population, heterogeneity: float | None) -> tuple[tuple[Quadra
 
     If owners' records were alike, any n_i of all records were as good as owner i's: they are dealt
     out at random, which leaves f and θ* as they are, and has the owners differ as much as samples
-    of such records do, whatever their law. To that is added what owners' own truths make: r_i
+    of such records do, whatever their law. To that is added the effect of the owners' optima: r_i
     moves by Hδ_i, so that owner i's optimum moves by about δ_i, with Gaussian δ_i of equal
     spread in all coordinates, Σ f_i δ_i = 0 and E Σ f_i δ_iᵀHδ_i = τ² f(θ*), f_i = n_i/n. Owners
     whose features have laws of their own are not in it.
@@ -465,7 +465,7 @@ def moment_forecast(
     law, ends = answering(known), ending(known)
     if several is not None:
         left_out = (
-            "owners' own moments are not used: ± and quantiles are over "
+            "each owner's moments are not used: ± and quantiles are over "
             f"{len(several)} random splits of all records, own truths τ² = {apart:.3g} apart"
         )
         sure = law if len(doubts) == 0 and isinstance(law, Releases) else None

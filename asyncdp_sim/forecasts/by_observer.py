@@ -111,7 +111,7 @@ def _quieter(budgets: Array, learned: Array, delta: float) -> float:
 
 
 def _budgets(asked: Scenario, quieter: float, delta: float) -> tuple[float, ...]:
-    """Return ε_i of whoever hears every answer, where noise is only so large a share."""
+    """Return ε_i against an observer of every answer, with noise reduced to the given share."""
     budgets = asked.privacy.asked(asked.owners.count).tolist()
     return tuple(
         gaussian_epsilon(gaussian_multiplier(budget, delta) * quieter, delta) for budget in budgets

@@ -36,7 +36,7 @@ def half_width(values: Array) -> float:
 
         m − s h(q),   h(q) = (3/g) ((1 + g q)^⅓ − 1),   h(q) = q where g = 0,
 
-    one above m, one below. The longer half is told for both, so that the ± covers the ends.
+    one above m, one below. The longer half is reported for both, so that the ± covers the ends.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def half_width(values: Array) -> float:
 
 @dataclass(frozen=True, eq=False)
 class QuickRuns:
-    """Runs over one network, which is simulated once for each replicate, whoever learns over it.
+    """Runs over one network, which is simulated once a replicate for all algorithms.
 
     Where learning is live every task's networks are its own.
 

@@ -43,7 +43,7 @@ class EnergyForecast:
 
 
 def energy_forecast(scenario: Scenario, time: float, half_width: float) -> EnergyForecast | None:
-    """Return the energy of a run that is expected to take so long; None where none is told.
+    """Return the energy of a run of this expected duration; None where none is specified.
 
     Parameters
     ----------

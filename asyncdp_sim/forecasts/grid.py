@@ -38,10 +38,10 @@ class Point:
     not_for_release : bool
         Whether private records were read.
     half_width : float
-        Of a 95 % interval of the expected ψ; 0 where owners' own moments are used, which is exact.
+        Of a 95 % interval of the expected ψ; 0 where each owner's moments are used, which is exact.
     may_be_off : float or None
-        Half width of a 95 % interval of ψ over what is uncertain about a table's stand-in; None
-        where nothing stands in for other records.
+        Half width of a 95 % interval of ψ over redraws of a table's substitute rows; None
+        where there are no such rows.
     uncertain : str or None
         How often that was drawn again, and what it is.
     left_out : tuple of str

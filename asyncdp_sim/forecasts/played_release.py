@@ -1,6 +1,6 @@
 """A release of second moments that is played: on synthetic records alone, to try what one is worth.
 
-Never from private rows: the noise comes of a seed, and whoever has it subtracts the noise.
+Never from private rows: the noise comes from a seed, and anybody with the seed can subtract it.
 """
 
 from pathlib import Path
@@ -19,8 +19,8 @@ from asyncdp_sim.scenario import Scenario
 
 Array = npt.NDArray[np.float64]
 HEAD = """\
-# Second moments of {what}, with noise from a seed: practice. Whoever has the
-# seed subtracts the noise, so this is no way to release anything of real records.
+# Second moments of {what}, with noise from a seed, for practice. Anybody with
+# the seed can subtract the noise: never release moments of real records in this way.
 """
 
 

@@ -23,7 +23,7 @@ MOVES = 0.99
 def step_lines(scenario: Scenario) -> Iterator[str]:
     """Yield how long the step is, what T updates make of it, and what is wrong with it.
 
-    Of data that may be seen: drawn ones, and those that stand in for a real table.
+    Computed from data that may be published: drawn records, and substitutes for a real table.
     """
     owners, updates, sigma = scenario.owners.count, scenario.run.updates, scenario.model.sigma
     algorithm = scenario.algorithm

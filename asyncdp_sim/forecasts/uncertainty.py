@@ -25,7 +25,7 @@ RUNS = 20
 
 @dataclass(frozen=True)
 class MayBeOff:
-    """By how much figures of a stand-in may differ from those of the records it stands in for.
+    """By how much figures from substitute rows may differ from those of the owners' rows.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ def may_be_off(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> MayBeOff | None:
-    """Return how far a forecast may be off, or None where nothing stands in for other records.
+    """Return how far a forecast may be off, or None where there are no substitute rows.
 
     The half width is t_R times the root mean square of the differences between the figures of R
     redraws and those of the stand-in itself, whose spread about what it estimates is the same.
@@ -130,7 +130,7 @@ def of_the_end(
 ) -> MayBeOff | None:
     """Return how far a forecast of the scenario that advice ends with may be off.
 
-    None where private records were read, or nothing stands in for other records.
+    None where private records were read, or where there are no substitute rows.
     """
     twin = None if private else scenario.data.twin()
     if twin is None or twin.uncertain is None:

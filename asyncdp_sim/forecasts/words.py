@@ -27,7 +27,7 @@ DIVERGED = 1e3
 UNKNOWN = "not known: this model has no ψ of an owner alone; add --set data.held_out=0.2"
 SUBSTITUTE = "substitute rows leave no owner's gain or loss certain"
 TO_KNOW = (
-    "the owners' own rows: --private (its output is not for release)",
+    "the owners' rows: --private (do not publish its output)",
     "more public rows, drawn at random, with the owners' column",
 )
 """What would make a forecast from substitute rows certain."""
@@ -289,7 +289,7 @@ _BREAK_EVEN = (
 _OBSERVED = (
     "at most: the largest ε of an owner, by one simulated network; at least: of one pair of data;",
     "noise: the share of it that would do against that observer alone; ψ with so much, and owners",
-    "whose own has a larger one: but for aggregate, budgets are of whoever hears every answer",
+    "whose own has a larger one: but for aggregate, budgets are against an observer of all answers",
 )
 """What the columns of the observers' table mean, below it."""
 
@@ -380,7 +380,7 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
     if found.against is not None:
         rows.append(("ε is against", found.against))
     if found.known_after:
-        rows.append(("ε spent", "below, against whoever hears every answer: never less"))
+        rows.append(("ε spent", "below, against an observer of every answer: never less"))
     return [
         *rows,
         ("method", found.method),

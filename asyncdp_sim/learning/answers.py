@@ -193,7 +193,7 @@ class OnceAnswers(Answers):
 class _Rows:
     """Rows from every replicate's stream, drawn in blocks, each replicate at its own pace.
 
-    Several cells have the same rows: what is asked for one after another of all of them.
+    Several cells have the same rows: each request is made for all of them, one after another.
     """
 
     def __init__(
@@ -237,7 +237,7 @@ class _Rows:
 
 
 class OwnAnswers(Answers):
-    """The answers of owners that each have streams of their own, whoever answers before them.
+    """The answers of owners that have a stream each: the order of answers does not matter.
 
     Row j of owner h's ``("client", h, "batch")`` and ``"noise"`` is that of its own j-th answer:
     with several servers, the order in which all owners answer is nobody's to say.

@@ -110,7 +110,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class PoissonSample:
-    """Every record is in an answer with the same probability, whoever else is.
+    """Every record is in an answer with the same probability, independently of the others.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ from asyncdp_sim.learning.objectives.rows import largest
 from asyncdp_sim.trace import RELEASED, ExchangeOutcome, Trace
 
 ANSWERED = (*RELEASED, ExchangeOutcome.withheld)
-"""Outcomes of exchanges whose answer was ready: whoever keeps it has looked at its records too."""
+"""Outcomes of exchanges with a finished answer: to withhold one, too, an owner reads records."""
 
 
 @dataclass(frozen=True, eq=False)

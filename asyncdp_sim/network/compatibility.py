@@ -136,7 +136,7 @@ def _offline(n_owners: int, parts: Any) -> list[Fault]:
 
 
 NOTICED = 1e-3
-"""x from which a reader is told: figures are off by 0.05 %."""
+"""x from which a warning is printed: figures are off by 0.05 %."""
 REFUSED = 1e-2
 """x from which nothing is simulated: figures would be off by 0.5 %."""
 

@@ -26,7 +26,7 @@ class Absences:
         return self._ends.setdefault(owner, Signal(self._kernel))
 
     def over(self, owner: int) -> None:
-        """Tell whoever waits for an owner to look at it again."""
+        """Wake the process that waits for an owner, so that it checks that owner again."""
         awaited = self._ends.pop(owner, None)
         if awaited is not None:
             awaited.fire(self._kernel.tick, Priority.QUERY_ARRIVES)
@@ -108,7 +108,7 @@ class Exchanges:
     event : callable
         Notes an event; see :meth:`~asyncdp_sim.trace.Recorder.event`.
     keeps_events : bool
-        Whether events are kept; on the path of every update nobody is told of them otherwise.
+        Whether events are kept; otherwise an update, the most frequent step, reports none.
     updates : int
         k, the number of updates applied so far.
     messages : int
@@ -197,7 +197,7 @@ class Exchanges:
         self.rest()
 
     def discard(self, exchange: Exchange, attempt: int, detail: Detail) -> None:
-        """Turn away an answer that has arrived."""
+        """Discard an answer that has arrived."""
         kind = EventKind.answer_discarded
         self.event(kind, exchange.owner, exchange.message, attempt, detail)
         self.drop(exchange, ExchangeOutcome.discarded)
@@ -224,7 +224,7 @@ class Exchanges:
         return self.idle
 
     def rest(self) -> None:
-        """Tell whoever waits that no exchange is open."""
+        """Wake the process that waits until no exchange is open."""
         if self.idle is not None:
             self.idle.fire(self.kernel.tick, Priority.TURN)
             self.idle = None

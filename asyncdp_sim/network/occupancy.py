@@ -59,7 +59,7 @@ class OccupationNotes:
         return None if waits is None else _NotedBackoff(self, owner, waits)
 
     def opening(self, owner: int, trip: int, back: int) -> None:
-        """Note a trip by which an owner helps to open a sum: it hears of it, and then sends.
+        """Note a trip by which an owner helps to open a sum: it is asked, and then sends.
 
         Parameters
         ----------

@@ -41,7 +41,7 @@ def simulate(
     events : bool
         Whether to keep every event, not the tables alone.
     processes : sequence of callable, optional
-        SimPy processes of one's own that join: generator functions of the environment, which
+        Custom SimPy processes that join: generator functions of the environment, which
         counts ticks, and of the network; see :class:`~asyncdp_sim.network.user_processes.Joined`.
 
     Raises

@@ -43,9 +43,9 @@ class Network(CachedSpec):
         ("declared"), or in an order drawn from a stream of its own ("shuffled"), which exposes
         what depends on it.
     withholds : bool
-        Whether owners may keep an answer that is ready to themselves, as whoever trains says.
+        Whether the algorithm may let owners withhold an answer that is ready.
     stops : bool
-        Whether whoever trains may end the run at an update.
+        Whether the algorithm may end the run at an update.
     answers_once : bool
         Whether an owner releases one answer only, and sends what it has worked out of that and of
         what it heard, whenever it is asked again: nothing of that is another answer.

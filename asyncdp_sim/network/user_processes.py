@@ -46,8 +46,8 @@ class Joined:
     def hold(self, ticks: int) -> OfEvents[None]:
         """Transmit on the shared channel, on all of them if there are several, for so long.
 
-        It does not listen before; what overlaps it is destroyed, and who listens hears it. Where
-        collisions are detected it stops as all others do.
+        It does not listen before. Transmissions that overlap it are destroyed, and stations that
+        listen detect it. Where collisions are detected it stops as all others do.
 
         Raises
         ------

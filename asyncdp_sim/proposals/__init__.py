@@ -1,4 +1,4 @@
-"""Proposals: a scenario around a table of one's own, each line of which says why it is so."""
+"""Proposals: a scenario around the user's table, with the reason for each line."""
 
 from asyncdp_sim.proposals.block import block
 from asyncdp_sim.proposals.timing import Timing

@@ -75,7 +75,7 @@ def _fields(look: TableLook, folder: Path | None) -> Iterator[tuple[str, str]]:
         yield f"public_path = {text(public)}", f"{look.public} rows, no owner's"
     yield f"target = {text(look.target)}", "the column to predict"
     if len(look.classes) == 0:
-        yield '# unit = "days"', "its unit, in which errors are told: yours to say"
+        yield '# unit = "days"', "its unit, used when errors are reported: please fill in"
     if not look.path.endswith(".parquet"):
         yield f"separator = {text(look.form.separator)}", "between cells"
         yield f"decimal = {text(look.form.decimal)}", "before fractions"

@@ -18,7 +18,7 @@ _K = EventKind
 class State(IntEnum):
     """The states of an owner: one of these at a time, the first that holds.
 
-    Who has gone offline ends what it computes or sends, and hears nothing.
+    An owner that has gone offline ends what it computes or sends, and receives nothing.
     """
 
     sending = 0

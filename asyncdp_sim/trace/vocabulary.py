@@ -72,7 +72,7 @@ class Detail(IntEnum):
     offline = 2
     """The owner is not online."""
     channel_busy = 3
-    """The owner hears another transmission."""
+    """The owner detects another transmission."""
     collision = 4
     """Another transmission overlapped it."""
     noise = 5

@@ -228,7 +228,8 @@ class Coalition:
     The cost is E f(θ_L,T)/f(θ*) − 1, the expectation over which records are whose, over noise and
     over who answers when. f and θ* are those of all owners' records, members' or not. It is the ψ
     of the members' learning about their own optimum θ_S*, and what θ_S* misses; their product has
-    about mean 0 and is left out. Owners' own truths, and clipping, are not in it.
+    about mean 0 and is left out. Differences between the owners' optima, and clipping, are not in
+    it.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """Choices compared by simulated runs: the worst are left out step by step, the last run afresh.
 
 All choices have the same networks and noise (common random numbers), so that their differences are
-known better than either. Whoever is the best of many in some runs was also lucky there; what is
-reported is therefore of other runs, which had no part in the choosing.
+known better than either. The best of many choices in some runs was also lucky in them; reported
+figures are therefore from other runs, which had no part in the choice.
 """
 
 from collections.abc import Callable, Sequence

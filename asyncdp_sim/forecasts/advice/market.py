@@ -191,7 +191,7 @@ ROUNDS, CLOSE = 8, 0.01
 
 @dataclass(frozen=True, eq=False)
 class PurchaseResult:
-    """Budgets that were bought, beside others, in the same simulated runs.
+    """Budgets that were bought, compared with others in the same simulated runs.
 
     Attributes
     ----------

@@ -292,7 +292,7 @@ class AveragingSteps(Algorithm):
         x_i = θ_0 − η (σθ_0 + (M n_i/n) Q_i),
 
     with Q_i its noisy mean record gradient at the public θ_0, drawn once; of two nodes i and j
-    that meet whoever hears the other takes (x_i + x_j)/2, and keeps its own if that is lost.
+    that meet, each takes (x_i + x_j)/2 if it receives the other's vector, and else keeps its own.
     Meetings where nothing is lost keep the mean over the M nodes, which is, once all owners have
     met somebody, θ_0 − η(σθ_0 + Σ (n_i/n) Q_i): a step of private gradient descent.
     A learner holds no data, and starts at θ_0 − ησθ_0. No vector is projected onto Θ on its way,
@@ -378,7 +378,9 @@ class AveragingSteps(Algorithm):
             for replicates, places, peers in state.met
         ]
         for (replicates, places, peers), mean in zip(state.met, means, strict=True):
-            state.vectors[replicates, peers] = mean  # whoever heard; an owner what a learner sent
+            state.vectors[replicates, peers] = (
+                mean  # receivers; an owner takes the learner's vector
+            )
             if self.learner:
                 state.vectors[replicates, places] = mean
             if self.theta_max is not None:

@@ -42,7 +42,7 @@ MENDED = "Theorem 2 of Collab, mended, for these steps"
 
 @dataclass(frozen=True)
 class OneOnOne:
-    """Algorithm 1 of Async: an answer moves the central model and the copy of whose it is.
+    """Algorithm 1 of Async: an answer moves the central model and its owner's copy.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ class AvailabilityKind(Variant):
     always_online: ClassVar[bool]
     """Nobody is ever offline."""
     all_return: ClassVar[bool]
-    """Whoever is asked while offline is online again later, and answers then."""
+    """An owner that is asked while offline is online again later, and answers then."""
     drawn_per_tick: ClassVar[bool]
     """Whether an owner is online is drawn for each tick of its clock (or each query)."""
     rehearsed: ClassVar[bool] = False
@@ -49,7 +49,7 @@ class AvailabilityKind(Variant):
     def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> IsOnline | None:  # noqa: ARG002
         """Return what tells whether an owner is online at a tick.
 
-        None where nobody is ever offline, or owners are told when they come and go.
+        None where no owner is ever offline, or where owners receive a signal when they come and go.
         """
         return None
 

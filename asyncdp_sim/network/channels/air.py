@@ -1,4 +1,4 @@
-"""The air of one shared channel: transmissions that overlap, and what each station hears."""
+"""The air of one shared channel: transmissions that overlap, and what each station receives."""
 
 import math
 from abc import ABC, abstractmethod
@@ -70,7 +70,7 @@ class Air:
     reach : int
         Ticks until a transmission is heard: [start + reach, end + reach) everywhere.
     cut : bool
-        Whether a station that transmits stops when it hears another.
+        Whether a station that transmits stops when it detects another transmission.
     """
 
     def __init__(self, kernel: Kernel, reach: int = 0, *, cut: bool = False) -> None:
@@ -118,7 +118,7 @@ class Air:
         yield from self.send(ticks, math.inf)
 
     def busy(self) -> bool:
-        """Return whether a station hears a transmission now, its own included."""
+        """Return whether a station detects a transmission now, its own included."""
         now, reach = self.kernel.tick, self._reach
         self._tail = [t for t in self._tail if t.end + reach > now]
         for transmission in self._on:

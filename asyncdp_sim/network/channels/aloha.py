@@ -1,4 +1,4 @@
-"""Pure ALOHA: whoever has an answer sends it; answers that overlap destroy each other."""
+"""Pure ALOHA: an answer is sent as soon as it is ready; overlapping answers are lost."""
 
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -28,7 +28,7 @@ Persistence = Annotated[
 class Csma(Deferring):
     """Carrier-sense multiple access (Kleinrock and Tobagi 1975).
 
-    Every station, the sender too, hears a transmission during [start + a, end + a).
+    Every station, the sender too, detects a transmission during [start + a, end + a).
     """
 
     label = "CSMA"
@@ -45,14 +45,15 @@ class Csma(Deferring):
     persistence: Annotated[
         Persistence,
         about(
-            "An owner that hears another gives up or backs off (non-persistent); or waits for "
-            "silence and then sends with this probability p, else listens again after a "
-            "propagation delay",
+            "Behaviour on a busy channel: an owner gives up or backs off (non-persistent), or "
+            "waits until it is idle and then sends with this probability p; if it does not "
+            "send, it senses again after a propagation delay",
             "none",
         ),
     ] = "non-persistent"
     collision_detection: Annotated[
-        bool, about("Whether an owner that hears another while it sends stops at once")
+        bool,
+        about("Whether an owner that detects another transmission while it sends stops at once"),
     ] = False
 
     @model_validator(mode="after")
@@ -82,7 +83,7 @@ class Csma(Deferring):
 
     @property
     def gives_up(self) -> bool:
-        """Whether an owner that hears another never tries to send this answer again."""
+        """Whether an owner that detects another transmission never sends this answer again."""
         return self.persistence == "non-persistent" and self.backoff.instant
 
     @property
@@ -118,7 +119,7 @@ class CsmaMedium(Medium):
 
 
 class NonPersistent:
-    """An owner that gives up, or comes back later, when it hears another."""
+    """An owner that gives up, or comes back later, when it detects another transmission."""
 
     def __init__(self, air: Air, waits: Backoff | None) -> None:
         self._air = air
@@ -140,7 +141,7 @@ class NonPersistent:
 
 
 class Persistent:
-    """An owner that waits until it hears nobody, and then sends with probability p."""
+    """An owner that waits until the channel is idle, and then sends with probability p."""
 
     def __init__(self, medium: CsmaMedium, p: float, draws: Iterator[float] | None) -> None:
         self._air = medium.air

@@ -19,9 +19,10 @@ from asyncdp_sim.spec.base import Duration, about
 class Dcf(Contended):
     """The distributed coordination function of IEEE 802.11, in the slots of Bianchi (2000).
 
-    Whoever has an answer draws a count, uniform on 0 … W − 1, and sends in the slot in which it is
-    0. All that count do so by one a slot: one in which nobody sends lasts ``slot``, any other as
-    long as its airtime and what follows it. Who finds nobody counting waits a slot first. After i
+    An owner with an answer draws a count, uniform on 0 … W − 1, and sends in the slot in
+    which it is 0. Counts fall by one a slot. A slot in which no owner sends lasts ``slot``, any
+    other as long as its airtime and what follows it. An owner that finds no other counting waits a
+    slot first. After i
     collisions in a row the count is drawn from W·2^min(i, m) slots; an answer that survives brings
     the first window back.
     """

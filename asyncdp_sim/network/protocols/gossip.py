@@ -126,7 +126,7 @@ class Meetings:
             self._part(owner, other)
 
     def _part(self, a: int, b: int) -> None:
-        """Let an edge be silent for ever; whoever has no other will not answer any more."""
+        """Let an edge be silent for ever; an owner with no other edge does not answer any more."""
         if b not in self._near[a]:
             return
         for node, other in ((a, b), (b, a)):
@@ -180,8 +180,8 @@ class Gossip(ProtocolKind):
         EdgeClock,
         about(
             "Clock of every edge; rates, phases and scripts are one for all edges or a list with "
-            "one per edge, in ascending order of the edges. The owners' own clocks are not "
-            "followed"
+            "one per edge, in ascending order of the edges. Owners' clocks are not "
+            "used"
         ),
     ] = PoissonClock()
 
@@ -298,7 +298,7 @@ class Gossip(ProtocolKind):
 def _owners_clocks(clock: Clock) -> list[Fault]:
     """Return a fault where owners were given clocks, which nobody follows."""
     rule = "under protocol gossip edges have clocks, not owners: set protocol.clock"
-    if isinstance(clock, PoissonClock):  # the clock of whoever says nothing of clocks
+    if isinstance(clock, PoissonClock):  # the default
         shown = not clock.superposed and clock.rate != 1.0
         return [Fault("clock.rate", str(clock.rate), rule)] if shown else []
     return [] if clock.saturated else [Fault("clock.kind", repr(clock.kind), rule)]

@@ -20,7 +20,7 @@ from asyncdp_sim.spec.base import Variant
 UpdateOf = Literal["answer", "round", "pair", "servers"]
 """One answer; those of a round; those of two neighbours; or a step of every server."""
 Serving = Literal["alone", "at once", "in rounds"]
-"""A learner of a rehearsal talks to one owner at a time, to whoever asks, or asks all itself."""
+"""A rehearsed learner serves one owner at a time, several at once, or asks all owners itself."""
 
 
 class ProtocolKind(Variant):
@@ -47,7 +47,7 @@ class ProtocolKind(Variant):
     hands_out: ClassVar[bool] = False
     """The learner decides how many tasks are under way, and whose they are."""
     own_network: ClassVar[bool] = False
-    """Little else fits it: what does not is told before all other faults, and alone."""
+    """Few other settings fit it: those that do not are reported alone, before all other faults."""
     rehearsed: ClassVar[Serving | None] = None
     """How real processes do the same; None where they cannot."""
 

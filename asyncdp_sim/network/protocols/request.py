@@ -170,7 +170,7 @@ class Request(ProtocolKind):
         return asks and self.busy == "refuse"
 
     def _straight(self, owner: Owner, learner: Learner) -> Activity:
-        """Ask where all messages arrive, nobody queues, and whoever is served completes it."""
+        """Ask where all messages arrive, no owner queues, and every request served is completed."""
         kernel, number = learner.kernel, owner.number
         asked = kernel.tick
         message = learner.request(number)

@@ -39,7 +39,7 @@ def with_transient(
     bracket is ≥ 0, the second where it is not. ∎
 
     Deviations from (9): the transient Π q_k δ_0; the last model's fitness, not only the best one's;
-    λ/2; the noise of all coordinates, by owners' own variances. The paper's loop makes T − 1
+    λ/2; the noise of all coordinates, by each owner's variance. The paper's loop makes T − 1
     updates, the last entry here is one more.
 
     Parameters

@@ -24,7 +24,7 @@ def sum_over_messages(matrix: Array, steps: int) -> Array:
     Parameters
     ----------
     matrix : array (M, M)
-        W, symmetric, rows adding up to 1; whoever takes some of another's vector is sent it.
+        W, symmetric, rows adding up to 1; a node receives each vector to which it gives weight.
     steps : int
         T ≥ 1.
 

@@ -41,7 +41,7 @@ def broadcast(n_owners: int, probability: float, airtime: float, window: float) 
     n_owners : int
         N ≥ 1.
     probability : float
-        q in [0, 1]: an owner hears the query and answers.
+        q in [0, 1]: an owner receives the query and answers.
     airtime, window : float
         τ ≥ 0 and W > 0, τ ≤ W/2.
 

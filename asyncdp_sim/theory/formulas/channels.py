@@ -205,7 +205,7 @@ def csma_infinite(load: float, delay: float) -> float:
 
     Notes
     -----
-    Whoever starts first is alone for a; the last to start within it does so at Y, and the channel
+    The first sender is alone for a; the last to start within it does so at Y, and the channel
     falls silent at Y + 1 + a, whatever started in between (for a < 1, heard without a gap):
     E Y = a − (1−e^{−aG})/G. Then the channel is idle for 1/G. Renewal-reward theorem.
 
@@ -243,7 +243,7 @@ def csma_giving_up(load: float, delay: float, *, detecting: bool = False) -> Ran
 def csma_one_persistent_infinite(load: float, delay: float) -> float:
     """Return the throughput of 1-persistent CSMA, without slots.
 
-    As :func:`csma_infinite`, but who finds the channel busy starts as soon as it hears it idle:
+    As :func:`csma_infinite`, but a sender that finds the channel busy starts when it is idle:
 
         S = G [1 + G + aG(1 + G + aG/2)] e^{−G(1+2a)}
             / (G(1+2a) − (1−e^{−aG}) + (1+aG) e^{−G(1+a)})
@@ -273,7 +273,7 @@ def csma_one_persistent_infinite(load: float, delay: float) -> float:
 def csma_detecting_infinite(load: float, delay: float) -> float:
     """Return the throughput of non-persistent CSMA with collision detection.
 
-    As :func:`csma_infinite`, but a sender that hears another transmission stops at once. For
+    As :func:`csma_infinite`, but a sender that detects another transmission stops at once. For
     a ≤ ½: S = G e^{−aG}/(G e^{−aG} + 2aG(1−e^{−aG}) + 2 − e^{−aG}).
 
     Notes

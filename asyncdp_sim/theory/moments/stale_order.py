@@ -1,7 +1,7 @@
 """Exact moments of one central model whose answers may be stale, given who answers when.
 
-The order of the updates and their staleness may have any law, as long as it does not look at
-models: they are averaged over by whoever has some.
+The order of the updates and their staleness may have any law, as long as it does not depend
+on models: callers average over orders that they have drawn.
 """
 
 from dataclasses import dataclass

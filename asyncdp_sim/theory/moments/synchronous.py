@@ -2,8 +2,8 @@
 
 Every owner answers in every round, so that θ⁺ = θ − γ_k (2H(θ − θ*) + w), w = Σ (n_i/n) w_i of
 covariance Σ (n_i/n)² v_i on each coordinate: the gradients' sum is linear in the second moments,
-and nothing but the pooled ones matters, whether owners' own are alike or not. In H's eigenvectors
-the deviation u from θ* falls apart, u⁺ = (1 − 2γ_k h) u − γ_k w for a curvature h.
+and only the pooled ones matter, whether the owners' moments are equal or not. In H's
+eigenvectors the deviation u from θ* falls apart, u⁺ = (1 − 2γ_k h) u − γ_k w for a curvature h.
 """
 
 from collections.abc import Iterator

@@ -345,7 +345,7 @@ def approximation(channel: Dcf, n_owners: int, airtime: float) -> float:
 
 
 class TdmaTheory(ChannelTheory):
-    """Slots of one's own."""
+    """Slots assigned to one owner each."""
 
     channel: Tdma
 

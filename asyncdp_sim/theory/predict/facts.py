@@ -1,6 +1,6 @@
 """A network seen by theory: what its specification says that decides which formulas hold.
 
-Most of it is told as a doubt: in plain words why something is not as formulas assume, or empty.
+Most facts are given as a doubt: a sentence why a formula's assumption fails, or empty text.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ Array = npt.NDArray[np.float64]
 
 
 class Facts:
-    """A network seen by theory, of whose protocol nothing is known.
+    """A network seen by theory, with a protocol that theory does not know.
 
     Classes below it know a protocol each; :mod:`~asyncdp_sim.theory.predict.protocols` says which.
 
@@ -310,7 +310,7 @@ class Facts:
 
     @property
     def in_turn(self) -> bool:
-        """Whether nothing can collide: slots of one's own, and one message at a time."""
+        """Whether nothing can collide: a slot per owner, and one message at a time."""
         shared = self.network.channel.contended
         return shared is not None and shared.in_turn and self.network.protocol.one_each
 

@@ -167,8 +167,8 @@ class DispatchFacts(Facts):
     def staleness(self) -> float | Unknown:
         """Return m − 1: so many other tasks return, on average, while one is under way.
 
-        Whoever is asked, and whatever decides it, while budgets of all together suffice: what one
-        owner has spent goes to others.
+        It holds for any choice of owners while their total budget suffices: the tasks of an owner
+        without budget go to others.
         """
         network = self.network
         budget, most = sum(network.answers_allowed), network.updates + self.protocol.left_open

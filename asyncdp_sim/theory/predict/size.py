@@ -26,7 +26,7 @@ replicates together."""
 _PER_ANSWER, _PER_TICK = 6, 3
 """Events of an answer, and of a tick that makes none."""
 LONG = 600.0
-"""Seconds from which a reader is told."""
+"""Seconds from which a run counts as long."""
 _GIB = 2**30
 
 
