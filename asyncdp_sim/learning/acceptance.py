@@ -154,16 +154,16 @@ class BoundedKind(AcceptanceKind):
     bound: Annotated[
         Positive | None,
         about(
-            "B: L1 norm that is allowed of every owner's answers. Absent: the length that an "
-            "honest answer exceeds with probability at most 1 − quantile, which needs noise",
+            "B: largest L1 norm accepted for an owner's answer. Absent: the norm that an honest "
+            "answer exceeds with probability at most 1 − quantile, which requires noise",
             "of the gradient",
         ),
     ] = None
     quantile: Annotated[
         Annotated[float, Field(gt=0, lt=1)] | None,
         about(
-            "q, where there is no bound: an honest answer is longer with probability at most 1 − "
-            "q; 0.99 where absent",
+            "q, used if no bound is set: an honest answer exceeds the bound with probability at "
+            "most 1 − q. Absent: 0.99",
             "none",
             example=0.95,
         ),

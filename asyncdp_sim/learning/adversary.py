@@ -28,7 +28,7 @@ class AdversaryKind(Variant):
         tuple[Annotated[int, Field(ge=1)], ...],
         Field(strict=False),
         OWNER_NUMBERS,
-        about("Numbers of those who lie, each once, and not all; [] is nobody", "none"),
+        about("Numbers of the owners that lie, each once; not all owners. [] means none", "none"),
     ]
 
     @property
@@ -76,7 +76,8 @@ class Flip(AdversaryKind):
     factor: Annotated[
         Positive,
         about(
-            "How many times as long as an honest answer theirs is, in the opposite direction",
+            "Length of a lying owner's answer, relative to an honest one; it points in the "
+            "opposite direction",
             "none",
         ),
     ] = 1.0
@@ -92,7 +93,8 @@ class Scale(AdversaryKind):
 
     kind: Literal["scale"] = "scale"
     factor: Annotated[
-        NonNegative, about("What they multiply their answers by; 0 says nothing", "none")
+        NonNegative,
+        about("Factor by which lying owners multiply their answers; 0 sends zeros", "none"),
     ]
 
     @property

@@ -57,8 +57,8 @@ class LargeGradient(TriggerKind):
     threshold: Annotated[
         Positive,
         about(
-            "c: owner i answers a query θ where ‖∇f_i(θ)‖₂ ≥ c, ∇f_i being over all of its "
-            "records, without noise",
+            "c: owner i answers a query θ if ‖∇f_i(θ)‖₂ ≥ c, where ∇f_i is computed over all of "
+            "its records and without noise",
             "of the gradient",
         ),
     ]

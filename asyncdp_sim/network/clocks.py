@@ -99,8 +99,8 @@ class PoissonClock(RatedClock):
     population: Annotated[
         Literal["per-owner", "superposed"],
         about(
-            "Every owner has a clock of its own, or one clock ticks for all: the same law by other "
-            "random numbers, for very many owners"
+            "Whether every owner has its own clock, or one clock ticks for all. Both have the "
+            "same law, with other random numbers; the latter is for very many owners"
         ),
     ] = "per-owner"
 
@@ -125,7 +125,7 @@ class GammaClock(RatedClock):
 
     kind: Literal["gamma"] = "gamma"
     cv: Annotated[
-        GammaVariation, about("Coefficient of variation of the gaps between ticks", "none")
+        GammaVariation, about("Coefficient of variation of the time between ticks", "none")
     ]
 
     @override
@@ -168,7 +168,7 @@ class ScriptedClock(ClockKind):
     times: Annotated[
         Several[Annotated[tuple[Duration, ...], Field(strict=False)]],
         EACH_OWNER,
-        about("When each owner's clock ticks, increasing", "time units"),
+        about("Times at which each owner's clock ticks, in increasing order", "time units"),
     ]
 
     @override

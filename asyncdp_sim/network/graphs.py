@@ -135,7 +135,7 @@ class EdgeFile(FromFile, GraphKind):
     path: Annotated[
         str,
         about(
-            "A GraphML file (.graphml) whose node ids are owners' numbers, or a CSV with the "
+            "GraphML file (.graphml) whose node ids are owners' numbers, or a CSV file with the "
             "columns source and target",
             example="edges.csv",
         ),
@@ -257,11 +257,14 @@ class GeometricGraph(GraphKind):
     radius: Annotated[
         Positive,
         about(
-            "Two owners at most so far apart in the unit square are linked; √2 or more links all",
+            "Two owners are linked if their distance in the unit square is at most this; √2 or "
+            "more links all",
             "sides of the square",
         ),
     ]
-    graph: Annotated[Count, about("Which random graph: another number, another graph", "none")] = 1
+    graph: Annotated[
+        Count, about("Number of the random graph: another number gives another graph", "none")
+    ] = 1
 
     @override
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
@@ -284,7 +287,7 @@ class Edges(GraphKind):
     kind: Literal["edges"] = "edges"
     between: Annotated[
         Several[Several[Count]],
-        about("The edges: two different owners each, every pair once", "none"),
+        about("Edges: pairs of different owners, each pair once", "none"),
     ]
 
     @model_validator(mode="after")
@@ -339,7 +342,9 @@ class GraphsInTurn(GraphKind):
     remedy = "add edges to one of them"
 
     kind: Literal["in-turn"] = "in-turn"
-    graphs: Annotated[Several[OneGraph], about("The graphs of agreements 1, 2, …, counted round")]
+    graphs: Annotated[
+        Several[OneGraph], about("Graphs of agreements 1, 2, …; after the last, the first follows")
+    ]
 
     @override
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:

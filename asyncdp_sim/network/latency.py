@@ -22,38 +22,38 @@ class Latency(Spec):
     request: Annotated[
         Laws,
         about(
-            "Time a request takes from an owner to the learner",
+            "Time that a request takes from an owner to the learner",
             example={"kind": "constant", "value": 0.01},
         ),
     ] = NoTime()
     query: Annotated[
         Laws,
         about(
-            "Time a query takes from the learner to an owner",
+            "Time that a query takes from the learner to an owner",
             example={"kind": "constant", "value": 0.01},
         ),
     ] = NoTime()
     answer: Annotated[
         Laws,
         about(
-            "Time an answer takes from an owner to the learner",
+            "Time that an answer takes from an owner to the learner",
             example={"kind": "lognormal", "mean": 0.02, "cv": 1.0},
         ),
     ] = NoTime()
     acknowledgement: Annotated[
         Laws,
         about(
-            "Time an acknowledgement takes from the learner to an owner, who waits for that of "
-            "its answer",
+            "Time that an acknowledgement takes from the learner to an owner, which waits for it "
+            "after its answer",
             example={"kind": "constant", "value": 0.01},
         ),
     ] = NoTime()
     rate_bytes: Annotated[
         PerOwner[Positive] | None,
         about(
-            "Bytes per time unit between the learner and an owner: queries, and answers that go "
-            "over no shared channel, take their payload over this besides. Absent: sizes take no "
-            "time",
+            "Bytes per time unit between the learner and an owner. Queries, and answers that use "
+            "no shared channel, take their payload divided by this rate in addition. Absent: size "
+            "takes no time",
             "bytes / time unit",
             example=1000.0,
         ),
@@ -64,10 +64,10 @@ class Payload(Spec):
     """Sizes of messages."""
 
     number_bytes: Annotated[
-        int, Field(ge=1, le=10**6), about("Size of one number of a model or gradient", "bytes")
+        int, Field(ge=1, le=10**6), about("Size of one number of a model or a gradient", "bytes")
     ] = 8
     header_bytes: Annotated[
-        int, Field(ge=0, le=10**9), about("Size of a message besides its numbers", "bytes")
+        int, Field(ge=0, le=10**9), about("Size of a message without its numbers", "bytes")
     ] = 40
 
     def size(self, numbers: int) -> int:

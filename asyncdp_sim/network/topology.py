@@ -61,7 +61,7 @@ class LinkFailures(Spec):
     length: Annotated[
         Law,
         about(
-            "How long it stays down; its mean is positive",
+            "Time until a failed link works again; its mean is positive",
             example={"kind": "exponential", "mean": 2.0},
         ),
     ]
@@ -162,7 +162,7 @@ class TopologyKind(CachedSpec, Variant):
     failures: Annotated[
         LinkFailures | None,
         about(
-            "When links fail and for how long; absent: never",
+            "Times to failure and to repair of links. Absent: links never fail",
             example={
                 "gap": {"kind": "exponential", "mean": 20.0},
                 "length": {"kind": "exponential", "mean": 2.0},
@@ -238,7 +238,9 @@ class RandomGraph(TopologyKind):
     remedy: ClassVar[str]
     """What may be raised to link more nodes; empty where all are linked anyway."""
 
-    graph: Annotated[Count, about("Which random graph: another number, another graph", "none")] = 1
+    graph: Annotated[
+        Count, about("Number of the random graph: another number gives another graph", "none")
+    ] = 1
 
     def faults(self, n_owners: int) -> list[Fault]:
         """Return a fault where owners have no path to the learner."""
@@ -280,7 +282,7 @@ class Star(TopologyKind):
 
     kind: Literal["star"] = "star"
     latency: Annotated[
-        PerOwner[Duration], about("Time a message takes along an owner's link", "time units")
+        PerOwner[Duration], about("Time that a message takes along an owner's link", "time units")
     ] = 0.0
 
     @property
@@ -320,14 +322,15 @@ class Geometric(RandomGraph):
     radius: Annotated[
         Positive,
         about(
-            "Two nodes at most so far apart in the unit square are linked; √2 or more links all",
+            "Two nodes are linked if their distance in the unit square is at most this; √2 or "
+            "more links all",
             "sides of the square",
         ),
     ]
     latency_per_distance: Annotated[
         Duration,
         about(
-            "Time a message takes along a link, per unit of its Euclidean distance",
+            "Time that a message takes along a link, per unit of its Euclidean distance",
             "time units / side",
         ),
     ]
@@ -354,12 +357,16 @@ class Waxman(RandomGraph):
     remedy = "alpha or beta"
 
     kind: Literal["waxman"] = "waxman"
-    alpha: Annotated[Share, about("α: how far links reach", "none")]
-    beta: Annotated[Share, about("β: how many links there are", "none")]
+    alpha: Annotated[
+        Share, about("α: reach of the links; a larger α makes long links more likely", "none")
+    ]
+    beta: Annotated[
+        Share, about("β: density of the links; a larger β makes all links more likely", "none")
+    ]
     latency_per_distance: Annotated[
         Duration,
         about(
-            "Time a message takes along a link, per unit of its Euclidean distance",
+            "Time that a message takes along a link, per unit of its Euclidean distance",
             "time units / side",
         ),
     ]
@@ -383,13 +390,14 @@ class ScaleFree(RandomGraph):
 
     kind: Literal["scale-free"] = "scale-free"
     edges: Annotated[
-        Count, about("m: links of each node that joins, at most N; 1 makes a tree", "links")
+        Count,
+        about("m: number of links of each node that joins, at most N; 1 makes a tree", "links"),
     ]
     latency: Annotated[
         Law,
         about(
-            "Time a message takes along a link, drawn once for each in the order of its nodes' "
-            "numbers"
+            "Time that a message takes along a link, drawn once for each link in the order of its "
+            "nodes' numbers"
         ),
     ]
 
@@ -430,8 +438,9 @@ class GraphFile(FromFile, TopologyKind):
     path: Annotated[
         str,
         about(
-            "GraphML (.graphml: node ids are names, edges have an attribute latency), or a CSV "
-            "with the columns source, target and latency; latencies are in time units, 0 to 10⁹",
+            "GraphML file (.graphml: node ids are names, edges have an attribute latency), or a "
+            "CSV file with the columns source, target and latency. Latencies are in time units, 0 "
+            "to 10⁹",
             example="links.csv",
         ),
     ]

@@ -34,89 +34,93 @@ class DeclaredFields(CachedSpec):
         str,
         AfterValidator(identifier),
         about(
-            "Name of the scenario, and of its results' directories",
+            "Name of the scenario and of its results' directories",
             domain="lower-case words joined by hyphens",
             example="three-banks",
         ),
     ]
-    title: Annotated[str, about("Heading, for people", example="Three banks")] = ""
-    description: Annotated[str, about("What the scenario is for", example="Does joining pay?")] = ""
+    title: Annotated[
+        str, about("Title of the scenario, shown in lists and reports", example="Three banks")
+    ] = ""
+    description: Annotated[str, about("Purpose of the scenario", example="Does joining pay?")] = ""
     source: Annotated[
         str | None,
         about(
-            "Where it comes from, for captions. Absent: where the records do, synthetic, "
-            "synthetic twin of lending or a table by its file's name. A scenario that reads a "
-            "file is not synthetic, whatever it says",
+            "Source of the records, for captions. Absent: derived from the data, as synthetic, "
+            "synthetic twin of lending, or a table's file name. A scenario that reads a file is "
+            "never called synthetic",
             example="Async, figure 3",
         ),
     ] = None
     chosen_from: Annotated[
         Literal["public rows", "private rows"] | None,
         about(
-            "What the settings were chosen from. From private rows no ε holds: the settings "
-            "themselves reveal records, and nothing is charged for it. Absent: from neither",
+            "Rows from which the settings were chosen. If they were private, no ε holds: the "
+            "settings reveal records, and no ε accounts for it. Absent: from no rows",
             example="public rows",
         ),
     ] = None
-    run: Annotated[Run, about("How much is simulated")]
-    owners: Annotated[Owners, about("Who takes part")]
-    data: Annotated[DataSpec, about("Whose records they are, and where they come from")]
-    model: Annotated[Model, about("What is learned")]
-    clock: Annotated[Clock, about("When owners act")] = PoissonClock()
-    availability: Annotated[Availability, about("When owners are online")] = Always()
-    channel: Annotated[Channel, about("How answers get to the learner")] = Ideal()
+    run: Annotated[Run, about("Length and number of the simulated runs")]
+    owners: Annotated[Owners, about("Owners that take part")]
+    data: Annotated[DataSpec, about("Owners' records and their source")]
+    model: Annotated[Model, about("Model that is learned")]
+    clock: Annotated[Clock, about("Times at which owners act")] = PoissonClock()
+    availability: Annotated[Availability, about("Times at which owners are online")] = Always()
+    channel: Annotated[Channel, about("Channel that carries answers to the learner")] = Ideal()
     latency: Annotated[
         Latency,
-        about("How long messages travel", example={"answer": {"kind": "constant", "value": 0.01}}),
+        about("Latency of messages", example={"answer": {"kind": "constant", "value": 0.01}}),
     ] = Latency()
-    payload: Annotated[Payload, about("How large messages are", example={"header_bytes": 0})] = (
-        Payload()
-    )
+    payload: Annotated[Payload, about("Size of messages", example={"header_bytes": 0})] = Payload()
     topology: Annotated[
         Topology | None,
         about(
-            "Which links messages travel over; absent: none, so that laws of latency say all",
+            "Links over which messages travel. Absent: none; the laws of latency then describe "
+            "all delays",
             example={"kind": "star", "latency": 0.1},
         ),
     ] = None
     compute: Annotated[
         Laws,
         about(
-            "Time that an owner takes for one gradient",
+            "Time that an owner takes to compute one gradient",
             example={"kind": "exponential", "mean": 0.05},
         ),
     ] = NoTime()
-    protocol: Annotated[Protocol, about("Who asks whom, and what happens meanwhile")] = Request()
-    algorithm: Annotated[AnyAlgorithm, about("What becomes of an answer")]
+    protocol: Annotated[
+        Protocol, about("Protocol: who starts an exchange, and what happens during it")
+    ] = Request()
+    algorithm: Annotated[AnyAlgorithm, about("Algorithm that turns answers into updates")]
     adversary: Annotated[
         Adversary | None,
-        about("Owners that lie; absent: none", example={"kind": "flip", "owners": [3]}),
+        about("Owners that lie. Absent: none", example={"kind": "flip", "owners": [3]}),
     ] = None
     acceptance: Annotated[
         Acceptance | None,
         about(
-            "What the learner does with answers that are too long; absent: it takes all",
+            "Treatment of answers that are too long. Absent: the learner accepts all",
             example={"kind": "clip", "bound": 1.0},
         ),
     ] = None
     trigger: Annotated[
         Trigger | None,
         about(
-            'When owners answer; absent: always. It needs run.learning = "live"',
+            "Condition under which owners answer. Absent: they always do. Requires run.learning = "
+            '"live"',
             example={"kind": "large-gradient", "threshold": 0.5},
         ),
     ] = None
     privacy: Annotated[
         Privacy,
         about(
-            "What answers hide, and what they cost",
+            "Privacy of the answers: budgets and noise",
             example={"epsilon": 1.0, "sensitivity": {"kind": "clip", "bound": 1.0}},
         ),
     ]
     energy: Annotated[
         Energy | None,
         about(
-            "Watts of owners by state, and joules per byte; absent: no energy is reported",
+            "Power of owners in each state, and energy per byte. Absent: no energy is reported",
             example={
                 "idle": 0.1,
                 "listening": 0.4,
@@ -130,8 +134,8 @@ class DeclaredFields(CachedSpec):
         dict[str, list[Any]],
         AfterValidator(canonical),
         about(
-            "Lists of values for dotted paths: every combination is a cell. variant takes tables "
-            "of paths that go together, each with a name",
+            "Lists of values for dotted paths; every combination is a cell. variant takes tables "
+            "of paths that vary together, each with a name",
             domain="a table of lists",
             example={"privacy.epsilon": [0.1, 1.0, 10.0]},
         ),

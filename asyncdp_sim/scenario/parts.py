@@ -66,24 +66,31 @@ class Run(Spec):
     seed: Annotated[
         int,
         Field(ge=0, le=2**63 - 1),
-        about("The only seed; random graphs have numbers of their own", "none"),
+        about("The only seed; random graphs have separate numbers", "none"),
     ] = 1
-    replicates: Annotated[Count, about("R: independent repetitions", "replicates", example=100)] = 1
+    replicates: Annotated[
+        Count, about("R: number of independent replicates", "replicates", example=100)
+    ] = 1
     updates: Annotated[
         Count,
-        about("T: updates after which a run ends, the papers' horizon", "updates", example=1000),
+        about(
+            "T: number of updates after which a run ends, called horizon in the papers",
+            "updates",
+            example=1000,
+        ),
     ]
     until: Annotated[
         Annotated[float, Field(gt=0, le=1e9)] | None,
         about(
-            "When a run ends even if T is not reached; absent: never", "time units", example=50.0
+            "Time at which a run ends even if T is not reached. Absent: never",
+            "time units",
+            example=50.0,
         ),
     ] = None
     time_unit: Annotated[
         Annotated[str, AfterValidator(singular)] | None,
         about(
-            "What a time unit is called where times are printed and drawn. It changes no number. "
-            "Absent: unit",
+            "Name of a time unit in tables and figures. It changes no number. Absent: unit",
             domain="one word in the singular",
             example="day",
         ),
@@ -91,34 +98,37 @@ class Run(Spec):
     target: Annotated[
         Positive | None,
         about(
-            "ψ at which a run ends: with the first update that brings the relative fitness of θ_L "
-            "down to it. Absent: none",
+            "ψ at which a run ends: at the first update that reduces the relative fitness of θ_L "
+            "to it. Absent: none",
             "none",
             example=0.01,
         ),
     ] = None
-    record_every: Annotated[Count, about("Distance in k between rows of the curve", "updates")] = 1
+    record_every: Annotated[
+        Count, about("Number of updates between rows of the curve", "updates")
+    ] = 1
     ties: Annotated[
         Literal["declared", "shuffled"],
         about(
-            "Order of like events at one tick: that of being scheduled (declared), or drawn from a "
-            "stream of its own (shuffled)"
+            "Order of equal-priority events at one tick: as scheduled (declared), or drawn from a "
+            "separate stream (shuffled)"
         ),
     ] = "declared"
     learning: Annotated[
         Literal["replay", "live"],
         about(
-            "Learning over the recorded trace (replay) or inside the simulation (live). The "
-            "results are the same; live is the definition, replay is faster. Where timing depends "
-            "on the model (run.target, [trigger]) only live will do"
+            "Whether learning follows the recorded trace (replay) or takes place inside the "
+            "simulation (live). The results are equal; live is the definition, and replay is "
+            "faster. If timing depends on the model (run.target, [trigger]), live is required"
         ),
     ] = "replay"
-    alone: Annotated[bool, about("Whether each owner's own optimum is found too, and ψ of it")] = (
+    alone: Annotated[bool, about("Whether each owner's own optimum and its ψ are computed too")] = (
         False
     )
     split: Annotated[
         bool,
         about(
-            "Whether ψ at the end is split into its parts, which takes further runs without noise"
+            "Whether ψ at the end is split into its parts, which requires further runs without "
+            "noise"
         ),
     ] = False

@@ -201,7 +201,7 @@ def test_own_moments_are_shown_unless_common_ones_are_asked_for(command: Command
     assert "expected ψ" in alike
     [psi] = [line for line in alike.splitlines() if line.startswith("expected ψ")]
     assert " ± " in psi
-    assert "because             owners' own moments are not used: ± and quantiles are" in alike
+    assert "because             each owner's moments are not used: ± and quantiles are" in alike
     asked = ("--details", "--common", "--heterogeneity", "0.5")
     stated = command.done("forecast", "exact.toml", *asked).out
     assert "own truths τ² = 0.5 apart" in stated

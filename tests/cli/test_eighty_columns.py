@@ -161,7 +161,7 @@ def test_settings_that_are_folded_are_the_same_settings(command, monkeypatch):
     monkeypatch.setattr(screen, "watched", lambda **_: False)
     whole = command.done(*words).out.partition("\n\n")[2]
     assert tomllib.loads(folded) == tomllib.loads(whole)
-    assert "\n# its unit, in which errors are told: yours to say\n# unit = " in f"\n{folded}"
+    assert "\n# its unit, used when errors are reported: please fill in\n# unit = " in f"\n{folded}"
 
 
 @pytest.mark.usefixtures("terminal")

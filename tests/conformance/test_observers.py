@@ -1,4 +1,4 @@
-"""Every observer: it says who it is, and never learns more than whoever hears every answer."""
+"""Every observer: it says who it is, and never learns more than an observer of every answer."""
 
 import json
 from dataclasses import replace
@@ -151,7 +151,7 @@ def test_everything_that_states_an_epsilon_says_whom_it_is_against(observer: Obs
 def test_check_and_forecast_say_it_too(observer: ObserverKind) -> None:
     asked = scenario(observer)
     assert f"observer: ε is against {observer.describe()}" in describe(asked)
-    later = "what it learns is known after a run, and never costs more than whoever hears all"
+    later = "its ε is known after a run, and is at most that against an observer of all answers"
     assert (later in describe(asked)) is not observer.by_count
     found = forecast(asked)
     assert dict(in_words(found))["ε is against"] == observer.describe()

@@ -140,8 +140,8 @@ class AsyncGossip(GossipKind):
     central_step: Annotated[
         Literal["proof", "text"],
         about(
-            "β of the learner's model: ρ/(2T²σ) (proof: what Theorem 2's proof needs and the "
-            "published code does) or (N−1)ρ/(N T²σ) (text: line 7 as printed)"
+            "β of the learner's model: ρ/(2T²σ) (proof: as the proof of Theorem 2 needs it and "
+            "the published code has it) or (N−1)ρ/(N T²σ) (text: line 7 as printed)"
         ),
     ] = "proof"
     initial: Initial = "zeros"
@@ -149,8 +149,8 @@ class AsyncGossip(GossipKind):
     apply_at: Annotated[
         Literal["current", "as-read"],
         about(
-            "The step is taken from (θ_L + θ_i)/2 as it is when the answer is applied (current), "
-            "or as it was read for the query (as-read). The two coincide at staleness 0"
+            "The step starts from (θ_L + θ_i)/2 when the answer is applied (current), or from the "
+            "value read for the query (as-read). Both are equal at staleness 0"
         ),
     ] = "current"
 

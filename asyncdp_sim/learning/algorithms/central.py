@@ -159,8 +159,8 @@ class CentralKind(AlgorithmSpec):
     weighting: Annotated[
         Weighting,
         about(
-            "How the weight of an answer falls with its staleness s: (s + 1)^(−a) (polynomial), 1 "
-            "(constant), or 1 up to s = b and 1/(a(s − b) + 1) beyond (hinge)"
+            "How the weight of an answer decreases with its staleness s: (s + 1)^(−a) "
+            "(polynomial), 1 (constant), or 1 up to s = b and 1/(a(s − b) + 1) beyond (hinge)"
         ),
     ] = "polynomial"
     exponent: Annotated[NonNegative, about("a of polynomial and hinge weights", "none")] = 0.5
@@ -264,7 +264,7 @@ class FedAsync(CentralKind):
     mixing: Annotated[
         float,
         Field(gt=0, le=1),
-        about("α: weight with which a fresh answer's model is mixed into the learner's", "none"),
+        about("α: weight of a fresh answer's model when it is mixed into the learner's", "none"),
     ]
 
     @property
@@ -350,7 +350,7 @@ class FedBuff(CentralKind):
 
     kind: Literal["fedbuff"] = "fedbuff"
     server_step: Annotated[Positive, about("η_g: the learner's step", "none")]
-    buffer: Annotated[Count, about("B: answers that make one update", "answers")]
+    buffer: Annotated[Count, about("B: number of answers in an update", "answers")]
 
     @property
     @override

@@ -238,7 +238,7 @@ class CollabKind(GatheredKind):
         Tally,
         about(
             "m: of each coordinate's answers in a round, the m largest and the m smallest are "
-            "left out, against owners that lie; 0 as published",
+            "left out, as a defence against owners that lie. 0 is the published algorithm",
             "answers",
         ),
     ] = 0
@@ -267,7 +267,9 @@ class Collab1(CollabKind):
     step_field = "rho"
 
     kind: Literal["collab-1"] = "collab-1"
-    rho: Annotated[Positive, about("ρ: the k-th step is ρ/(T²k). The paper leaves it open", "none")]
+    rho: Annotated[
+        Positive, about("ρ: the k-th step is ρ/(T²k). The paper states no value", "none")
+    ]
 
     @staticmethod
     def schedule(rho: float | Array, updates: int) -> Schedule:
@@ -289,7 +291,7 @@ class Collab2(CollabKind):
 
     kind: Literal["collab-2"] = "collab-2"
     step: Annotated[
-        Positive, about("c_1: the k-th step is c_1/√k. The paper leaves it open", "none")
+        Positive, about("c_1: the k-th step is c_1/√k. The paper states no value", "none")
     ]
 
     @staticmethod
@@ -352,14 +354,16 @@ class ParameterServer(GatheredKind):
     batch: Annotated[
         Count | None,
         about(
-            "Records of each answer, drawn with replacement; absent, all of an owner's", "records"
+            "Number of records in each answer, drawn with replacement. Absent: all of the owner's "
+            "records",
+            "records",
         ),
     ] = None
     initial: Initial = "zeros"
     local_steps: LocalCount = None
     local_step: Annotated[
         Positive | None,
-        about("η: the owners' step, required with local steps", "none", example=0.1),
+        about("η: the owners' step. Required with local steps", "none", example=0.1),
     ] = None
 
     @property

@@ -179,8 +179,8 @@ class GossipGraph(GossipKind):
     rho: Annotated[
         Positive | None,
         about(
-            "ρ: owner i's step is ρ/(T²σπ_i), which is Nρ/(T²σ) on a star with equal clocks; "
-            "either this or step",
+            "ρ: owner i's step is ρ/(T²σπ_i), which is Nρ/(T²σ) on a star with equal clocks. Set "
+            "either ρ or step",
             "none",
             example=20.0,
         ),
@@ -188,8 +188,8 @@ class GossipGraph(GossipKind):
     step: Annotated[
         Positive | None,
         about(
-            "The step of an update on a star with equal clocks, in place of ρ; on any graph owner "
-            "i's is this over Nπ_i",
+            "Step of an update on a star with equal clocks, instead of ρ. On any graph owner i's "
+            "step is this over Nπ_i",
             "none",
             example=0.5,
         ),
@@ -198,8 +198,8 @@ class GossipGraph(GossipKind):
     judged: Annotated[
         Literal["central", "owner"],
         about(
-            "The model whose fitness is recorded: the learner's or, without one, the mean of all "
-            "nodes', which nobody holds (central); or owner 1's (owner)"
+            "Model whose fitness is recorded. central: the learner's or, without a learner, the "
+            "mean of all nodes' models, which no node holds. owner: owner 1's"
         ),
     ] = "central"
 
@@ -405,20 +405,20 @@ class Averaging(AlgorithmSpec):
     step: Annotated[
         Positive,
         about(
-            "η: the mean of all vectors is one step of gradient descent, as long as this; with "
-            "ridge and rows of 1, η = 1/2 gives the mean of targets",
+            "η: the mean of all vectors is one step of gradient descent of this length. With "
+            "ridge regression and rows of 1, η = 1/2 gives the mean of the targets",
             "none",
         ),
     ]
     initial: Annotated[
         Literal["zeros", "ones"],
-        about("θ_0, the public model at which gradients are taken: Π_Θ of 0 or 1"),
+        about("θ_0, the public model at which gradients are computed: Π_Θ of 0 or 1"),
     ] = "zeros"
     judged: Annotated[
         Literal["central", "owner"],
         about(
-            "The model whose fitness is recorded: the mean of all nodes' vectors, which nobody "
-            "holds (central), or owner 1's (owner)"
+            "Model whose fitness is recorded. central: the mean of all nodes' vectors, which no "
+            "node holds. owner: owner 1's"
         ),
     ] = "central"
 

@@ -213,7 +213,7 @@ class GossipKind(AlgorithmSpec):
     rho: Annotated[
         Positive | None,
         about(
-            "ρ: the step is Nρ/(T²σ). The paper leaves it open; either this or step",
+            "ρ: the step is Nρ/(T²σ). The paper states no value. Set either ρ or step",
             "none",
             example=20.0,
         ),
@@ -221,7 +221,7 @@ class GossipKind(AlgorithmSpec):
     step: Annotated[
         Positive | None,
         about(
-            "The step of an update, in place of ρ: it does not change with N, T and σ",
+            "Step of an update, instead of ρ. It does not change with N, T and σ",
             "none",
             example=0.5,
         ),

@@ -20,9 +20,9 @@ LONGEST = 1e9
 LocalCount = Annotated[
     Annotated[int, Field(ge=1, le=MOST)] | None,
     about(
-        "E: gradient steps that an owner makes from the model that it was sent, each along a noisy "
-        "gradient that is charged like an answer, before it sends how far it went. Absent: one, "
-        "which the learner makes",
+        "E: number of gradient steps that an owner takes from the model it received, before "
+        "it sends the difference. Each step uses a noisy gradient and costs as much privacy "
+        "as an answer. Absent: the learner takes one step",
         "gradients",
         example=4,
     ),

@@ -15,23 +15,25 @@ from asyncdp_sim.spec.base import about
 
 Initial = Annotated[
     Literal["zeros", "ones", "uniform"],
-    about("Where models start: at 0, at 1, or each coordinate drawn from U[0, 1)"),
+    about("Start of all models: 0, 1, or each coordinate drawn from U[0, 1)"),
 ]
 Selection = Annotated[
     Literal["uniform", "inverse-rate"],
     about(
-        "The step's factor N takes every owner to be equally likely (uniform, as published: "
-        "another objective is optimised where they are not); or the owner's step is divided by "
-        "Nπ_i, π_i its share of the updates (inverse-rate: no such bias)"
+        "Step size of an owner. uniform, as published: the factor N assumes that all owners "
+        "are equally likely; if they are not, another objective is optimised. inverse-rate: "
+        "the step is divided by Nπ_i, π_i being the owner's share of the updates, which "
+        "removes this bias"
     ),
 ]
 Evening = Annotated[
     Literal["uniform", "inverse-rate", "inverse-weight"],
     about(
-        "The step's factor N takes every owner to be equally likely (uniform: another objective "
-        "is optimised where they are not); or the owner's step is divided by Nπ_i, π_i its share "
-        "of the updates (inverse-rate: no such bias if all are equally stale); or by "
-        "Nπ_i E[w(s) | i], w(s) the weights of its answers (inverse-weight: no such bias)"
+        "Step size of an owner. uniform: the factor N assumes that all owners are equally "
+        "likely; if they are not, another objective is optimised. inverse-rate: the step is "
+        "divided by Nπ_i, π_i being the owner's share of the updates, which removes this bias "
+        "if all are equally stale. inverse-weight: it is divided by Nπ_i E[w(s) | i], w(s) "
+        "being the weights of the owner's answers, which always removes it"
     ),
 ]
 

@@ -239,13 +239,14 @@ class NoisyStatistics(AlgorithmSpec):
 
     kind: Literal["noisy-statistics"] = "noisy-statistics"
     gram_share: Annotated[
-        Share, about("γ: share of the budget ε_i that pays for XᵀX; the rest pays for Xᵀy", "none")
+        Share,
+        about("γ: share of the budget ε_i that is spent on XᵀX; the rest is spent on Xᵀy", "none"),
     ] = 0.5
     caution: Annotated[
         Positive,
         about(
-            "c: λ is as small as leaves an eigenvalue of 2c times √(pv), v being the variance of "
-            "the noise",
+            "c: λ is the smallest value that leaves an eigenvalue of 2c times √(pv), v being the "
+            "variance of the noise",
             "none",
         ),
     ] = 1.25

@@ -362,14 +362,18 @@ class Polar(AlgorithmSpec):
     exponent: Annotated[
         float,
         Field(gt=0.5, le=1),
-        about("e: so large that steps sum to infinity and their squares do not", "none"),
+        about(
+            "e: exponent at which the sum of the steps diverges and the sum of their squares "
+            "converges",
+            "none",
+        ),
     ]
     weight_total: Annotated[
-        Positive, about("M: what a client's weights sum to over a window and its servers", "none")
+        Positive, about("M: sum of a client's weights over a window and over its servers", "none")
     ]
     weight_bound: Annotated[
         Positive,
-        about("M̄: what their absolute values sum to at most; at least weight_total", "none"),
+        about("M̄: largest sum of their absolute values; at least weight_total", "none"),
     ]
     additive_bound: Annotated[
         NonNegative, about("Y: largest norm of an additive perturbation", "of the gradient")
@@ -377,8 +381,8 @@ class Polar(AlgorithmSpec):
     every_step: Annotated[
         bool,
         about(
-            "Whether the weights of every step sum to M, and their absolute values to M̄ at most "
-            "(Theorem 2). A loss that is not smooth needs it"
+            "Whether the weights of every step sum to M, and their absolute values to at most M̄ "
+            "(Theorem 2). Required for a loss that is not smooth"
         ),
     ] = False
     per_coordinate: Annotated[
@@ -387,7 +391,9 @@ class Polar(AlgorithmSpec):
     batch: Annotated[
         Count | None,
         about(
-            "Records of each gradient, drawn with replacement; absent, all of a client's", "records"
+            "Number of records in each gradient, drawn with replacement. Absent: all of the "
+            "client's records",
+            "records",
         ),
     ] = None
     initial: Initial = "zeros"

@@ -256,10 +256,12 @@ class MLP(ModelKind):
     quadratic = False
 
     kind: Literal["mlp"] = "mlp"
-    hidden: Annotated[Count, about("H: hidden units", "units")]
+    hidden: Annotated[Count, about("H: number of hidden units", "units")]
     loss: Annotated[
         Literal["squared", "logistic"],
-        about("φ(z, y): (y − z)², without ½ (squared), or ln(1 + e^{−yz}) of labels ±1 (logistic)"),
+        about(
+            "φ(z, y): (y − z)², without ½ (squared), or ln(1 + e^{−yz}) for labels ±1 (logistic)"
+        ),
     ] = "squared"
 
     @property

@@ -51,8 +51,7 @@ class ModelKind(Variant):
     theta_max: Annotated[
         Positive | None,
         about(
-            "Θ is the box ‖θ‖_∞ ≤ theta_max, onto which models are projected. Absent: nothing is "
-            "projected",
+            "Θ is the box ‖θ‖_∞ ≤ theta_max; models are projected onto it. Absent: no projection",
             "of the model",
         ),
     ] = None
@@ -60,9 +59,9 @@ class ModelKind(Variant):
     intercept: Annotated[
         bool | None,
         about(
-            "Whether the last of data.features is 1 in every row: regularised, projected and "
-            "clipped like the others. Of a table; not of svm and mlp, which append a 1 themselves. "
-            "Absent: false",
+            "Whether the last of data.features is 1 in every row. It is regularised, projected "
+            "and clipped like the others. Only for a table, and not for svm and mlp, which append "
+            "a 1 themselves. Absent: false",
             example=True,
         ),
     ] = None
@@ -272,7 +271,7 @@ class Huber(LinearKind):
     delta: Annotated[
         Positive,
         about(
-            "δ: residual up to which the loss is quadratic; the ridge loss is twice the limit δ → "
+            "δ: residual up to which the loss is quadratic. The ridge loss is twice the limit δ → "
             "∞",
             "of the target",
         ),

@@ -233,7 +233,7 @@ class Softmax(LinearKind):
     classes: Annotated[
         int,
         Field(ge=2, le=10_000),
-        about("K: classes of the target, in the order of their names", "classes"),
+        about("K: number of classes of the target, in the order of their names", "classes"),
     ]
 
     @property

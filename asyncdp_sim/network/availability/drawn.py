@@ -48,8 +48,8 @@ class Bernoulli(AvailabilityKind):
     probability: Annotated[
         PerOwner[Probability],
         about(
-            "Chance that an owner is online at a tick, or under broadcast and rounds when a query "
-            "arrives",
+            "Probability that an owner is online at a tick or, under broadcast and rounds, when a "
+            "query arrives",
             "none",
         ),
     ]
@@ -126,15 +126,16 @@ class Diurnal(AvailabilityKind):
     period: Annotated[float, Field(gt=0, le=1e9), about("Length of a day", "time units")]
     low: Annotated[
         Probability,
-        about("Chance of being online at the lowest point of a day; at most high", "none"),
+        about("Probability of being online at the lowest point of a day; at most high", "none"),
     ]
     high: Annotated[
-        Probability, about("Chance of being online at the highest point of a day", "none")
+        Probability, about("Probability of being online at the highest point of a day", "none")
     ]
     phase: Annotated[
         Phase,
         about(
-            "How far each owner's day is shifted; uniform draws it from [0, 1) for each", "periods"
+            "Shift of each owner's day, in days. uniform: drawn from [0, 1) for each owner",
+            "periods",
         ),
     ] = 0.0
 

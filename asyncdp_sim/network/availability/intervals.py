@@ -250,25 +250,23 @@ class Intervals(FromFile, AvailabilityKind):
     path: Annotated[
         str,
         about(
-            "A CSV or Parquet file with the columns owner (a number from 1, or the name of a "
-            "device), start and end (time units, or ISO 8601 times, UTC unless they name a zone)",
+            "CSV or Parquet file with the columns owner (a number from 1, or a device's name), "
+            "start and end (time units, or ISO 8601 times, which are UTC unless they name a zone)",
             example="online.csv",
         ),
     ]
     names: Annotated[
         Several[str] | None,
         about(
-            "Whose rows owners 1, 2, … have: names in the column owner, of which several owners "
-            "may have the same. Absent: a file of names has one device per owner, as they first "
-            "come",
+            "Device of owners 1, 2, …: names in the column owner; several owners may share one. "
+            "Absent: one device per owner, in the order of the file",
             example=["device-a", "device-b", "device-a"],
         ),
     ] = None
     unit: Annotated[
         Positive | None,
         about(
-            "Time that 1 in the file, or a second between two ISO times, stands for; 1 where "
-            "absent",
+            "Time units per unit of the file or, for ISO times, per second. Absent: 1",
             "time units",
             example=0.001,
         ),
@@ -276,7 +274,7 @@ class Intervals(FromFile, AvailabilityKind):
     origin: Annotated[
         str | None,
         about(
-            "The ISO time that is time 0; absent, the earliest start in the file",
+            "ISO time of simulated time 0. Absent: the earliest start in the file",
             domain="an ISO 8601 time",
             example="2020-05-17T00:00",
         ),
@@ -284,8 +282,7 @@ class Intervals(FromFile, AvailabilityKind):
     period: Annotated[
         Annotated[Positive, Field(le=1e9)] | None,
         about(
-            "Time after which all intervals come again, for ever; none may end later. Absent: "
-            "never",
+            "Time after which all intervals repeat; none may end later. Absent: they never repeat",
             "time units",
             example=24.0,
         ),

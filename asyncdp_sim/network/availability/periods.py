@@ -127,26 +127,29 @@ class Outages(AvailabilityKind):
         Several[Members],
         OWNER_NUMBERS,
         about(
-            "Numbers of the owners that go dark together; one in several groups is offline while "
-            "any is dark",
+            "Numbers of the owners that go offline together. An owner in several groups is "
+            "offline while any of them is",
             "none",
         ),
     ]
     numbers: Annotated[
         Several[Count] | None,
         about(
-            "In results where only some owners take part: what groups are called in random "
-            "streams. Groups without any of these owners are left out",
+            "In results where only some owners take part: names of the groups in random streams. "
+            "Groups without any of these owners are left out",
             "none",
             example=[2],
         ),
     ] = None
     gap: Annotated[
         Law,
-        about("Time from the end of an outage, or the start, to the next; its mean is positive"),
+        about(
+            "Time from the start, or from the end of an outage, to the next outage; its mean is "
+            "positive"
+        ),
     ]
     length: Annotated[
-        Law, about("How long an outage lasts; its mean is positive. Constants make a schedule")
+        Law, about("Duration of an outage; its mean is positive. Constants make a schedule")
     ]
 
     @model_validator(mode="after")
@@ -234,12 +237,12 @@ class Churn(AvailabilityKind):
     keeps_poisson = False
 
     kind: Literal["churn"] = "churn"
-    join: Annotated[Law, about("Time from the start until an owner joins; none is at once")] = (
-        NoTime()
-    )
-    lifetime: Annotated[Law, about("Time from then until it leaves for good; none is never")] = (
-        NoTime()
-    )
+    join: Annotated[
+        Law, about("Time from the start until an owner joins. none: it joins at the start")
+    ] = NoTime()
+    lifetime: Annotated[
+        Law, about("Time from then until it leaves for good. none: it never leaves")
+    ] = NoTime()
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:

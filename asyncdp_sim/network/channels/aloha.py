@@ -27,9 +27,9 @@ class Aloha(Deferring):
     capture_ratio: Annotated[
         Positive | None,
         about(
-            "z: powers are drawn from Exp(1) for each transmission, which survives if its power "
-            "exceeds z times the sum of those that overlap it. Absent: every overlap destroys "
-            "both",
+            "z: each transmission has a power drawn from Exp(1), and survives if it exceeds z "
+            "times the sum of the powers that overlap it. Absent: every overlap destroys both "
+            "transmissions",
             "none",
         ),
     ] = None

@@ -40,7 +40,10 @@ class Csma(Deferring):
     kind: Literal["csma"] = "csma"
     propagation_delay: Annotated[
         Duration,
-        about("a: how long after its start and end others hear a transmission", "time units"),
+        about(
+            "a: time from the start (or the end) of a transmission until others detect it",
+            "time units",
+        ),
     ]
     persistence: Annotated[
         Persistence,

@@ -19,12 +19,11 @@ from asyncdp_sim.spec.base import Duration, about
 class Dcf(Contended):
     """The distributed coordination function of IEEE 802.11, in the slots of Bianchi (2000).
 
-    An owner with an answer draws a count, uniform on 0 … W − 1, and sends in the slot in
-    which it is 0. Counts fall by one a slot. A slot in which no owner sends lasts ``slot``, any
-    other as long as its airtime and what follows it. An owner that finds no other counting waits a
-    slot first. After i
-    collisions in a row the count is drawn from W·2^min(i, m) slots; an answer that survives brings
-    the first window back.
+    An owner with an answer draws a count, uniform on 0 … W − 1, and sends in the slot in which it
+    is 0. Counts decrease by one a slot. A slot in which no owner sends lasts ``slot``, any other as
+    long as its airtime and what follows it. An owner that finds no other counting waits a slot
+    first. After i collisions in a row the count is drawn from W·2^min(i, m) slots; a successful
+    answer restores the first window.
     """
 
     label = "802.11 DCF"
@@ -35,14 +34,14 @@ class Dcf(Contended):
 
     kind: Literal["dcf"] = "dcf"
     slot: Annotated[
-        Duration, Field(ge=1e-9), about("Length of a slot in which nobody sends", "time units")
+        Duration, Field(ge=1e-9), about("Length of a slot in which no owner sends", "time units")
     ]
     window: Annotated[
         int,
         Field(ge=1, le=2**16),
         about(
-            "W: slots of the first contention window, of which an answer draws one (802.11: 16 or "
-            "32)",
+            "W: number of slots of the first contention window, of which an answer draws one "
+            "(802.11: 16 or 32)",
             "slots",
         ),
     ]
@@ -50,21 +49,22 @@ class Dcf(Contended):
         int,
         Field(ge=0, le=16),
         about(
-            "m: how often a collision doubles its owner's window; only an answer that survives "
-            "brings the first one back (802.11: 5 or 6)",
+            "m: how many collisions double an owner's window; only a successful answer restores "
+            "the first window (802.11: 5 or 6)",
             "none",
         ),
     ]
     after_success: Annotated[
         Duration,
         about(
-            "How long the channel stays taken after an answer that survives: the learner's "
-            "acknowledgement with the gaps around it",
+            "Time for which the channel stays busy after a successful answer: the learner's "
+            "acknowledgement and the gaps around it",
             "time units",
         ),
     ] = 0.0
     after_collision: Annotated[
-        Duration, about("The same after answers that collide", "time units")
+        Duration,
+        about("Time for which the channel stays busy after answers that collide", "time units"),
     ] = 0.0
 
     @override

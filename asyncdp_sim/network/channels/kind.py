@@ -55,30 +55,35 @@ class ChannelKind(Variant):
     loss: Annotated[
         WrittenLoss,
         about(
-            "Chance that an answer is lost on the way: one, one per owner, or a Gilbert–Elliott "
+            "Probability that an answer is lost: one number, one per owner, or a Gilbert–Elliott "
             "table",
             "none",
         ),
     ] = 0.0
-    loss_query: Annotated[WrittenLoss, about("The same of queries", "none")] = 0.0
-    loss_request: Annotated[WrittenLoss, about("The same of requests", "none")] = 0.0
+    loss_query: Annotated[
+        WrittenLoss, about("Probability that a query is lost, in the same forms", "none")
+    ] = 0.0
+    loss_request: Annotated[
+        WrittenLoss, about("Probability that a request is lost, in the same forms", "none")
+    ] = 0.0
     loss_acknowledgement: Annotated[
         WrittenLoss,
         about(
-            "The same of acknowledgements: the answer arrived, and its sender sends it again",
+            "Probability that an acknowledgement is lost, in the same forms: the answer has "
+            "arrived, and its sender sends it again",
             "none",
         ),
     ] = 0.0
     retransmissions: Annotated[
         int,
         Field(ge=0, le=10**6),
-        about("Further attempts for an answer that did not arrive", "attempts"),
+        about("Number of further attempts to send an answer that did not arrive", "attempts"),
     ] = 0
     resend: Annotated[
         Literal["same", "fresh"],
         about(
-            "Further attempts send the same noisy answer, free of charge, or a fresh one, computed "
-            "and charged again"
+            "Whether further attempts send the same noisy answer, which costs no more privacy, or "
+            "a fresh one, which is computed and charged again"
         ),
     ] = "same"
 
@@ -151,12 +156,14 @@ class Contended(ChannelKind):
 
     airtime: Annotated[
         Airtime | None,
-        about("How long an answer's transmission takes; either this or rate_bytes", "time units"),
+        about(
+            "Duration of an answer's transmission. Set either airtime or rate_bytes", "time units"
+        ),
     ] = None
     rate_bytes: Annotated[
         Positive | None,
         about(
-            "Bytes sent per time unit: an answer's payload over this is its airtime",
+            "Bytes sent per time unit. An answer's airtime is its payload divided by this rate",
             "bytes / time unit",
             example=1000.0,
         ),
@@ -164,7 +171,7 @@ class Contended(ChannelKind):
     request_airtime: Annotated[
         Airtime | None,
         about(
-            "How long a request's transmission takes; absent, requests do not use the channel",
+            "Duration of a request's transmission. Absent: requests do not use the channel",
             "time units",
         ),
     ] = None
@@ -215,16 +222,16 @@ class Deferring(Contended):
     backoff: Annotated[
         Law,
         about(
-            "Wait before a further attempt; none sends again at once after a collision or loss, "
-            "and has no retry at a busy channel"
+            "Wait before a further attempt. none: it is sent at once after a collision or loss, "
+            "and never if the channel is busy"
         ),
     ] = NoTime()
     backoff_cap: Annotated[
         int,
         Field(ge=0, le=30),
         about(
-            "The wait before attempt m + 1 is a draw times 2^min(m − 1, cap): 0 is no growth, 10 "
-            "Ethernet's",
+            "The wait before attempt m + 1 is a draw times 2^min(m − 1, cap). 0 means no growth; "
+            "Ethernet has 10",
             "none",
         ),
     ] = 0

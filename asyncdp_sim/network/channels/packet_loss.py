@@ -55,7 +55,9 @@ class IndependentLosses(PacketLoss):
     called = "independent"
     bursty = False
 
-    probability: Annotated[PerOwner[Probability], about("Chance that a message is lost", "none")]
+    probability: Annotated[
+        PerOwner[Probability], about("Probability that a message is lost", "none")
+    ]
 
     @property
     @override
@@ -90,7 +92,7 @@ class GilbertElliott(PacketLoss):
         float,
         Field(gt=0, le=1),
         about(
-            "Chance that the next message finds the bad state, after the good one",
+            "Probability that the state is bad at the next message, if it is good now",
             "none",
             example=0.1,
         ),
@@ -99,13 +101,15 @@ class GilbertElliott(PacketLoss):
         float,
         Field(gt=0, le=1),
         about(
-            "Chance that the next message finds the good state, after the bad one",
+            "Probability that the state is good at the next message, if it is bad now",
             "none",
             example=0.5,
         ),
     ]
-    loss_good: Annotated[Probability, about("Chance of a loss in the good state", "none")] = 0.0
-    loss_bad: Annotated[Probability, about("Chance of a loss in the bad state", "none")] = 1.0
+    loss_good: Annotated[Probability, about("Probability of a loss in the good state", "none")] = (
+        0.0
+    )
+    loss_bad: Annotated[Probability, about("Probability of a loss in the bad state", "none")] = 1.0
 
     @property
     @override

@@ -31,19 +31,19 @@ class Parallel(ChannelKind):
     label = "parallel channels"
 
     kind: Literal["parallel"] = "parallel"
-    channels: Annotated[
-        int, Field(ge=1, le=10**4), about("K: how many channels there are", "channels")
-    ]
+    channels: Annotated[int, Field(ge=1, le=10**4), about("K: number of channels", "channels")]
     each: Annotated[
         SharedChannel,
         FAMILY,
-        about("What each of them is; losses and retransmissions are set once, outside of it"),
+        about(
+            "Kind of each channel. Losses and retransmissions are set once, outside of this table"
+        ),
     ]
     choice: Annotated[
         Literal["random", "by-owner"],
         about(
-            "A channel at random for every transmission, or always channel (i − 1) mod K + 1 for "
-            "owner i"
+            "How a transmission's channel is chosen: at random each time, or always channel (i − "
+            "1) mod K + 1 for owner i"
         ),
     ] = "random"
 

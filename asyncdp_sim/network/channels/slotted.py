@@ -101,8 +101,8 @@ class SlottedAloha(Deferring):
         Duration,
         Field(ge=1e-9),
         about(
-            "Length of a slot, at least the airtime. An answer that is ready in a slot goes in "
-            "the next one; one that is ready as a slot begins goes in that",
+            "Length of a slot, at least the airtime. An answer that becomes ready within a slot "
+            "is sent in the next one; if it becomes ready as a slot begins, in that slot",
             "time units",
         ),
     ]
@@ -130,11 +130,11 @@ class Tdma(Contended):
         Duration, Field(ge=1e-9), about("Length of a slot, at least airtime + guard", "time units")
     ]
     guard: Annotated[
-        Duration, about("Time at the end of a slot in which nobody sends", "time units")
+        Duration, about("Time at the end of a slot in which no owner sends", "time units")
     ] = 0.0
     frame: Annotated[
         Count | None,
-        about("Slots in a frame, at least one per owner; absent, one per owner", "slots"),
+        about("Number of slots in a frame, at least one per owner. Absent: one per owner", "slots"),
     ] = None
 
     @override

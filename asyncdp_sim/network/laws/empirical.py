@@ -36,22 +36,24 @@ class Empirical(FromFile, DrawnLaw):
     kind: Literal["empirical"] = "empirical"
     values: Annotated[
         Several[Duration] | None,
-        about("The durations, each as likely; either these or path", "time units"),
+        about("Durations, all equally likely. Set either values or path", "time units"),
     ] = None
     path: Annotated[
         str | None,
-        about("A CSV or Parquet file of durations; either this or values", example="durations.csv"),
+        about(
+            "CSV or Parquet file of durations. Set either values or path", example="durations.csv"
+        ),
     ] = None
     column: Annotated[
         str | None,
         about(
-            "The column of the file that holds the durations; its empty cells are passed over",
+            "Column of the file that holds the durations. Empty cells are skipped",
             example="seconds",
         ),
     ] = None
     unit: Annotated[
         Positive | None,
-        about("Time that 1 in the file stands for; 1 where absent", "time units", example=0.001),
+        about("Time units per unit of the file. Absent: 1", "time units", example=0.001),
     ] = None
 
     @model_validator(mode="after")

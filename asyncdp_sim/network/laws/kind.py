@@ -292,7 +292,7 @@ class Uniform(DrawnLaw):
 
     kind: Literal["uniform"] = "uniform"
     low: Annotated[Duration, about("Smallest value, below high", "time units")]
-    high: Annotated[Duration, about("Largest value, itself left out", "time units")]
+    high: Annotated[Duration, about("Upper limit, itself excluded", "time units")]
 
     @model_validator(mode="after")
     def _is_an_interval(self) -> Self:

@@ -47,36 +47,42 @@ class Broadcast(ProtocolKind):
     answer_at: Annotated[
         Literal["next-tick", "after-delay"],
         about(
-            "A listening owner answers the newest query it has heard at the next tick of its "
-            "clock, once (next-tick); or every query after delay, whatever its clock (after-delay)"
+            "When an owner that is online answers. next-tick: at the next tick of its clock, "
+            "once, the newest query that it has received. after-delay: every query after delay, "
+            "independently of its clock"
         ),
     ] = "next-tick"
     delay: Annotated[
-        Law, about("Time from hearing a query to starting on the answer, under after-delay")
+        Law, about("Time from receiving a query to starting on the answer, under after-delay")
     ] = NoTime()
     superseded: Annotated[
         Literal["apply", "discard"],
-        about("What the learner does with an answer to a query that is no longer the newest"),
+        about(
+            "Whether the learner applies or discards an answer to a query that is no longer the "
+            "newest"
+        ),
     ] = "apply"
     payload: Annotated[
         Literal["central", "all-copies"],
         about(
-            "A query is θ_L and the gradient is taken there (central); or it holds all N + 1 "
-            "models and owner i takes the gradient at its own (θ_L + θ_i)/2 (all-copies)"
+            "Where the gradient is computed. central: the query is θ_L, and the gradient is "
+            "computed there. all-copies: the query holds all N + 1 models, and owner i uses its "
+            "(θ_L + θ_i)/2"
         ),
     ] = "central"
     own_tick: Annotated[
         Literal["drop", "overlap"],
         about(
-            "A tick or query that finds its owner at work is dropped (the query is kept for a "
-            "later tick under next-tick), or starts an independent job (overlap)"
+            "What happens to a tick or query while its owner works: it is dropped (under "
+            "next-tick the query is kept for a later tick), or it starts an independent job "
+            "(overlap)"
         ),
     ] = "drop"
     offline: Annotated[
         Literal["finish", "vanish"],
         about(
-            "An owner that goes offline while it works completes its answer (finish), or does not "
-            "send it (vanish)"
+            "Whether an owner that goes offline while it works completes its answer (finish), or "
+            "does not send it (vanish)"
         ),
     ] = "finish"
 

@@ -284,20 +284,22 @@ class Dispatch(ProtocolKind):
     ideal_only = False
 
     kind: Literal["dispatch"] = "dispatch"
-    tasks: Annotated[int, Field(ge=1, le=10**6), about("m: tasks under way at a time", "tasks")]
+    tasks: Annotated[
+        int, Field(ge=1, le=10**6), about("m: number of tasks under way at a time", "tasks")
+    ]
     to: Annotated[
         Literal["drawn", "in-turn", "same"],
         about(
-            "Whom the next task goes to: an owner drawn with its probability; the next by number; "
-            "or the one whose task has just ended, dealt in turn at first"
+            "Owner of the next task: drawn with its probability (drawn), the next by number "
+            "(in-turn), or the owner whose task has just ended, dealt in turn at first (same)"
         ),
     ] = "drawn"
     probabilities: Annotated[
         Annotated[Several[Annotated[float, Field(gt=0, le=1)]], EACH_OWNER] | None,
         about(
-            "p_i: chance that an owner is drawn, one per owner, each divided by the sum of all; "
-            "absent, all alike. What owners have whose budgets are spent, or promised to tasks "
-            "under way, goes to the others in proportion",
+            "p_i: probability that an owner is drawn, one number per owner, divided by their sum. "
+            "Absent: all are equally likely. Owners whose budgets are spent, or reserved for "
+            "tasks under way, give their share to the others in proportion",
             "none",
             example=[0.2, 0.3, 0.5],
         ),
@@ -305,8 +307,8 @@ class Dispatch(ProtocolKind):
     policy: Annotated[
         Policy | None,
         about(
-            'What chooses, in place of to = "drawn", whom the next task goes to, by what the '
-            "learner knows: tasks under way, tasks ended, k",
+            'Policy that chooses the owner of the next task, instead of to = "drawn", from what '
+            "the learner knows: tasks under way, tasks ended, k",
             "none",
             example={"kind": "shortest-queue"},
         ),
@@ -314,9 +316,9 @@ class Dispatch(ProtocolKind):
     queue: Annotated[
         Queue,
         about(
-            "An owner works at one task at a time, until its answer has arrived, first come first "
-            "served (fifo); computes for all at once, for each of n at 1/n of its speed, while "
-            "messages travel on their own (shared); or at all at once, each as fast as one (none)"
+            "How an owner works on several tasks. fifo: one at a time until its answer has "
+            "arrived, first come first served. shared: it computes for all n at once at 1/n of "
+            "its speed, and messages travel independently. none: all at once, each at full speed"
         ),
     ] = "fifo"
 

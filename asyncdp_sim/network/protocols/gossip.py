@@ -175,7 +175,7 @@ class Gossip(ProtocolKind):
     ideal_only = True
 
     kind: Literal["gossip"] = "gossip"
-    graph: Annotated[GossipGraph, about("Who is whose neighbour")]
+    graph: Annotated[GossipGraph, about("Graph of the owners: which owners are neighbours")]
     clock: Annotated[
         EdgeClock,
         about(

@@ -39,15 +39,16 @@ class Push(ProtocolKind):
     own_tick: Annotated[
         Literal["drop", "overlap"],
         about(
-            "A tick while the owner's last job is under way is dropped, or starts an independent "
-            "job (overlap), unless open jobs take the rest of its budget"
+            "What happens to a tick while the owner's last job is under way: it is dropped, or it "
+            "starts an independent job (overlap), unless open jobs reserve the rest of its "
+            "budget"
         ),
     ] = "drop"
     offline: Annotated[
         Literal["finish", "vanish"],
         about(
-            "An owner that goes offline during a job completes it (finish), or neither listens nor "
-            "sends, and the job is lost (vanish)"
+            "Whether an owner that goes offline during a job completes it (finish), or neither "
+            "receives nor sends, so that the job is lost (vanish)"
         ),
     ] = "finish"
 

@@ -55,35 +55,36 @@ class Request(ProtocolKind):
     busy: Annotated[
         Literal["refuse", "queue", "retry"],
         about(
-            "A request that finds the learner locked is refused, its owner free again at once "
-            "(refuse); waits for its turn, first come first served (queue); or is refused and sent "
-            "again (retry)"
+            "What happens to a request that finds the learner locked. refuse: it is refused, and "
+            "its owner is free again at once. queue: it waits for its turn, first come first "
+            "served. retry: it is refused and sent again"
         ),
     ] = "refuse"
     retry: Annotated[
         Law | None,
-        about("Wait before a refused or lost request is sent again, with a positive mean"),
+        about("Wait before a refused or lost request is sent again; its mean is positive"),
     ] = None
     own_tick: Annotated[
         Literal["drop", "queue"],
         about(
-            "A tick while its owner is sending, waiting or being served is dropped; or every tick "
-            'is a request of its own (queue, with busy = "queue")'
+            "What happens to a tick while its owner is sending, waiting or being served: it is "
+            'dropped, or it makes a separate request (queue, which needs busy = "queue")'
         ),
     ] = "drop"
     timeout: Annotated[
         Annotated[Duration, Field(ge=1e-9)] | None,
         about(
-            "How long the learner waits, from the request's arrival and again from each "
-            "retransmission, before it gives the exchange up. Absent: for ever",
+            "Time for which the learner waits, from the request's arrival and again from each "
+            "retransmission, before it ends the exchange. Absent: for ever",
             "time units",
         ),
     ] = None
     offline: Annotated[
         Literal["finish", "vanish"],
         about(
-            "An owner that goes offline while it is served completes the exchange (finish), or "
-            "neither listens nor sends until it is back (vanish, which needs a timeout)"
+            "Whether an owner that goes offline while it is served completes the exchange "
+            "(finish), or neither receives nor sends until it is back (vanish, which needs a "
+            "timeout)"
         ),
     ] = "finish"
 

@@ -49,8 +49,8 @@ class Rounds(ProtocolKind):
     deadline: Annotated[
         Annotated[Duration, Field(ge=1e-9)] | None,
         about(
-            "Time after which a round ends at the latest; later answers are turned away, and "
-            "those not yet released are not sent. Absent: the learner waits for all",
+            "Time after which a round ends at the latest. Later answers are discarded, and "
+            "answers not yet released are not sent. Absent: the learner waits for all",
             "time units",
         ),
     ] = None

@@ -73,44 +73,44 @@ class Servers(ProtocolKind):
     own_network = True
 
     kind: Literal["servers"] = "servers"
-    count: Annotated[int, Field(ge=2, le=MOST), about("S: how many servers there are", "servers")]
+    count: Annotated[int, Field(ge=2, le=MOST), about("S: number of servers", "servers")]
     reach: Annotated[
         Reach,
         about(
-            "|N_h|: servers that each client talks to, at most S. Clients must be enough to reach "
-            "every server",
+            "|N_h|: number of servers of each client, at most S. There must be enough clients to "
+            "reach every server",
             "servers",
         ),
     ] = "all"
     read: Annotated[
         Literal["minimum-wait", "client-averaged", "basic"],
         about(
-            "Where a client takes its gradient: at the first model to arrive (minimum-wait), at "
-            "the mean of all (client-averaged), or one at each, one after the other, for that "
-            "server alone (basic)"
+            "Where a client computes its gradient. minimum-wait: at the first model to arrive. "
+            "client-averaged: at the mean of all. basic: at each model in turn, for that server "
+            "alone"
         ),
     ]
-    window: Annotated[Count, about("Δ: steps between two agreements", "steps")]
+    window: Annotated[Count, about("Δ: number of steps between two agreements", "steps")]
     latency: Annotated[
         OneOrSeveral[Law],
         about(
-            "What a message between a server and a client takes besides the client's own "
-            "latency.query (a model) or latency.answer (an upload), drawn for each; one law, or "
-            "one per server"
+            "Time of a message between a server and a client, added to the client's latency.query "
+            "(a model) or latency.answer (an upload), and drawn for each: one law, or one per "
+            "server"
         ),
     ] = NoTime()
     exchange: Annotated[
         Law,
         about(
-            "What a message between two servers takes; an agreement of all has two rounds of them, "
-            "one among neighbours a single one"
+            "Time of a message between two servers. An agreement of all takes two rounds of "
+            "messages, one among neighbours a single round"
         ),
     ] = NoTime()
     graph: Annotated[
         ServerGraph | None,
         about(
-            "Which servers exchange models in an agreement; absent, all do, as published. Kind "
-            "in-turn has one for each agreement, again and again"
+            "Graph of the servers that exchange models in an agreement. Absent: all do, as "
+            "published. Kind in-turn has one graph for each agreement and repeats them"
         ),
     ] = None
 

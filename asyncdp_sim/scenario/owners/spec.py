@@ -77,9 +77,9 @@ class Owners(Spec):
     count: Annotated[
         Count,
         about(
-            "N: how many owners there are. In a file it may be absent where names say it, or a "
-            "column of a table whose values are the owners; each cell of a sweep over other data "
-            "then counts its own",
+            "N: number of owners. It may be absent if names are given, or if the values of a "
+            "column of the table are the owners. Each cell of a sweep over other data then counts "
+            "its owners itself",
             "owners",
             example=3,
         ),
@@ -87,8 +87,8 @@ class Owners(Spec):
     records: Annotated[
         Records | None,
         about(
-            "n_i: records of each owner, or a lognormal law that they are drawn from; absent "
-            "where the data are split by a column or by their targets",
+            "n_i: number of records of each owner, or a lognormal law from which they are drawn. "
+            "Absent if the data are split by a column or by their targets",
             "records",
             example=1000,
         ),
@@ -96,16 +96,16 @@ class Owners(Spec):
     names: Annotated[
         Names | None,
         about(
-            "What the owners are called, one name each, all different; absent where the data are "
-            "split by a column, whose values are the names",
+            "Names of the owners, all different. Absent if the data are split by a column, whose "
+            "values are the names",
             example=["North", "East", "South"],
         ),
     ] = None
     only: Annotated[
         Called | None,
         about(
-            "Names or numbers of those who take part; they keep their numbers in streams and "
-            "tables, so that nobody else's clock moves. Absent: all do",
+            "Names or numbers of the owners that take part. They keep their numbers in streams "
+            "and tables, so that other owners' clocks do not change. Absent: all take part",
             "none",
             example=[1, 2],
         ),
@@ -113,7 +113,7 @@ class Owners(Spec):
     without: Annotated[
         Called | None,
         about(
-            "Names or numbers of those who do not take part; either this or only",
+            "Names or numbers of the owners that do not take part. Set either only or without",
             "none",
             example=[3],
         ),
@@ -121,8 +121,8 @@ class Owners(Spec):
     score_on: Annotated[
         Judging | None,
         about(
-            "Whose records f, θ* and ψ are of besides the participants': everybody's, or those of "
-            "a list of names or numbers. Absent: nobody's",
+            "Owners whose records count in f, θ* and ψ in addition to the participants': all, or "
+            "a list of names or numbers. Absent: none",
             "none",
             example="everybody",
         ),
@@ -130,22 +130,21 @@ class Owners(Spec):
     numbers: Annotated[
         Several[Count] | None,
         about(
-            "In results, once only and without are worked out: the participants' numbers. Lists "
-            "are then of the participants, records of all",
+            "Written in results from only and without: the participants' numbers. Lists are then "
+            "of the participants, records of all owners",
             "none",
             example=[1, 2],
         ),
     ] = None
     of: Annotated[
         Count | None,
-        about("In results, beside numbers: how many owners there are in all", "owners", example=3),
+        about("Written in results with numbers: total number of owners", "owners", example=3),
     ] = None
     counted: Annotated[
         Literal["in-each-cell"] | None,
         about(
-            "In sweeps: count is that of the base, and cells with other data or names count their "
-            "owners themselves, as far as these say how many there are. Absent: count is that of "
-            "every cell",
+            "In sweeps: count holds for the base, and cells with other data or names count their "
+            "owners themselves, if these determine the number. Absent: count holds for every cell",
             example="in-each-cell",
         ),
     ] = None
