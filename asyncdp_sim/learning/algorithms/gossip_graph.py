@@ -378,9 +378,7 @@ class AveragingSteps(Algorithm):
             for replicates, places, peers in state.met
         ]
         for (replicates, places, peers), mean in zip(state.met, means, strict=True):
-            state.vectors[replicates, peers] = (
-                mean  # receivers; an owner takes the learner's vector
-            )
+            state.vectors[replicates, peers] = mean  # receivers; or an owner, from a learner
             if self.learner:
                 state.vectors[replicates, places] = mean
             if self.theta_max is not None:
