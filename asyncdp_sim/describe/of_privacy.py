@@ -14,7 +14,7 @@ from asyncdp_sim.scenario import Scenario
 
 
 def privacy_lines(scenario: Scenario, whole: Scenario) -> Iterator[str]:
-    """Yield what is said of privacy: of a cell, and of the whole sweep that it is of."""
+    """Yield lines on the privacy of a cell, and of the whole sweep that it belongs to."""
     privacy, n_owners = scenario.privacy, scenario.owners.count
     if not privacy.hides:
         yield _unhidden(scenario)
@@ -31,7 +31,7 @@ def privacy_lines(scenario: Scenario, whole: Scenario) -> Iterator[str]:
 
 
 def against_privacy(scenario: Scenario) -> Iterator[str]:
-    """Yield what is said against a cell's privacy, and of budgets that end a run."""
+    """Yield problems of a cell's privacy, and budgets that end a run."""
     if not scenario.privacy.hides:
         yield _unhidden(scenario)
         return
@@ -46,7 +46,7 @@ def _unhidden(scenario: Scenario) -> str:
 
 
 def _budget(privacy: Privacy, accountant: Accountant, n_owners: int) -> Iterator[str]:
-    """Say what owners spend, on how many answers, and by which rule that is counted."""
+    """Yield the budget of owners, their number of answers, and the accounting rule."""
     epsilon, answers = accountant.epsilon, accountant.answers
     per_answer = accountant.spent(np.ones_like(answers))
     stated = "" if privacy.delta is None else f", δ = {privacy.delta:g}"
@@ -58,36 +58,36 @@ def _budget(privacy: Privacy, accountant: Accountant, n_owners: int) -> Iterator
     allotment = privacy.allotment(n_owners)
     if allotment is not None:
         yield (
-            f"schedule: answers have {extent(allotment.relative)} times an equal part of their "
-            "owner's budget, in the order of release; a lost answer has spent its part, and one "
-            "that is never made leaves its part unspent"
+            f"schedule: answers use {extent(allotment.relative)} times an equal part of their "
+            "owner's budget, in the order of release; a lost answer spends its part, and an "
+            "answer that is never computed does not"
         )
     if privacy.accountant is not None:
         yield privacy.accountant.describe(accountant)
 
 
 def _listener(scenario: Scenario) -> Iterator[str]:
-    """Say whom ε is against."""
+    """Yield the observer that ε is against."""
     privacy = scenario.privacy
     if privacy.observer is not None:
         yield f"observer: ε is against {privacy.observer.describe()}"
     if not privacy.listener.by_count:
-        yield ("its ε is known after a run, and is at most that against an observer of all answers")
+        yield "its ε is known after a run, and is at most that against an observer of all answers"
     yield from privacy.listener.check_words(scenario)
 
 
 def _parts(scenario: Scenario) -> Iterator[str]:
-    """Say over which records answers are, in how many copies, and whose record is hidden."""
+    """Yield the sampling of records, the copies of the model, and the unit of privacy."""
     privacy, n_owners = scenario.privacy, scenario.owners.count
     if privacy.sampling is not None:
         yield (
-            f"sampling: each record is in an answer with probability {privacy.sampling:g}, who was "
-            "drawn is hidden, and sums are over q n_i, which is public"
+            f"sampling: each record is in an answer with probability {privacy.sampling:g}; the "
+            "draw is secret, and sums are divided by q n_i, which is public"
         )
     if privacy.learner is not None:
         yield (
             f"copies: one of {n_owners}, whose learner is owner {privacy.learner.owner}; "
-            f"privacy.epsilon is for all together, 1/{privacy.learner.parts(n_owners)} of it for "
+            f"privacy.epsilon is for all copies, 1/{privacy.learner.parts(n_owners)} of it for "
             f"each, and the learner's own answers are {privacy.learner.own}"
         )
     unit = record_unit({"scenario": scenario.plain(), "summary": {}})
@@ -96,7 +96,7 @@ def _parts(scenario: Scenario) -> Iterator[str]:
 
 
 def _composed(privacy: Privacy, accountant: Accountant, n_owners: int) -> Iterator[str]:
-    """Say what all answers of an owner cost together, and all owners of one record."""
+    """Yield the cost of all answers of an owner, and of a record of several owners."""
     rho = accountant.zcdp(accountant.answers)
     if rho is not None and accountant.multiplier is not None:
         yield (
@@ -105,13 +105,13 @@ def _composed(privacy: Privacy, accountant: Accountant, n_owners: int) -> Iterat
         )
     if privacy.overlap > 1:
         yield (
-            f"overlap: {privacy.overlap} owners may hold one record; together they spend at most "
+            f"overlap: {privacy.overlap} owners may hold one record; in total they spend at most "
             f"ε {extent(privacy.asked(n_owners).min(keepdims=True))} of it"
         )
 
 
 def _spent_early(scenario: Scenario) -> Iterator[str]:
-    """Say whether budgets end a run before its last update."""
+    """Yield a line if budgets end a run before its last update."""
     answers = sum(scenario.network.answers_allowed)
     per_update, once = scenario.algorithm.answers_per_update or 1, scenario.algorithm.answers_once
     if not once and answers < scenario.run.updates * per_update:
@@ -125,27 +125,27 @@ def _spent_early(scenario: Scenario) -> Iterator[str]:
 
 
 def _local(scenario: Scenario) -> Iterator[str]:
-    """Say of how many gradients an answer is made, where of several."""
+    """Yield the number of gradients in an answer, if there are several."""
     count = scenario.algorithm.gradients_per_answer
     if count > 1:
         yield (
-            f"local steps: an answer is made of {count} gradients, each of which is hidden, and "
-            f"charged: noise is for {extent(scenario.accountant.answers * count)} of them"
+            f"local steps: an answer consists of {count} noisy gradients, and each is charged: "
+            f"the noise is for {extent(scenario.accountant.answers * count)} of them"
         )
 
 
 def _together(scenario: Scenario) -> Iterator[str]:
-    """Say of what all this is said: of one replicate of one cell."""
+    """Yield the scope of the guarantee: one replicate of one cell."""
     cells = [scenario.cell(chosen) for chosen in scenario.grid()]
     cells_numbered = enumerate(cells or [scenario.base()])
     hoped = [_hoped(cell) | {"digest": number} for number, cell in cells_numbered]
     alone = composition(hoped)
     if alone is not None:
-        yield f"that is said of {alone}"
+        yield f"this guarantee is for {alone}"
 
 
 def _hoped(scenario: Scenario) -> dict[str, Any]:
-    """Return what a manifest says of a run in which no bound is exceeded and nothing diverges."""
+    """Return the manifest of a run in which no bound is exceeded and nothing diverges."""
     privacy, timed = scenario.privacy, scenario.timing_unaccounted is None
     is_hoped = privacy.noise == "scalar-as-published" or len(scenario.unsound) > 0
     epsilon = np.inf if is_hoped else float(privacy.asked(scenario.owners.count).max())

@@ -1,6 +1,6 @@
 """A scenario in words, with what theory predicts of it: what ``asyncdp check`` prints."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import fsum
 
 import numpy as np
@@ -40,13 +40,13 @@ def describe(scenario: Scenario) -> list[str]:
 
 
 def network_findings(scenario: Scenario) -> list[Notice]:
-    """Return what a reader may want to change of the network of one cell."""
+    """Return findings about the network of one cell that a user may want to change."""
     findings = (*NeverOnline.from_scenario(scenario), *TicksMeet.from_scenario(scenario))
     return [*findings, *map(Noted.from_sentence, _chosen(scenario))]
 
 
 def privacy_findings(scenario: Scenario) -> list[Notice]:
-    """Return what is said against the privacy of one cell, or of its budgets."""
+    """Return problems of the privacy of one cell, and of its budgets."""
     findings = [*against_privacy(scenario), *_against_claims(scenario)]
     return list(map(Noted.from_sentence, findings))
 
@@ -57,7 +57,7 @@ def _owners(scenario: Scenario) -> Iterator[str]:
         held = (
             f"each with the rows that name it in the column {scenario.data.split_column}"
             if scenario.data.split_column is not None
-            else "as many records as go to them by their targets"
+            else "records assigned by their targets"
         )
     elif len(set(records)) == 1:
         held = f"{records[0]} records each"
@@ -89,7 +89,7 @@ def _network(scenario: Scenario) -> Iterator[str]:
     services = np.array([fsum(parts) for parts in zip(*stages, strict=True)])
     airtime = network.airtime
     service = float(services.mean()) + (0.0 if airtime is None else airtime)
-    text = f"an exchange takes {service:.4g} units in the mean"
+    text = f"an exchange takes {service:.4g} units on average"
     yield from network.protocol.describe(network, text, service)
     yield f"protocol: {network.protocol.kind}, channel {network.channel.kind}"
     if airtime is not None:
@@ -100,8 +100,7 @@ def _network(scenario: Scenario) -> Iterator[str]:
         f"resolution: {finding.describe()}" for finding in TicksMeet.from_scenario(scenario)
     )
     predicted = predict(network)
-    for finding in predicted:
-        yield f"predicted {finding.quantity}: {_said(finding, scenario.network)}"
+    yield from _predictions(predicted, network)
     yield from _duration(scenario.run.updates, predicted)
     if network.n_owners >= _MANY and not network.superposed and superposable(network):
         yield (
@@ -113,7 +112,7 @@ def _network(scenario: Scenario) -> Iterator[str]:
 
 
 def _duration(updates: int, predicted: Sequence[Prediction]) -> Iterator[str]:
-    """Say how long a run takes in the mean, or between what."""
+    """Yield the expected duration of a run, or the limits of it."""
     [pace, *_] = [
         *(prediction for prediction in predicted if prediction.quantity == "throughput"),
         None,
@@ -128,34 +127,44 @@ def _duration(updates: int, predicted: Sequence[Prediction]) -> Iterator[str]:
 
 
 def _energy(scenario: Scenario) -> Iterator[str]:
-    """Say what owners draw, where the scenario tells it, and what theory makes of it."""
+    """Yield the power of owners, if the scenario has it, and the predicted energy."""
     if scenario.energy is None:
         return
     yield scenario.energy.describe(scenario.owners.count)
-    for prediction in energy_predictions(scenario.energy, scenario.network):
-        yield f"predicted {prediction.quantity}: {_said(prediction, scenario.network)}"
+    predicted = energy_predictions(scenario.energy, scenario.network)
+    yield from _predictions(predicted, scenario.network)
 
 
 _FEW = 12
-"""Owners that are named one by one."""
+"""Number of owners that are listed by name."""
 _MANY = 10_000
-"""Owners from which one clock for all of them is worth other random numbers."""
+"""Number of owners from which one clock for all of them is recommended."""
 
 
-def _said(prediction: Prediction, network: Network) -> str:
-    if prediction.between is not None:
+def _predictions(predicted: Iterable[Prediction], network: Network) -> Iterator[str]:
+    """Yield a line for each prediction, and one for each reason why no formula applies."""
+    missing = dict[str, list[str]]()
+    for prediction in predicted:
+        if prediction.value is None and prediction.between is None:
+            missing.setdefault(str(prediction.reason), []).append(prediction.quantity)
+        else:
+            yield f"predicted {prediction.quantity}: {_value(prediction, network)}"
+    for reason, quantities in missing.items():
+        yield f"no formula applies for {', '.join(quantities)}: {reason}"
+
+
+def _value(prediction: Prediction, network: Network) -> str:
+    if prediction.value is None and prediction.between is not None:
         low, high = prediction.between
-        between = f"between {low:.4g} and {high:.4g} whatever the laws of times"
-        return f"{between}; no one value, since {prediction.reason} ({prediction.formula})"
-    if prediction.value is None:
-        return f"not applicable, {prediction.reason} ({prediction.formula})"
+        between = f"between {low:.4g} and {high:.4g} for any laws of the times"
+        return f"{between}; no single value, since {prediction.reason} ({prediction.formula})"
     first = holds_from(facts_of(network), prediction)
     long = f"; within 1 % from {first} updates on" if network.updates < first else ""
     return f"{prediction.value:.4g} ({prediction.formula}{long})"
 
 
 def _chosen(scenario: Scenario) -> Iterator[str]:
-    """Say what follows where owners are not chosen equally often."""
+    """Yield the consequence if owners are not chosen equally often."""
     if scenario.network.protocol.makes_updates or not _unequal(scenario.network):
         return
     text = "i_k is not uniform in the long run: owners are chosen unequally often, and"
@@ -193,7 +202,7 @@ def _conduct(scenario: Scenario) -> Iterator[str]:
 
 
 def _against_claims(scenario: Scenario) -> Iterator[str]:
-    """Say why no finite ε holds, or none is shown to, whatever the noise is."""
+    """Yield the reasons why no finite ε holds, or is known to hold, with any noise."""
     if scenario.timing_unaccounted is not None:
         yield f"not private, no finite ε: {UNTIMED}{scenario.timing_unaccounted}"
     yield from (f"not private, no finite ε: {why}" for why in scenario.unsound)

@@ -87,8 +87,8 @@ class Forecast:
     energy : EnergyForecast, optional
         What owners will use, where the scenario has ``[energy]``.
     throughput : Prediction, optional
-        What updates per time unit lie between whatever the laws of times, where no formula has more
-        to say of them.
+        Limits of the updates per time unit for any laws of the times, if no formula gives a
+        value.
     may_be_off : MayBeOff, optional
         How far a forecast from substitute rows may be off from one of the owners' rows.
     time_unit : str, optional

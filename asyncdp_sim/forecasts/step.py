@@ -21,7 +21,7 @@ MOVES = 0.99
 
 
 def step_lines(scenario: Scenario) -> Iterator[str]:
-    """Yield how long the step is, what T updates make of it, and what is wrong with it.
+    """Yield the length of the step, its effect over T updates, and a warning if needed.
 
     Computed from data that may be published: drawn records, and substitutes for a real table.
     """
@@ -36,7 +36,7 @@ def step_lines(scenario: Scenario) -> Iterator[str]:
         return
     left_along = _left_along(scenario)
     if left_along is None:
-        yield f"{text}; how far T updates take the model is not computed for {algorithm.kind}"
+        yield f"{text}; its effect over T updates is not computed for {algorithm.kind}"
         return
     left = [left_along(curvature) for curvature in _curvatures(scenario)]
     if len(left) == 0:
@@ -46,8 +46,8 @@ def step_lines(scenario: Scenario) -> Iterator[str]:
     share = f"{left[0]:.2g} of it" if left[0] >= LEAST else f"less than {LEAST:g} of it"
     fresh = "" if algorithm.mean_step is None else ", with answers that are not stale"
     yield (
-        f"{text}; T updates bring the distance to the optimum to {share} in the direction of "
-        f"{direction} curvature, in the mean, without noise and clipping{fresh}"
+        f"{text}; T updates reduce the distance to the optimum to {share} in the direction of "
+        f"{direction} curvature, on average, without noise and clipping{fresh}"
     )
     if not max(left) <= 1:
         yield "step: too long, learning diverges: take a shorter step"

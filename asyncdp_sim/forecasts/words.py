@@ -486,7 +486,7 @@ def _pace(found: Forecast) -> list[tuple[str, str]]:
     if found.throughput is None or found.throughput.between is None:
         return []
     low, high = map(_figure, found.throughput.between)
-    text = f"{low} to {high} whatever the laws of times; no one value, since"
+    text = f"{low} to {high} for any laws of the times; no single value, since"
     return [(in_unit("updates per unit", found.time_unit), f"{text} {found.throughput.reason}")]
 
 

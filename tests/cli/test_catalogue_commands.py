@@ -34,7 +34,9 @@ def test_the_list_has_every_entry_and_fits_the_screen(command):
     assert max(map(len, said.splitlines())) <= SCREEN
     listed = re.findall(r"^  ([\w-]+) ", said, re.M)
     assert sorted(listed) == [found.name for found in ENTRIES]
-    assert "\nFrom the papers: Async\n  async-02                  One owner at a time" in said
+    assert (
+        "\nFrom the papers: Async\n  async-02                  One-on-one updates of Async" in said
+    )
     assert "  lending-sound             Three banks learn interest rates, privately\n" in said
     assert said.endswith(
         "Private as claimed where nothing else is said.\n"

@@ -279,7 +279,7 @@ class Gossip(ProtocolKind):
         lost = "" if network.channel.lossless else " and no answer lost"
         yield (
             f"spectral gap: {1 - left:.4g} (averaging alone leaves at most λ_2(E W) = {left:.4g} "
-            f"of the expected disagreement after an update, were no wake-up dropped{lost})"
+            f"of the expected disagreement after an update, if no wake-up is dropped{lost})"
         )
 
     @override

@@ -208,8 +208,8 @@ class ProtocolKind(Variant):
         online = network.availability.online_share(network.n_owners) or (1.0,) * len(rates)
         load = fsum(map(mul, rates, online)) * service
         yield (
-            f"offered load: {load:.4g} (exchanges under way at a time, if every tick of an owner "
-            "online began one)"
+            f"offered load: {load:.4g} (mean number of simultaneous exchanges if every tick of an "
+            "owner online started one)"
         )
 
 

@@ -90,7 +90,7 @@ def test_the_contraction_is_that_of_the_mean_path(curvature: float, central_step
 
 def test_a_check_says_the_step_and_how_far_it_goes() -> None:
     (said,) = step_lines(scenario())
-    assert said.startswith("step: 0.25 per update, ρ = 30; T updates bring the distance to the ")
+    assert said.startswith("step: 0.25 per update, ρ = 30; T updates reduce the distance to the ")
     assert list(step_lines(BY_RHO)) == [said]
     ((far, warned), (near, hardly)) = (list(step_lines(scenario(s))) for s in (1e3, 1e-6))
     assert (far[:13], warned[:15]) == ("step: 1000 pe", "step: too long,")
@@ -133,7 +133,7 @@ def test_a_check_says_where_it_does_not_compute_what_is_left() -> None:
         "protocol": {"kind": "gossip", "graph": {"kind": "complete"}},
     }
     (said,) = step_lines(Scenario.model_validate(graph))
-    assert said.endswith("how far T updates take the model is not computed for gossip-graph")
+    assert said.endswith("its effect over T updates is not computed for gossip-graph")
 
 
 def test_of_other_losses_the_largest_curvature_is_said() -> None:

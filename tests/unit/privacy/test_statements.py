@@ -81,7 +81,7 @@ def test_cells_share_noise_so_that_two_of_them_tell_a_gradient_exactly(tmp_path:
     assert sentence in read_manifest(tmp_path / "s")["label"]
     metadata = pq.read_schema(tmp_path / "s" / "cells.parquet").metadata
     assert sentence in metadata[b"asyncdp.label"].decode()
-    assert f"that is said of {said}" in describe(swept)
+    assert f"this guarantee is for {said}" in describe(swept)
     cell = read_manifest(tmp_path / "s" / "cell-0000")
     assert "Each of 4 replicates on its own; publishing all costs at most 4 ε." in cell["label"]
 
@@ -139,7 +139,7 @@ def test_copies_with_other_learners_have_noise_of_their_own(
         for number, cell in enumerate(cells)
     ]
     swept = scenario(run={"replicates": 1}, sweep={"variant": changes})
-    assert f"that is said of {said}" in describe(swept)
+    assert f"this guarantee is for {said}" in describe(swept)
     sweep(swept, tmp_path / "s")
     assert f"{said[0].upper()}{said[1:]}." in result_lines(tmp_path / "s")
 

@@ -33,12 +33,13 @@ def test_before_a_run() -> None:
     made = scenario(**QUEUED)
     said = "\n".join(describe(made))
     assert (
-        f"throughput: between 2 and 4 whatever the laws of times; no one value, since {WHY}" in said
+        f"throughput: between 2 and 4 for any laws of the times; no single value, since {WHY}"
+        in said
     )
     assert "T updates take between 6.25 and 12.5 units" in said
     found = forecast(made, redraws=0)
     assert (
-        f"2 to 4 whatever the laws of times; no one value, since {WHY}"
+        f"2 to 4 for any laws of the times; no single value, since {WHY}"
         in dict(figures(found)).values()
     )
     assert '"low": 2' in as_json(found)

@@ -27,7 +27,7 @@ def test_one_draw_of_noise_is_not_said_to_be_one_on_each_coordinate() -> None:
 def test_the_load_is_said_in_exchanges() -> None:
     [load] = [line for line in lines("lending-timing") if line.startswith("offered load: ")]
     assert load.endswith(
-        "(exchanges under way at a time, if every tick of an owner online began one)"
+        "(mean number of simultaneous exchanges if every tick of an owner online started one)"
     )
 
 
