@@ -11,15 +11,11 @@ COLUMN = re.compile(r"[.\"`]unheard\b")
 BREAK = re.compile(r"[\"'#]*\s+[\"'#]*\s*")
 """A space, or the end of a line within a sentence."""
 TEXTS = ("*.md", "docs/**/*.md", "asyncdp_sim/**/*.py", "asyncdp_sim/**/*.toml")
-OPEN = tuple(
-    """
-    asyncdp_sim/api/ asyncdp_sim/audits/ asyncdp_sim/columns/ asyncdp_sim/comparisons/
-    asyncdp_sim/data/ asyncdp_sim/evidence/ asyncdp_sim/figures/ asyncdp_sim/measures/
-    asyncdp_sim/privacy/ asyncdp_sim/reference/ asyncdp_sim/rehearsals/ asyncdp_sim/reports/
-    docs/parts/ docs/privacy/aggregation.md docs/reference/ docs/verification.md
-    """.split()
+OPEN = re.compile(
+    "asyncdp_sim/(api|audits|columns|comparisons|data|evidence|figures|measures|privacy|reference"
+    "|rehearsals|reports)/|docs/(parts|reference)/|docs/(privacy/aggregation|verification).md"
 )
-"""Where phrases remain, or come from: this list has to become empty."""
+"""Files in which phrases remain, or are copied from tests: this list has to become empty."""
 
 
 def test_texts_are_in_plain_english() -> None:
@@ -32,7 +28,7 @@ def test_texts_are_in_plain_english() -> None:
     found = {
         name: phrases
         for name, text in texts.items()
-        if not name.startswith(OPEN)
+        if not OPEN.match(name)
         and (phrases := DIALECT.findall(BREAK.sub(" ", COLUMN.sub("", text))))
     }
     assert found == {}
