@@ -64,7 +64,7 @@ SECONDS = {
 }  # fmt: skip
 """Of the units that durations are read in; a month is a twelfth of 365.25 days."""
 _SHORT = {"s": "second", "sec": "second", "min": "minute", "h": "hour", "d": "day"}
-ROUNDS = "a unit is one round of answers: each owner's clock ticks once in it, in the mean"
+ROUNDS = "a unit is one round of answers: on average each owner's clock ticks once in it"
 """Said where a time unit has no name and all clocks tick once in it."""
 
 

@@ -21,8 +21,8 @@ from asyncdp_sim.theory.predict.size import require_room
 from asyncdp_sim.theory.prediction import Prediction
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-RECORDS = "runs need records: they are of each owner's own, not of the same moments for all"
-"""What is said where common moments were asked for, or are the default, and runs are made."""
+RECORDS = "runs need records: they use those of each owner, not common moments of all owners"
+"""Doubt of a forecast by runs where common moments were requested, or are the default."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,63 +41,63 @@ class Forecast:
         Of its 95 % interval; 0 where it is exact. With common moments the interval is of the
         expected ψ of owners that differ as samples of the records do, and by τ².
     psi_bound : float or None
-        What a theorem allows it at most; None where none applies.
+        Upper bound of psi by a theorem; None where none applies.
     psi_bound_of : str or None
-        Which theorem.
+        Name of that theorem.
     quantiles : dict
-        Of ψ at the end, by level.
+        Quantiles of ψ at the end, by level.
     noise_free : float
-        Expected ψ at the end without noise; what is clipped stays so.
+        Expected ψ at the end without noise, with the same clipping.
     curve : array (J,)
-        Expected ψ of the model, and
+        Expected ψ of the model, from k = 0 on.
     times : array (J,)
-        when it is expected (time units), from k = 0 on.
+        Expected times of these (time units).
     time : float
-        Until the last update.
+        Expected time of the last update (time units).
     time_half_width : float
-        Of its 95 % interval; 0 where a formula gives it.
+        Half width of its 95 % interval; 0 where a formula gives the time.
     target : float or None
-        The ψ that was asked for.
+        The ψ to be reached, as requested.
     target_time : float or None
-        When the expected ψ first is that; None where it never is.
+        Time at which the expected ψ first reaches the target; None if it never does.
     target_probability : float or None
         P(ψ at the end ≤ target).
     owners : tuple of OwnerForecast
     method : str
-        How it was found.
+        Method: exact moments, or simulated runs.
     doubts : tuple of str
-        Why exact moments do not apply, or given who updates when alone, and what common moments
-        leave out, or that runs are not of them; none where they are exact.
+        Reasons why exact moments do not apply, or apply only for a given order of updates, and
+        effects that common moments leave out; empty where moments are exact.
     moments : str
-        Of what data.
+        Data from which moments are computed.
     not_for_release : bool
         Whether private records were read.
     timing : str, optional
-        What timing tells of records that nobody pays for: no finite ε holds then.
+        Information on records that timing reveals and no ε accounts for: no finite ε holds then.
     unsound : str, optional
-        Why private records have a say in what is made of others, or had one in the settings: no
-        finite ε either.
+        Reason why private records influence other records' answers, or the settings: no finite ε
+        holds then.
     against : str, optional
-        Whom ε is against, where the scenario names an observer.
+        Observer that ε is against, if the scenario names one.
     known_after : bool
         Whether the ε against that observer is known only after a run: the ε spent is then reported
         against an observer that receives every answer, which is never less.
     observers : tuple of CostAgainst
-        What records cost against each observer that applies, where several do.
+        Cost of records against each observer that applies, if several do.
     energy : EnergyForecast, optional
-        What owners will use, where the scenario has ``[energy]``.
+        Expected energy of owners, if the scenario has ``[energy]``.
     throughput : Prediction, optional
         Limits of the updates per time unit for any laws of the times, if no formula gives a
         value.
     may_be_off : MayBeOff, optional
         How far a forecast from substitute rows may be off from one of the owners' rows.
     time_unit : str, optional
-        What a time unit is called.
+        Name of a time unit.
     rounds : bool
-        Whether it has no name and is one round of answers.
+        Whether the time unit has no name and is one round of answers.
     worth : Errors, optional
-        Errors on owners' held-out rows, which decide who gains; None where no rows are held out:
-        ψ decides then.
+        Errors on owners' held-out rows, which decide which owners gain; None where no rows are
+        held out: ψ decides then.
     """
 
     scenario: Scenario
@@ -146,18 +146,18 @@ class Forecast:
 
     @property
     def break_even(self) -> list[float | None]:
-        """From which ε on each owner gains; None for none, 0 below all that were tried."""
+        """Smallest ε at which each owner gains; None for none, 0 below all that were tried."""
         if self.worth is None:
             return [owner.epsilon_needed for owner in self.owners]
         return [self.worth.needed(owner) for owner in range(len(self.worth.names))]
 
     def would_gain(self, factor: float) -> int:
-        """Return how many owners would gain were all budgets so many times as large.
+        """Return how many owners would gain if all budgets were multiplied by a factor.
 
         Parameters
         ----------
         factor : float
-            One of those that were tried, where errors on held-out rows decide.
+            One of the factors that were tried, where errors on held-out rows decide.
         """
         if self.worth is not None:
             return int(self.worth.profits(self.worth.factors.index(factor)).sum())
@@ -181,10 +181,10 @@ def forecast(
     redraws: int = REDRAWS,
     progress: Progress | None = None,
 ) -> Forecast:
-    """Forecast a scenario without training a model on anybody's private records.
+    """Forecast a scenario without training a model on private records.
 
-    Exact moments where they apply, or given who updates when, averaged over simulated networks;
-    else runs on the same data. What is not exact has an interval.
+    Exact moments are used where they apply, if need be averaged over the order of updates in
+    simulated networks; else runs on the same data. Figures that are not exact have an interval.
 
     Parameters
     ----------
@@ -204,20 +204,19 @@ def forecast(
     workers : int
         Processes for runs, ≥ 1.
     known : Population, optional
-        What the forecast is made from, where it is at hand already.
+        Data of the forecast, if they are computed already.
     redraws : int
-        How often what is uncertain about a stand-in is drawn again, to say how far the forecast
-        may be off; 0 for not at all.
+        Number of redraws of the substitute rows, from which the uncertainty of the forecast is
+        estimated; 0 for no estimate.
     progress : Progress, optional
-        Told how far it has come.
+        Receives the progress.
 
     Raises
     ------
     SpecError
         If this machine has too little memory for a run.
     DataError
-        If a real table has no twin and may not be read, or a data file is not what the scenario
-        says.
+        If a real table has no twin and may not be read, or a data file does not fit the scenario.
     """
     require_room(scenario.base())
     if known is None:

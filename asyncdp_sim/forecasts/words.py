@@ -23,14 +23,14 @@ from asyncdp_sim.spec.validation import show
 NAMED, LEVERS = 3, 3
 """Owners that are named, and changes that are listed, on the first screen."""
 DIVERGED = 1e3
-"""Times ψ of the start, or 1: a model without noise beyond that is no slow or biased one."""
+"""Multiple of ψ at the start, or of 1: a larger ψ without noise means divergence."""
 UNKNOWN = "not known: this model has no ψ of an owner alone; add --set data.held_out=0.2"
 SUBSTITUTE = "substitute rows leave no owner's gain or loss certain"
 TO_KNOW = (
     "the owners' rows: --private (do not publish its output)",
     "more public rows, drawn at random, with the owners' column",
 )
-"""What would make a forecast from substitute rows certain."""
+"""Data that would make a forecast from substitute rows certain."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def decide(found: Forecast, changes: Sequence[Change] = ()) -> Decision:
     ----------
     found : Forecast
     changes : sequence of Change
-        What was tried besides.
+        Further changes that were tried.
     """
     pairs = list(zip(found.participants.numbers, found.verdicts, strict=False))
     return Decision(
@@ -100,13 +100,13 @@ def decide(found: Forecast, changes: Sequence[Change] = ()) -> Decision:
 
 
 def time_words(found: Forecast) -> str:
-    """Return when the last update is expected, with its ± and unit."""
+    """Return the expected time of the last update, with its ± and unit."""
     half = f" ± {found.time_half_width:.2g}" if found.time_half_width > 0 else ""
     return in_unit(f"{number(found.time)}{half} units", found.time_unit)
 
 
 def divergence(found: Forecast) -> str | None:
-    """Return how ψ grows without noise, where steps are too long; else None."""
+    """Return the growth of ψ without noise if steps are too long; else None."""
     start = float(found.curve[0])
     if found.noise_free <= DIVERGED * max(1.0, start):
         return None
@@ -153,7 +153,7 @@ def _at(found: Forecast) -> str:
 
 
 def _break_even(found: Forecast) -> str:
-    """Return from which ε on owners gain, by the criterion of the decision."""
+    """Return the break-even ε of owners, by the criterion of the decision."""
     every = found.break_even
     finite = sorted(budget for budget in every if budget is not None)
     if len(every) == 0 or len(_budgets(found)) == 0:
@@ -252,14 +252,14 @@ def _levers(found: Forecast, changes: Sequence[Change]) -> Iterator[str]:
     helping = sum(would != gain for _, would in tried)
     yield from texts[:helping]
     if found.scenario.algorithm.one_on_one is not None:
-        yield "another step, length and cap on answers: --tune seeks them"
+        yield "another step, number of updates and cap on answers: --tune finds them"
     yield from texts[helping:]
 
 
 def _budget_lever(
     found: Forecast, changes: Sequence[Change], gain: int, total: int
 ) -> list[tuple[str, int]]:
-    """Return the nearest budgets at which other owners gain, else the farthest, and how many do."""
+    """Return the nearest budgets at which other owners gain (else the farthest), with counts."""
     if len(_budgets(found)) == 0:
         return []
     tried = (*FACTORS, *BEYOND) if found.worth is None else found.worth.factors
@@ -280,18 +280,18 @@ ABOVE = "ψ alone above: owners whose own model has a larger ψ than the joint m
 """What the last column of a grid means; where no rows are held out, these owners gain."""
 _BY_PSI = "gains: the joint model has a smaller ψ than the owner's own model, which needs no noise;"
 _BY_ERRORS = (
-    "gains: the joint model errs less on the owner's held-out rows than its own, beyond the ±;"
+    "gains: on the owner's held-out rows the joint model is better than its own, beyond the ±;"
 )
 _BREAK_EVEN = (
     "break-even: the smallest ε at which joining helps this owner (all owners' ε scaled alike)"
 )
 """What the columns of the owners' table mean, below it."""
 _OBSERVED = (
-    "at most: the largest ε of an owner, by one simulated network; at least: of one pair of data;",
-    "noise: the share of it that would do against that observer alone; ψ with so much, and owners",
-    "whose own has a larger one: but for aggregate, budgets are against an observer of all answers",
+    "at most: largest ε of an owner, from one simulated network; at least: from one pair of data;",
+    "noise: the share of it that suffices against this observer alone; ψ then, ψ alone above: with",
+    "that noise. Except for aggregate, budgets are divided against an observer of all answers",
 )
-"""What the columns of the observers' table mean, below it."""
+"""Meaning of the columns of the observers' table, printed below it."""
 
 
 def decision_lines(decision: Decision) -> list[str]:
@@ -308,7 +308,7 @@ def lines(found: Forecast, changes: Sequence[Change] = ()) -> list[str]:
     ----------
     found : Forecast
     changes : sequence of Change
-        What was tried besides.
+        Further changes that were tried.
     """
     rows = figures(found)
     width = max(len(name) for name, _ in rows)
@@ -329,11 +329,12 @@ def lines(found: Forecast, changes: Sequence[Change] = ()) -> list[str]:
 
 
 def _meaning(found: Errors, off: MayBeOff | None) -> Iterator[str]:
-    """Yield what errors on held-out rows are, and what their ± is over."""
+    """Yield the meaning of errors on held-out rows, and of their ±."""
     unit = f" ({found.unit})" if found.unit else ""
     yield (
-        f"together, alone: {found.score.meaning}{unit} on rows that each owner keeps apart; "
-        "networks and noise are the same for all budgets, and an owner's own model takes no noise"
+        f"together, alone: {found.score.meaning}{unit} of the joint and of the "
+        "owner's own model, on its held-out rows; all budgets use the same networks and noise, "
+        "and own models have no noise"
     )
     over = f"{found.joined.shape[1]} runs"
     if off is not None:
@@ -342,7 +343,7 @@ def _meaning(found: Errors, off: MayBeOff | None) -> Iterator[str]:
 
 
 def figures(found: Forecast) -> list[tuple[str, str]]:
-    """Return what each figure of the forecast is called, and it in words."""
+    """Return the figures of the forecast in words, each with its name."""
     unit = found.time_unit
     low, middle, high = (found.quantiles[level] for level in (0.05, 0.5, 0.95))
     rows = [
@@ -356,7 +357,7 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
         ("ψ, 5–50–95 %", f"{_figure(low)} … {_figure(middle)} … {_figure(high)}"),
         (
             "cost of privacy",
-            f"{_figure(found.cost_of_privacy)} of that; without noise {_figure(found.noise_free)}",
+            f"{_figure(found.cost_of_privacy)} of ψ; {_figure(found.noise_free)} without noise",
         ),
         ("time", time_words(found)),
         *([("time unit", ROUNDS)] if found.rounds else []),
@@ -367,7 +368,7 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
         if found.target_time is not None:
             when = in_unit(f"{_figure(found.target_time)} units", unit)
         rows += [
-            (f"until ψ = {found.target:g}", f"{when} (where the expected ψ first is that)"),
+            (f"until ψ = {found.target:g}", f"{when} (when the expected ψ first reaches it)"),
             (f"P(ψ ≤ {found.target:g})", _figure(found.target_probability)),
         ]
     if found.energy is not None:
@@ -391,7 +392,7 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
 
 
 def off(found: MayBeOff | None) -> list[tuple[str, str]]:
-    """Say how far a stand-in's figures may be off, and what that leaves out."""
+    """Return the uncertainty from substitute rows, and the causes that it leaves out."""
     if found is None:
         return []
     text = f"ψ ± {_figure(found.psi_half_width)}"
@@ -404,16 +405,16 @@ def off(found: MayBeOff | None) -> list[tuple[str, str]]:
 
 
 def off_lines(found: MayBeOff | None) -> list[str]:
-    """Return how far figures of what advice ends with may be off, in words."""
+    """Return the uncertainty of the figures of a recommended scenario, in words."""
     if found is None:
         return []
     [(name, first), *rest] = off(found)
-    rows = [(name, f"with what this ends with, {first}"), *rest]
+    rows = [(name, f"for the recommended scenario, {first}"), *rest]
     return [f"{name:<{len(rows[0][0])}}  {text}" for name, text in rows]
 
 
 def gaining(found: Forecast) -> str:
-    """Say how many owners gain, by the criterion that decides."""
+    """Return the number of owners that gain, by the criterion of the decision."""
     gain, worse, undecided = counts(found)
     by = "ψ of all records" if found.worth is None else "errors on their held-out rows"
     total = len(found.verdicts)
@@ -421,7 +422,7 @@ def gaining(found: Forecast) -> str:
 
 
 def _gaining(found: Forecast) -> list[tuple[str, str]]:
-    """Say how many owners gain; and name the criterion that does not decide as what it is."""
+    """Return the numbers of owners that gain, by the criterion of the decision and by ψ."""
     if len(found.verdicts) == 0:
         return []
     rows = [("gains from joining", gaining(found))]
@@ -467,7 +468,7 @@ def owners(found: Forecast) -> list[list[str]]:
 
 
 def _break_even_of(found: Forecast, owner: int, budget: float) -> str:
-    """Return the break-even ε; one beyond those that were tried as what it is beyond."""
+    """Return the break-even ε, as a limit if it lies outside the range that was tried."""
     needed = found.break_even[owner]
     factors = (1.0,) if found.worth is None else found.worth.factors
     if found.worth is None or needed not in (None, 0.0):
@@ -482,7 +483,7 @@ def _more(found: Forecast) -> list[str]:
 
 
 def _pace(found: Forecast) -> list[tuple[str, str]]:
-    """Say what updates per time unit lie between, where no formula gives the one value."""
+    """Return the limits of updates per time unit, if no formula gives a single value."""
     if found.throughput is None or found.throughput.between is None:
         return []
     low, high = map(_figure, found.throughput.between)
@@ -491,7 +492,7 @@ def _pace(found: Forecast) -> list[tuple[str, str]]:
 
 
 def _divergence(found: Forecast) -> list[tuple[str, str]]:
-    """Say that steps are too long, where the model would leave without noise too."""
+    """Return a warning of too long steps, if the model diverges even without noise."""
     grows = divergence(found)
     return [] if grows is None else [("diverges", f"{grows}: take shorter steps")]
 
@@ -504,7 +505,7 @@ def as_json(found: Forecast, changes: Sequence[Change] = ()) -> str:
     decision = asdict(decide(found, changes))
     raw = {"decision": decision, **raw}
     raw["decided_by"] = "psi" if found.worth is None else "held-out errors"
-    if found.against is None:  # as it was said before there were observers to name
+    if found.against is None:  # as before scenarios could name an observer
         del raw["against"], raw["known_after"]
     if not found.rounds:
         del raw["rounds"]
@@ -553,7 +554,7 @@ def _errors_table(
 
 
 def _escaped(text: str) -> str:
-    """Return JSON in which names from a table hold nothing that a terminal would obey."""
+    """Return JSON in which control characters in names from a table are escaped."""
     return "".join(
         letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1]
         for letter in text
@@ -561,7 +562,7 @@ def _escaped(text: str) -> str:
 
 
 def grid_lines(points: Sequence[Point]) -> list[str]:
-    """Return the forecasts of a grid as a table, and why there is none of some cells."""
+    """Return the forecasts of a grid as a table, with the reasons for missing cells."""
     paths = list(points[0].values)
     stood_in = any(point.may_be_off is not None for point in points)
     header = [*paths, "expected ψ", *["off by ±"] * stood_in, "without noise", "ψ alone above"]
@@ -592,12 +593,12 @@ def grid_json(points: Sequence[Point]) -> str:
 
 
 def advice_json(advice: Mapping[str, tuple[Any, MayBeOff | None]]) -> str:
-    """Return advice as JSON, by its option: all figures, and the scenario that it ends with.
+    """Return advice as JSON, by its option: all figures, and the recommended scenario.
 
     Parameters
     ----------
     advice : mapping
-        From an option's name to what was found and how far its end may be off.
+        From an option's name to its result, and the uncertainty of the recommended scenario.
     """
     by_option = {
         name: _fields(result) | {"may_be_off": off} for name, (result, off) in advice.items()

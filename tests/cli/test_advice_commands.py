@@ -190,7 +190,7 @@ def test_advice_on_a_table_that_is_not_read_says_how_to_check_it(
     check = said.splitlines()[-1]
     assert check.startswith("unchecked on the table itself, whose records were not read; ")
     assert "asyncdp forecast exact.toml --set 'data={kind=" in check
-    assert " --tune --private (what that says is not for release)" in check
+    assert " --tune --private (do not publish its output)" in check
 
 
 def test_own_moments_are_shown_unless_common_ones_are_asked_for(command: Command) -> None:

@@ -231,6 +231,6 @@ def source(words: str, *, private: bool, unchecked: bool, command: str) -> list[
     if unchecked:
         lines.append(
             "unchecked on the table itself, whose records were not read; to simulate on them: "
-            f"asyncdp forecast {command} --private (what that says is not for release)"
+            f"asyncdp forecast {command} --private (do not publish its output)"
         )
     return lines

@@ -90,7 +90,7 @@ def test_sentences():
     assert twin == [
         "data      a twin",
         "unchecked on the table itself, whose records were not read; to simulate on them: "
-        "asyncdp forecast x.toml --tune --private (what that says is not for release)",
+        "asyncdp forecast x.toml --tune --private (do not publish its output)",
     ]
     own = source("records", private=True, unchecked=False, command="")
     assert own == ["data      records: uses private data, not for release"]

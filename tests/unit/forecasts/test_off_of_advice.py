@@ -81,7 +81,7 @@ def test_that_of_advice_is_that_of_the_scenario_it_ends_with(command, name):
     told = off_of(command.done("forecast", "s.toml", *asked, "--save", "best.toml").out)
     again = off_of(command.done("forecast", "best.toml", "--details").out)
     assert len(told) == len(again) > 1
-    first, same = told[0].removeprefix("may be off by  with what this ends with, "), again[0]
+    first, same = told[0].removeprefix("may be off by  for the recommended scenario, "), again[0]
     assert same == f"may be off by       {first}"
     assert [line.split("  ", 1)[1].strip() for line in told[1:]] == [
         line.split("  ", 1)[1].strip() for line in again[1:]
