@@ -66,7 +66,7 @@ def _part_faults(scenario: ScenarioFacts) -> list[Fault]:
     found = list(scenario.of_everybody)
     found += ["privacy.learner"] if scenario.privacy.learner is not None else []
     return [
-        Fault(f"owners.{key}", show(list(given)), f"allowed is nothing with {each}: {_ALL}")
+        Fault(f"owners.{key}", show(list(given)), f"not allowed with {each}: {_ALL}")
         for each in found
     ]
 
@@ -75,7 +75,7 @@ def _learner_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return a fault where nobody is the learner, and a learner's privacy is asked for."""
     if scenario.privacy.learner is None or scenario.protocol.has_learner:
         return []
-    allowed = "allowed is nothing where owners gossip without a learner: each has a model"
+    allowed = "not allowed where owners gossip without a learner: each has a model"
     return [Fault("privacy.learner", "a table", allowed)]
 
 
@@ -118,7 +118,7 @@ def _record_faults(scenario: ScenarioFacts) -> list[Fault]:
         return [Fault("owners.records", "nothing", "this field is required")]
     if records is not None and by_data:
         how = "by a column" if scenario.data.split_column is not None else "by their targets"
-        allowed = f"allowed is nothing where the data are split {how}"
+        allowed = f"not allowed if the data are split {how}"
         return [Fault("owners.records", str(records), allowed)]
     return []
 
@@ -155,7 +155,7 @@ def _accountant_faults(scenario: ScenarioFacts) -> list[Fault]:
     read = scenario.timing_unaccounted or (CHOSEN if scenario.chosen_privately else None)
     if accountant is None or read is None:
         return []
-    allowed = f"allowed is nothing where counts or scales may depend on records: {read}"
+    allowed = f"not allowed where counts or scales may depend on records: {read}"
     return [Fault("privacy.accountant", repr(accountant.kind), allowed)]
 
 
@@ -166,16 +166,14 @@ def _sampling_faults(scenario: ScenarioFacts) -> list[Fault]:
         return []
     given, found = f"{probability:g}", []
     if algorithm.xi is not None or algorithm.obfuscates or algorithm.answers_once:
-        allowed = (
-            f"allowed is nothing with algorithm {algorithm.kind}, whose answers are no gradients"
-        )
+        allowed = f"not allowed with algorithm {algorithm.kind}, whose answers are no gradients"
         found.append(Fault("privacy.sampling", given, allowed))
     read = scenario.timing_unaccounted or (CHOSEN if scenario.chosen_privately else None)
     if read is not None:
-        allowed = f"allowed is nothing where counts or scales may depend on records: {read}"
+        allowed = f"not allowed where counts or scales may depend on records: {read}"
         found.append(Fault("privacy.sampling", given, allowed))
     if scenario.acceptance is not None:
-        allowed = "allowed is nothing with privacy.sampling: no length of honest answers is known"
+        allowed = "not allowed with privacy.sampling: no length of honest answers is known"
         found.append(Fault("acceptance.kind", repr(scenario.acceptance.kind), allowed))
     return found
 

@@ -410,8 +410,8 @@ ERRORS: list[tuple[dict[str, Any], list[str]]] = [
             "each": {"kind": "aloha", "airtime": 0.1, "loss": 0.1, "retransmissions": 3},
         },
         [
-            "each.loss: given 0.1; allowed is nothing here: set it once, beside channels",
-            "each.retransmissions: given 3; allowed is nothing here: set it once, beside channels",
+            "each.loss: given 0.1; not allowed here: set it once, next to channels",
+            "each.retransmissions: given 3; not allowed here: set it once, next to channels",
         ],
     ),
 ]

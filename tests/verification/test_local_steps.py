@@ -449,7 +449,7 @@ SERVER = ("algorithm={kind='parameter-server', step=1.0}", "protocol.kind=rounds
         (("privacy.observer={kind='model'}", *GAUSSIAN), "answers of one gradient each"),
         (("privacy.observer={kind='aggregate'}", *GAUSSIAN), "answers of one gradient each"),
         ((*SERVER, "algorithm.local_steps=2"), "this field is required with local steps"),
-        ((*SERVER, "algorithm.local_step=0.1"), "allowed is nothing without local steps"),
+        ((*SERVER, "algorithm.local_step=0.1"), "allowed only with local steps"),
     ],
 )  # fmt: skip
 def test_what_is_not_known_or_makes_no_sense_is_refused(settings, said):

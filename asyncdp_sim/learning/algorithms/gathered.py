@@ -394,7 +394,7 @@ class ParameterServer(GatheredKind):
             remedy = "this field is required with local steps: η > 0"
             faults.append(Fault("algorithm.local_step", "nothing", remedy))
         if self.local_step is not None and not several:
-            remedy = "allowed is nothing without local steps: owners answer with a gradient"
+            remedy = "allowed only with local steps: owners answer with a gradient"
             faults.append(Fault("algorithm.local_step", f"{self.local_step:g}", remedy))
         return faults
 

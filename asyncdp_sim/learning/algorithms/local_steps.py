@@ -84,7 +84,7 @@ def beyond_one_step(scenario: Any) -> list[Fault]:
         remedy = "allowed with local steps is answers: a price is of one gradient"
         faults.append(Fault("privacy.budget.per_answer", steps, remedy))
     if scenario.acceptance is not None:
-        remedy = "allowed is nothing with local steps: no length of honest differences is known"
+        remedy = "not allowed with local steps: no length of honest differences is known"
         faults.append(Fault("acceptance.kind", repr(scenario.acceptance.kind), remedy))
     return faults + _too_slow(scenario)
 

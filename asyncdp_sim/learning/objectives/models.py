@@ -69,7 +69,7 @@ class ModelKind(Variant):
     @model_validator(mode="after")
     def _one_intercept(self) -> Self:
         if self.augmented and self.intercept is not None:
-            remedy = f"allowed is nothing with model.kind = {self.kind}, which has an intercept"
+            remedy = f"not allowed with model.kind = {self.kind}, which has an intercept"
             raise faults_of([Fault("intercept", str(self.intercept).lower(), remedy)])
         return self
 

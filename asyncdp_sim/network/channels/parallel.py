@@ -52,7 +52,7 @@ class Parallel(ChannelKind):
         if self.each.contended is not self.each:  # one from outside, that is not contended for
             rule = "allowed is a channel that answers share"
             raise faults_of([Fault("each.kind", repr(self.each.kind), rule)])
-        rule = "allowed is nothing here: set it once, beside channels"
+        rule = "not allowed here: set it once, next to channels"
         faults = [
             Fault(f"each.{name}", show(getattr(self.each, name)), rule)
             for name, field in ChannelKind.model_fields.items()

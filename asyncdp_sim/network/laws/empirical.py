@@ -64,7 +64,7 @@ class Empirical(FromFile, DrawnLaw):
             faults.append(Fault("values", shown, "allowed is either values, or path and column"))
         elif self.path is None:
             faults = [
-                Fault(name, show(getattr(self, name)), "allowed is nothing without path")
+                Fault(name, show(getattr(self, name)), "allowed only with path")
                 for name in ("column", "unit")
                 if getattr(self, name) is not None
             ]

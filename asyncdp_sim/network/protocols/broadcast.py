@@ -28,7 +28,7 @@ from asyncdp_sim.trace import Detail, EventKind
 class Broadcast(ProtocolKind):
     """The model goes to all owners at 0, interval, 2·interval, …; answers may collide.
 
-    An owner that does not listen when a query arrives never learns of it.
+    An owner that is offline when a query arrives does not receive it.
     """
 
     one_on_one = False
@@ -89,7 +89,7 @@ class Broadcast(ProtocolKind):
     @model_validator(mode="after")
     def _delay_is_used(self) -> Self:
         if self.answer_at == "next-tick" and not self.delay.instant:
-            rule = 'allowed is nothing unless answer_at = "after-delay"'
+            rule = 'allowed only with answer_at = "after-delay"'
             raise faults_of([Fault("delay", "a law", rule)])
         return self
 

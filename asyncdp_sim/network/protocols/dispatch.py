@@ -264,12 +264,11 @@ Queue = Literal["fifo", "shared", "none"]
 class Dispatch(ProtocolKind):
     """m tasks under way at a time, each at an owner that the learner has chosen.
 
-    A task carries the model as it is when it is handed out. An owner works at its tasks one after
-    the other, first come first served, or at all of them at once, sharing its speed among them or
-    as fast as at one. An answer that arrives makes an
-    update, one that fails does not; either way the next task is handed out at once. An owner that
-    is offline gets to its tasks when it is back; where availability is drawn, it is for each task.
-    Owners do not act on their clocks.
+    A task carries the model at the time when it is sent. An owner works on its tasks one after the
+    other, first come first served, or on all of them at once, either at a shared speed or at full
+    speed each. An answer that arrives makes an update; an answer that fails does not. In both cases
+    the learner sends the next task at once. An owner that is offline starts on its tasks when it is
+    online again; if availability is drawn, it is drawn for each task. Clocks are not used.
     """
 
     one_on_one = False
@@ -325,10 +324,10 @@ class Dispatch(ProtocolKind):
     @model_validator(mode="after")
     def _drawn_with_them(self) -> Self:
         if self.probabilities is not None and self.to != "drawn":
-            rule = 'allowed is nothing unless to = "drawn"'
+            rule = 'allowed only with to = "drawn"'
             raise faults_of([Fault("probabilities", "a list", rule)])
         if self.policy is not None and (self.to != "drawn" or self.probabilities is not None):
-            rule = 'allowed is nothing beside probabilities, or unless to = "drawn"'
+            rule = 'allowed only without probabilities, and with to = "drawn"'
             raise faults_of([Fault("policy", "a table", rule)])
         return self
 

@@ -156,13 +156,14 @@ _BLOCK = 64
 
 
 class Gossip(ProtocolKind):
-    """Neighbours on a graph talk in pairs; many pairs may talk at once, but a node to one only.
+    """Neighbours on a graph exchange in pairs: many pairs at once, but each node in one pair only.
 
-    A wake-up of an edge finds both its nodes online and free, or is dropped. Both are busy then:
-    models travel (the slower of the two queries), gradients are computed (the slower one) and
-    sent (the slower answer), and the answers of the nodes that hold data make one update. Of
-    two owners' answers each may be lost by itself; where both are, there is no update. An
-    edge between owners of which one has spent its budget, or has left, is silent.
+    If a node of an edge is offline or busy when the edge wakes up, the wake-up is dropped.
+    Otherwise both nodes are busy until the exchange ends: models travel (for the slower of the two
+    queries), gradients are computed (the slower one) and sent (the slower answer), and the answers
+    of the nodes that hold data make one update. Two owners' answers are lost independently; if both
+    are lost, there is no update. An edge is silent if one of its owners has left or has no budget
+    left.
     """
 
     one_on_one = False
@@ -227,7 +228,7 @@ class Gossip(ProtocolKind):
             rule = "protocol gossip acknowledges nothing: allowed is none"
             faults.append(Fault("latency.acknowledgement", "a law", rule))
         if parts.topology is not None:
-            rule = "protocol gossip has a graph of its own: allowed is nothing"
+            rule = "not allowed with protocol gossip, which has its own graph"
             faults.append(Fault("topology.kind", repr(parts.topology.kind), rule))
         return faults
 

@@ -95,7 +95,7 @@ class Request(ProtocolKind):
             shown = "nothing" if self.retry is None else "a law of mean 0"
             faults.append(Fault("retry", shown, 'busy = "retry" needs a law with a positive mean'))
         if self.busy != "retry" and self.retry is not None:
-            faults.append(Fault("retry", "a law", 'allowed is nothing unless busy = "retry"'))
+            faults.append(Fault("retry", "a law", 'allowed only with busy = "retry"'))
         if self.own_tick == "queue" and not self.queues:
             faults.append(Fault("own_tick", "'queue'", 'it needs busy = "queue"'))
         if self.offline == "vanish" and self.timeout is None:

@@ -28,11 +28,12 @@ _EMPTY = 10**5
 class Rounds(ProtocolKind):
     """The synchronous protocol; owners do not act on their clocks.
 
-    All owners that have budget left, and have not left themselves, are asked at once, from the
-    same model. An owner that is offline, or still at work on an older query, gets to the query
-    when it is back, or done; one that does not listen, where availability is drawn for each query,
-    is left out of the round. The round ends when every query has been answered or has failed, and
-    its answers make one update; without any there is none. The next round begins at once.
+    The learner asks all owners at once, with the same model, except owners without budget and
+    owners that have left. An owner that is offline, or still works on an older query, starts on the
+    query when it is online again and free. If availability is drawn for each query, an owner that
+    is offline then is left out of the round. The round ends when every query has been answered or
+    has failed. Its answers make one update; without answers there is none. The next round begins
+    at once.
     """
 
     one_on_one = False

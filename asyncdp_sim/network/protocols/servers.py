@@ -41,25 +41,25 @@ Reach = Annotated[
 
 
 class Servers(ProtocolKind):
-    """S servers and, as clients, the owners; nobody follows a clock.
+    """S servers, with the owners as clients; clocks are not used.
 
-    Client h = 1, 2, … talks to servers h, h + 1, …, counted round (modulo S). In every iteration
-    it waits for the models of these servers, computes, and uploads an answer to each; a server
-    steps when all of its clients' answers to this iteration have arrived, and sends its model to
-    them. (Clients ask for it with their uploads, which reach the server before it steps; so asking
-    takes no time of its own.) Every ``window`` steps the servers agree on one model: when a server
-    has made its step it sends a mask to every other, once it has all masks it sends its masked
-    model to every other, and goes on once it has all of these.
+    Client h = 1, 2, … is connected to servers h, h + 1, … (modulo S). In every iteration it waits
+    for the models of these servers, computes, and uploads an answer to each. A server makes a step
+    when the answers of all its clients to this iteration have arrived, and then sends its model to
+    them. (Clients request it with their uploads, which reach the server before its step, so that a
+    request takes no additional time.) Every ``window`` steps the servers agree on one model: after
+    its step a server sends a mask to every other server; when it has all masks, it sends its masked
+    model to every other server; when it has all masked models, it continues.
 
-    With a ``graph`` that is not complete there is no such secret: when a server has made its step
-    it sends its model, as it is, to its neighbours, and goes on once it has theirs (POLAR, sections
-    V-A and V-C). Servers that are far from each other may then be several windows apart, one for
-    each edge between them.
+    With a ``graph`` that is not complete there are no masks: after its step a server sends its
+    model in the clear to its neighbours, and continues when it has theirs (POLAR, sections V-A and
+    V-C). Servers that are far from each other may then be several windows apart, one for each edge
+    between them.
 
-    Servers do not wait for each other in between. A client that uses the first model to arrive
-    drives fast servers on while slow ones lack answers to earlier iterations: they may be up to a
-    whole window ahead. Update k is made when the last server has made its step k, and has agreed
-    with the others if that is due.
+    Between agreements servers do not wait for each other. With clients that use the first model to
+    arrive, fast servers continue while slow servers lack answers to earlier iterations, and may be
+    up to a whole window ahead. Update k takes place when the last server has made its step k and,
+    if that is due, has agreed with the others.
     """
 
     one_on_one = False
@@ -173,7 +173,7 @@ class Servers(ProtocolKind):
         for name, most in lossy(parts.channel, n_owners):
             faults.append(Fault(f"channel.{name}", f"{most:g}", f"{sync}: allowed is 0"))
         if parts.topology is not None:
-            rule = "with protocol servers distances are latencies: allowed is nothing"
+            rule = "not allowed with protocol servers, in which distances are latencies"
             faults.append(Fault("topology.kind", repr(parts.topology.kind), rule))
         if acknowledged(parts.latency.acknowledgement):
             rule = "nothing is acknowledged under protocol servers: allowed is none"

@@ -255,7 +255,7 @@ class Owners(Spec):
             return []
         key, given = "owners.names", f"{len(self.names)} names"
         if column is not None:
-            allowed = f"allowed is nothing where the values of {column!r} are the names"
+            allowed = f"not allowed where the values of {column!r} are the names"
             return [Fault(key, given, allowed)]
         found = wrong_length(key, self.names, self.count, "name")
         twice = [name for name, times in Counter(self.names).items() if times > 1]

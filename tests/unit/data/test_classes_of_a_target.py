@@ -158,7 +158,7 @@ def test_an_intercept_counts_among_the_columns_as_they_are(tmp_path):
 
 @pytest.mark.parametrize("kind", ["svm", 'mlp"\nhidden = 2\nloss = "logistic'])
 def test_models_that_append_a_constant_refuse_another_one(tmp_path, kind):
-    with pytest.raises(AsyncDPError, match=r"model.intercept: given true; allowed is nothing"):
+    with pytest.raises(AsyncDPError, match=r"model.intercept: given true; not allowed"):
         scenario(tmp_path, table((0, 1)), f'kind = "{kind}"\nintercept = true')
 
 

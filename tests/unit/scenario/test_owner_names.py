@@ -99,7 +99,7 @@ def test_a_column_gives_the_names_and_no_list_beside_it() -> None:
         "kind": "table", "path": "t.csv", "target": "y", "features": 2, "public_records": 5,
         "owner_column": "who",
     }  # fmt: skip
-    with pytest.raises(SpecError, match="allowed is nothing where the values of 'who' are the na"):
+    with pytest.raises(SpecError, match="not allowed where the values of 'who' are the na"):
         parse(Scenario, raw)
 
 
