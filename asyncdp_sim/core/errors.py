@@ -181,7 +181,7 @@ _NO_ROOM = ("failed to map segment", "can't start new thread")
 class MachineError(AsyncDPError):
     """The machine gave way: a worker was killed, or memory, disk or open files ran out.
 
-    What was finished is kept, and the same call goes on from there.
+    Finished parts are kept, and the same call continues from there.
 
     Examples
     --------

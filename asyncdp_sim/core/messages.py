@@ -252,7 +252,7 @@ class Gathered:
 
 
 def gathered(warnings: Sequence[Sequence[Notice] | None]) -> list[Gathered]:
-    """Return every cell's warnings once, naming the cells where not all of them say it.
+    """Return every warning of the cells once, naming the cells where not all have it.
 
     Those that differ in their numbers alone are one, if there are more than :data:`SEVERAL` or
     what they count is replicates. None stands for a cell that has no result.
@@ -270,7 +270,7 @@ def gathered(warnings: Sequence[Sequence[Notice] | None]) -> list[Gathered]:
 
 
 Known = tuple[Notice, list[int]]
-"""A warning, and the cells that say it."""
+"""A warning, and the cells that have it."""
 
 
 def _together(known: list[Known]) -> list[list[Known]]:

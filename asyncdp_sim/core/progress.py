@@ -20,7 +20,7 @@ class Progress(Protocol):
     """Receives what is being done, and how much of it is done."""
 
     def __call__(self, doing: str, done: float, total: float | None, /) -> object:
-        """Hear of progress.
+        """Receive progress.
 
         Parameters
         ----------

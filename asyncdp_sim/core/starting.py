@@ -60,7 +60,7 @@ def require_working_directory() -> None:
 
 
 def _spelled(error: UnicodeError) -> tuple[str, int]:
-    """Return what stands for letters that cannot be encoded, and where the text goes on."""
+    """Return a replacement for letters that cannot be encoded, and the next position."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(map(_plain, error.object[error.start : error.end])), error.end
@@ -94,7 +94,7 @@ class Interruption:
     Attributes
     ----------
     code : int
-        What a shell says of a program that the signal ends: 128 and its number.
+        Exit code of a shell for a program that the signal ends: 128 plus its number.
     """
 
     def __init__(self) -> None:

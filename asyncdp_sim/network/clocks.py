@@ -1,4 +1,4 @@
-"""Owners' clocks, which say when an owner would talk.
+"""Owners' clocks: the times at which an owner may act.
 
 A clock yields the ticks of one owner, in order. Rates are per time unit.
 """

@@ -15,7 +15,7 @@ from asyncdp_sim.spec.base import own
 from asyncdp_sim.trace.occupation import Spells, State
 
 SENT = ("request", "answer")
-"""Messages of owners; they hear the others."""
+"""Messages that owners send; they receive the others."""
 
 
 class OccupationNotes:

@@ -106,9 +106,9 @@ class Owner:
     answers_reserved : int
         Answers under way that are not released yet, where there may be several.
     unanswered : BroadcastQuery, optional
-        The newest query that it heard and has not begun to answer.
+        The newest query received that it has not begun to answer.
     heard : int
-        Message number of the newest query sent to all that it heard; 0 is none yet.
+        Message number of the newest query to all owners that it received; 0 is none yet.
     distance : int
         Ticks that each of its messages takes through the network, besides its law.
     link : Link, optional

@@ -1,4 +1,4 @@
-"""The network part of a scenario: everything that decides who talks to whom, and when."""
+"""The network part of a scenario: everything that decides which owner answers, and when."""
 
 import hashlib
 import json

@@ -71,7 +71,7 @@ class Sums:
     learner : Learner
     aggregation : Aggregation
     full : int
-        Answers after which a sum is opened by itself; 0 leaves it to the protocol.
+        Number of answers after which a sum is opened; 0 leaves it to the protocol.
 
     Attributes
     ----------

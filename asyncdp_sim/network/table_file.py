@@ -295,7 +295,7 @@ Edge = tuple[str, str, str | None, str]
 def graphml_of(text: str, name: str, key: str) -> tuple[list[str], list[Edge]]:
     """Return the nodes and edges of a GraphML document.
 
-    Whatever else it says of them, of the graph or of its picture is passed over.
+    Other data of them, of the graph and of its picture are ignored.
 
     Parameters
     ----------
@@ -355,7 +355,7 @@ class LinkFile:
 
 
 def links_of(path: str, columns: Sequence[str], key: str, allowed: str) -> LinkFile:
-    """Return what a GraphML file, or a CSV with these columns, says of links.
+    """Return the links of a GraphML file, or of a CSV with these columns.
 
     Parameters
     ----------

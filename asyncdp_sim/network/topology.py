@@ -428,7 +428,7 @@ NAME = "learner"
 
 
 class GraphFile(FromFile, TopologyKind):
-    """The links that a file tells of; they are undirected.
+    """The undirected links of a file.
 
     The learner's node is named ``learner``, those of the owners ``1`` to ``N``; all others are
     routers, which pass messages on. Edges from a node to itself are ignored.

@@ -50,7 +50,7 @@ class Entry:
 
     @property
     def privacy(self) -> str:
-        """What its settings say of privacy, in words; empty where all of it is private."""
+        """Privacy of its settings, in words; empty where all cells are private."""
         said = {_promise(cell) for cell in _cells(self.as_it_is)}
         if said == {_PRIVATE}:
             return ""

@@ -43,7 +43,7 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
 
 
 def _energy_faults(scenario: ScenarioFacts) -> list[Fault]:
-    """Return what keeps owners' energy from being told, where it is asked for."""
+    """Return faults that prevent the energy of owners from being computed, if it is requested."""
     if scenario.energy is None:
         return []
     found = scenario.energy.faults(scenario.owners.count)
@@ -80,7 +80,7 @@ def _learner_faults(scenario: ScenarioFacts) -> list[Fault]:
 
 
 def _asked_faults(scenario: ScenarioFacts) -> list[Fault]:
-    """Return a fault where budgets follow whom the learner asks, and it does not choose."""
+    """Return a fault if budgets follow the learner's choice of owners, and it has none."""
     budget, count = scenario.privacy.budget, scenario.owners.count
     if not budget.of_asked or scenario.protocol.selection_probabilities(count) is not None:
         return []
@@ -112,7 +112,7 @@ def _share_faults(scenario: ScenarioFacts) -> list[Fault]:
 
 
 def _record_faults(scenario: ScenarioFacts) -> list[Fault]:
-    """Return a fault where both or neither of scenario and data say how many records."""
+    """Return a fault if both or neither of scenario and data give the number of records."""
     records, by_data = scenario.owners.records, scenario.data.says_records
     if records is None and not by_data:
         return [Fault("owners.records", "nothing", "this field is required")]
@@ -150,7 +150,7 @@ def _timing_faults(scenario: ScenarioFacts) -> list[Fault]:
 
 
 def _accountant_faults(scenario: ScenarioFacts) -> list[Fault]:
-    """Return a fault where answers that records have a say in are to be composed."""
+    """Return a fault if answers whose number depends on records are to be composed."""
     accountant = scenario.privacy.accountant
     read = scenario.timing_unaccounted or (CHOSEN if scenario.chosen_privately else None)
     if accountant is None or read is None:

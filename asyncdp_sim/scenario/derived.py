@@ -37,12 +37,12 @@ class ScenarioFacts(DeclaredFields):
 
     @property
     def timing_unaccounted(self) -> str | None:
-        """What timing tells of private records that nobody pays for; None where it is nothing."""
+        """Information on private records in timing that no ε accounts for; None if none."""
         told = []
         if self.run.target is not None:
-            told.append("a run ends where ψ, of private records, says so (run.target)")
+            told.append("a run ends when ψ, computed from private records, reaches run.target")
         if self.trigger is not None:
-            told.append("owners answer or keep silent by their exact gradients ([trigger])")
+            told.append("owners' exact gradients decide whether they answer ([trigger])")
         return None if len(told) == 0 else f"{' and '.join(told)}; no budget is charged for it"
 
     @property
@@ -52,12 +52,12 @@ class ScenarioFacts(DeclaredFields):
 
     @property
     def chosen_privately(self) -> bool:
-        """Whether private records had a say in the settings."""
+        """Whether the settings were chosen from private records."""
         return self.chosen_from == "private rows"
 
     @property
     def unsound(self) -> tuple[str, ...]:
-        """Why private records have a say in what everybody sees, whatever the noise is."""
+        """Reasons why private records influence public output, with any noise."""
         reasons = (self.data.unsound, CHOSEN if self.chosen_privately else None)
         return tuple(why for why in reasons if why is not None)
 
@@ -143,7 +143,7 @@ class ScenarioFacts(DeclaredFields):
 
     @cached_property
     def spending(self) -> Privacy:
-        """Budgets and mechanism, told how often the learner asks each owner, where it chooses."""
+        """Privacy, with the frequency of queries to each owner if the learner chooses owners."""
         chances = self.protocol.selection_probabilities(self.owners.count)
         if chances is None:
             return self.privacy

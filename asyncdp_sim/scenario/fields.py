@@ -66,7 +66,7 @@ class KindEntry:
     ----------
     table, kind, meaning : str
     more : str
-        What else its class says of it; may be empty.
+        The rest of its class's docstring; may be empty.
     write_example : callable
         Writes a line of TOML.
     """
@@ -121,7 +121,7 @@ def tables() -> tuple[TableEntry, ...]:
 
 
 def told_elsewhere() -> Mapping[str, str]:
-    """Return the fields that hold tables told at another path, and that path."""
+    """Return the fields whose tables are described at another path, and that path."""
     return _walked()[1]
 
 

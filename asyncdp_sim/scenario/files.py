@@ -47,7 +47,7 @@ def load(
     SpecError
         With every fault found, naming the file.
     DataError
-        If a table is to say who the owners are, and cannot be read.
+        If the owners are in a table that cannot be read.
     """
     raw, notes = read_tables(file, settings, allow_code=allow_code)
     with blaming(file):
@@ -88,7 +88,7 @@ def scenario_of(raw: Raw, *, allow_code: bool = False) -> Scenario:
     SpecError
         With every fault found.
     DataError
-        If a table is to say who the owners are, and cannot be read.
+        If the owners are in a table that cannot be read.
     """
     require_code(raw, allowed=allow_code)
     counted = count_owners(raw)

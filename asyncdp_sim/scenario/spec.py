@@ -31,7 +31,7 @@ from asyncdp_sim.spec.base import parse, picked
 from asyncdp_sim.spec.validation import faults_of, show
 
 _KNOWN_TO_FIT = object()
-"""Tells the validator that parts were found to fit together before."""
+"""Context for the validator: the parts are known to be consistent."""
 
 
 class Scenario(ScenarioFacts):
@@ -128,7 +128,7 @@ class Scenario(ScenarioFacts):
         SpecError
             If an owner that is named is none.
         DataError
-            If a table is to say what owners are called, and cannot be read.
+            If owners' names are in a table that cannot be read.
         """
         return self._unswept()._taking_part()
 
@@ -184,7 +184,7 @@ class Scenario(ScenarioFacts):
 
     @property
     def reads_a_file(self) -> bool:
-        """Whether records are read from a file, by itself or in a cell of its sweep."""
+        """Whether records are read from a file, in the base or in a cell of the sweep."""
         if self.data.file is not None:
             return True
         asked = any(path.split(".")[0] in ("data", VARIANT) for path in self.sweep)
@@ -205,7 +205,7 @@ class Scenario(ScenarioFacts):
         SpecError
             If the values do not fit together.
         DataError
-            If a table is to say who the owners are, and cannot be read.
+            If the owners are in a table that cannot be read.
         """
         settings = [
             setting

@@ -51,7 +51,7 @@ def about(
     domain: str | None = None,
     example: Any = None,
 ) -> Any:
-    """Return what a field's annotation says of it, for the reference and the JSON schema.
+    """Return the annotation of a field, for the reference and the JSON schema.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def _number_or_list(value: object) -> str:
 
 
 class Mark:
-    """Marks fields that say something of single owners, in their annotations."""
+    """Marks fields with a value for each owner, in their annotations."""
 
 
 EACH_OWNER = Mark()
@@ -276,12 +276,12 @@ def per_owner(value: _T | tuple[_T, ...], n_owners: int) -> tuple[_T, ...]:
 
 
 def own(value: _T | tuple[_T, ...], owner: int) -> _T:
-    """Return what a single value, or a list with one per owner, says of an owner (from 0)."""
+    """Return the value of an owner (from 0), from a single value or a list with one per owner."""
     return value[owner] if isinstance(value, tuple) else value
 
 
 def picked(spec: _S, places: Sequence[int]) -> _S:
-    """Return what a specification says of some of the owners alone, at these places (from 0).
+    """Return a specification restricted to some of the owners, at these places (from 0).
 
     Lists with one value per owner keep those of these owners; numbers of owners become places
     among them, those of others go.

@@ -29,7 +29,7 @@ _MEMBERS = "asyncdp_members"
 
 
 class _Family:
-    """Tells the members of a union by their ``kind``, and takes members that are not listed.
+    """Selects the member of a union by its ``kind``, and accepts members that are not listed.
 
     Such a member is an object whose class has the base that all members listed have in common, or
     a table whose ``kind`` names one by its file; it is written as that table again.

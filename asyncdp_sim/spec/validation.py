@@ -39,7 +39,7 @@ _WORDS = {
 
 
 TAGS = ("<number>", "<list>", "<text>", "<table>")
-"""What tells numbers, lists, texts and tables apart in a union of them; never part of a key."""
+"""Labels of numbers, lists, texts and tables in a union of them; never part of a key."""
 
 
 def faults_of(found: Sequence[Fault]) -> PydanticCustomError:

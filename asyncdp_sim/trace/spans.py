@@ -102,13 +102,13 @@ class _Reader:
         self._asked: set[Key] = set()
         self._to_all: dict[int, int] = {}  # by message, when a query to all was sent
         self._numbers: list[int] = []  # those messages, in order
-        self._heard: dict[int, int] = {}  # by owner, the newest of them it has heard
+        self._heard: dict[int, int] = {}  # by owner, the newest of them that it has received
         self._given_up: dict[Key, int] = {}  # when the learner's patience last ended
         self._delivered: dict[Key, int] = {}  # when its answer last arrived
         self._begun: set[Key] = set()  # exchanges
         self._serving: dict[int, Key] = {}  # by owner, its newest exchange
         self._sent: dict[int, int] = {}  # by owner, when its last transmission ended or timed out
-        self._unanswered: set[int] = set()  # owners that have heard a query to all
+        self._unanswered: set[int] = set()  # owners that have received a query to all
         self._starts: dict[Key, list[int]] = {}
         # By owner and newest query to all, when the owner began on an answer. Answers are numbered
         # as they are begun, so one lies between that query and the next in number, too.

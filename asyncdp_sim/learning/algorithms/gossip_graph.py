@@ -349,7 +349,7 @@ class AveragingSteps(Algorithm):
         self, state: AveragingState, turn: AnswerBatch, points: Array, answers: Array
     ) -> None:
         if turn.peers is None:
-            raise ValueError("averaging needs to know whom an owner met")
+            raise ValueError("averaging needs the partner of each owner")
         self.put_in(state, turn, answers)
         first = 0 if self.learner else 1
         state.met.append((turn.replicates, turn.owners + 1 - first, turn.peers - first))

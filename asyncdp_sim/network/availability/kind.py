@@ -47,7 +47,7 @@ class AvailabilityKind(Variant):
         """Start whatever brings owners on and off line."""
 
     def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> IsOnline | None:  # noqa: ARG002
-        """Return what tells whether an owner is online at a tick.
+        """Return a function that decides whether an owner is online at a tick.
 
         None where no owner is ever offline, or where owners receive a signal when they come and go.
         """

@@ -61,7 +61,7 @@ class OnOff(AvailabilityKind):
 
     @override
     def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> IsOnline:
-        """Return what tells whether an owner is online, from what it was when asked last.
+        """Return a function that decides whether an owner is online, from its last state.
 
         With rates a = 1/E on and b = 1/E off and π = b/(a+b), an owner that was online (offline) a
         time t ago is online with probability π + (1−π)e^{−(a+b)t} (π − πe^{−(a+b)t}).

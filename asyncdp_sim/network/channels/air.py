@@ -68,7 +68,7 @@ class Air:
     ----------
     kernel : Kernel
     reach : int
-        Ticks until a transmission is heard: [start + reach, end + reach) everywhere.
+        Ticks until a transmission is detected: [start + reach, end + reach) everywhere.
     cut : bool
         Whether a station that transmits stops when it detects another transmission.
     """
@@ -127,7 +127,7 @@ class Air:
         return any(t.start + reach <= now for t in self._tail)
 
     def idle(self) -> Moment | Signal:
-        """Return what happens when that which is heard now may be over."""
+        """Return the moment at which the transmissions detected now may be over."""
         now, reach = self.kernel.tick, self._reach
         if any(t.start + reach <= now < t.end for t in self._on):
             signal = Signal(self.kernel)
@@ -156,7 +156,7 @@ class Air:
         moment.callbacks.append(end)
 
     def _cut_short(self, mine: Transmission) -> None:
-        """Let those that hear each other stop: the first signal that reaches a station counts."""
+        """Let stations that detect each other stop: the first signal at a station counts."""
         for other in self._on:
             if other is not mine and other.end > mine.start:
                 self._stop(other, mine.start + self._reach)

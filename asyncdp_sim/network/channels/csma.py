@@ -1,4 +1,4 @@
-"""CSMA: owners listen before they send, and hear others after a propagation delay."""
+"""CSMA: owners sense the channel before they send; a propagation delay applies."""
 
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -97,7 +97,7 @@ class Patience:
         self.moment = self._start()
 
     def learnt(self) -> Activity:
-        """Wait until it ends, which tells the sender of a loss; the exchange goes on."""
+        """Wait until it ends, when the sender detects a loss; the exchange continues."""
         self._extends = True
         yield self.moment
         self._extends = False
@@ -328,7 +328,7 @@ class Link:
         return self.policy.newest_only and exchange.read_tick < newest.read_tick
 
     def _acknowledged(self, exchange: Exchange, tries: int) -> Activity:
-        """Wait to hear that the answer arrived; send it again while that message is lost."""
+        """Wait for the acknowledgement; send the answer again while that is lost."""
         owner, learner = self._owner, self._learner
         arrived = True
         while True:

@@ -144,7 +144,7 @@ class Broadcast(ProtocolKind):
 
     @override
     def attempt(self, owner: Owner, learner: Learner) -> Activity:
-        """Answer the newest query, if the owner has heard one and not answered it."""
+        """Answer the newest query, if the owner has received one and not answered it."""
         query, owner.unanswered = owner.unanswered, None
         if query is not None and owner.answers_reserved < learner.answers_left[owner.number]:
             yield from self._answer(owner, learner, query)

@@ -54,7 +54,7 @@ class Known:
 
 
 class PolicyKind(Variant):
-    """A rule by which the learner chooses whom it asks; it keeps nothing from task to task."""
+    """A rule by which the learner chooses the owner of a task, without memory of earlier tasks."""
 
     @abstractmethod
     def choose(self, known: Known, draws: Iterator[float]) -> int:
@@ -69,7 +69,7 @@ class PolicyKind(Variant):
 
     @abstractmethod
     def describe(self) -> str:
-        """Return to whom tasks go."""
+        """Return the choice of owners in words."""
 
 
 class ShortestQueue(PolicyKind):
@@ -93,7 +93,7 @@ Policy = Annotated[ShortestQueue, FAMILY]
 
 
 def chosen(policy: PolicyKind, known: Known, draws: Iterator[float]) -> int:
-    """Return whom a policy chooses.
+    """Return the owner that a policy chooses.
 
     Raises
     ------
@@ -119,7 +119,7 @@ class Desk:
     to : str
         "drawn", "in-turn" or "same".
     policy : Policy or None
-        What chooses whom the next task goes to, instead.
+        Policy that chooses the owner of the next task, instead.
     chances : tuple of float
         p_i.
     one_by_one : bool
@@ -158,7 +158,7 @@ class Desk:
         """Hand the next task out, and those for which nobody had budget left before."""
         self._kept += 1
         self._former = former
-        if self._handing_out:  # a task that failed at once: the loop below goes on with the next
+        if self._handing_out:  # a task that failed at once: the loop below continues with the next
             return
         self._handing_out = True
         while self._kept > 0 and not self._learner.stalled:
@@ -175,7 +175,7 @@ class Desk:
         self._handing_out = False
 
     def _choose(self, former: int) -> Owner | None:
-        """Return whom the next task goes to; None where nobody can take one."""
+        """Return the owner of the next task; None where no owner can take one."""
         wanted = self._wanted(former)
         if wanted is not None and self._has_room(wanted):
             return wanted

@@ -153,7 +153,7 @@ class ProtocolKind(Variant):
         """Start what owners do not begin themselves."""
 
     def attempt(self, owner: Owner, learner: Learner) -> Activity:  # noqa: ARG002
-        """Do what an owner does at a tick of its clock; nothing where it does not act by itself."""
+        """Act at a tick of an owner's clock; do nothing where owners only answer."""
         yield from ()
 
     def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:  # noqa: ARG002

@@ -108,7 +108,7 @@ class ServersTogether:
     window : int
         Δ.
     agreements : sequence
-        Whom each server exchanges models with, agreement by agreement and counted round; None is
+        Partners of each server in every agreement, used in turn; None is
         everybody.
 
     Attributes
@@ -130,7 +130,7 @@ class ServersTogether:
         self._through: Counter[int] = Counter()
 
     def near(self, server: int, step: int) -> tuple[int, ...] | None:
-        """Return whom a server exchanges models with after a step that ends a window."""
+        """Return the partners of a server after a step that ends a window."""
         agreed = self._agreements[(step // self.window - 1) % len(self._agreements)]
         return None if agreed is None else agreed[server - 1]
 

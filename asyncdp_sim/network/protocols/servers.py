@@ -132,7 +132,7 @@ class Servers(ProtocolKind):
 
     @property
     def agreements(self) -> tuple[Neighbours | None, ...]:
-        """Who exchanges models with whom in agreement w = 1, 2, …, counted round.
+        """Return the servers that exchange models in agreement w = 1, 2, …, in turn.
 
         None stands for all with all: these agree by secure consensus.
         """
@@ -202,7 +202,7 @@ class Servers(ProtocolKind):
 
     @override
     def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
-        """Say who talks to whom, and what the servers learn of it all the same."""
+        """Yield the servers of clients, and the models that servers learn in spite of masks."""
         means = [law.mean for law in laws_of(self.latency, self.count)]
         more = f", and {extent(means)} for each message to or from a server"
         yield f"network: {said}{more if max(means) > 0 else ''}"

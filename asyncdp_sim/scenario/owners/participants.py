@@ -25,7 +25,7 @@ def count_owners(
     names_of: NamesOf = lambda data: data.owner_names(),
     otherwise: int | None = None,
 ) -> bool:
-    """Fill in ``owners.count`` where it is absent, and names or the table's column say it.
+    """Fill in ``owners.count`` where it is absent, from the names or the table's column.
 
     Only then is the table read, and of it that column; what is wrong with the data otherwise is
     said with all other faults.

@@ -211,7 +211,7 @@ class Owners(Spec):
         return tuple(sorted({*here, *(absent & {*given})}))
 
     def judging_beside(self, called: Sequence[int | str]) -> "Judging | None":
-        """Return what says of some of the participants who judges now, if these are called so."""
+        """Return the specification of the judging owners, given participants' names."""
         if self.score_on == "everybody" or self.numbers is None:
             return "everybody"
         others = (number for number in self.judging if number not in self.participants)

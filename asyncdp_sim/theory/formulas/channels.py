@@ -199,7 +199,7 @@ def slotted_aloha(
 def csma_infinite(load: float, delay: float) -> float:
     """Return S = G e^{−aG}/(G(1+2a) + e^{−aG}), non-persistent CSMA.
 
-    A transmission [s, e) is heard everywhere, at the sender too, in [s+a, e+a); who finds the
+    A transmission [s, e) is detected everywhere, at the sender too, in [s+a, e+a); who finds the
     channel busy gives up. G ≥ 0 counts attempts to send, those given up included; the delay is
     0 ≤ a < 1 airtimes.
 
@@ -278,7 +278,7 @@ def csma_detecting_infinite(load: float, delay: float) -> float:
 
     Notes
     -----
-    If the first of the others starts at X < a, they all stop at a, when they hear the first
+    If the first of the others starts at X < a, they all stop at a, when they detect the first
     sender, and that one at X + a unless it has finished before: the channel is heard busy until
     min(X + a, 1) + a, where X has the law of an Exp(G) that is below a. Without a collision the
     channel is silent at 1 + a. Any a < 1.
@@ -344,7 +344,7 @@ def csma_detecting(
 ) -> RandomAccess:
     """Return non-persistent CSMA with collision detection and N owners.
 
-    Arguments and assumptions as for :func:`csma`, senders that hear another stop as for
+    Arguments and assumptions as for :func:`csma`, senders that detect another stop as for
     :func:`csma_detecting_infinite`: the first of the others starts at X, an Exp((N−1)λ), so that
     the mean busy time is the infinite population's at load (N−1)λ, and the idle time 1/(Nλ).
     Answers that are broken off are attempts.
@@ -361,7 +361,7 @@ def csma_detecting(
 def _delay(key: str, value: float, airtime: float = 1.0) -> float:
     if not isfinite(value) or not 0 <= value < airtime:
         domain = f"a number ≥ 0 and below the airtime, {airtime!r}: the formula needs colliding"
-        raise refused(key, repr(value), f"{domain} answers to be heard without a gap")
+        raise refused(key, repr(value), f"{domain} answers to be detected without a gap")
     return value / airtime
 
 

@@ -29,7 +29,7 @@ def smallest_entry(matrix: Array) -> float:
     for _ in range(len(entries).bit_length()):
         heard = heard @ heard
     if not heard.all():
-        raise refused("matrix", "servers that never hear of each other", "a connected graph")
+        raise refused("matrix", "servers that are not connected", "a connected graph")
     return float(entries[entries > 0].min())
 
 

@@ -196,7 +196,7 @@ class ChannelTheory:
         return f"no such result for channel {self.channel.kind} as set"
 
     def setting(self, airtime: float) -> str:  # noqa: ARG002
-        """Return what tells its curve of throughput from another's of this kind, for a figure."""
+        """Return a label that distinguishes its throughput curve from others of this kind."""
         return ""
 
     def spread_alike(self) -> Any:

@@ -47,7 +47,7 @@ class Facts:
     def entangled(self) -> str:
         """Why nobody knows how often several exchanges of an owner are under way, if not.
 
-        Empty where they never are, and where ``occupied`` tells.
+        Empty where they never are, and where ``occupied`` has the reason.
         """
         alone = self.protocol.one_each or self.protocol.one_on_one
         return "" if alone else "exchanges of an owner overlap"

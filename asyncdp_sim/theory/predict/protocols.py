@@ -115,7 +115,7 @@ class DispatchFacts(Facts):
     way; and where they work at one after the other for exponential times.
     """
 
-    dependent = "who is asked next is whom the learner chooses"
+    dependent = "the learner chooses the next owner to ask"
     entangled = ""
     protocol: Dispatch
 
@@ -194,7 +194,7 @@ class DispatchFacts(Facts):
     def _by_policy(self) -> str:
         """Why nobody knows beforehand how often each owner is asked, if a policy decides it."""
         policy = self.protocol.policy
-        return "" if policy is None else f"policy {policy.kind} chooses whom to ask"
+        return "" if policy is None else f"policy {policy.kind} chooses which owners to ask"
 
     @property
     def _in_turn(self) -> str:
@@ -273,7 +273,7 @@ class DispatchFacts(Facts):
         """Return the shares of time that each owner sends, computes and receives, (N, 3).
 
         The first that holds counts. Where owners work at one task after the other these are stages
-        of a service, else each stage is by itself.
+        of a service, else each stage is independent.
 
         Parameters
         ----------

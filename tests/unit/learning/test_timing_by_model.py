@@ -239,9 +239,9 @@ def test_it_is_said_that_timing_is_not_paid_for() -> None:
     assert (plain.summary["epsilon_true"], told.summary["epsilon_true"]) == (500.0, np.inf)
     assert not any("timing" in said for said in plain.warnings)
     assert (
-        "not private: timing not accounted: a run ends where ψ, of private records, says so "
-        "(run.target) and owners answer or keep silent by their exact gradients ([trigger]); no "
-        "budget is charged for it"
+        "not private: timing not accounted: a run ends when ψ, computed from private "
+        "records, reaches run.target and owners' exact gradients decide whether they answer "
+        "([trigger]); no budget is charged for it"
     ) in told.warnings
     lines = describe(told.scenario)
     assert (

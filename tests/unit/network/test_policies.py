@@ -76,5 +76,5 @@ def test_nothing_is_predicted_of_whom_it_asks():
     net = network(ShortestQueue(), allowed=99)
     found = predicted(net, "throughput")
     assert isinstance(found, Unknown)
-    assert "policy shortest-queue chooses whom to ask" in found.reason
+    assert "policy shortest-queue chooses which owners to ask" in found.reason
     assert isinstance(shares(net), Unknown)

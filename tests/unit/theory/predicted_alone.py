@@ -88,7 +88,7 @@ PREDICTED = {
     ),
     "dispatch, who": (
         {"protocol": Dispatch(tasks=2), **SERVED},
-        "p_repeat", "who is asked next is whom the learner chooses",
+        "p_repeat", "the learner chooses the next owner to ask",
     ),
     "lock serves": (SERVED, "throughput", 4 / 3),
     "lock busy": (SERVED, "utilisation", 2 / 3),
