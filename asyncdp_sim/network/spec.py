@@ -96,7 +96,7 @@ class Network(CachedSpec):
         if synchronous == (self.answers_per_update is None):
             return []
         shown = "nothing" if self.answers_per_update is None else str(self.answers_per_update)
-        rule = f"allowed is {'nothing' if synchronous else 'a number'} under this protocol"
+        rule = f"{'not allowed' if synchronous else 'allowed is a number'} under this protocol"
         return [Fault("answers_per_update", shown, rule)]
 
     @property

@@ -357,8 +357,7 @@ def test_clocks_are_the_edges_one_for_all_or_one_each() -> None:
         ),
         (
             {"topology": Lines()},
-            "topology.kind: given 'star'; protocol gossip has a graph of its own: allowed is "
-            "nothing",
+            "topology.kind: given 'star'; not allowed with protocol gossip, which has its own graph",
         ),
         (
             {"protocol": Gossip(graph=LINE, clock=PoissonClock(rate=[1.0, 1.0]))},
@@ -367,7 +366,7 @@ def test_clocks_are_the_edges_one_for_all_or_one_each() -> None:
         ),
         (
             {"answers_per_update": 1},
-            "answers_per_update: given 1; allowed is nothing under this protocol",
+            "answers_per_update: given 1; not allowed under this protocol",
         ),
     ],
 )

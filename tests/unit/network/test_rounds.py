@@ -247,7 +247,7 @@ def test_theory_predicts_throughput_or_says_why_not(
             {"protocol": Rounds(deadline=0.4), "topology": Star(latency=0.3)},
             r"protocol\.deadline: given 0.4; an answer takes at least 0.6, so no",
         ),
-        ({"answers_per_update": 1}, r"answers_per_update: given 1; allowed is nothing"),
+        ({"answers_per_update": 1}, r"answers_per_update: given 1; not allowed"),
         ({"protocol": Push()}, r"answers_per_update: given nothing; allowed is a number"),
     ],
 )
