@@ -33,7 +33,7 @@ def block(look: TableLook, folder: Path | None = None) -> list[str]:
 
 def chosen_from(look: TableLook) -> tuple[str, str]:
     """Return the line above all tables that says what settings were chosen from."""
-    return f"chosen_from = {text(look.basis)}", "what these settings were chosen from"
+    return f"chosen_from = {text(look.basis)}", "rows from which these settings were chosen"
 
 
 def data_lines(look: TableLook, folder: Path | None = None) -> list[str]:
@@ -78,24 +78,24 @@ def _fields(look: TableLook, folder: Path | None) -> Iterator[tuple[str, str]]:
         yield '# unit = "days"', "its unit, used when errors are reported: please fill in"
     if not look.path.endswith(".parquet"):
         yield f"separator = {text(look.form.separator)}", "between cells"
-        yield f"decimal = {text(look.form.decimal)}", "before fractions"
-        yield f"charset = {text(look.form.charset)}", "by which bytes are text"
+        yield f"decimal = {text(look.form.decimal)}", "decimal mark"
+        yield f"charset = {text(look.form.charset)}", "text encoding"
     if look.owner is not None:
         left = len(look.owners) - look.with_records(look.least)
         least = f", least = {look.least}" if left > 0 else ""
         out = f"; {left} with fewer records are left out" if left > 0 else ""
-        yield f"split = {{ column = {text(look.owner)}{least} }}", f"whose rows they are{out}"
-    where = "the last of the file" if public is None else "those of public_path"
+        yield f"split = {{ column = {text(look.owner)}{least} }}", f"owner of each row{out}"
+    where = "the last of the file" if public is None else "the rows of public_path"
     if look.public_seed is not None:
         where = "chosen at random"
-    yield f"public_records = {look.public}", f"{where}; anybody may know them"
+    yield f"public_records = {look.public}", f"{where}; they are not private"
     if look.public_seed is not None:
-        yield f"public_seed = {look.public_seed}", "by which they are chosen"
+        yield f"public_seed = {look.public_seed}", "seed of that choice"
     yield 'preprocessing = "pca"', "columns centred and scaled by public rows"
     features, most = n_features(look)
-    comment = f"of {most} independent columns among the public rows, and one of ones"
+    comment = f"{most} independent columns of the public rows, and a column of ones"
     yield f"features = {features + 1}", comment
-    yield f"held_out = {HELD_OUT}", "share of every owner's rows that models are judged by"
+    yield f"held_out = {HELD_OUT}", "share of every owner's rows on which models are scored"
 
 
 def _columns(look: TableLook) -> Iterator[tuple[str, str]]:
@@ -122,7 +122,7 @@ def n_features(look: TableLook) -> tuple[int, int]:
     matrix = matrix_of(look)
     rank = independent(matrix - matrix.mean(axis=0))
     if rank == 0:
-        raise DataError([Fault("", "a table", "no column of it is a feature")], look.path)
+        raise DataError([Fault("", "a table", "no column of it can be a feature")], look.path)
     return min(MOST_FEATURES, rank), rank
 
 

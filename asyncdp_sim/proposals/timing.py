@@ -50,7 +50,7 @@ class Timing:
         """Return what stands in [run]."""
         if self.unit is None:
             return []
-        return [(f'time_unit = "{self.unit}"', "in which times are printed")]
+        return [(f'time_unit = "{self.unit}"', "unit of printed times")]
 
     def tables(self) -> list[str]:
         """Return [clock], [latency] and [availability], of which something is said."""
@@ -59,7 +59,7 @@ class Timing:
     def _tables(self) -> Iterator[list[str]]:
         if self.every is not None:
             comment = in_unit(f"every {self.every:.6g} units", self.unit)
-            rate = (f"rate = {1 / self.every:.6g}", f"an owner can answer {comment}, in the mean")
+            rate = (f"rate = {1 / self.every:.6g}", f"an owner can answer {comment} on average")
             yield ["[clock]", *commented(('kind = "poisson"', "at random"), rate)]
         if self.exchange is not None:
             value = f"{self.exchange:.6g}"
@@ -73,5 +73,5 @@ class Timing:
     def describe(self) -> str:
         """Return what times mean."""
         if self.unit is None:
-            return f'time: {ROUNDS}; --every "1 day" states it in days'
+            return f'time: {ROUNDS}; --every "1 day" sets it to days'
         return f"time: in {self.unit}s"

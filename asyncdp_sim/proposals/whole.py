@@ -93,10 +93,10 @@ def _lines(
     data: list[str],
 ) -> list[str]:
     name = re.sub(r"[^a-z0-9]+", "-", Path(look.path).name.split(".")[0].lower()).strip("-")
-    owners_comment = f"no column says whose rows are: {OWNERS} owners in the order of the file"
+    owners_comment = f"no column names the owner: {OWNERS} owners in the order of the file"
     if look.owner is not None:
-        owners_comment = f"values of {look.owner!r} with records enough"
-    records = [] if look.owner is not None else [(f"records = {sizes[0]}", "of each")]
+        owners_comment = f"values of {look.owner!r} with enough records"
+    records = [] if look.owner is not None else [(f"records = {sizes[0]}", "records of each owner")]
     return [
         SCHEMA_LINE,
         *commented(
@@ -110,7 +110,7 @@ def _lines(
             (f"seed = {SEED}", ""),
             (f"replicates = {RUNS}", "independent runs"),
             (f"updates = {choice.updates}", f"T, by tuning on {choice.said}"),
-            ("alone = true", "beside it, what each owner reaches by itself"),
+            ("alone = true", "compute each owner's own model too"),
             *timing.run_lines(),
         ),
         "",
@@ -130,7 +130,7 @@ def _lines(
         "",
         "[privacy]",
         *commented(
-            (f"epsilon = {epsilon:g}", "of every owner over the whole run, as given"),
+            (f"epsilon = {epsilon:g}", "budget of every owner for the whole run, as given"),
             (
                 f'budget = {{ kind = "per-owner-cap", answers = {choice.answers} }}',
                 "answers of an owner that share it, enough for T",

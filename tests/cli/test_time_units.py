@@ -172,7 +172,7 @@ def test_a_proposal_has_the_clock_that_it_was_given(command: Command) -> None:
     assert scenario.availability.probability == 0.8
     assert scenario.algorithm.rho is None
     said = command.done(*PROPOSE, "--epsilon", "5", "--write", "plain.toml").out
-    assert f'time: {ROUNDS}; --every "1 day" states it in days' in said
+    assert f'time: {ROUNDS}; --every "1 day" sets it to days' in said
     plain = load(Path("plain.toml"))[0]
     assert (plain.run.time_unit, plain.availability.kind) == (None, "always")
 

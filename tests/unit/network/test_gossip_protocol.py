@@ -357,7 +357,8 @@ def test_clocks_are_the_edges_one_for_all_or_one_each() -> None:
         ),
         (
             {"topology": Lines()},
-            "topology.kind: given 'star'; not allowed with protocol gossip, which has its own graph",
+            "topology.kind: given 'star'; not allowed with protocol gossip, which has its own "
+            "graph",
         ),
         (
             {"protocol": Gossip(graph=LINE, clock=PoissonClock(rate=[1.0, 1.0]))},
