@@ -479,7 +479,7 @@ def access(facts: Facts) -> Iterator[Prediction]:
             load = BROKEN_OFF
     yield either("throughput", rate, formula)
     if facts.in_turn:
-        yield Prediction("collision_rate", 0.0, "an owner has slots of its own")
+        yield Prediction("collision_rate", 0.0, "each owner has its own slots")
     else:
         yield either("collision_rate", lost, formula)
     yield either("offered_load", load, formula)

@@ -58,7 +58,7 @@ class BroadcastFacts(Facts):
         if isinstance(result, Unknown):
             yield either("throughput", result, BROADCAST)
             if self.in_turn:
-                yield Prediction("collision_rate", 0.0, "an owner has slots of its own")
+                yield Prediction("collision_rate", 0.0, "each owner has its own slots")
                 yield either("offered_load", result, BROADCAST)
             else:
                 yield from each_of(("collision_rate", "offered_load"), result, BROADCAST)
@@ -493,7 +493,7 @@ ENDLESS = "the queue grows without bound"
 class RequestFacts(Facts):
     """Exchanges that a locked learner gets through."""
 
-    fresh = "as the lock has it"
+    fresh = "because of the lock"
     protocol: Request
 
     @property
@@ -513,14 +513,14 @@ class RequestFacts(Facts):
     @override
     def waiting(self) -> Iterator[Prediction]:
         if not self.protocol.queues:
-            formula = "a request that is served is served at once"
+            formula = "a served request does not wait"
             value = None if self.slow_requests else 0.0
             yield Prediction("mean_waiting", value, formula, self.slow_requests)
             return
         formula = "Pollaczek–Khinchine: ΛE[S²]/(2(1−ρ'))"
         reason = self.slow_requests or self.disturbed
         if not reason and self.instant:
-            yield Prediction("mean_waiting", 0.0, "service takes no time, so nobody waits")
+            yield Prediction("mean_waiting", 0.0, "service takes no time, so no request waits")
             return
         reason = reason or self._not_open
         if reason or self.rates is None:

@@ -249,7 +249,7 @@ def test_it_is_said_that_timing_is_not_paid_for() -> None:
         in lines
     )
     assert "trigger: owners withhold answers whose gradients are shorter than 1 (L2)" in lines
-    untimed = "not private, no finite ε: timing not accounted: a run ends where ψ"
+    untimed = "not private, no finite ε: timing not accounted: a run ends when ψ"
     assert sum(line.startswith(untimed) for line in lines) == 1
     assert not any("this guarantee is for" in line for line in lines)  # there is nothing to add up
     only = learned(**TRIGGER).warnings

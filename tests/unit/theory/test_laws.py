@@ -71,7 +71,7 @@ def test_the_law_of_the_gaps(parts, law):
 @pytest.mark.parametrize(
     ("parts", "name", "mean"),
     [
-        ({}, "0, as the lock has it", 0.0),
+        ({}, "0, because of the lock", 0.0),
         ({"protocol": PUSH}, "0, as jobs take no time", 0.0),
         ({"protocol": PUSH, "channel": ALOHA}, "0, as whatever overlaps an answer destroys it", 0),
         ({"protocol": PUSH, **SERVED}, "Binomial(3, 0.333)", 1.0),

@@ -117,7 +117,7 @@ def test_smallest_entries():
 @pytest.mark.parametrize(
     ("matrix", "said"),
     [
-        (np.eye(2), "never hear"),
+        (np.eye(2), "not connected"),
         (np.array([[0.9, 0.1], [0.5, 0.5]]), "doubly stochastic"),
         (np.array([[1.5, -0.5], [-0.5, 1.5]]), "doubly stochastic"),
         (np.full((2, 3), 0.5), "of shape"),
