@@ -272,7 +272,7 @@ def first_audit(
     scenario = _claiming(scenario)
     listener = scenario.privacy.listener
     if listener.sees_sums and canaries is not None:
-        hint = "canaries are told by single answers: allowed is transcript"
+        hint = "canaries need single answers, which are not seen here: allowed is 'transcript'"
         raise SpecError([Fault("privacy.observer.kind", "'aggregate'", hint)])
     beginning(progress, "attacking single answers")
     dataset = build_dataset(scenario)

@@ -106,8 +106,9 @@ class Finding:
         Share of the measured runs that are in the event, on the dataset that makes it likely and
         on the other one.
     rightly, falsely : float
-        With the same confidence, a test that cries where the event happens is right at least so
-        often, and wrong at most so often: a point under the trade-off curve.
+        With the same confidence, a test that raises an alarm when the event happens has at least
+        this true-positive rate and at most this false-alarm rate: a point under the trade-off
+        curve.
     """
 
     epsilon: float
@@ -169,7 +170,7 @@ def attack(scores: Mapping[str, Pair], claim: Claim, doubt: float) -> Finding:
 
 
 def most_shown(claim: Claim, runs: int, doubt: float) -> float:
-    """Return the largest ε that so many runs on each side can show, told apart perfectly."""
+    """Return the largest ε that so many runs can show, if the test makes no error."""
     measured = runs // 2
     limits = _limits(measured, 0, (measured, measured), doubt)
     return claim.stated(float(claim.shown(*limits)))

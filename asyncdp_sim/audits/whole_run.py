@@ -43,7 +43,7 @@ def told_in_runs(
     Parameters
     ----------
     listener : ObserverKind
-        Who hears them, with whom owners may collude.
+        The observer that receives the answers, and its colluding owners.
     pair : Neighbours
     views : sequence of View
         What went on air in each run.

@@ -108,7 +108,7 @@ class Against:
     ----------
     result : Result
     name : str
-        Of the result, as others are told it.
+        Printed name of the result.
     common : tuple of int
         The replicates that both have of one seed; empty where replicates are not paired.
     pairing : str

@@ -94,7 +94,7 @@ ALL_DISTINCT = 0.98
 MOST_COLUMNS = 60
 """Most distinct texts that become columns of their own."""
 FEW = 20
-"""Fewest values from which shares and correlations are told."""
+"""Fewest values for which shares and correlations are reported."""
 DATES = ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%b-%Y", "%b-%Y", "%b %d, %Y", "%Y-%m")
 """Forms of dates that are tried where texts are none as 2020-05-17."""
 _ISO, _SHORT = ("%Y-%m-%d",), ("%m/%d/%y", "%d/%m/%y", "%d.%m.%y")

@@ -79,7 +79,7 @@ class Dataset:
         Targets of the public rows, the table's last, (m,), which anybody may look at: NaN where
         there is none; None where no row is public.
     doubts : tuple of str
-        Of records that stand in for others: in what they may be unlike those.
+        Differences that substitute records may have from the records that they replace.
     file_rows : FileRows, optional
         Where the table's rows stand in its files; None where they are of no file.
     """

@@ -37,7 +37,7 @@ def out_of_order(scenario: Scenario) -> list[str]:
     elif not network.protocol.makes_updates and never_stale(network):
         law = answering(network)
         if isinstance(law, Unknown):
-            found.append(f"no law is known here of whose update is next: {law}")
+            found.append(f"the law of the next update's owner is not known: {law}")
     return found
 
 

@@ -62,7 +62,7 @@ class Energy(Spec):
     ] = 0.0
     byte_received: Annotated[
         PerOwner[PerByte],
-        about("Energy of a byte that it hears, besides power", "joules / byte", example=1e-7),
+        about("Energy per received byte, in addition to power", "joules / byte", example=1e-7),
     ] = 0.0
     seconds: Annotated[Seconds, about("Seconds in a time unit", "seconds / time unit")] = 1.0
     learner: Annotated[

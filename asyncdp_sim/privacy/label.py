@@ -183,7 +183,7 @@ def stream(manifest: Manifest) -> tuple[Any, Any]:
 
 
 def observer(manifest: Manifest) -> ObserverKind | None:
-    """Return whom ε is against, where the scenario names one; else it is who hears everything."""
+    """Return the scenario's observer; None stands for the transcript observer."""
     section = manifest["scenario"]["privacy"].get("observer")
     kind = None if section is None else member(Observer, section.get("kind"))
     return None if kind is None else kind.model_validate(section)

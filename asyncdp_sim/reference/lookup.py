@@ -32,7 +32,7 @@ def page(table: str, kind: str | None = None) -> str:
 
 
 _NEAR = 4
-"""Names that are told beside one that is not there."""
+"""Most suggestions for an unknown name."""
 WIDTH = 80
 """Of a screen."""
 RESULTS = "docs/reference/results.md"
@@ -107,7 +107,7 @@ def _greek(name: str) -> str:
 
 
 def _home(name: str) -> str:
-    """Return where a path is told: ``latency.query.mean`` is a law's, hence ``compute.mean``."""
+    """Return the documented path: ``latency.query.mean`` is a law's, hence ``compute.mean``."""
     for path, home in told_elsewhere().items():
         if name.startswith(f"{path}."):
             return _home(home + name.removeprefix(path))

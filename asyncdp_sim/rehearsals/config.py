@@ -180,7 +180,7 @@ class Presence:
     ----------
     network : Network
     streams : Scope
-        The replicate's streams, of which owners' own are taken.
+        The replicate's streams, from which the streams of each owner are taken.
     number : int
         Which owner, from 1.
 

@@ -87,7 +87,7 @@ class LearnerPeer:
         self._broken: BaseException | None = None
 
     async def run(self, listens: Callable[[int], None]) -> Rehearsed:
-        """Hold the run with all owners, which are told of the port that this listens at."""
+        """Run with all owners, which receive the port of this server."""
         server = await asyncio.start_server(self._meet, "127.0.0.1", 0)
         listens(server.sockets[0].getsockname()[1])
         await self._all_here.wait()

@@ -62,7 +62,7 @@ Send = Callable[..., None]
 
 
 class Serving:
-    """A learner that serves whoever asks, at once.
+    """A learner that serves every request at once.
 
     Parameters
     ----------

@@ -151,9 +151,10 @@ FIRST_OWNERS = 12
 def owners(result: Result) -> dict[str, Any]:
     """Return a row for each owner over all replicates, or for those whose budgets are used most.
 
-    A row has the largest charge, and means of what the owner did. ``first`` stand on the page at
-    once, ``others`` open below; ``listed`` of ``count`` are shown; ``named`` and ``powered`` say
-    whether names and energy are told, and ``holders`` who holds the record that is detected.
+    A row has the owner's largest charge, and means of its counts. The rows ``first`` are visible at
+    once, ``others`` unfold below; ``listed`` of ``count`` owners have a row; ``named`` and
+    ``powered`` state whether names and energy have columns, and ``holders`` describes the owners
+    that hold the record to detect.
     """
     people = result.participants
     names = people.names if len(people.names) > 0 else ("",) * len(people.numbers)

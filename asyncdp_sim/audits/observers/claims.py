@@ -115,10 +115,10 @@ def of_view(trace: Trace, claims: Sequence[Owed], pool: Set[int], owner: int) ->
     basis: dict[int, Vector] = {}
     for a, b, a_hears, b_hears in meetings:
         before = {a: vectors[a], b: vectors[b]}
-        for listener, speaker, hears in ((a, b, a_hears), (b, a, b_hears)):
-            if hears and listener in pool and speaker not in pool:
+        for listener, speaker, receives in ((a, b, a_hears), (b, a, b_hears)):
+            if receives and listener in pool and speaker not in pool:
                 _add(basis, {u: x * noise[u] for u, x in before[speaker].items() if u not in pool})
-            if hears:
+            if receives:
                 vectors[listener] = _combined(before[a], before[b], Fraction(1, 2), Fraction(1, 2))
     rows = list(basis.values())
     gram = [[_product(row, other) for other in rows] for row in rows]

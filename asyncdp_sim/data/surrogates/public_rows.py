@@ -23,11 +23,11 @@ class Apart:
     Attributes
     ----------
     variance : float
-        τ², the variance of owners' own ways: the mean of (own − all)² beyond chance, at least 0.
+        τ², the variance between owners: the mean of (own − all)² minus sampling error, at least 0.
     half_width : float
-        Of about a 95 % interval of τ² as these owners have it, which chance hides.
+        Half-width of an approximate 95 % interval of τ² for these owners.
     shares : array (K,)
-        λ_i in [0, 1): how much of what is seen of owner i is taken to be its own.
+        λ_i in [0, 1): share of owner i's measured difference that is not sampling error.
     """
 
     variance: float
@@ -163,7 +163,7 @@ def unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> Unlike
 
 
 def alike(known: PublicKnowledge, found: Unlikeness) -> tuple[str, ...]:
-    """Say how unlike owners are taken to be, and why."""
+    """Return the assumed heterogeneity of owners, and the reason, in words."""
     if len(known.sizes) == 0:  # a split by the target, whose words are its own
         return ()
     if len(found.seen) < 2:
@@ -214,9 +214,10 @@ class PublicRows(StandInKind):
     rows show beyond chance, measured by the slopes x(y − xᵀθ) of the least squares of all public
     rows: none where their order or names tell nothing.
 
-    Redraws take a random half of the public rows: a forecast from a half is as far from the one of
-    all as the latter is from that of endless public rows, in the root mean square. From it they
-    draw owners' rows anew, as an owner's own rows are others than those that stand in for them.
+    Each redraw takes a random half of the public rows. In the root mean square, a forecast from a
+    half differs from the forecast from all public rows as much as the latter differs from one with
+    infinitely many. Owners' rows are then drawn again from that half, because the substitute rows
+    differ from an owner's private rows.
     """
 
     words = "rows drawn from the table's public ones"

@@ -29,7 +29,7 @@ _MOST = 2_000
 _TAIL = 1 << 26
 """as far as they are in the file's last bytes, so many."""
 _STATED = re.compile(r"sep=([,;\t|])")
-"""A line before the header by which a spreadsheet is told what stands between cells."""
+"""A line before the header that states the separator of cells to a spreadsheet program."""
 _COMMA = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+")
 _POINT = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:,\d{3})+)\.\d+")
 

@@ -1,4 +1,4 @@
-"""Owners' own optima beside the private model: ψ, and held-out scores (Async, figure 11)."""
+"""Each owner's own optimum and the private model: ψ and held-out scores (Async, figure 11)."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -22,7 +22,7 @@ PARTS = {
     "noise": OKABE_ITO[0],
 }
 """In the order of stacking."""
-REST = "bias, selection and transient, not told apart"
+REST = "bias, selection and transient, not separated"
 NAME = 24  # letters of a cell's name in one line
 
 
@@ -114,7 +114,7 @@ def _caption(results: Sequence[Result]) -> str:
     )
     why = (result.summary["psi_split"].get("reason") for result in results)
     reasons = {str(reason) for reason in why if reason is not None}
-    return text + "".join(f" Not told apart: {reason}." for reason in sorted(reasons))
+    return text + "".join(f" Not separated: {reason}." for reason in sorted(reasons))
 
 
 def _part(result: Result, name: str) -> float:

@@ -80,7 +80,7 @@ def _window(result: Result) -> tuple[Table, npt.NDArray[Any], str]:
 
 
 def _height(shown: Sequence[Panel]) -> float:
-    """Return inches for so many owners, whose rows are told apart up to a page."""
+    """Return the height in inches: rows of owners are legible, up to one page."""
     most = max(panel.result.n_owners for panel in shown)
     return 2.6 if most <= FEW_OWNERS else float(np.clip(0.032 * most, 3.6, 6.5))
 

@@ -158,12 +158,12 @@ def _online(
         away = [(span.start, span.end) for span in lasting if span.name == OFFLINE]
         return most - covered(away, edges), most
     deaf = (table["detail"] == Detail.offline) & np.isin(table["kind"], DEAF)
-    unheard, sent, ticks = (
+    missed, sent, ticks = (
         np.histogram(table["tick"][rows], edges)[0].astype(float)
         for rows in (deaf, table["kind"] == EventKind.broadcast_sent, np.isin(table["kind"], TICKS))
     )
     chances = sent * result.n_owners if _broadcasts(result) else ticks
-    return chances - unheard, chances
+    return chances - missed, chances
 
 
 def _by_chance(result: Result) -> bool:

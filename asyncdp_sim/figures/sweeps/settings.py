@@ -84,7 +84,7 @@ def _shown(rows: Sequence[Table]) -> list[str]:
 
 
 def _close(what: str, rows: Sequence[Table]) -> bool:
-    """Return whether hardly any setting is told apart by a figure, or one alone has it."""
+    """Return whether a figure hardly differs between settings, or one setting alone has it."""
     values = np.array([table[what][0] for table in rows])
     finite = values[np.isfinite(values)]
     return len(finite) < 2 or bool(np.ptp(finite) <= CLOSE * np.abs(finite).max())

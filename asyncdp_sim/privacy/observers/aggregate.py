@@ -1,4 +1,4 @@
-"""Secure aggregation: whoever sees the sum of each update's answers, and no answer."""
+"""Secure aggregation: an observer that sees the sum of each update's answers, and no answer."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -69,7 +69,7 @@ class AggregateObserver(ObserverKind):
 
     @override
     def describe(self) -> str:
-        seen = "whoever sees the sum of each update's answers, and who is in it"
+        seen = "an observer of each update's sum of answers and its list of owners"
         if self.colluders == 0:
             return seen
         if self.colluders == 1:

@@ -39,7 +39,7 @@ from asyncdp_sim.trace import ExchangeOutcome, Trace
 _LIMBS = (8, 20, 40, 80)
 """Of 20 bits, that vectors are kept in: more where fewer do not suffice."""
 _SOME = 128
-"""Vectors that a pool hears before what is new of them is kept; many at once take less time."""
+"""Received vectors that a pool collects before it keeps the new part; batches are faster."""
 _NUMBERS = 2**25
 """Limbs that are kept at a time at most, unless one pool needs more."""
 
@@ -55,7 +55,7 @@ class Round:
     nodes : array of int (a,)
         Whose vectors change.
     sources : array of int (b,)
-        Of whose they are made.
+        The nodes that their new vectors combine.
     weights : array of int (a, b)
         How often each counts, over ``parts``.
     parts : int
@@ -70,7 +70,7 @@ class Round:
 
 
 def meeting(a: int, b: int, *, a_hears: bool = True, b_hears: bool = True) -> Round:
-    """Return two nodes' meeting: whoever hears the other takes the mean of both vectors."""
+    """Return two nodes' meeting: a node that receives the other's vector takes the mean of both."""
     heard = [pair for pair, arrives in (((a, b), a_hears), ((b, a), b_hears)) if arrives]
     nodes = [listener for listener, _ in heard]
     return Round(
@@ -85,7 +85,7 @@ def meeting(a: int, b: int, *, a_hears: bool = True, b_hears: bool = True) -> Ro
 def all_at_once(weights: Numbers, parts: int) -> Round:
     """Return a step of all nodes by a fixed matrix W = ``weights``/``parts``, (M, M).
 
-    A node hears those whose vectors it takes some of.
+    A node receives the vectors that have a positive weight in its own.
     """
     listeners, speakers = np.nonzero(weights)
     apart = listeners != speakers
@@ -163,12 +163,12 @@ class _Views:
         self._learn(1)
 
     def _hear(self, heard: Numbers) -> None:
-        """Let every pool take in what its members hear from others."""
+        """Add to every pool the vectors that its members receive from other nodes."""
         listeners, speakers = heard.T
-        hears = self._pools[:, listeners] & ~self._pools[:, speakers]
-        for place in np.flatnonzero(hears.any(axis=1)).tolist():
+        receives = self._pools[:, listeners] & ~self._pools[:, speakers]
+        for place in np.flatnonzero(receives.any(axis=1)).tolist():
             if not self._known[place].everything:
-                speakers_heard = dict.fromkeys(speakers[hears[place]].tolist())
+                speakers_heard = dict.fromkeys(speakers[receives[place]].tolist())
                 self._new[place] += [self._message(node) for node in speakers_heard]
         self._learn(_SOME)
 
@@ -258,8 +258,7 @@ class NodeObserver(ObserverKind):
 
     What it costs owner i is known once a run is over, from who met whom and when, for algorithms
     that average linearly what owners put in once (``averaging``), with Gaussian noise. Budgets are
-    still divided for whoever hears every answer, so that no owner is above its budget whatever the
-    run was.
+    still divided for an observer of every answer, so that no owner exceeds its budget in any run.
     """
 
     by_count = False

@@ -78,7 +78,7 @@ class TableData(TableRecipe):
     ] = None
     unit: Annotated[
         str | None,
-        about("The target's unit, in which errors on held-out rows are told", example="days"),
+        about("The target's unit, in which errors on held-out rows are printed", example="days"),
     ] = None
     drop: Annotated[
         tuple[str, ...],
