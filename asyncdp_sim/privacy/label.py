@@ -399,11 +399,11 @@ def named_guarantee(manifests: Sequence[Manifest]) -> str:
 
 
 def composition(manifests: Sequence[Manifest]) -> str | None:
-    """Return what the label does not speak of: several replicates, or cells, published together.
+    """Return the cost of publishing several replicates or cells, which the label leaves open.
 
-    Replicates read the same records with noise of their own, so that (ε, δ) adds up at most; cells
-    of one seed have their noise in common, so that two of them may tell a step exactly. But copies
-    with different learners have noise of their own.
+    Replicates read the same records with independent noise, so that (ε, δ) at most adds up. Cells
+    of one seed share their noise, so that two of them may reveal a step exactly; copies with
+    different learners have independent noise.
 
     Returns
     -------
@@ -420,13 +420,14 @@ def composition(manifests: Sequence[Manifest]) -> str | None:
         if count == 1:
             return None
         delta = f" and {count} δ" if (stated_delta(distinct[0]) or 0) > 0 else ""
-        return (
-            f"each of {count} replicates on its own; publishing all costs at most {count} ε{delta}"
-        )
+        several = f"publishing all costs at most {count} ε{delta}"
+        return f"this holds for each of {count} replicates; {several}"
     drawn = [stream(manifest) for manifest in distinct if min(epsilons(manifest)) < inf]
     if len(set(drawn)) < len(drawn):
-        return "each replicate of each cell on its own; cells share noise: together not private"
-    return "each replicate of each cell on its own; what is published of several adds up"
+        return (
+            "this holds for each replicate of each cell; cells share noise: publish only one"
+        )
+    return "this holds for each replicate of each cell; the ε of all published ones adds up"
 
 
 def epsilon_words(manifest: Manifest) -> str:
