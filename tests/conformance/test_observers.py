@@ -104,9 +104,9 @@ def outcome(
 
 @pytest.mark.oracle(
     "ε of every owner against an observer",
-    "at most that of whoever hears every answer, and no other run",
+    "at most ε against an observer of every answer; runs do not change",
     source="post-processing",
-    setting="six owners with budgets of their own, three graphs",
+    setting="six owners with different budgets, three graphs",
     kinds="every observer",
 )
 @EACH

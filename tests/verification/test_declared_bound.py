@@ -47,7 +47,7 @@ pytestmark = pytest.mark.oracle(
     "the largest gradient met under a declared bound",
     "a brute-force pass over every record at every query that was answered",
     source="tests/verification/test_declared_bound.py",
-    setting="these records; for others the bound is taken on trust",
+    setting="these records; for other records the bound is an assumption",
     kinds="Declared",
 )
 

@@ -7,8 +7,8 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
 
 ORACLE = pytest.mark.oracle(
-    "what becomes of a table's rows",
-    "by hand, row by row; private rows recode nobody else's",
+    "encoded rows of a table",
+    "computed by hand, row by row; a private row does not change the encoding of others",
     source="the definitions",
     setting="small tables",
     kinds="TableData",

@@ -36,7 +36,7 @@ def codes(encoding, cells, public, decimal="."):
 
 
 @pytest.mark.oracle(
-    "what cells become",
+    "encoded cells",
     "by hand",
     source="the definitions",
     setting="every encoding",
