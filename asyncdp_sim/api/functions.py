@@ -465,7 +465,7 @@ def audit_answers(
         if not allowed:
             raise SpecError([Fault(name, str(value), "allowed is a probability")])
     if dataset not in frame:
-        raise SpecError([Fault(dataset, "no such column", "it says which data set a row is of")])
+        raise SpecError([Fault(dataset, "no such column", "required: the data set of each row")])
     numbers = frame.drop(columns=dataset)
     labels, counts = np.unique(frame[dataset].astype(str), return_counts=True)
     if len(labels) != 2 or counts.min() < 100:

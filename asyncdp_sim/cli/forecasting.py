@@ -68,7 +68,7 @@ def forecast_command(
     ] = False,
     inviting: Annotated[
         bool,
-        typer.Option("--invite", help="Recommend whom to invite, if anybody, by simulated runs."),
+        typer.Option("--invite", help="Recommend owners to invite, if any, by simulated runs."),
     ] = False,
     tuning: Annotated[
         bool,
@@ -166,7 +166,7 @@ def forecast_command(
         if save is not None:
             [(ends_with, _)] = advice.values()
             if ends_with.scenario is None:
-                said.append(f"nobody is invited: {save} is not written")
+                said.append(f"no owner is invited: {save} is not written")
                 save = None
             else:
                 save_new(ends_with.scenario, save)

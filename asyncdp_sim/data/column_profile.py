@@ -179,7 +179,7 @@ def _fitting(
     """Return the type of values, the encoding that fits, and what is to be told of that."""
     if len(distinct) < 2:
         return ("nothing", Drop(), ["no value"]) if len(distinct) == 0 else (
-            "one value", Drop(), [f"one value alone, {_short(distinct[0])!r}"]
+            "one value", Drop(), [f"only one value, {_short(distinct[0])!r}"]
         )  # fmt: skip
     form = _form_of_dates(distinct)
     if form is not None:
@@ -201,7 +201,7 @@ def _fitting(
     several = _forms_of_dates(distinct)
     order = None if code or several else ordered(distinct)
     if order is not None:
-        return "ordered text", Ordinal(order=order), ["in an order of its own"]
+        return "ordered text", Ordinal(order=order), ["its values have a natural order"]
     return "text", *_texts(distinct, several)
 
 
@@ -213,7 +213,7 @@ def _words(known: "pd.Series", words: Truths, called: str) -> list[str]:
     more = ", …" if len(met) > 3 else ""
     examples = ", ".join(repr(_short(cell)) for cell in met[:3])
     return [
-        f"{percent(1 - float(words.mean()))} of the cells are {called}; the others are read as "
+        f"{percent(1 - float(words.mean()))} of the cells are {called}; the others count as "
         f"missing: {examples}{more}"
     ]
 
@@ -223,7 +223,7 @@ def _forms_of_dates(distinct: list[str]) -> list[str]:
     forms = {form for text in distinct for form in (*_ISO, *DATES, *_SHORT) if _reads(text, form)}
     if not all(any(_reads(text, form) for form in forms) for text in distinct):
         return []
-    return ["dates in several forms, which are not read: write them as 2020-05-17"]
+    return ["dates in several forms cannot be read: write them as 2020-05-17"]
 
 
 def _measured(text: str, decimal: str) -> bool:
@@ -276,7 +276,7 @@ def _doubts(known: "pd.Series", name: str, distinct: list[str], kind: str) -> It
     if kind != "number" or len(known) < FEW or any("." in text or "," in text for text in distinct):
         return
     if len(distinct) > ALL_DISTINCT * len(known) or _ID.search(name.lower()) is not None:
-        yield "if these are ids and no amounts, drop the column"
+        yield "drop the column if these are ids and not amounts"
 
 
 def _numbered(distinct: list[str]) -> bool:
@@ -303,7 +303,7 @@ def _leaks(column: "pd.Series", encoding: Encoding, decimal: str, target: Array)
             return
     share = _told_by_value(column, target)
     if share > LEAK**2:
-        yield f"a leak: its values tell {share:.0%} of the target's variance"
+        yield f"a leak: its values explain {share:.0%} of the target's variance"
 
 
 def _told_by_value(column: "pd.Series", target: Array) -> float:

@@ -52,7 +52,7 @@ def _absent(scenario: Scenario) -> list[str]:
     network, rounds, found = scenario.network, scenario.algorithm.in_rounds, []
     facts, least = facts_of(network), min(network.answers_allowed)
     if scenario.algorithm.sample is not None:
-        found.append("answers are over some of an owner's records, drawn anew for each")
+        found.append("answers use a new random sample of the owner's records each")
     if rounds is not None and rounds.trim > 0:
         found.append("a trimmed mean is not linear in the answers")
     deadline = scenario.protocol.round_deadline

@@ -149,7 +149,7 @@ def read_trace(file: Path) -> MeasuredTrace:
         stood = ",".join(columns.cells[name][place] for name in COLUMNS)
         gap = np.isnan(row).tolist() != sorted(np.isnan(row).tolist())
         if len(known) == 0 or gap or -1.0 in known or known != sorted(known):
-            allowed = "allowed are times ≥ 0 in this order, empty from where it did not go on"
+            allowed = "allowed are times ≥ 0 in this order, empty after the last step reached"
             where = f"{file.name}, {columns.place} {line}"
             wrong.append((line, Fault("", f"{stood} ({where})", allowed)))
     if len(wrong) > 0:

@@ -58,7 +58,7 @@ class Energy(Spec):
     offline: Annotated[PerOwner[Watts], about("Power while offline", "watts")] = 0.0
     byte_sent: Annotated[
         PerOwner[PerByte],
-        about("Energy of a byte that it sends, besides power", "joules / byte", example=1e-7),
+        about("Energy per sent byte, in addition to power", "joules / byte", example=1e-7),
     ] = 0.0
     byte_received: Annotated[
         PerOwner[PerByte],
@@ -67,7 +67,7 @@ class Energy(Spec):
     seconds: Annotated[Seconds, about("Seconds in a time unit", "seconds / time unit")] = 1.0
     learner: Annotated[
         LearnerPower | None,
-        about("What the learner draws; absent: not told", example={"idle": 50.0, "busy": 80.0}),
+        about("Power of the learner; absent: not reported", example={"idle": 50.0, "busy": 80.0}),
     ] = None
 
     def faults(self, n_owners: int) -> list[Fault]:

@@ -310,7 +310,7 @@ def _resting(look: ObservedMax, xi: float, *, broken: bool) -> list[Noted]:
     """Return what a claim that is not broken rests on, and what was left out."""
     if look.unseen > 0:
         sentence = (
-            "{queries} of {answered} answered queries were not looked at: the declared bound "
+            "{queries} of {answered} answered queries were not checked: the declared bound "
             "{bound:g} may be exceeded there"
         )
         answered = look.seen + look.unseen

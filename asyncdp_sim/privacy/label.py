@@ -282,7 +282,7 @@ def network_metadata(*, timing_accounted: bool) -> dict[str, str]:
     """Return the metadata of a table of order and times alone, whatever is learned from it."""
     timed = "" if timing_accounted else " TIMING NOT ACCOUNTED."
     return {
-        "asyncdp.label": f"Order and times alone; the manifest says what is private.{timed}",
+        "asyncdp.label": f"Order and times only; the manifest states what is private.{timed}",
         "asyncdp.timing_accounted": str(timing_accounted).lower(),
     }
 
@@ -424,9 +424,7 @@ def composition(manifests: Sequence[Manifest]) -> str | None:
         return f"this holds for each of {count} replicates; {several}"
     drawn = [stream(manifest) for manifest in distinct if min(epsilons(manifest)) < inf]
     if len(set(drawn)) < len(drawn):
-        return (
-            "this holds for each replicate of each cell; cells share noise: publish only one"
-        )
+        return "this holds for each replicate of each cell; cells share noise: publish only one"
     return "this holds for each replicate of each cell; the ε of all published ones adds up"
 
 

@@ -140,7 +140,7 @@ class Privacy(Spec):
     sampling: Annotated[
         Annotated[float, Field(gt=0, lt=1)] | None,
         about(
-            "q: the probability with which each of an owner's records is in an answer, drawn anew "
+            "q: the probability with which each of an owner's records is in an answer, drawn again "
             "for each (Poisson sampling), who was drawn being hidden; an answer is the sum of "
             "their gradients over q n_i, and noise. Absent: all records are in every answer",
             "none",

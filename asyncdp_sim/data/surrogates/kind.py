@@ -74,9 +74,7 @@ class StandInKind(Variant):
     redrawn: Annotated[
         int,
         Field(ge=0),
-        about(
-            "Which redraw of what is uncertain about the stand-in; 0 is the stand-in itself", "none"
-        ),
+        about("Number of the redraw of the substitute rows; 0 is the first draw", "none"),
     ] = 0
 
     def of_owner(self, owner: int, streams: Streams | Scope) -> np.random.Generator:

@@ -73,8 +73,8 @@ def apart(distance: Array, noise: Array, weight: Array, size: int) -> Apart:
 
 
 THE_LAST = (
-    "the last of the table: where it stands in an order (of time, of classes), owners' rows are of "
-    "other times or classes{}; rows drawn at random into a file of their own (data.public_path) "
+    "the last rows of the table: if it is sorted (by time, by class), owners' rows have "
+    "other times or classes{}; rows drawn at random into a separate file (data.public_path) "
     "would be of all"
 )
 """What may be off where public rows are a table's last ones."""
@@ -121,7 +121,7 @@ def require_targets(known: PublicKnowledge) -> None:
     if len(values) != 1 or values[0] != 0:
         return
     problem = f"{len(known.targets)}, all with one target"
-    rule = "allowed are public rows that show what leads to another one"
+    rule = "allowed are public rows with at least two targets"
     if known.last:
         rule += f": these are {THE_LAST.format('')}"
     raise DataError([Fault("data.public_records", problem, rule)])
@@ -168,26 +168,26 @@ def alike(known: PublicKnowledge, found: Unlikeness) -> tuple[str, ...]:
         return ()
     if len(found.seen) < 2:
         return (
-            "owners are taken to be alike: nothing public tells whose rows are like which, and "
-            "what sets owners apart is not in the ±",
+            "owners are assumed to be alike, because no public data show their differences; the ± "
+            "does not include differences between owners",
         )
     basis = (
-        "public rows that name their owner show beyond chance"
+        "the public rows of each owner"
         if len(known.names) > 0
-        else "stretches of the public file show beyond chance, as if it stood in the table's order"
+        else "blocks of the public file, assumed to be in the table's order"
     )
     doubts = [
-        f"owners are taken to be as unlike as {basis}: own truths τ² = "
-        f"{found.variance:.3g} ± {found.half_width:.2g} apart"
+        f"differences between owners are estimated from {basis}: τ² = "
+        f"{found.variance:.3g} ± {found.half_width:.2g}"
     ]
     if len(known.names) == 0:
         doubts.append(
-            "if the public file stands in another order than the table, what sets owners apart is "
-            "left out, and is not in the ±"
+            "if the public file is in another order than the table, differences between owners are "
+            "left out, and the ± does not include them"
         )
     without = len(known.sizes) - len(found.seen)
     if without > 0:
-        doubts.append(f"{without} owners without a public row of their own are as all together")
+        doubts.append(f"{without} owners without a public row are modelled by all public rows")
     return tuple(doubts)
 
 
@@ -197,8 +197,8 @@ def last(known: PublicKnowledge) -> tuple[str, ...]:
     values = np.unique(known.targets[~np.isnan(known.targets)])
     if len(values) == 1:
         doubts.append(
-            f"the {number(len(known.targets))} public rows have one target alone: what leads to "
-            "another one is not in them, and ψ and errors are those of rows with that one"
+            f"the {number(len(known.targets))} public rows have only one target value: they do not "
+            "show other values, and ψ and errors are those of rows with this value"
         )
     if known.last:
         doubts.append(f"the public rows are {THE_LAST.format(', which is not in the ±')}")

@@ -237,8 +237,8 @@ def _caption(count: int, drawn: str | None, laws: Mapping[str, float | Unknown])
     elif count <= FEW:
         band = "; band: the lowest and the highest replicate"
     return (
-        f"Share of the time that an exchange is under way (top) and {lower} (bottom), in {BINS} "
-        f"equal bins up to {until}{band}; {_standing(laws)}."
+        f"Share of the time in which an exchange is under way (top) and {lower} (bottom), in "
+        f"{BINS} equal bins up to {until}{band}; {_standing(laws)}."
     )
 
 

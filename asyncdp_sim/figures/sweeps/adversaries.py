@@ -106,10 +106,10 @@ def panels(found: Sequence[LiarSeries], rows: Sequence[Table]) -> Figure:
 
 
 _CAPTION = (
-    "Median of the relative fitness ψ of the last model against the number of owners that lie, "
-    "with 95 % intervals (of fewer than six replicates their whole range); ψ and θ* are of all "
-    "owners' records, those of liars too. Dashed: where lies outweigh honest answers, for alike "
-    "owners, if every answer is taken. Lines stand a little beside one another."
+    "Median of the relative fitness ψ of the last model against the number of dishonest owners, "
+    "with 95 % intervals (the whole range for fewer than six replicates). ψ and θ* use all "
+    "owners' records, dishonest ones included. Dashed: number from which false answers outweigh "
+    "honest ones, for equal owners and without a filter. Lines are shifted slightly."
 )
 
 

@@ -175,14 +175,14 @@ def _caption(found: Sequence[Coalitions], rows: Sequence[Table]) -> str:
     first_owner = found[0].results[0].participants.said(FIRST)
     held = (
         f" Below: the mean loss of the final model on the held-out rows of {first_owner}, over "
-        "that of θ* (strokes: standard errors), beside that of its own optimum."
+        "that of θ* (strokes: standard errors), and that of its own optimum."
         if found[0].unseen
         else ""
     )
     return (
-        "What owners 1 to m learn together. Those who have not joined are never online, so that "
-        "no answer of theirs is used; f, θ* and ψ are over the records of all, joined or not, so "
-        "that coalitions are judged by one yardstick. Above: mean over replicates of ψ of the "
+        "The model that owners 1 to m learn jointly. The other owners are never online, so that "
+        "their answers are not used; f, θ* and ψ are over the records of all owners, so "
+        "that coalitions are comparable. Above: mean over replicates of ψ of the "
         f"last model (strokes: 95 % intervals).{held} Rings: the least value of each line."
     )
 

@@ -124,14 +124,14 @@ def _caption(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> str:
     gainers = f"{smaller} than the final models in the mean over replicates"
     if _unseen(rows):
         gainers = (
-            "on whose own held-out rows the final models err less, in the mean over replicates, "
-            "than its own optimum θ_i*, learned alone and without noise (hollow and dashed: owners "
+            "that have a smaller held-out error with the final models (mean over replicates) than "
+            "with their own optimum θ_i*, learned alone without noise (hollow and dashed: owners "
             f"{smaller} than the final models)"
         )
     return (
         f"Above: the share of {found[0].results[0].n_owners} owners that gain by joining, "
         f"{gainers}, against ε, for each budget and its guarantee. Below: each mark is an owner "
-        "that gains, at its number of rows trained on; budgets stand side by side."
+        "that gains, at its number of training rows; budgets are shifted slightly."
     )
 
 

@@ -121,7 +121,7 @@ def _rows(each: GraphSeries) -> Table:
 
 
 _CAPTION = (
-    "Above: which owners may talk to each other (square: a learner). Below: the median "
+    "Above: pairs of owners that may communicate (square: a learner). Below: the median "
     "of ψ at the end against the spectral gap, with its 95 % interval over replicates (whole "
     "range of fewer than six)."
 )

@@ -108,8 +108,8 @@ def _rows(each: PrivacySeries) -> Table:
 
 def _caption(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> str:
     text = (
-        "Mean over replicates of ψ of the last model against the ε that is stated (bands: 25–75 % "
-        "of replicates), for ways to hide the records that otherwise learn alike, each with its "
+        "Mean over replicates of ψ of the last model against the stated ε (bands: 25–75 % "
+        "of replicates), for several mechanisms with otherwise equal settings, each with its "
         "guarantee; dashed: not private as claimed"
     )
     results = [result for item in found for result in item.results]

@@ -73,8 +73,8 @@ class AggregateObserver(ObserverKind):
         if self.colluders == 0:
             return seen
         if self.colluders == 1:
-            return f"{seen}, with 1 owner that tells what it added"
-        return f"{seen}, with {self.colluders} owners that tell what they added"
+            return f"{seen}, with 1 colluding owner that reveals its answers"
+        return f"{seen}, with {self.colluders} colluding owners that reveal their answers"
 
     @property
     @override
@@ -118,7 +118,7 @@ class AggregateObserver(ObserverKind):
             faults.append(Fault("privacy.observer.dropouts", value, hint))
         if self.enough(n_owners) < 1:
             value = f"{self.dropouts} of {n_owners} owners, {self.colluders} colluding"
-            hint = "allowed is n − d − t ≥ 1: somebody's share has to hide a sum"
+            hint = "allowed is n − d − t ≥ 1: at least one share of noise must hide a sum"
             faults.append(Fault("privacy.observer.dropouts", value, hint))
         return faults
 

@@ -269,7 +269,7 @@ class NodeObserver(ObserverKind):
         Several[Count] | None,
         about(
             "Owners that put together all they see, with any node that listens; an owner's own "
-            "record is then hidden from the others of them. Absent: every node on its own",
+            "record is then hidden from the other colluders. Absent: no node colludes",
             "none",
             example=[2, 3],
         ),

@@ -87,8 +87,8 @@ def test_a_private_row_without_a_target_stays_and_contributes_nothing(tmp_path, 
     assert data.targets[1].tolist() == [3, 4]
     assert data.features[0].tolist() == [[7, 10, 0], [0, 0, 0]]
     assert data.notes[-1] == (
-        "From private rows: Records without a target: 1. They contribute nothing (loss and "
-        "gradient are 0), and n_i counts them."
+        "From private rows: Records without a target: 1. Their loss and gradient are 0, "
+        "and n_i counts them."
     )
 
 

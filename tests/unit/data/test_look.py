@@ -29,7 +29,7 @@ def cycle(*values):
     [
         ("x", NOISE, "number", Number(), ()),
         ("x", [None] * ROWS, "nothing", Drop(), ("no value",)),
-        ("x", ["n"] * ROWS, "one value", Drop(), ("one value alone, 'n'",)),
+        ("x", ["n"] * ROWS, "one value", Drop(), ("only one value, 'n'",)),
         ("case", range(ROWS), "number", Drop(),
          ("an id: nearly all values differ, and they are consecutive or padded with zeros",)),
         ("case", [f"F{j}" for j in range(ROWS)], "text", Drop(),
@@ -80,7 +80,7 @@ def test_values_that_tell_the_target_are_a_leak():
     groups = [f"g{j % 5}" for j in range(ROWS)]
     seen = column(groups, target=np.arange(ROWS) % 5 + 1e-3 * NOISE)
     assert seen.encoding == Drop()
-    assert seen.suspicious == ("a leak: its values tell 100% of the target's variance",)
+    assert seen.suspicious == ("a leak: its values explain 100% of the target's variance",)
 
 
 def test_a_correlation_of_less_is_no_leak():

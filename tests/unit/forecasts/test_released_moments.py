@@ -100,7 +100,7 @@ def test_moments_without_noise_forecast_what_the_records_do(folder):
     assert without.psi == pytest.approx(truth.psi, rel=1e-9)
     alike = forecast(scenario(folder), redraws=1)  # public rows do not tell that owners are unlike
     assert alike.noise_free < 0.5 * truth.noise_free
-    assert alike.may_be_off.left_out[0].startswith("owners are taken to be alike")
+    assert alike.may_be_off.left_out[0].startswith("owners are assumed to be alike")
 
 
 def told(asked: Scenario) -> tuple[float, float]:
@@ -207,8 +207,8 @@ def test_none_is_played_of_private_rows(folder, tmp_path, monkeypatch, capsys):
         "--set", f"data.stand_in.path={out}",
     ).out  # fmt: skip
     assert "Gaussian rows with the second moments that owners released" in told
-    assert "the release was played on rows drawn from" in told
-    assert "draws of the noise that the release has" in told
+    assert "the moments are a simulated release from rows drawn from" in told
+    assert "draws of the release's noise" in told
 
 
 WRONG = (

@@ -47,8 +47,8 @@ def test_runs_that_ended_early_are_one_note_per_reason() -> None:
     assert words([[data], [data, first], [data, spent], [data, second]]) == [
         "data",
         "cells 1, 3: 2 to 8 of 8 replicates ended before T = 50 updates (3 to 20): the time "
-        "horizon was reached; of the answers released 10 to 50 % collided, 0 to 40 % were turned "
-        "away",
+        "horizon was reached; of the released answers, 10 to 50 % collided, 0 to 40 % were "
+        "discarded",
         f"cell 2: {spent.describe()}",
     ]
 
