@@ -43,7 +43,7 @@ class Guarantee:
     ----------
     private : bool or None
         Whether every owner's answers, and when they come, are (ε_i, δ)-differentially private as
-        the scenario claims; None where that is not shown, since queries were not looked at, or the
+        the scenario claims; None where that is not shown, because some queries were not checked, or the
         claim rests on code from outside.
     epsilon_true : float or None
         The largest ε over records that the noise really gives; ∞ where there is none, None where
@@ -52,7 +52,7 @@ class Guarantee:
         δ at which ε is stated, 0 of pure mechanisms; None where nothing is hidden.
     bound_exceeded : bool or None
         Whether a record gradient exceeded the declared bound; None where the bound is enforced, or
-        where none did and queries were not looked at.
+        where none did and some queries were not checked.
     because : tuple of Noted
         Why it is not private, or what the claim rests on.
     at_least : bool

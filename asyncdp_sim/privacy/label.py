@@ -19,7 +19,7 @@ PLAIN = kind_of(LaplaceMechanism)
 BROKEN = "not private: "
 """How warnings begin that say why a result is not private as claimed."""
 UNSHOWN = "not shown: "
-"""How they begin where queries were not looked at, and nothing else speaks against it."""
+"""How reasons begin where some queries were not checked, and there is no other reason."""
 UNTIMED = "timing not accounted: "
 """How the reason begins where who speaks, and when, tells of records."""
 

@@ -536,7 +536,7 @@ def test_queries_that_nobody_looked_at_are_counted_and_never_a_yes(tmp_path: Pat
     assert any(line.split()[:5] == ["private", "as", "claimed", "not", "shown"] for line in lines)
     told = label([manifest(shown)]).text
     assert told.startswith("NOT SHOWN to be private as claimed (ε = 20 ")
-    assert f"{answered} of {answered} answered queries were not looked at" in told
+    assert f"{answered} of {answered} answered queries were not checked" in told
     assert "Private as claimed" not in told
     models = pq.read_schema(tmp_path / "r" / "models.parquet").metadata
     assert models[b"asyncdp.private"] == b"none"
