@@ -265,7 +265,7 @@ def forecast(
     workers: int = 1,
     progress: Progress | bool = False,
 ) -> Forecast:
-    """Forecast a scenario without training a model on anybody's private records.
+    """Forecast a scenario without training a model on private records.
 
     Parameters
     ----------

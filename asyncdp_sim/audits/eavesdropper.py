@@ -24,7 +24,7 @@ from asyncdp_sim.trace import RELEASED, ExchangeOutcome, Trace
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The vectors that the observer heard in one run.
+    """The vectors that the observer received in one run.
 
     Where an answer is made of several gradients, it heard each of these, and where it was taken.
 
@@ -162,7 +162,7 @@ class Overhearing(LiveLearning):
 
 
 def overhear(network: Network, task: Task, scope: Scope) -> View:
-    """Run a scenario once, and return what an observer heard.
+    """Run a scenario once, and return what an observer received.
 
     Answers that are not used, which nobody but the observer sees, are worked out after the run;
     see :meth:`~asyncdp_sim.learning.answers.Answers.unused`.

@@ -43,8 +43,8 @@ class Guarantee:
     ----------
     private : bool or None
         Whether every owner's answers, and when they come, are (ε_i, δ)-differentially private as
-        the scenario claims; None where that is not shown, because some queries were not checked, or the
-        claim rests on code from outside.
+        the scenario claims; None where that is not shown, because some queries were not checked,
+        or the claim rests on code from outside.
     epsilon_true : float or None
         The largest ε over records that the noise really gives; ∞ where there is none, None where
         code from outside has a say in it.
@@ -275,7 +275,7 @@ def _unhidden(accountant: Accountant, called: Numbers) -> list[Noted]:
 def _silent(
     noise: AnswerNoise, accountant: Accountant, privacy: Privacy, called: Numbers
 ) -> list[Noted]:
-    """Return that owners claim an ε, and the noise itself says that it is none."""
+    """Return the fault that owners claim an ε and the mechanism adds no noise."""
     with np.errstate(over="ignore"):  # for the least ε that there are
         silent, allotment = ~(np.asarray(noise.variance) > 0), privacy.allotment(len(called))
         if allotment is not None:

@@ -21,7 +21,7 @@ BROKEN = "not private: "
 UNSHOWN = "not shown: "
 """How reasons begin where some queries were not checked, and there is no other reason."""
 UNTIMED = "timing not accounted: "
-"""How the reason begins where who speaks, and when, tells of records."""
+"""How the reason begins where senders and times reveal something about records."""
 
 
 def reasons(manifest: Manifest) -> list[str]:
@@ -117,7 +117,7 @@ def is_at_least(manifest: Manifest) -> bool:
 
 
 def is_timed(manifest: Manifest) -> bool:
-    """Return whether timing tells nothing of records, or is paid for."""
+    """Return whether timing reveals nothing about records, or is accounted for."""
     return of_summary(manifest, "timing_accounted") is True
 
 
@@ -190,7 +190,7 @@ def observer(manifest: Manifest) -> ObserverKind | None:
 
 
 def observer_words(manifests: Sequence[Manifest]) -> str | None:
-    """Return whom each ε is against, in words; None where no scenario names it."""
+    """Return the observers that ε is stated for, in words; None where no scenario names one."""
     observers = [observer(listener) for listener in manifests]
     if all(listener is None for listener in observers):
         return None
@@ -264,13 +264,13 @@ class Label:
         return {f"asyncdp.{name}": value for name, value in texts.items()}
 
     def metadata_of_exact(self) -> dict[str, str]:
-        """Return what a table says that was computed from the owners' records without noise."""
+        """Return the label of a table computed from the owners' records without noise."""
         text = f"{EXACT} Its run: {self.text}"
         exact = replace(self, text=text, private=False, epsilon_true=inf, delta=None)
         return replace(exact, epsilon_at_least=False).metadata()
 
     def metadata_of_network(self) -> dict[str, str]:
-        """Return what a table of order and times says, which no choice of learning may change."""
+        """Return the label of a table of order and times, the same for every learning setting."""
         return network_metadata(timing_accounted=self.timing_accounted)
 
 

@@ -146,7 +146,7 @@ def _parts(
 def relearned(
     scenario: Scenario, directory: Path, measured: Mapping[str, Any], numbers: Sequence[int]
 ) -> RunResult:
-    """Return a rehearsal with its models learned anew over the trace that it has recorded.
+    """Return a rehearsal with its models recomputed over its recorded trace.
 
     Raises
     ------

@@ -94,7 +94,7 @@ class EndedEarly(Notice):
 
     @classmethod
     def of_runs(cls, traces: Sequence[Trace], horizon: int) -> Iterator["EndedEarly"]:
-        """Yield what is said of runs that ended before T updates, and not at a target."""
+        """Yield warnings on runs that ended before T updates, and not at a target."""
         ended = [trace for trace in traces if trace.ending is not Ending.target]
         short = [trace.n_updates for trace in ended if trace.n_updates < horizon]
         if len(short) == 0:

@@ -41,7 +41,7 @@ _TOGETHER = 2000
 
 
 def audit_models(scenario: Scenario, doubt: float) -> tuple[Check, Fact]:
-    """Attack what an observer claims that sees models, and work that out anew.
+    """Attack the claim against an observer of models, and recompute the claim.
 
     All records but one are nothing (x = 0), which steps forget the least; that one is long, with a
     large target or the opposite one. All runs have one network, which tells nothing of records, so
@@ -118,7 +118,7 @@ def _ends(task: Task, trace: Trace, streams: Streams, name: tuple[Any, ...], cou
 _PAIRS = 16
 """Of owners and nodes that look for their records, taken at random, at most."""
 _HEARD = 200
-"""Numbers of a view that are looked at, at most: the first."""
+"""Largest number of a view's numbers that are used: the first ones."""
 _LEARNING = 1000
 """Runs that tell how the numbers of a view hang together."""
 _AVERAGED, _RUNS = 10**8, (1000, 10_000)
@@ -176,7 +176,7 @@ class _View:
 
 
 def audit_views(scenario: Scenario, doubt: float) -> list[tuple[Check, Fact]]:
-    """Attack what is claimed of a node and an owner, and work that out anew.
+    """Attack the claim for a node and an owner, and recompute the claim.
 
     Nothing where no node received anything.
 

@@ -27,7 +27,7 @@ FALSE_POSITIVES = 0.01
 _LINES = 401
 """Of the form δ(ε) + e^ε f, each of which is above T(f)."""
 _LEAST = 40.0
-"""The smallest slope that is looked at is e^−40."""
+"""The smallest slope that is used is e^−40."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The family of observers: against whom an ε is, and what the rest of the house asks of it."""
+"""The family of observers: the attackers that ε is stated for, and their common interface."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -81,7 +81,7 @@ def plainly(scenario: Any) -> Reasons:
 
 
 class ObserverKind(Variant):
-    """Somebody who sees some of what owners send."""
+    """An observer of a part of what owners send."""
 
     by_count: ClassVar[bool]
     """What it learns of an owner follows from how many answers that released, by the accountant.
@@ -109,7 +109,7 @@ class ObserverKind(Variant):
 
     @abstractmethod
     def describe(self) -> str:
-        """Return who it is and what it sees, to stand behind "against"."""
+        """Return the observer and what it sees, in words that follow "against"."""
 
     @abstractmethod
     def misfits(self, scenario: Any) -> list[Fault]:
@@ -122,7 +122,7 @@ class ObserverKind(Variant):
         return [Fault(key, value, hint.format(why)) for missing, why in reasons if missing]
 
     def check_words(self, scenario: Any) -> Iterator[str]:  # noqa: ARG002
-        """Yield what ``check`` says of it besides, a line each."""
+        """Yield further lines that ``check`` prints."""
         yield from ()
 
     def allowed(self, allowance: OwnerBudgets, mechanism: MechanismKind) -> OwnerBudgets:  # noqa: ARG002
@@ -147,7 +147,7 @@ class ObserverKind(Variant):
         return noise
 
     def aggregation(self, n_owners: int) -> Aggregation | None:  # noqa: ARG002
-        """Return how answers are summed before anybody reads them, where they are."""
+        """Return how answers are summed before they are read; None without sums."""
         return None
 
     def listening(self, scenario: Any) -> Listener:  # noqa: ARG002

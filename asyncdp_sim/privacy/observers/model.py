@@ -332,7 +332,7 @@ class LastModel:
         self._descent = descent
 
     def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
-        """Return what the last model tells at most, and what it tells of one pair at least."""
+        """Return an upper bound on what the last model reveals, and a lower bound for one pair."""
         noise, descent = _multiplier(accountant), self._descent
         rounds_of_each = [in_rounds(trace, descent.weights, noise) for trace in traces]
         all_models = np.stack([_all(rounds) for rounds in rounds_of_each])

@@ -154,7 +154,7 @@ class _Views:
         self._said: dict[int, Message] = {}
 
     def follow(self, rounds: list[Round]) -> None:
-        """Go through rounds, as long as somebody may learn."""
+        """Process rounds as long as a pool may learn more."""
         for step in rounds:
             if all(knowledge.everything for knowledge in self._known):
                 return
@@ -173,7 +173,7 @@ class _Views:
         self._learn(_SOME)
 
     def _learn(self, least: int) -> None:
-        """Keep what is new of what was heard lately, by pools that heard so many vectors."""
+        """Keep the new part of received vectors, for pools with at least ``least`` of them."""
         places = [place for place, new in enumerate(self._new) if len(new) >= least]
         rows = [np.array([message.exact for message in self._new[place]]) for place in places]
         for place, new in zip(
@@ -185,7 +185,7 @@ class _Views:
             self._new[place] = []
 
     def _message(self, node: int) -> Message:
-        """Return a node's vector as it is now, kept once for all who hear it."""
+        """Return a node's current vector, stored once for all its receivers."""
         if node not in self._said:
             kept = self._exact[node].copy(), self._vectors[:, node].copy(), self._off[node]
             self._said[node] = Message(*kept)
@@ -358,7 +358,7 @@ class NodeObserver(ObserverKind):
 
 
 def meetings(trace: Trace) -> list[Round]:
-    """Return who sent whom its vector in gossip, in order, from 0; the learner is number N.
+    """Return senders and receivers of vectors in gossip, in order, from 0; the learner is N.
 
     Meetings that the end of the run cut short are the last ones: the vectors were on their way.
     """
