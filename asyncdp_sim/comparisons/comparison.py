@@ -27,7 +27,7 @@ from asyncdp_sim.scenario import jsonable
 
 
 def together(first: Result, second: Result) -> str:
-    """Return in words what publishing two results costs, beyond what each label says."""
+    """Return in words the joint cost of publishing two results, in addition to their labels."""
     if not same_records(first, second):
         return "the two results read different records, as far as their manifests say"
     pair = (first.manifest, second.manifest)
@@ -224,7 +224,7 @@ class Comparison:
 
     @property
     def labels(self) -> dict[str, str]:
-        """What is said of the privacy of each result, by name."""
+        """The privacy label of each result, by name."""
         return {name: label([result.manifest]).text for name, result in self.results.items()}
 
     def rows(self) -> list[dict[str, Any]]:

@@ -88,7 +88,7 @@ RARE = 20
 """Public rows below which a value is rare, where there are many: it may be as rare among private
 ones, or ten times as rare."""
 LEAK = 0.98
-"""Correlation with the target, of values or of ranks, beyond which a column tells it."""
+"""Correlation with the target, of values or of ranks, beyond which a column reveals it."""
 ALL_DISTINCT = 0.98
 """Share of distinct values beyond which whole numbers and texts are ids."""
 MOST_COLUMNS = 60
@@ -176,7 +176,7 @@ def target_looked_at(column: "pd.Series", name: str, decimal: str) -> ColumnLook
 def _fitting(
     known: "pd.Series", name: str, distinct: list[str], decimal: str
 ) -> tuple[str, Encoding, list[str]]:
-    """Return the type of values, the encoding that fits, and what is to be told of that."""
+    """Return the type of values, the encoding that fits, and remarks on them."""
     if len(distinct) < 2:
         return ("nothing", Drop(), ["no value"]) if len(distinct) == 0 else (
             "one value", Drop(), [f"only one value, {_short(distinct[0])!r}"]
@@ -240,7 +240,7 @@ def _texts(distinct: list[str], told: list[str]) -> tuple[Encoding, list[str]]:
 def _without_rare(
     column: "pd.Series", encoding: Encoding, decimal: str
 ) -> tuple[Encoding, list[str]]:
-    """Return an encoding in which no code is one of few rows, and what is to be told of that."""
+    """Return an encoding in which no code is one of few rows, and remarks on them."""
     few = min(RARE, len(column) // FEW)
     codes = encoding.learn(column, "", decimal)
     varied = []
@@ -288,7 +288,7 @@ def _numbered(distinct: list[str]) -> bool:
 
 
 def _leaks(column: "pd.Series", encoding: Encoding, decimal: str, target: Array) -> Iterator[str]:
-    """Yield how a column tells the target, if it does."""
+    """Yield remarks on a column that reveals the target."""
     for values in encoding.learn(column, "", decimal).read(column).values:
         both = ~np.isnan(values) & ~np.isnan(target)
         x, y = values[both], target[both]

@@ -15,7 +15,7 @@ Rows = npt.NDArray[np.int64]
 _E = TypeVar("_E")
 
 SYNTHETIC = "synthetic"
-"""What a scenario's source says of records that are drawn."""
+"""A scenario's source for drawn records."""
 
 FROM_PRIVATE = "From private rows: "
 """Stands before exact counts of private cells, which no ε covers."""
@@ -212,7 +212,7 @@ class OnDemand:
 
     @property
     def matrix(self) -> Array:
-        """The whole table, encoded anew."""
+        """The whole table, encoded again."""
         return self.encode(np.arange(len(self.target)))
 
     def pieces(self, rows: Rows) -> Iterator[Array]:

@@ -76,7 +76,7 @@ class TableLook:
 
     @property
     def basis(self) -> str:
-        """What types and encodings were chosen from, as ``chosen_from`` says it."""
+        """The rows that types and encodings were chosen from, as in ``chosen_from``."""
         return "private rows" if self.private else "public rows"
 
     @property
@@ -87,7 +87,7 @@ class TableLook:
 
     @property
     def target_varies(self) -> bool:
-        """Whether the rows that were looked at have more than one target."""
+        """Whether the rows that were read have more than one target."""
         return any(column.name == self.target and column.distinct > 1 for column in self.columns)
 
     @property

@@ -24,7 +24,7 @@ BUDGETS_END = "budgets may end before T, and updates are then of the owners that
 
 
 def out_of_order(scenario: Scenario) -> list[str]:
-    """Return why it is not known who updates when, as exact moments need it; a reason each."""
+    """Return the reasons why the order of owners is unknown, which exact moments need."""
     network, found = scenario.network, list[str]()
     if facts_of(network).unknown:
         found.append(facts_of(network).unknown)
@@ -74,7 +74,7 @@ def _absent(scenario: Scenario) -> list[str]:
 
 
 def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:
-    """Return why there are no moments even if it is known who updates when, a reason each.
+    """Return the reasons why there are no moments even for a known order of owners.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:
 
 
 def bent(scenario: Scenario, *, interior: bool = True) -> list[str]:
-    """Return why models are not linear in noise and starts, given who answers when; a reason each.
+    """Return the reasons why models are not linear in noise and starts for a given order.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ _KINDS = "allowed is FedScale's table of availability, or of capacity, by device
 
 
 def import_fedscale(file: Path, out: Path, records: int, first: int | None = None) -> list[str]:
-    """Write what a file of FedScale says, and return it in words.
+    """Write the content of a FedScale file, and return it in words.
 
     Parameters
     ----------

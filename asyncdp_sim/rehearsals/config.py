@@ -247,7 +247,7 @@ class Presence:
 
 
 class _Asked(Learner):
-    """A learner that nobody talks to, which notes when one owner leaves for good."""
+    """A learner without messages, which records when one owner leaves for good."""
 
     def __init__(self, number: int, *counted: Any) -> None:
         super().__init__(*counted)

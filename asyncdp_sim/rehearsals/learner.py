@@ -207,13 +207,13 @@ class LearnerPeer:
         return books, (ServingAlone if network.protocol.one_on_one else Serving)(*parts)
 
     async def _farewell(self) -> None:
-        """Tell owners that the run is over, and wait until they have said what they know."""
+        """Send the end of the run to all owners, and wait for their final messages."""
         for owner in self._wires:
             self._send(owner, "end", tick=self._pace.tick)
         await self._left.wait()
 
     def _closed(self, ending: Ending) -> Trace:
-        """Close the books, by what owners have told and by what they have paid for."""
+        """Close the accounts with the owners' final messages and their charges."""
         network, end_tick = self._order.network, self._pace.tick
         charged = {
             owner: dict(farewell_message.said["charged"])

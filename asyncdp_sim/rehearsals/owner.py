@@ -150,7 +150,7 @@ class OwnerPeer:
         self._desk = asyncio.Lock()
 
     async def run(self, port: int) -> None:
-        """Talk to the learner until it says that the run is over, or is no longer there."""
+        """Exchange messages with the learner until it ends the run or disconnects."""
         wire = self._wire = await connect(port, self._token, self._number)
         while (heard := await wire.receive()) is not None and heard.kind != "end":
             self._hear(heard)
@@ -320,7 +320,7 @@ class OwnerPeer:
             await job.takes(next(self._me.answer), self._pace)
 
     async def _fail(self, job: Job, outcome: ExchangeOutcome) -> None:
-        """Tell the learner that it waits in vain; it goes on waiting where it has a timeout."""
+        """Report to the learner that no answer will come; with a timeout it keeps waiting."""
         if job.transmissions == 0:
             self._reserved -= 1
         self._send("failed", outcome=int(outcome), **job.account())

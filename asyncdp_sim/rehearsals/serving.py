@@ -58,7 +58,7 @@ class RemoteLearning(LiveLearning):
 
 
 Send = Callable[..., None]
-"""From an owner, a message's kind, numbers, and what else it says, by name."""
+"""Owner, kind, numbers and further fields of a message, by name."""
 
 
 class Serving:
@@ -105,7 +105,7 @@ class Serving:
         """Do what owners do not ask for: here nothing."""
 
     def hear(self, owner: int, heard: WireMessage) -> None:
-        """Act on what an owner (from 1) says."""
+        """Process a message of an owner (from 1)."""
         fields = heard.said
         if heard.kind == "request":
             self.asked(owner, self._books.request(owner), min(fields["asked"], self._pace.tick))

@@ -21,12 +21,12 @@ FIRST = (
 )  # fmt: skip
 """What comes first; all else comes as the dictionary has it."""
 OF_SEVERAL = ("psi_final.mean", "psi_final.q25", "psi_final.q75")
-"""What one replicate alone says no more with: its median is all of these."""
+"""Parts that one replicate does not need, because they all equal its median."""
 OF_PRIVACY = (
     "private", "epsilon_true", "epsilon_at_least", "delta", "bound_exceeded", "queries_unseen",
     "timing_accounted", "not_for_release",
 )  # fmt: skip
-"""What the part on privacy says."""
+"""Text of the section on privacy."""
 
 
 def key_numbers(result: Result) -> list[dict[str, Any]]:
@@ -96,7 +96,7 @@ def _theory(prediction: dict[str, Any] | None) -> tuple[float, float]:
 
 
 def _of_use(name: str) -> bool:
-    """Return whether it says what the model is worth on rows that nobody trained on."""
+    """Return whether a figure is about the model on held-out rows."""
     of_rows = name.startswith("held_out") and name.endswith((".median", "_optimum", "_alone"))
     return of_rows or name.startswith("profits")
 
@@ -145,7 +145,7 @@ MOST_OWNERS = 200
 ENERGY = ["joules", "bytes_sent", "bytes_received"]
 """Columns that are there with ``[energy]`` alone."""
 FIRST_OWNERS = 12
-"""So many stand on the page at once; the others open below."""
+"""Number of rows visible at once; the others unfold below."""
 
 
 def owners(result: Result) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The family of stand-ins: what the rest of the house asks of a member."""
+"""The family of substitutes for private rows, and their interface."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -78,7 +78,7 @@ class StandInKind(Variant):
     ] = 0
 
     def of_owner(self, owner: int, streams: Streams | Scope) -> np.random.Generator:
-        """Return what draws the rows of an owner (from 1); a redraw's are drawn anew."""
+        """Return the generator of an owner's rows (from 1); each redraw has its own."""
         return streams.generator("data", "owner", owner, "stand-in", *self._again)
 
     def of_others(self, streams: Streams | Scope) -> np.random.Generator:

@@ -74,7 +74,7 @@ def named(results: Mapping[str, Result]) -> list[CurveLine]:
 
 
 def _by_place(picture: Picture, places: Mapping[str, str]) -> Picture:
-    """Return a picture whose table has the names of directories; the caption says which is whose.
+    """Return a picture whose table has the names of directories; its caption maps them to results.
 
     Parameters
     ----------

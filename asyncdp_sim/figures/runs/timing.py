@@ -19,7 +19,7 @@ TOGETHER = 3  # answers of an update, beyond which dots of many owners would mak
 
 
 def the_same_always(result: Result) -> bool:
-    """Return whether all updates have answers of the same owners: nothing tells them apart."""
+    """Return whether all updates have answers of the same owners, so that none differ."""
     replicate, k, owner = result.columns("updates", "replicate", "k", "owner")
     first = (replicate == replicate[:1]) & (k == k[:1])
     if len(np.unique(owner[first])) < len(np.unique(owner)):

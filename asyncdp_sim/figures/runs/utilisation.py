@@ -33,7 +33,7 @@ Array = npt.NDArray[np.float64]
 BINS = 30
 FEW = 3  # of so many replicates the range is drawn
 DRAWN = ("bernoulli", "diurnal")
-"""Availability that is drawn anew at each tick or query."""
+"""Availability that is drawn again at each tick or query."""
 LONG_RUN = {"utilisation": "the utilisation", "mean_online": "being online"}
 MEAN_KEY, BAND_KEY = "mean", "band"
 TICKS = (EventKind.clock_tick, EventKind.clock_dropped)

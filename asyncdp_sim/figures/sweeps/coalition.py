@@ -58,7 +58,7 @@ def select(sweep: Sweep) -> list[Coalitions] | str:
 
 
 def panels(found: Sequence[Coalitions], rows: Sequence[Table]) -> Figure:
-    """Draw ψ of all records, and the first owner's held-out loss, against who has joined."""
+    """Draw ψ of all records, and the first owner's held-out loss, against the coalition."""
     both = found[0].unseen
     figure, shown = stacked_panels((1.0, 1.0) if both else (1.0,), height=5.8 if both else 3.8)
     keys = []
@@ -105,7 +105,7 @@ def _alone(axes: Axes, result: Result) -> list[Line2D]:
 
 
 def _joined(axes: Axes, found: Sequence[Coalitions]) -> None:
-    """Name the axis of coalitions; under each of few stands who came last, and what it brings."""
+    """Label the axis of coalitions; under each of a few, the last owner and its settings."""
     largest = found[0].results[-1]
     records, epsilon = largest.of_owners("records")[0], largest.of_owners("epsilon")[0]
     counts = sorted({count for series in found for count in series.at})

@@ -1,4 +1,4 @@
-"""The value of collaboration: who gains by joining, at which ε, under which budget."""
+"""The value of collaboration: owners that gain by joining, by ε and budget."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,11 +20,11 @@ from asyncdp_sim.results import Result, Sweep
 
 Array = npt.NDArray[np.float64]
 APART = 1.16
-"""Ratio of ε between the marks of two budgets at one ε, so that they stand side by side."""
+"""Ratio of ε between the marks of two budgets at one ε, so that they do not overlap."""
 
 
 def select(sweep: Sweep) -> list[PrivacySeries] | str:
-    """Return a sweep's budgets, or in words why it does not tell who gains under which."""
+    """Return a sweep's budgets, or in words why it does not compare gains under them."""
     series = series_of(sweep)
     if isinstance(series, str):
         return series
@@ -74,7 +74,7 @@ def _shares(each: PrivacySeries, rows: Table, which: str) -> Array:
 
 
 def _unseen(rows: Sequence[Table]) -> bool:
-    """Whether held-out rows say who gains."""
+    """Whether held-out rows decide which owners gain."""
     return not any(np.isnan(table["profits_held_out"].astype(float)).any() for table in rows)
 
 

@@ -24,7 +24,7 @@ EPSILON = "privacy.epsilon"
 LEAST = 2  # lines, and budgets
 MOST_SERIES = 7
 BOUNDS = "in the domain record gradients"
-"""How the sentence on Ξ₁ and Ξ₂ begins that a run in a bounded domain says."""
+"""Beginning of the sentence on Ξ₁ and Ξ₂ of a run in a bounded domain."""
 
 
 @dataclass(frozen=True)

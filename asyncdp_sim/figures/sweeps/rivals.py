@@ -52,7 +52,7 @@ def best(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def rival(result: Result) -> str:
-    """Return what sets a rival apart: how it learns, how records are hidden, who pays when."""
+    """Return the settings that identify a rival: algorithm, mechanism, and budget rule."""
     privacy = result.scenario["privacy"]
     bound = (privacy.get("sensitivity") or {"kind": "no bound"})["kind"]
     mechanism = mechanism_kind(result.manifest)

@@ -166,7 +166,7 @@ def test_wrong_fields(path, fields, line):
 
 
 def test_two_splits_contradict():
-    with pytest.raises(SpecError, match=r"split: given shuffled; allowed is nothing beside owner_"):
+    with pytest.raises(SpecError, match=r"split: given shuffled; allowed is nothing with owner_"):
         TableData(
             path="x", target="y", features=1, public_records=1, split="shuffled", owner_column="h"
         )

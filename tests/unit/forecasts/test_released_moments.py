@@ -188,7 +188,7 @@ def test_none_is_played_of_private_rows(folder, tmp_path, monkeypatch, capsys):
     out = tmp_path / "m.toml"
     said = command("play-release", file, "-o", out, "--epsilon", 1, "--private")
     assert (said.code, len(said.lines)) == (2, 1)
-    assert "never played on private rows, since anybody who has the seed can subtract" in said.err
+    assert "never simulated on private rows, because anyone with the seed can subtract" in said.err
     bare = scenario(folder).replace(data={"public_path": None, "public_records": 0,
                                           "preprocessing": "none"})  # fmt: skip
     with pytest.raises(DataError, match="without public rows needs --private"):

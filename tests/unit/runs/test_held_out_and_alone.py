@@ -176,7 +176,7 @@ def test_the_summary_says_who_profits(outcome):
 
 def test_the_report_says_it_in_words(directory):
     said = "\n".join(result_lines(directory))
-    rows = ("held-out loss ", "owners that gain ", "smaller ψ ", "mean ψ is made of")
+    rows = ("held-out loss ", "owners that gain ", "smaller ψ ", "parts of mean ψ")
     for words in (*rows, "of owners alone"):
         assert words in said
     assert "held-out RMSE  " in said

@@ -382,7 +382,7 @@ class TableData(TableRecipe):
         return frame, places
 
     def _ground(self) -> Ground:
-        """Return what stand-ins are drawn from: the public rows, and what they decide."""
+        """Return the public data that substitute rows are drawn from."""
         (frame, places), gathering = self._frame(), Gathering()
         first = private_rows(len(frame), self.public_records)
         if self.public_records == 0:
@@ -401,7 +401,7 @@ class TableData(TableRecipe):
         streams: Streams | Scope,
         swap: Swap | None,
     ) -> Dataset:
-        """Return records of which the private ones are the stand-in's."""
+        """Return records with substitutes for the private ones."""
 
         def values_of(column: str) -> Sequence[object]:
             return raw_values(ground.frame, column, self._split_key)
