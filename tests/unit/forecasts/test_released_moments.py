@@ -197,7 +197,7 @@ def test_none_is_played_of_private_rows(folder, tmp_path, monkeypatch, capsys):
         play(scenario(folder, privacy={"mechanism": "none"}), 1.0)
     assert not out.exists()
     printed = command.done("play-release", file, "-o", out, "--epsilon", 1).out
-    assert "no release of anything" in printed
+    assert "not a real release" in printed
     assert "Whoever has the\n# seed subtracts the noise" in out.read_text("utf-8")
     assert read_release(str(out)).played_on == "rows drawn from the table's public ones"
     again = command("play-release", file, "-o", out, "--epsilon", 1)
