@@ -30,10 +30,10 @@ class Notes(Recorder):
         super().__init__(n_owners, kernel)
         self._shares = np.full(n_owners, np.nan)
 
-    def told(self, owner: int, unheard: int, online: float) -> None:
+    def note_farewell(self, owner: int, lost: int, online: float) -> None:
         """Note how many requests of an owner (from 1) were lost, and its share of time online."""
-        self.attempts[owner] += unheard
-        self.unheard[owner] += unheard
+        self.attempts[owner] += lost
+        self.unheard[owner] += lost
         self._shares[owner - 1] = online
 
     @override
@@ -222,7 +222,7 @@ class LearnerPeer:
         self._serving.settle(charged)
         self._books.close(end_tick)
         for owner, farewell in self._farewells.items():
-            self._notes.told(owner, farewell.said["unheard"], farewell.said["online"])
+            self._notes.note_farewell(owner, farewell.said["lost"], farewell.said["online"])
         trace = self._notes.trace(
             end_tick,
             ending,

@@ -143,7 +143,7 @@ class OwnerPeer:
         self._wire: Wire | None = None
         self._work: set[asyncio.Task[None]] = set()
         self._broken: BaseException | None = None
-        self._unheard = 0
+        self._lost_requests = 0
         self._busy = False
         self._reserved = 0
         self._verdicts: dict[int, asyncio.Future[WireMessage]] = {}
@@ -158,7 +158,7 @@ class OwnerPeer:
             task.cancel()
         if heard is not None:
             online, charged = self._presence.share(heard.said["tick"]), self._releases.charged
-            wire.send("bye", unheard=self._unheard, online=online, charged=list(charged.items()))
+            wire.send("bye", lost=self._lost_requests, online=online, charged=list(charged.items()))
             await wire.drain()
         await wire.close()
         if self._broken is not None:
@@ -226,7 +226,7 @@ class OwnerPeer:
     async def _ask(self) -> None:
         asked = self._pace.look()
         if _lost(self._losses.request):
-            self._unheard += 1
+            self._lost_requests += 1
             await self._turned_away()
             return
         if self._me.request is not None:

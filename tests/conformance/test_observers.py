@@ -296,7 +296,7 @@ def test_a_buffer_in_which_an_owner_may_be_twice_is_refused(changed: dict[str, A
 
 
 def test_canaries_are_not_told_by_sums() -> None:
-    with pytest.raises(SpecError, match="told by single answers: allowed is transcript"):
+    with pytest.raises(SpecError, match="need single answers, which are not seen here"):
         first_audit(scenario(_SUMS), canaries=4, confidence=0.9)  # type: ignore[arg-type]
 
 
