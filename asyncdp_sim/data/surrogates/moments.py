@@ -329,6 +329,6 @@ def _doubts(release: Release, raised: int, size: int, unnamed: int, own: str) ->
     else:
         doubts.append(
             "differences between owners are estimated from their moments, without noise: τ² = "
-            f"{own} apart"
+            f"{own}"
         )
     return tuple(doubts)
