@@ -19,8 +19,8 @@ RARE = 1e-3
 ENDLESS = 10**9
 """Answers that no run releases."""
 ENDS_EARLY = "the run may end at run.until, before T"
-UNEQUAL = "answers have unequal parts of a budget, by how many their owner released before"
-BUDGETS_END = "budgets may end before T, and updates are then of the owners that are left"
+UNEQUAL = "answers have unequal parts of a budget, which depend on the owner's earlier answers"
+BUDGETS_END = "budgets may end before T; later updates are of the remaining owners only"
 
 
 def out_of_order(scenario: Scenario) -> list[str]:
@@ -107,7 +107,7 @@ def bent(scenario: Scenario, *, interior: bool = True) -> list[str]:
     if scenario.privacy.sampling is not None and _too_large(scenario):
         found.append(TOO_LARGE)
     if scenario.adversary is not None or scenario.acceptance is not None:
-        found.append("owners that lie, or a learner that bounds answers, are not in the moments")
+        found.append("the moments do not include false answers, or a learner that bounds answers")
     if scenario.network.withholds or scenario.network.stops:
         found.append("timing depends on the model")
     return found
@@ -118,7 +118,7 @@ def _too_large(scenario: Scenario) -> bool:
 
 
 SAMPLED = "answers are over samples of records, whose spread depends on the model, not on the order"
-TOO_LARGE = "answers are over samples of records, which have too many fourth moments"
+TOO_LARGE = "answers are over samples of records, and there are too many fourth moments to compute"
 CLIPPED = "clipped gradients are not linear in the model"
 
 
