@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Forecast:
-    """Expectations of a scenario: how good, how soon, and who gains.
+    """Expectations of a scenario: accuracy, time, and the owners that gain.
 
     Attributes
     ----------

@@ -205,8 +205,8 @@ def run(
     place = KeptDirectory(None if out is None else Path(out))
     if not place.kept or not runs.finished(base, place.path, events=events):
         warn(size_notes(base, events=events))
-        with told(progress) as hears:
-            outcome = runs.run(base, workers=workers, events=events, progress=hears)
+        with told(progress) as receiver:
+            outcome = runs.run(base, workers=workers, events=events, progress=receiver)
             runs.write(outcome, place.path)
     result = Result(opened.Result.read(place.path), place)
     warn(result.warnings)
@@ -246,8 +246,8 @@ def sweep(
     from asyncdp_sim import sweeps
 
     place = KeptDirectory(None if out is None else Path(out))
-    with told(progress) as hears:
-        status = sweeps.sweep(as_scenario(scenario), place.path, workers=workers, progress=hears)
+    with told(progress) as receiver:
+        status = sweeps.sweep(as_scenario(scenario), place.path, workers=workers, progress=receiver)
     if status.done == 0:
         raise DataError([Fault("", why, "no cell could be run") for why in status.errors()])
     swept = Sweep(opened.Sweep.read(place.path), place)
@@ -265,7 +265,7 @@ def forecast(
     workers: int = 1,
     progress: Progress | bool = False,
 ) -> Forecast:
-    """Forecast a scenario without training a model on anybody's private records.
+    """Forecast a scenario without training a model on private records.
 
     Parameters
     ----------
@@ -278,7 +278,7 @@ def forecast(
     target : float, optional
         A ψ > 0 to be reached.
     heterogeneity : float, optional
-        τ² ≥ 0, ψ of owners' own truths, with common moments.
+        τ² ≥ 0, ψ for each owner's own true model, with common moments.
 
     Raises
     ------
@@ -294,7 +294,7 @@ def forecast(
     from asyncdp_sim import forecasts
 
     base = as_scenario(scenario).base()
-    with told(progress) as hears:
+    with told(progress) as receiver:
         forecast_result = forecasts.forecast(
             base,
             moments=moments,
@@ -302,7 +302,7 @@ def forecast(
             target=target,
             heterogeneity=heterogeneity,
             workers=workers,
-            progress=hears,
+            progress=receiver,
         )
     return Forecast(forecast_result)
 
@@ -398,10 +398,14 @@ def audit(
     if canaries is not None and thorough:
         raise SpecError([Fault("canaries", str(canaries), "allowed is without thorough=True")])
     audited = as_scenario(scenario)
-    with told(progress) as hears:
+    with told(progress) as receiver:
         if not thorough:
             return audits.first_audit(
-                audited, answers=answers, canaries=canaries, confidence=confidence, progress=hears
+                audited,
+                answers=answers,
+                canaries=canaries,
+                confidence=confidence,
+                progress=receiver,
             )
         return audits.audit(
             audited,
@@ -409,7 +413,7 @@ def audit(
             runs=runs,
             confidence=confidence,
             workers=workers,
-            progress=hears,
+            progress=receiver,
         )
 
 
@@ -418,9 +422,9 @@ def audit_answers(
 ) -> Finding:
     """Attack noisy answers that any mechanism gave: a lower bound on its ε.
 
-    Answers are told apart by each number of theirs, and by all together: the sum of numbers,
-    each times the difference of its means over its variance. Every other answer chooses what
-    separates best, and the rest measures it.
+    The attack classifies answers by each of their numbers, and by all jointly: the sum of the
+    numbers, each times the difference of its means over its variance. Half of the answers choose
+    the best classifier, and the other half measures it.
 
     Parameters
     ----------
@@ -461,7 +465,7 @@ def audit_answers(
         if not allowed:
             raise SpecError([Fault(name, str(value), "allowed is a probability")])
     if dataset not in frame:
-        raise SpecError([Fault(dataset, "no such column", "it says which data set a row is of")])
+        raise SpecError([Fault(dataset, "no such column", "required: the data set of each row")])
     numbers = frame.drop(columns=dataset)
     labels, counts = np.unique(frame[dataset].astype(str), return_counts=True)
     if len(labels) != 2 or counts.min() < 100:
@@ -520,7 +524,7 @@ def replay(
     """
     from asyncdp_sim.sweeps import reproduce_all
 
-    with told(progress) as hears:
+    with told(progress) as receiver:
         return reproduce_all(
-            as_directory(result), workers=workers, allow_code=allow_code, progress=hears
+            as_directory(result), workers=workers, allow_code=allow_code, progress=receiver
         )

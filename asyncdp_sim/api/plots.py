@@ -21,7 +21,7 @@ OF_A_NETWORK = Label(
     timing_accounted=True,
     not_for_release=False,
 )
-"""What is said on figures of a network alone, whose timing depends on no model."""
+"""Label of figures of a network without learning, whose timing depends on no model."""
 
 
 class TracePlots:
@@ -46,13 +46,13 @@ class TracePlots:
         return self._axes(drawn.of(self._shown))[0]
 
     def gaps(self) -> "Axes":
-        """Draw how long the gaps between updates are, beside what theory says."""
+        """Draw the times between updates, and the theory."""
         from asyncdp_sim.figures.runs import gaps
 
         return self._axes(gaps.FIGURE.of(self._shown))[0]
 
     def staleness(self) -> "Axes":
-        """Draw how stale answers are, beside what theory says."""
+        """Draw the staleness of answers, and the theory."""
         from asyncdp_sim.figures.runs import staleness
 
         return self._axes(staleness.FIGURE.of(self._shown))[0]
@@ -64,7 +64,7 @@ class TracePlots:
         return self._axes(shares.FIGURE.of(self._shown))[0]
 
     def spacetime(self) -> tuple["Axes", ...]:
-        """Draw who sent what to whom, and when; of a trace or a run with events."""
+        """Draw messages over time, with senders and receivers; needs events (``events=True``)."""
         from asyncdp_sim.figures.spacetime import diagram
 
         return self._axes(diagram.diagram(self._shown))

@@ -21,7 +21,7 @@ from asyncdp_sim.scenario import Scenario, load
 
 
 class KeptDirectory:
-    """A directory that is kept, or is removed when nobody holds on to this object any more.
+    """A directory that is kept, or removed when this object is garbage-collected.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ class Result:
 
     @property
     def label(self) -> str:
-        """What is said of its privacy, wherever it goes."""
+        """The privacy label of the result."""
         return label([self.manifest]).text
 
     @property

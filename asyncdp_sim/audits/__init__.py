@@ -72,7 +72,7 @@ class Audit:
 
     @property
     def exceeded(self) -> bool:
-        """Whether any attack shows more than is claimed."""
+        """Whether any attack measures more than the stated ε."""
         return any(check.exceeded for check in self._found)
 
     @property
@@ -91,22 +91,22 @@ class Audit:
         return frame
 
     def _repr_html_(self) -> str:
-        shown = [("", "ε shown", "ε claimed", ""), *(check.cells() for check in self._found)]
+        shown = [("", "measured ε ≥", "stated ε", ""), *(check.cells() for check in self._found)]
         return html_table(shown, title="Audit", said=[self.lines()[0], self.verdict])
 
     @property
     def verdict(self) -> str:
-        """What all of it shows, in a sentence."""
+        """The verdict on the claim, in a sentence."""
         result = "EXCEEDED: the claim is refuted" if self.exceeded else "not refuted, not proven"
-        sure = f"lower bounds that hold together at {self.confidence:.12g} confidence"
+        sure = f"all lower bounds hold jointly with confidence {self.confidence:.12g}"
         return f"claim {result} ({sure})"
 
     def lines(self) -> list[str]:
-        """Return what was attacked and what it showed, a line each."""
+        """Return each attack with its result, a line each."""
         shared = []
         if self.overlap > 1:
             exception = f"a record that {self.overlap} owners share is not attacked"
-            shared = [f"claims are of one owner's copy of a record; {exception}"]
+            shared = [f"the stated ε is for one owner's copy of a record; {exception}"]
         return [
             f"neighbouring datasets: {self.pair}",
             *(check.describe() for check in self.checks),
@@ -119,12 +119,12 @@ class Audit:
         ]
 
     def _limits(self, left: float) -> list[str]:
-        """Return what was not attacked, and what can be detected at most."""
+        """Return the largest measurable ε, and what was not attacked."""
         most = [f"{check.most:.4g} ({check.what})" for check in self.checks]
         most += [] if self.guessed is None else [f"{self.guessed.most:.4g} (canaries)"]
         return [
-            f"detectable at most: ε = {', '.join(most)}",
-            f"whole runs are not attacked: --thorough does, in {duration(left)}",
+            f"largest measurable ε: {', '.join(most)}",
+            f"whole runs are not attacked; --thorough attacks them, in {duration(left)}",
         ]
 
 
@@ -139,8 +139,8 @@ def audit(
 ) -> Audit:
     """Attack a scenario's mechanism, answer by answer, and the whole scenario end to end.
 
-    What is reported are lower bounds: one above the claim refutes it, with the confidence asked
-    for; one below it proves nothing.
+    The results are lower bounds on ε. One above the claim refutes it, with the given confidence;
+    one below the claim proves nothing.
 
     Parameters
     ----------
@@ -230,12 +230,12 @@ def audit(
 
 
 def _of_itself(scenario: Scenario) -> list[Fact]:
-    """Return that claims have no second way, where nobody but the mechanism knows of any."""
+    """Return the fact that no second computation checks the claims, where this is so."""
     mechanism = scenario.privacy.mechanism
     if mechanism.composition != "own":
         return []
     sentence = (
-        f"claims are what mechanism {mechanism.kind} says of its answers, without a second way"
+        f"the stated ε is that of mechanism {mechanism.kind}; no second computation checks it"
     )
     return [Fact(sentence, False)]
 
@@ -272,7 +272,7 @@ def first_audit(
     scenario = _claiming(scenario)
     listener = scenario.privacy.listener
     if listener.sees_sums and canaries is not None:
-        hint = "canaries are told by single answers: allowed is transcript"
+        hint = "canaries need single answers, which are not seen here: allowed is 'transcript'"
         raise SpecError([Fault("privacy.observer.kind", "'aggregate'", hint)])
     beginning(progress, "attacking single answers")
     dataset = build_dataset(scenario)
@@ -282,11 +282,11 @@ def first_audit(
     if answers is None:
         answers = int(np.clip(_NUMBERS // problem.task.steps.answer_size, *_ANSWERS))
     answer = audit_answer(scenario, dataset, problem, made, answers, doubt)
-    guessed, words = None, "answers that one record moves as far as the bound allows"
+    guessed, words = None, "one record moves an answer by the whole bound"
     if not listener.sees_sums:
         beginning(progress, "training once with canaries")
         guessed = audit_once(scenario, canaries, doubt)
-        words += f"; each of {guessed.canaries} records, encoded, is one of two by a fair coin"
+        words += f"; a fair coin chooses each of {guessed.canaries} canary records from two"
     claims, called = owed(scenario), scenario.owners.participants
     began = process_time()
     view = overhear(scenario.network, problem.task, _trial(scenario))

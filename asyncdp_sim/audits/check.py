@@ -106,8 +106,9 @@ class Finding:
         Share of the measured runs that are in the event, on the dataset that makes it likely and
         on the other one.
     rightly, falsely : float
-        With the same confidence, a test that cries where the event happens is right at least so
-        often, and wrong at most so often: a point under the trade-off curve.
+        With the same confidence, a test that raises an alarm when the event happens has at least
+        this true-positive rate and at most this false-alarm rate: a point under the trade-off
+        curve.
     """
 
     epsilon: float
@@ -169,7 +170,7 @@ def attack(scores: Mapping[str, Pair], claim: Claim, doubt: float) -> Finding:
 
 
 def most_shown(claim: Claim, runs: int, doubt: float) -> float:
-    """Return the largest ε that so many runs on each side can show, told apart perfectly."""
+    """Return the largest ε that this number of runs can measure, if the test makes no error."""
     measured = runs // 2
     limits = _limits(measured, 0, (measured, measured), doubt)
     return claim.stated(float(claim.shown(*limits)))
@@ -222,13 +223,13 @@ COLUMNS = {
     "epsilon_shown": ("none", "lower bound on ε that the attack shows"),
     "epsilon_claimed": ("none", "ε that is claimed"),
     "delta": ("none", "δ at which it is claimed"),
-    "epsilon_most": ("none", "the largest ε that so many runs can show"),
+    "epsilon_most": ("none", "the largest ε that this number of runs can measure"),
     "runs": ("runs", "runs on each of the two datasets"),
     "exceeded": ("none", "whether the claim is refuted by it"),
     "canaries": ("records", "records that coins decided, in one run"),
     "guesses": ("records", "canaries whose coins were guessed"),
     "right": ("records", "guesses that are right"),
-    "epsilon_tight": ("none", "what so many guesses show of a mechanism tight at its claim"),
+    "epsilon_tight": ("none", "ε measured on average by as many guesses if the claim were tight"),
 }
 """Columns of an audit's frame, with unit and meaning."""
 
@@ -241,13 +242,13 @@ class Checked(Protocol):
         """Whether the claim is refuted by it."""
 
     def describe(self) -> str:
-        """Return what was shown, in one line."""
+        """Return the result in one line."""
 
     def row(self) -> dict[str, object]:
-        """Return what was shown, by columns; no column of what it does not have."""
+        """Return the result by column names, without those that do not apply."""
 
     def cells(self) -> tuple[str, ...]:
-        """Return what was shown, as cells of a table: what, ε shown and claimed, the verdict."""
+        """Return the result as cells of a table: attack, measured and stated ε, verdict."""
 
 
 @dataclass(frozen=True)
@@ -265,7 +266,7 @@ class Check:
     runs : int
         Runs on each of the two datasets.
     most : float
-        The largest ε that so many runs can show.
+        The largest ε that this number of runs can measure.
     """
 
     what: str
@@ -281,19 +282,19 @@ class Check:
         return self.finding.epsilon > self.claim.epsilon
 
     def describe(self) -> str:
-        """Return what was shown, in one line."""
+        """Return the result in one line."""
         claim, finding = self.claim, self.finding
         stated = f", δ = {claim.delta:g}" if claim.delta > 0 else ""
         verdict = "EXCEEDED" if self.exceeded else "not exceeded"
         if self.most <= claim.epsilon:
-            verdict = f"cannot be exceeded: so many runs show at most {self.most:.4g}"
+            verdict = f"cannot be exceeded: {self.runs} runs can measure at most {self.most:.4g}"
         return (
-            f"{self.what} of owner {self.owner}: ε ≥ {finding.epsilon:.4g} shown, "
-            f"{claim.epsilon:.4g} claimed{stated}: {verdict} ({self._event()})"
+            f"{self.what} of owner {self.owner}: measured ε ≥ {finding.epsilon:.4g}, "
+            f"stated {claim.epsilon:.4g}{stated}: {verdict} ({self._event()})"
         )
 
     def row(self) -> dict[str, object]:
-        """Return what was shown, by columns."""
+        """Return the result by column names."""
         return {
             "what": self.what,
             "owner": self.owner,
@@ -306,25 +307,25 @@ class Check:
         }
 
     def cells(self) -> tuple[str, ...]:
-        """Return what was shown, as cells of a table: what, ε shown and claimed, the verdict."""
+        """Return the result as cells of a table: attack, measured and stated ε, verdict."""
         figures = (self.finding.epsilon, self.claim.epsilon)
         verdict = "EXCEEDED" if self.exceeded else "not exceeded"
         return (f"{self.what} of owner {self.owner}", *(f"{x:.4g}" for x in figures), verdict)
 
     def beside(self) -> str:
-        """Return what the event measures of the trade-off curve, beside what the claim allows."""
+        """Return the measured point under the trade-off curve, and what the claim allows."""
         finding = self.finding
         most_allowed = self.claim.most_true(finding.falsely)
         return (
-            f"{self.what} of owner {self.owner}: by that event, one record of this owner is "
-            f"detected in ≥ {finding.rightly:.3g} with false alarms in ≤ {finding.falsely:.3g}; "
-            f"the claim allows ≤ {most_allowed:.3g}"
+            f"{self.what} of owner {self.owner}: this test detects one record at a rate ≥ "
+            f"{finding.rightly:.3g}, with a false-alarm rate ≤ {finding.falsely:.3g}; the stated ε "
+            f"allows ≤ {most_allowed:.3g}"
         )
 
     def _event(self) -> str:
         event, finding = self.finding.event, self.finding
         if finding.epsilon == 0:
-            return f"nothing told {self.runs} runs each apart"
+            return f"no test separates the {self.runs} runs on each side"
         side = "≥" if event.above else "≤"
         return (
             f"{event.score} {side} {event.threshold:.4g} in {finding.likely:.4g} against "

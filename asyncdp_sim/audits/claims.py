@@ -171,7 +171,7 @@ def owed(scenario: Scenario) -> tuple[Owed, ...]:
 
 
 def _unlike(scenario: Scenario, *, gaussian: bool) -> tuple[UnlikeParts, ...]:
-    """Return what is claimed where parts of budgets are as a rule, or a list, says."""
+    """Return the claim for budgets divided by a rule or a list."""
     privacy, n_owners, shared = scenario.privacy, scenario.owners.count, scenario.privacy.overlap
     asked, claims = _of_a_copy(scenario), []
     composed = privacy.accountant is not None and not gaussian
@@ -251,7 +251,7 @@ def _law(scenario: Scenario) -> recomposed.Law:
 
 
 def _stated(scenario: Scenario) -> tuple[Owed, ...]:
-    """Return what a mechanism that no textbook composes says that it claims."""
+    """Return the claim that a mechanism with its own composition declares."""
     accountant, _ = gradients_of(scenario.accountant)
     costs = accountant.spent(np.ones_like(accountant.answers)).tolist()
     counts, delta = accountant.answers.tolist(), accountant.delta

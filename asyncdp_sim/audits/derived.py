@@ -255,7 +255,7 @@ def _sent_before(view: View) -> Counts:
 def _exact(
     scenario: Scenario, problem: Problem, owners: Counts, points: Array, scope: Scope
 ) -> Array:
-    """Return what answers of a run hide: gradients, or those over what its stream says is in."""
+    """Return the gradients that answers of a run hide, over sampled records if there are any."""
     probability = scenario.privacy.sampling
     if probability is None:
         return problem.task.reply.gradients.gradient(owners, points)

@@ -1,8 +1,8 @@
-"""Live learning with somebody who hears every query and every answer on the air.
+"""Live learning with an observer that receives every query and every answer on the air.
 
-The observer is as strong as the claim has it: it knows both datasets, all queries, all answers that
-were released, lost and collided ones too, who sent them and when, and whatever learner and other
-owners do with them, which adds nothing. Lies and the learner's acceptance come after.
+The observer is as strong as the claim assumes. It knows both datasets, all queries, all released
+answers (lost and collided ones too), and their senders and times. What the learner and the other
+owners compute from them adds nothing. False answers and the learner's acceptance come later.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ from asyncdp_sim.trace import RELEASED, ExchangeOutcome, Trace
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The vectors that the observer heard in one run.
+    """The vectors that the observer received in one run.
 
     Where an answer is made of several gradients, it heard each of these, and where it was taken.
 
@@ -128,7 +128,7 @@ class _Noting(Answers):
 
 
 class _NotingOnce(OnceAnswers, _Noting):
-    """Answers that are given once, noted then; what is the same again adds nothing."""
+    """Answers that are given once and recorded then; a repetition adds nothing."""
 
 
 class Overhearing(LiveLearning):
@@ -162,7 +162,7 @@ class Overhearing(LiveLearning):
 
 
 def overhear(network: Network, task: Task, scope: Scope) -> View:
-    """Run a scenario once, and return what an observer heard.
+    """Run a scenario once, and return what an observer received.
 
     Answers that are not used, which nobody but the observer sees, are worked out after the run;
     see :meth:`~asyncdp_sim.learning.answers.Answers.unused`.
@@ -172,7 +172,7 @@ def overhear(network: Network, task: Task, scope: Scope) -> View:
     heard = live.wire.heard
     used = len(heard)
     rows = np.flatnonzero(trace.came_to(*_UNUSED))
-    if trace.answers_once:  # whoever was heard before has sent the same again
+    if trace.answers_once:  # an owner's later answers repeat its first
         before = [owner for owner, *_ in heard]
         rows = rows[~np.isin(trace.exchanges["owner"][rows] - 1, before)]
         rows = rows[np.unique(trace.exchanges["owner"][rows], return_index=True)[1]]

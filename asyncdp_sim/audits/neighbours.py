@@ -30,7 +30,7 @@ Array = npt.NDArray[np.float64]
 FACTORS = (1.0, -1.0, 100.0, -100.0)
 """What a record's encoded features are multiplied by, where the bound is one on any record."""
 _MOST = 1000
-"""Records that are looked at, from the front of every owner's."""
+"""Number of each owner's first records that are searched."""
 _QUERIES = 8
 """Queries of the trial run at which gradients are compared."""
 _STARTS = 100

@@ -224,12 +224,12 @@ class Guessed:
 
     @property
     def most(self) -> float:
-        """The largest ε that so many guesses can show: all of them are right."""
+        """The largest ε that this number of guesses can measure: all of them are right."""
         return float(shown(self.guesses, self.guesses, self._doubt))
 
     @property
     def tight(self) -> float:
-        """What so many show on average of randomised response with the claimed ε."""
+        """ε that the guesses measure on average for randomised response with the stated ε."""
         return shown_if_tight(self.claim.epsilon, self.guesses, self._doubt)
 
     @property
@@ -242,28 +242,30 @@ class Guessed:
         return doubt_left(self.doubt, self.claim.delta, self.canaries)
 
     def describe(self) -> str:
-        """Return what was shown, in one line."""
+        """Return the result in one line."""
         stated = f", δ = {self.claim.delta:g}" if self.claim.delta > 0 else ""
         verdict = "EXCEEDED" if self.exceeded else "not exceeded"
         if self._doubt <= 0:
             verdict = f"cannot be exceeded: {self.canaries} times δ is too much for the confidence"
         elif self.most <= self.claim.epsilon:
-            verdict = f"cannot be exceeded: so many guesses show at most {self.most:.4g}"
+            verdict = (
+                f"cannot be exceeded: {self.guesses} guesses can measure at most {self.most:.4g}"
+            )
         return (
-            f"one run with {self.canaries} canaries: ε ≥ {self.epsilon:.4g} shown, "
-            f"{self.claim.epsilon:.4g} claimed{stated}: {verdict} "
+            f"one run with {self.canaries} canaries: measured ε ≥ {self.epsilon:.4g}, "
+            f"stated {self.claim.epsilon:.4g}{stated}: {verdict} "
             f"({self.right} of {self.guesses} guesses are right)"
         )
 
     def limits(self) -> str:
-        """Return what the bound stands beside, in one line."""
+        """Return the range of ε that the guesses can measure, in one line."""
         return (
-            f"so many guesses show at most ε = {self.most:.4g}, all right; a mechanism tight at "
-            f"what is claimed shows {self.tight:.4g} on average"
+            f"{self.guesses} guesses measure at most ε = {self.most:.4g} (all right), and on "
+            f"average {self.tight:.4g} for a mechanism with exactly the stated ε"
         )
 
     def row(self) -> dict[str, object]:
-        """Return what was shown, by columns."""
+        """Return the result by column names."""
         return {
             "what": "one run with canaries",
             "epsilon_shown": self.epsilon,
@@ -278,7 +280,7 @@ class Guessed:
         }
 
     def cells(self) -> tuple[str, ...]:
-        """Return what was shown, as cells of a table."""
+        """Return the result as cells of a table."""
         verdict = "EXCEEDED" if self.exceeded else "not exceeded"
         figures = (self.epsilon, self.claim.epsilon)
         return (f"one run with {self.canaries} canaries", *(f"{x:.4g}" for x in figures), verdict)

@@ -1,4 +1,4 @@
-"""The mechanism of a scenario, attacked one answer at a time, and its noise composed anew.
+"""Attack on a scenario's mechanism by single answers, with a second composition of its noise.
 
 An answer over a Poisson sample has the record in it with probability q, or has not, and nobody
 else's gradient moves: then least is hidden. Too little noise in every answer may be too little to

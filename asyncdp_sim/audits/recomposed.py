@@ -1,4 +1,4 @@
-"""The cost of answers together, worked out anew for audits: never above what is true.
+"""The joint cost of answers, recomputed for audits: a lower bound on the true cost.
 
 Each step of this lowers δ(ε), or subtracts what it may have added:
 

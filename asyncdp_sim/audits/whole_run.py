@@ -43,7 +43,7 @@ def told_in_runs(
     Parameters
     ----------
     listener : ObserverKind
-        Who hears them, with whom owners may collude.
+        The observer that receives the answers, and its colluding owners.
     pair : Neighbours
     views : sequence of View
         What went on air in each run.
@@ -87,7 +87,7 @@ def _runs_of(made: npt.NDArray[np.int32]) -> list[tuple[int, int]]:
 
 
 def sums_hold(listener: ObserverKind, n_owners: int, fewest: Sequence[int]) -> list[Fact]:
-    """Judge the fewest answers in sums that were opened, where that is what is heard."""
+    """Check the least number of answers in an opened sum, for observers of sums."""
     sums = listener.aggregation(n_owners)
     if sums is None:
         return []

@@ -65,7 +65,7 @@ COMMANDS = {
     ),
     "forecast": Command(
         "forecasting",
-        "Print who should join, how good, how soon and how sure that is, without training.",
+        "Forecast which owners gain by joining, and accuracy and time, without training.",
         ("asyncdp forecast lending-sound", "asyncdp forecast mine.toml --tune --save tuned.toml"),
     ),
     "run": Command(
@@ -197,7 +197,7 @@ class LateGroup(TyperGroup):
         return super().resolve_command(context, words)
 
     def format_commands(self, _context: Any, formatter: Any) -> None:
-        """Write each command's name and line, as they stand in the table."""
+        """Write each command's name and line, as in the table."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.does) for name, command in COMMANDS.items()])
 

@@ -74,7 +74,7 @@ def list_command() -> None:
     for group, members in groupby(listed(), key=lambda found: found.group):
         typer.echo("\n".join([group, *(line for found in members for line in lines(found)), ""]))
     typer.echo(
-        "Private as claimed where nothing else is said.\n"
+        "Entries are private as claimed unless marked.\n"
         "A name goes wherever a file does: asyncdp check lending-sound\n"
         "A copy to change:                 asyncdp new lending-sound -o my.toml"
     )

@@ -68,7 +68,7 @@ def forecast_command(
     ] = False,
     inviting: Annotated[
         bool,
-        typer.Option("--invite", help="Recommend whom to invite, if anybody, by simulated runs."),
+        typer.Option("--invite", help="Recommend owners to invite, if any, by simulated runs."),
     ] = False,
     tuning: Annotated[
         bool,
@@ -112,7 +112,7 @@ def forecast_command(
     settings: Settings = [],  # noqa: B006
     allow_code: AllowCode = False,
 ) -> None:
-    """Print who should join, how good, how soon and how sure that is, without training.
+    """Forecast which owners gain by joining, and accuracy and time, without training.
 
     No private records are read without --private.
     """
@@ -166,7 +166,7 @@ def forecast_command(
         if save is not None:
             [(ends_with, _)] = advice.values()
             if ends_with.scenario is None:
-                said.append(f"nobody is invited: {save} is not written")
+                said.append(f"no owner is invited: {save} is not written")
                 save = None
             else:
                 save_new(ends_with.scenario, save)
@@ -211,7 +211,7 @@ def _advice(
     target: float | None,
     **how: Any,
 ) -> "dict[str, tuple[Any, MayBeOff | None]]":
-    """Return whom to invite, the best step and length, and which budgets to buy.
+    """Return owners to invite, the best step and length, and budgets to buy.
 
     By the option that asks for each, with how far the forecast of its end may be off.
     """

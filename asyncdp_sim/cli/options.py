@@ -183,7 +183,7 @@ def as_options(settings: Sequence[str]) -> list[str]:
 
 
 def who(only: list[str], without: list[str]) -> list[str]:
-    """Return the settings that ``--only`` and ``--without`` stand for."""
+    """Return the settings of ``--only`` and ``--without``."""
     if len(only) > 0 and len(without) > 0:
         raise typer.BadParameter("allowed is one of --only and --without")
     import json

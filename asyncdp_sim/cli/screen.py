@@ -84,7 +84,7 @@ class Interrupted(Exception):  # noqa: N818
     """Ctrl-C, or another signal that ends a program, and what is kept."""
 
     def lines(self) -> list[str]:
-        """Return what is kept, and the command that goes on with it."""
+        """Return what is kept, and the command that continues from it."""
         again = "to start again" if str(self).startswith(NOTHING_KEPT) else "to go on"
         return [f"interrupted: {self}", f"{again}: {as_typed()}"]
 
@@ -104,14 +104,14 @@ def keeping(kept: Callable[[], str]) -> Iterator[None]:
 
 
 def next_steps(*steps: tuple[str, Sequence[object]]) -> None:
-    """Print commands that go on from here: what for, and their words."""
+    """Print possible next commands: purpose and text."""
     width = max(len(what) for what, _ in steps) + 1
     for what, words in steps:
         typer.echo(f"{what + ':':<{width}} asyncdp {shlex.join(map(str, words))}")
 
 
 def of_a_result(directory: Path) -> list[tuple[str, Sequence[object]]]:
-    """Return the steps that go on from any result, drawn or not."""
+    """Return the next steps for any result, drawn or not."""
     return [
         ("what ψ is", ["describe", "relative_fitness"]),
         ("one page of all", ["report", directory]),

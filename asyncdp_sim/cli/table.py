@@ -258,7 +258,7 @@ def play_release_command(
 
     if private:
         raise typer.BadParameter(
-            "--private: a release is never played on private rows, since anybody who has the "
+            "--private: a release is never simulated on private rows, because anyone with the "
             "seed can subtract the noise; owners release their moments by a vetted library"
         )
     scenario, _ = load_scenario(file, settings, allow_code)
@@ -267,7 +267,7 @@ def play_release_command(
         made = play(scenario.base(), epsilon, bound, together=together)
         write_played(made, out)
     said = f"written: {out}, {made.words}, each record scaled down to {made.norm} norm"
-    show([f"{said} {made.bound:g}: played on {made.played_on}, and no release of anything"])
+    show([f"{said} {made.bound:g}: simulated on {made.played_on}, not a real release"])
     if scenario.data.file is not None:
         typer.echo(
             f"to forecast from it: asyncdp forecast {file} --set data.stand_in.kind=moments --set "

@@ -1,4 +1,4 @@
-"""The columns of tables: made from what runs gave, and told in one dictionary."""
+"""The columns of tables, made from runs, and described in one dictionary."""
 
 from asyncdp_sim.columns.arrow import arrow_array, arrow_table, arrow_texts, from_arrow
 from asyncdp_sim.columns.dictionary import Column, Table, column, is_exact, summary, tables

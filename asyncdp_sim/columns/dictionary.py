@@ -59,7 +59,7 @@ class Column:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """What its field in a Parquet file says."""
+        """The metadata of its field in a Parquet file."""
         return {"unit": self.unit, "meaning": self.meaning}
 
 

@@ -1,4 +1,4 @@
-"""The columns of a result's tables, from what runs gave; the dictionary says what they mean."""
+"""The columns of a result's tables, made from runs; the dictionary has their meanings."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

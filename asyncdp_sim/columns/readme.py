@@ -1,4 +1,4 @@
-"""The page that lies in every result and sweep directory and says what its columns are."""
+"""The README of every result and sweep directory, with the meanings of its columns."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache

@@ -27,7 +27,7 @@ from asyncdp_sim.scenario import jsonable
 
 
 def together(first: Result, second: Result) -> str:
-    """Return in words what publishing two results costs, beyond what each label says."""
+    """Return in words the joint cost of publishing two results, in addition to their labels."""
     if not same_records(first, second):
         return "the two results read different records, as far as their manifests say"
     pair = (first.manifest, second.manifest)
@@ -49,10 +49,10 @@ def together(first: Result, second: Result) -> str:
         min(epsilons(manifest)) < inf for manifest in pair
     ):
         return (
-            "the same records and the same noise (one seed): together not private, whatever each "
-            f"is; with noise of their own, publishing both would cost the sum, {cost}"
+            "do not publish both, because they reuse the same noise on the same records (one "
+            f"seed); with independent noise both would cost the sum, {cost}"
         )
-    return f"the same records: publishing both costs the sum, {cost}"
+    return f"both results read the same records; publishing both costs the sum, {cost}"
 
 
 def same_records(first: Result, second: Result) -> bool:
@@ -108,7 +108,7 @@ class Against:
     ----------
     result : Result
     name : str
-        Of the result, as others are told it.
+        Printed name of the result.
     common : tuple of int
         The replicates that both have of one seed; empty where replicates are not paired.
     pairing : str
@@ -158,17 +158,17 @@ def _common(first: Result, second: Result) -> tuple[int, ...]:
 
 
 def _pairing(first: Result, second: Result, common: tuple[int, ...]) -> str:
-    """Say which replicates are compared, and by which interval."""
+    """Return which replicates are compared, and the kind of interval, in words."""
     seeds = [result.manifest["seed"] for result in (first, second)]
     if len(common) == 0:
         why = f"seeds {seeds[0]} and {seeds[1]}" if seeds[0] != seeds[1] else "other replicates"
-        return f"not paired ({why}): 95 % intervals by Welch's t, each figure by itself"
+        return f"not paired ({why}): 95 % intervals by Welch's t, separate for each figure"
     left = len(set(first.replicates) ^ set(second.replicates))
     more = f", {left} of one result alone left out" if left > 0 else ""
     which = f"replicate{'s' * (len(common) > 1)} {ranges(common)} of seed {seeds[0]}{more}"
     if len(common) == 1:
         return f"paired by replicate ({which}): one pair has no interval"
-    return f"paired by replicate ({which}): 95 % intervals by Student's t, each figure by itself"
+    return f"paired by replicate ({which}): 95 % intervals by Student's t, separate for each figure"
 
 
 def _row(
@@ -224,7 +224,7 @@ class Comparison:
 
     @property
     def labels(self) -> dict[str, str]:
-        """What is said of the privacy of each result, by name."""
+        """The privacy label of each result, by name."""
         return {name: label([result.manifest]).text for name, result in self.results.items()}
 
     def rows(self) -> list[dict[str, Any]]:
@@ -277,7 +277,7 @@ class Comparison:
             "",
             *(aligned(settings) if len(each.settings) > 0 else alike),
             "",
-            *_wrapped(f"published together: {each.together}"),
+            *_wrapped(f"publishing both: {each.together}"),
         ]
 
 

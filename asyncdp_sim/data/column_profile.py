@@ -88,13 +88,13 @@ RARE = 20
 """Public rows below which a value is rare, where there are many: it may be as rare among private
 ones, or ten times as rare."""
 LEAK = 0.98
-"""Correlation with the target, of values or of ranks, beyond which a column tells it."""
+"""Correlation with the target, of values or of ranks, beyond which a column reveals it."""
 ALL_DISTINCT = 0.98
 """Share of distinct values beyond which whole numbers and texts are ids."""
 MOST_COLUMNS = 60
 """Most distinct texts that become columns of their own."""
 FEW = 20
-"""Fewest values from which shares and correlations are told."""
+"""Fewest values for which shares and correlations are reported."""
 DATES = ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%b-%Y", "%b-%Y", "%b %d, %Y", "%Y-%m")
 """Forms of dates that are tried where texts are none as 2020-05-17."""
 _ISO, _SHORT = ("%Y-%m-%d",), ("%m/%d/%y", "%d/%m/%y", "%d.%m.%y")
@@ -176,10 +176,10 @@ def target_looked_at(column: "pd.Series", name: str, decimal: str) -> ColumnLook
 def _fitting(
     known: "pd.Series", name: str, distinct: list[str], decimal: str
 ) -> tuple[str, Encoding, list[str]]:
-    """Return the type of values, the encoding that fits, and what is to be told of that."""
+    """Return the type of values, the encoding that fits, and remarks on them."""
     if len(distinct) < 2:
         return ("nothing", Drop(), ["no value"]) if len(distinct) == 0 else (
-            "one value", Drop(), [f"one value alone, {_short(distinct[0])!r}"]
+            "one value", Drop(), [f"only one value, {_short(distinct[0])!r}"]
         )  # fmt: skip
     form = _form_of_dates(distinct)
     if form is not None:
@@ -201,7 +201,7 @@ def _fitting(
     several = _forms_of_dates(distinct)
     order = None if code or several else ordered(distinct)
     if order is not None:
-        return "ordered text", Ordinal(order=order), ["in an order of its own"]
+        return "ordered text", Ordinal(order=order), ["its values have a natural order"]
     return "text", *_texts(distinct, several)
 
 
@@ -213,7 +213,7 @@ def _words(known: "pd.Series", words: Truths, called: str) -> list[str]:
     more = ", …" if len(met) > 3 else ""
     examples = ", ".join(repr(_short(cell)) for cell in met[:3])
     return [
-        f"{percent(1 - float(words.mean()))} of the cells are {called}; the others are read as "
+        f"{percent(1 - float(words.mean()))} of the cells are {called}; the others count as "
         f"missing: {examples}{more}"
     ]
 
@@ -223,7 +223,7 @@ def _forms_of_dates(distinct: list[str]) -> list[str]:
     forms = {form for text in distinct for form in (*_ISO, *DATES, *_SHORT) if _reads(text, form)}
     if not all(any(_reads(text, form) for form in forms) for text in distinct):
         return []
-    return ["dates in several forms, which are not read: write them as 2020-05-17"]
+    return ["dates in several forms cannot be read: write them as 2020-05-17"]
 
 
 def _measured(text: str, decimal: str) -> bool:
@@ -240,7 +240,7 @@ def _texts(distinct: list[str], told: list[str]) -> tuple[Encoding, list[str]]:
 def _without_rare(
     column: "pd.Series", encoding: Encoding, decimal: str
 ) -> tuple[Encoding, list[str]]:
-    """Return an encoding in which no code is one of few rows, and what is to be told of that."""
+    """Return an encoding in which no code is one of few rows, and remarks on them."""
     few = min(RARE, len(column) // FEW)
     codes = encoding.learn(column, "", decimal)
     varied = []
@@ -276,7 +276,7 @@ def _doubts(known: "pd.Series", name: str, distinct: list[str], kind: str) -> It
     if kind != "number" or len(known) < FEW or any("." in text or "," in text for text in distinct):
         return
     if len(distinct) > ALL_DISTINCT * len(known) or _ID.search(name.lower()) is not None:
-        yield "if these are ids and no amounts, drop the column"
+        yield "drop the column if these are ids and not amounts"
 
 
 def _numbered(distinct: list[str]) -> bool:
@@ -288,7 +288,7 @@ def _numbered(distinct: list[str]) -> bool:
 
 
 def _leaks(column: "pd.Series", encoding: Encoding, decimal: str, target: Array) -> Iterator[str]:
-    """Yield how a column tells the target, if it does."""
+    """Yield remarks on a column that reveals the target."""
     for values in encoding.learn(column, "", decimal).read(column).values:
         both = ~np.isnan(values) & ~np.isnan(target)
         x, y = values[both], target[both]
@@ -303,7 +303,7 @@ def _leaks(column: "pd.Series", encoding: Encoding, decimal: str, target: Array)
             return
     share = _told_by_value(column, target)
     if share > LEAK**2:
-        yield f"a leak: its values tell {share:.0%} of the target's variance"
+        yield f"a leak: its values explain {share:.0%} of the target's variance"
 
 
 def _told_by_value(column: "pd.Series", target: Array) -> float:

@@ -15,7 +15,7 @@ Rows = npt.NDArray[np.int64]
 _E = TypeVar("_E")
 
 SYNTHETIC = "synthetic"
-"""What a scenario's source says of records that are drawn."""
+"""A scenario's source for drawn records."""
 
 FROM_PRIVATE = "From private rows: "
 """Stands before exact counts of private cells, which no ε covers."""
@@ -79,7 +79,7 @@ class Dataset:
         Targets of the public rows, the table's last, (m,), which anybody may look at: NaN where
         there is none; None where no row is public.
     doubts : tuple of str
-        Of records that stand in for others: in what they may be unlike those.
+        Differences that substitute records may have from the records that they replace.
     file_rows : FileRows, optional
         Where the table's rows stand in its files; None where they are of no file.
     """
@@ -212,7 +212,7 @@ class OnDemand:
 
     @property
     def matrix(self) -> Array:
-        """The whole table, encoded anew."""
+        """The whole table, encoded again."""
         return self.encode(np.arange(len(self.target)))
 
     def pieces(self, rows: Rows) -> Iterator[Array]:

@@ -241,12 +241,12 @@ def transactions(
     if faults:
         raise DataError(faults)
     notes = (
-        *lacking("Components that the table lacks, left out", COMPONENTS, names),
+        *lacking("Components missing from the table, left out", COMPONENTS, names),
         *lacking(
-            "Columns that are no features", map(str, columns or frame.columns), (*names, "Class")
+            "Columns not used as features", map(str, columns or frame.columns), (*names, "Class")
         ),
         *if_any(
-            "{cells} private cells that no transaction has became 0, or no label in Class.",
+            "{cells} invalid private cells became 0, or a missing label in Class.",
             cells=lost,
         ),
     )
@@ -320,15 +320,15 @@ class FraudData(DeclaredData):
         str | None,
         about(
             "ULB's creditcard.csv, or a Parquet file with such columns; absent: the synthetic "
-            "twin, with as many rows as the owners and the public need",
+            "twin, with the number of rows that the owners and the public rows need",
             example="fraud.csv",
         ),
     ] = None
     encoding: Annotated[
         Encoding,
         about(
-            "What the amount becomes: log10(1 + Amount), since amounts reach 25,691 euros and a "
-            "record gradient grows with its largest feature (plain), or euros (as-published)"
+            "Encoding of the amount: log10(1 + Amount), because amounts reach 25,691 euros and a "
+            "record gradient grows with its largest feature (plain); or euros (as-published)"
         ),
     ] = "plain"
 

@@ -44,12 +44,12 @@ class GaussianData(DataKind):
     condition: Annotated[
         float,
         Field(ge=1, allow_inf_nan=False),
-        about("Condition number of the features' covariance; without meaning for p = 1", "none"),
+        about("Condition number of the features' covariance; not used for p = 1", "none"),
     ] = 1.0
     heterogeneity: Annotated[
         NonNegative,
         about(
-            "Standard deviation of each coordinate of an owner's own truth around θ₀",
+            "Standard deviation of each coordinate of an owner's true model around θ₀",
             "of the model",
         ),
     ] = 0.0

@@ -47,7 +47,7 @@ def said(absent: int, large: int, *, real: bool) -> tuple[str, ...]:
     reasons += [f"with a number above {LARGEST:g}: {{large}}"] if large > 0 else []
     if len(reasons) == 0:
         return ()
-    nothing = "They contribute nothing (loss and gradient are 0), and n_i counts them."
+    nothing = "Their loss and gradient are 0, and n_i counts them."
     heading = FROM_PRIVATE if real else ""
     told_of = f"{heading}Records {'; '.join(reasons)}. {nothing}"
     return (FormattedMessage(told_of, absent=absent, large=large),)

@@ -115,7 +115,7 @@ class DataKind(Variant):
         raise SpecError([Fault("data.kind", repr(self.kind), "allowed is 'table'")])
 
     def says_whose(self, column: str) -> bool:
-        """Tell whether a column of the file says whose a row is, which is public."""
+        """Return whether a column of the file names each row's owner, which is public."""
         return column == self.split_column
 
     @property

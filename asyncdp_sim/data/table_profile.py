@@ -1,4 +1,4 @@
-"""A whole table looked at: public rows, the header, and how many records each owner has."""
+"""Profile of a table: public rows, the header, and the number of records of each owner."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from asyncdp_sim.data.tables.read import found_form, read_table
 if TYPE_CHECKING:
     import pandas as pd
 
-NOT_FOR_RELEASE = "not for release: all rows were looked at, private ones too"
+NOT_FOR_RELEASE = "not for release: all rows were read, private ones too"
 LEAST_RECORDS = (20, 10, 5)
 """Owners with fewer records are left out, for their noise is that of one record in so few.
 
@@ -76,7 +76,7 @@ class TableLook:
 
     @property
     def basis(self) -> str:
-        """What types and encodings were chosen from, as ``chosen_from`` says it."""
+        """The rows that types and encodings were chosen from, as in ``chosen_from``."""
         return "private rows" if self.private else "public rows"
 
     @property
@@ -87,7 +87,7 @@ class TableLook:
 
     @property
     def target_varies(self) -> bool:
-        """Whether the rows that were looked at have more than one target."""
+        """Whether the rows that were read have more than one target."""
         return any(column.name == self.target and column.distinct > 1 for column in self.columns)
 
     @property
@@ -110,13 +110,11 @@ class TableLook:
         file = Path(self.public_path or self.path).name
         whose = f"the {chosen.format(self.public)} of {file}"
         seen = "all rows" if self.private else "the header and n_i"
-        lines.append(
-            f"looked at: {seen}" + (f", and {whose}, which are public" * (self.public > 0))
-        )
+        lines.append(f"read: {seen}" + (f", and {whose}, which are public" * (self.public > 0)))
         if len(self.seen) == 0:
             names = ", ".join(column.name for column in self.columns)
-            return [*lines, f"columns: {names}", *self._owned(), "types: not known, for no row is "
-                    "public: name the public rows by --public M or --public FILE"]  # fmt: skip
+            return [*lines, f"columns: {names}", *self._owned(), "types: unknown, because no row "
+                    "is public: name the public rows by --public M or --public FILE"]  # fmt: skip
         head = ("column", "type", "missing", "distinct", "becomes")
         rows = [(_cut(c.name), c.type, percent(c.missing), str(c.distinct),
                  "the target" if c.name == self.target else c.encoding.kind)
@@ -141,7 +139,7 @@ class TableLook:
     def _small(self) -> list[str]:
         """Return which owners have so few records that a proposal leaves them out."""
         few = [f"{name} ({n})" for name, n in self.owners.items() if n < self.least]
-        words = f"fewer than {self.least} records, which a proposal leaves out"
+        words = f"fewer than {self.least} records, left out of the proposal"
         return [f"owners with {words}: {_listed(few)}"] if len(few) > 0 else []
 
     def _swallowed(self) -> list[str]:

@@ -135,13 +135,13 @@ def _local(scenario: Scenario) -> Iterator[str]:
 
 
 def _together(scenario: Scenario) -> Iterator[str]:
-    """Yield the scope of the guarantee: one replicate of one cell."""
+    """Yield the scope of these statements: one replicate of one cell."""
     cells = [scenario.cell(chosen) for chosen in scenario.grid()]
     cells_numbered = enumerate(cells or [scenario.base()])
     hoped = [_hoped(cell) | {"digest": number} for number, cell in cells_numbered]
     alone = composition(hoped)
     if alone is not None:
-        yield f"this guarantee is for {alone}"
+        yield alone
 
 
 def _hoped(scenario: Scenario) -> dict[str, Any]:

@@ -19,12 +19,12 @@ RARE = 1e-3
 ENDLESS = 10**9
 """Answers that no run releases."""
 ENDS_EARLY = "the run may end at run.until, before T"
-UNEQUAL = "answers have unequal parts of a budget, by how many their owner released before"
-BUDGETS_END = "budgets may end before T, and updates are then of the owners that are left"
+UNEQUAL = "answers have unequal parts of a budget, which depend on the owner's earlier answers"
+BUDGETS_END = "budgets may end before T; later updates are of the remaining owners only"
 
 
 def out_of_order(scenario: Scenario) -> list[str]:
-    """Return why it is not known who updates when, as exact moments need it; a reason each."""
+    """Return the reasons why the order of owners is unknown, which exact moments need."""
     network, found = scenario.network, list[str]()
     if facts_of(network).unknown:
         found.append(facts_of(network).unknown)
@@ -37,7 +37,7 @@ def out_of_order(scenario: Scenario) -> list[str]:
     elif not network.protocol.makes_updates and never_stale(network):
         law = answering(network)
         if isinstance(law, Unknown):
-            found.append(f"no law is known here of whose update is next: {law}")
+            found.append(f"the law of the next update's owner is not known: {law}")
     return found
 
 
@@ -52,7 +52,7 @@ def _absent(scenario: Scenario) -> list[str]:
     network, rounds, found = scenario.network, scenario.algorithm.in_rounds, []
     facts, least = facts_of(network), min(network.answers_allowed)
     if scenario.algorithm.sample is not None:
-        found.append("answers are over some of an owner's records, drawn anew for each")
+        found.append("answers use a new random sample of the owner's records each")
     if rounds is not None and rounds.trim > 0:
         found.append("a trimmed mean is not linear in the answers")
     deadline = scenario.protocol.round_deadline
@@ -74,7 +74,7 @@ def _absent(scenario: Scenario) -> list[str]:
 
 
 def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:
-    """Return why there are no moments even if it is known who updates when, a reason each.
+    """Return the reasons why there are no moments even for a known order of owners.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:
 
 
 def bent(scenario: Scenario, *, interior: bool = True) -> list[str]:
-    """Return why models are not linear in noise and starts, given who answers when; a reason each.
+    """Return the reasons why models are not linear in noise and starts for a given order.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def bent(scenario: Scenario, *, interior: bool = True) -> list[str]:
     if scenario.privacy.sampling is not None and _too_large(scenario):
         found.append(TOO_LARGE)
     if scenario.adversary is not None or scenario.acceptance is not None:
-        found.append("owners that lie, or a learner that bounds answers, are not in the moments")
+        found.append("the moments do not include false answers, or a learner that bounds answers")
     if scenario.network.withholds or scenario.network.stops:
         found.append("timing depends on the model")
     return found
@@ -118,7 +118,7 @@ def _too_large(scenario: Scenario) -> bool:
 
 
 SAMPLED = "answers are over samples of records, whose spread depends on the model, not on the order"
-TOO_LARGE = "answers are over samples of records, which have too many fourth moments"
+TOO_LARGE = "answers are over samples of records, and there are too many fourth moments to compute"
 CLIPPED = "clipped gradients are not linear in the model"
 
 

@@ -16,11 +16,11 @@ from asyncdp_sim.theory.prediction import Prediction
 
 PSI = "psi_final"
 OF_NETWORK = ("clock", "availability", "channel", "latency", "compute", "protocol", "topology")
-"""Sections that decide who talks to whom, and when."""
-OUTSIDE = "{} is from outside this package, whose tests know nothing of it"
+"""Sections that decide which messages are sent, and when."""
+OUTSIDE = "{} is from outside this package, and no test of the package covers it"
 MOMENTS = "exact moments of E ψ"
-ORDERED = "moments exact given who updates when: {}"
-CLIPPED_MOMENTS = "moments with clipping, within 6 % where they were tried"
+ORDERED = "moments exact for a given order of owners: {}"
+CLIPPED_MOMENTS = "moments with clipping, within 6 % in all tested cases"
 _NO_SPEC = frozenset((str, int, float, bool, type(None)))
 """Types of most values: checked first, since that is faster than asking for a specification."""
 REPLAYED = "learning inside the network equals replay over its trace; no closed form: {}"
@@ -134,7 +134,7 @@ def _in_a_run(facts: Facts, found: Prediction) -> dict[str, Any]:
 def _of_learning(
     scenario: Scenario, kinds: dict[str, Variant], interior: bool, projected: int
 ) -> dict[str, Any]:
-    """Return the row of ψ: what says how good the model is, besides the run itself."""
+    """Return the row of ψ: the validation of the model's quality."""
     stranger = _stranger(kinds)
     if stranger is not None:
         return _row(PSI, Basis.unverified, OUTSIDE.format(stranger))

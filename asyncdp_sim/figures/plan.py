@@ -38,7 +38,7 @@ BEYOND: tuple[SweepFigure[Any], ...] = (
     coalition.FIGURE,
     fairness.FIGURE,
 )
-"""Pictures of sweeps that ask one question; each says why it does not apply to another."""
+"""Pictures for one kind of sweep; each names the reason why it does not apply to others."""
 
 
 def plan(
@@ -160,7 +160,7 @@ def _compared(sweep: Sweep) -> tuple[list[Cell], tuple[str, ...], list[str]]:
 
 
 def _of_events(result: Result, notes: list[str]) -> list[LazyFigure]:
-    """Return what needs one result and its events, where it kept them: who sent what, and when."""
+    """Return pictures of one result's events, if it kept them: messages over time."""
     if not result.has("events"):
         return []
     drawings = [partial(diagram.diagram, result)]

@@ -1,4 +1,4 @@
-"""Measured exchanges: who asked, read, answered and was heard when; read from a row per request."""
+"""Measured exchanges: owner and times of request, read, answer and arrival, a row per request."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class MeasuredTrace:
 
     @property
     def heard(self) -> npt.NDArray[np.bool_]:
-        """Which exchanges ended with an answer that was heard."""
+        """Which exchanges ended with a received answer."""
         return ~np.isnan(self.end)
 
     @property
@@ -59,7 +59,7 @@ class MeasuredTrace:
 
     @property
     def staleness(self) -> Floats:
-        """Other answers heard between an answer's read and its end."""
+        """Other answers received between an answer's read and its end."""
         mine = self.only(self.heard)
         ends = np.sort(mine.end)
         since = np.searchsorted(ends, mine.read, side="right")
@@ -67,7 +67,7 @@ class MeasuredTrace:
 
     @property
     def found_free(self) -> npt.NDArray[np.bool_]:
-        """Which requests that were heard found the learner with no exchange."""
+        """Which received requests found the learner without an open exchange."""
         mine = self.only(self.heard)
         begun = np.searchsorted(np.sort(mine.read), mine.request, side="left")
         ended = np.searchsorted(np.sort(mine.end), mine.request, side="right")
@@ -79,7 +79,7 @@ class MeasuredTrace:
         return self.locked and not bool(self.found_free.all())
 
     def durations(self) -> dict[str, tuple[Floats, npt.NDArray[np.int64]]]:
-        """Return by stage how long it lasted, and of whom.
+        """Return durations and owners by stage.
 
         A request's travel is seen where the learner was free when it was sent.
         """
@@ -149,7 +149,7 @@ def read_trace(file: Path) -> MeasuredTrace:
         stood = ",".join(columns.cells[name][place] for name in COLUMNS)
         gap = np.isnan(row).tolist() != sorted(np.isnan(row).tolist())
         if len(known) == 0 or gap or -1.0 in known or known != sorted(known):
-            allowed = "allowed are times ≥ 0 in this order, empty from where it did not go on"
+            allowed = "allowed are times ≥ 0 in this order, empty after the last step reached"
             where = f"{file.name}, {columns.place} {line}"
             wrong.append((line, Fault("", f"{stood} ({where})", allowed)))
     if len(wrong) > 0:

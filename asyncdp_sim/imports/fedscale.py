@@ -26,7 +26,7 @@ _KINDS = "allowed is FedScale's table of availability, or of capacity, by device
 
 
 def import_fedscale(file: Path, out: Path, records: int, first: int | None = None) -> list[str]:
-    """Write what a file of FedScale says, and return it in words.
+    """Write the content of a FedScale file, and return it in words.
 
     Parameters
     ----------
@@ -80,12 +80,14 @@ def _availability(file: Path, devices: Mapping[Any, Any], out: Path, opcodes: in
         raise DataError(shortened(wrong, file.name), str(file))
     told = table.write(out)
     if unlike > 0:
-        told.append(f"{counted(unlike, 'device')} online for another time than their duration")
+        told.append(
+            f"{counted(unlike, 'device')} online for a time that differs from the stated duration"
+        )
     block = f'availability = {{ kind = "intervals", path = "{out.name}"'
     if len(periods) == 1:
         block += f", period = {periods.pop():.1f}"
     else:
-        told.append(f"{len(periods)} unlike finish_times: without a common period")
+        told.append(f"{len(periods)} different finish_times: no common period")
     return [*told, f"{block} }}  # and owners.count = {len(table.devices)}"]
 
 

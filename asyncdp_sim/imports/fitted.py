@@ -159,7 +159,7 @@ class FittedPresence:
 
     @property
     def always(self) -> bool:
-        """Whether nobody is ever offline."""
+        """Whether no owner is ever offline."""
         return self.off == 0
 
     def lines(self) -> list[str]:

@@ -62,7 +62,7 @@ class FittedNetwork:
         return replace(self, stages=stages)
 
     def network(self, until: float) -> Network:
-        """Return the network, with budgets that nobody spends."""
+        """Return the network, with budgets that are never exhausted."""
         here = self.presence
         return Network(
             answers_allowed=(_MANY,) * len(here.rates),

@@ -30,7 +30,7 @@ SAYS: dict[str, tuple[tuple[str, bool], ...]] = {
     "phone_off": tuple((need, False) for need in NEEDS),
     **dict.fromkeys(("phone_on", "battery_low", "battery_okay"), ()),
 }
-"""What each state says of a device; a percentage, of its battery, says nothing more."""
+"""Meaning of each state of a device; a battery percentage has no further meaning."""
 _LINE = "allowed is a time, a tab, and a state that FLASH knows"
 _KIND = "allowed is FLASH's JSON: a table by device, each with messages"
 _CHUNK = 2**20
@@ -177,7 +177,7 @@ def _printable(name: object) -> str:
 
 
 def _past(text: str, at: int, skipped: str) -> int:
-    """Return where the next character stands that is not skipped."""
+    """Return the place of the next character that is not skipped."""
     while text[at] in skipped:
         at += 1
     return at

@@ -1,4 +1,4 @@
-"""Joules and bytes: what owners and the learner use, and what theory says of it beforehand."""
+"""Joules and bytes of owners and the learner: measured, and predicted by theory."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ Seconds = Annotated[float, Field(gt=0, le=1e9)]
 
 
 class LearnerPower(Spec):
-    """The learner's watts and joules; with none of it, its energy is not told."""
+    """The learner's watts and joules; without them, its energy is not reported."""
 
     idle: Annotated[Watts, about("Power while no exchange is under way", "watts", example=50.0)]
     busy: Annotated[Watts, about("Power while some exchange is under way", "watts", example=80.0)]
@@ -58,16 +58,16 @@ class Energy(Spec):
     offline: Annotated[PerOwner[Watts], about("Power while offline", "watts")] = 0.0
     byte_sent: Annotated[
         PerOwner[PerByte],
-        about("Energy of a byte that it sends, besides power", "joules / byte", example=1e-7),
+        about("Energy per sent byte, in addition to power", "joules / byte", example=1e-7),
     ] = 0.0
     byte_received: Annotated[
         PerOwner[PerByte],
-        about("Energy of a byte that it hears, besides power", "joules / byte", example=1e-7),
+        about("Energy per received byte, in addition to power", "joules / byte", example=1e-7),
     ] = 0.0
     seconds: Annotated[Seconds, about("Seconds in a time unit", "seconds / time unit")] = 1.0
     learner: Annotated[
         LearnerPower | None,
-        about("What the learner draws; absent: not told", example={"idle": 50.0, "busy": 80.0}),
+        about("Power of the learner; absent: not reported", example={"idle": 50.0, "busy": 80.0}),
     ] = None
 
     def faults(self, n_owners: int) -> list[Fault]:
@@ -90,7 +90,7 @@ class Energy(Spec):
         return self._each(n_owners, *(state.name for state in State))
 
     def per_byte(self, n_owners: int) -> Array:
-        """Return the joules of each owner's byte sent, and of one heard, shape (N, 2)."""
+        """Return each owner's joules per byte sent and per byte received, shape (N, 2)."""
         return self._each(n_owners, "byte_sent", "byte_received")
 
     def joules(self, times: Array, sent: Array, received: Array) -> Array:
@@ -110,7 +110,7 @@ class Energy(Spec):
         return joules
 
     def of_learner(self, busy: float, time: float) -> float | None:
-        """Return the learner's joules, busy for a part of the time (units); None if not told."""
+        """Return the learner's joules, busy for ``busy`` time units; None if not reported."""
         power = self.learner
         if power is None:
             return None
@@ -161,7 +161,7 @@ def used(trace: Trace, energy: Energy, network: Network) -> Used:
 
 
 def transferred(rows: Any, network: Network) -> tuple[Any, Any]:
-    """Return the bytes that each owner sent, and those that it heard.
+    """Return the bytes that each owner sent and received.
 
     Where owners talk among themselves, each message of a meeting goes both ways.
 

@@ -67,7 +67,7 @@ class Score:
 
 
 def scores_of(loss: "Loss") -> tuple[Score, ...]:
-    """Return what can be said of predictions under a loss; the first is the headline."""
+    """Return the scores of predictions under a loss; the first is the headline."""
     if not loss.classifies:
         return (RMSE, MAE, R_SQUARED)
     if isinstance(loss, SoftmaxLoss):

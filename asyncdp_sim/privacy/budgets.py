@@ -286,7 +286,7 @@ class UntilSpent(BudgetKind):
     per_answer: Annotated[
         PerOwner[Positive] | None,
         about(
-            "ε₀ of an answer on its own (with Gaussian noise at the scenario's δ): K_i is the "
+            "ε₀ of a single answer (with Gaussian noise at the scenario's δ): K_i is the "
             "largest number of answers that together spend at most ε_i",
             "none",
         ),

@@ -43,8 +43,8 @@ class Guarantee:
     ----------
     private : bool or None
         Whether every owner's answers, and when they come, are (ε_i, δ)-differentially private as
-        the scenario claims; None where that is not shown, since queries were not looked at, or the
-        claim rests on code from outside.
+        the scenario claims; None where that is not shown, because some queries were not checked,
+        or the claim rests on code from outside.
     epsilon_true : float or None
         The largest ε over records that the noise really gives; ∞ where there is none, None where
         code from outside has a say in it.
@@ -52,7 +52,7 @@ class Guarantee:
         δ at which ε is stated, 0 of pure mechanisms; None where nothing is hidden.
     bound_exceeded : bool or None
         Whether a record gradient exceeded the declared bound; None where the bound is enforced, or
-        where none did and queries were not looked at.
+        where none did and some queries were not checked.
     because : tuple of Noted
         Why it is not private, or what the claim rests on.
     at_least : bool
@@ -275,7 +275,7 @@ def _unhidden(accountant: Accountant, called: Numbers) -> list[Noted]:
 def _silent(
     noise: AnswerNoise, accountant: Accountant, privacy: Privacy, called: Numbers
 ) -> list[Noted]:
-    """Return that owners claim an ε, and the noise itself says that it is none."""
+    """Return the fault that owners claim an ε and the mechanism adds no noise."""
     with np.errstate(over="ignore"):  # for the least ε that there are
         silent, allotment = ~(np.asarray(noise.variance) > 0), privacy.allotment(len(called))
         if allotment is not None:
@@ -310,7 +310,7 @@ def _resting(look: ObservedMax, xi: float, *, broken: bool) -> list[Noted]:
     """Return what a claim that is not broken rests on, and what was left out."""
     if look.unseen > 0:
         sentence = (
-            "{queries} of {answered} answered queries were not looked at: the declared bound "
+            "{queries} of {answered} answered queries were not checked: the declared bound "
             "{bound:g} may be exceeded there"
         )
         answered = look.seen + look.unseen

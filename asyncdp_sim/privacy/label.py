@@ -19,9 +19,9 @@ PLAIN = kind_of(LaplaceMechanism)
 BROKEN = "not private: "
 """How warnings begin that say why a result is not private as claimed."""
 UNSHOWN = "not shown: "
-"""How they begin where queries were not looked at, and nothing else speaks against it."""
+"""How reasons begin where some queries were not checked, and there is no other reason."""
 UNTIMED = "timing not accounted: "
-"""How the reason begins where who speaks, and when, tells of records."""
+"""How the reason begins where senders and times reveal something about records."""
 
 
 def reasons(manifest: Manifest) -> list[str]:
@@ -117,7 +117,7 @@ def is_at_least(manifest: Manifest) -> bool:
 
 
 def is_timed(manifest: Manifest) -> bool:
-    """Return whether timing tells nothing of records, or is paid for."""
+    """Return whether timing reveals nothing about records, or is accounted for."""
     return of_summary(manifest, "timing_accounted") is True
 
 
@@ -183,14 +183,14 @@ def stream(manifest: Manifest) -> tuple[Any, Any]:
 
 
 def observer(manifest: Manifest) -> ObserverKind | None:
-    """Return whom ε is against, where the scenario names one; else it is who hears everything."""
+    """Return the scenario's observer; None stands for the transcript observer."""
     section = manifest["scenario"]["privacy"].get("observer")
     kind = None if section is None else member(Observer, section.get("kind"))
     return None if kind is None else kind.model_validate(section)
 
 
 def observer_words(manifests: Sequence[Manifest]) -> str | None:
-    """Return whom each ε is against, in words; None where no scenario names it."""
+    """Return the observers that ε is stated for, in words; None where no scenario names one."""
     observers = [observer(listener) for listener in manifests]
     if all(listener is None for listener in observers):
         return None
@@ -264,13 +264,13 @@ class Label:
         return {f"asyncdp.{name}": value for name, value in texts.items()}
 
     def metadata_of_exact(self) -> dict[str, str]:
-        """Return what a table says that was computed from the owners' records without noise."""
+        """Return the label of a table computed from the owners' records without noise."""
         text = f"{EXACT} Its run: {self.text}"
         exact = replace(self, text=text, private=False, epsilon_true=inf, delta=None)
         return replace(exact, epsilon_at_least=False).metadata()
 
     def metadata_of_network(self) -> dict[str, str]:
-        """Return what a table of order and times says, which no choice of learning may change."""
+        """Return the label of a table of order and times, the same for every learning setting."""
         return network_metadata(timing_accounted=self.timing_accounted)
 
 
@@ -282,7 +282,7 @@ def network_metadata(*, timing_accounted: bool) -> dict[str, str]:
     """Return the metadata of a table of order and times alone, whatever is learned from it."""
     timed = "" if timing_accounted else " TIMING NOT ACCOUNTED."
     return {
-        "asyncdp.label": f"Order and times alone; the manifest says what is private.{timed}",
+        "asyncdp.label": f"Order and times only; the manifest states what is private.{timed}",
         "asyncdp.timing_accounted": str(timing_accounted).lower(),
     }
 
@@ -399,11 +399,11 @@ def named_guarantee(manifests: Sequence[Manifest]) -> str:
 
 
 def composition(manifests: Sequence[Manifest]) -> str | None:
-    """Return what the label does not speak of: several replicates, or cells, published together.
+    """Return the cost of publishing several replicates or cells, which the label leaves open.
 
-    Replicates read the same records with noise of their own, so that (ε, δ) adds up at most; cells
-    of one seed have their noise in common, so that two of them may tell a step exactly. But copies
-    with different learners have noise of their own.
+    Replicates read the same records with independent noise, so that (ε, δ) at most adds up. Cells
+    of one seed share their noise, so that two of them may reveal a step exactly; copies with
+    different learners have independent noise.
 
     Returns
     -------
@@ -420,13 +420,12 @@ def composition(manifests: Sequence[Manifest]) -> str | None:
         if count == 1:
             return None
         delta = f" and {count} δ" if (stated_delta(distinct[0]) or 0) > 0 else ""
-        return (
-            f"each of {count} replicates on its own; publishing all costs at most {count} ε{delta}"
-        )
+        several = f"publishing all costs at most {count} ε{delta}"
+        return f"this holds for each of {count} replicates; {several}"
     drawn = [stream(manifest) for manifest in distinct if min(epsilons(manifest)) < inf]
     if len(set(drawn)) < len(drawn):
-        return "each replicate of each cell on its own; cells share noise: together not private"
-    return "each replicate of each cell on its own; what is published of several adds up"
+        return "this holds for each replicate of each cell; cells share noise: publish only one"
+    return "this holds for each replicate of each cell; the ε of all published ones adds up"
 
 
 def epsilon_words(manifest: Manifest) -> str:

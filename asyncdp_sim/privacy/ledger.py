@@ -31,7 +31,7 @@ class Ledger:
     zcdp : array (R, N), optional
         ρ spent; None of mechanisms that are not Gaussian.
     median : array (R, N), optional
-        ε against the median of several observers; None where there is one, who hears everything.
+        ε against the median of several observers; None for a single observer of all answers.
     """
 
     accountant: Accountant
@@ -50,7 +50,7 @@ class Ledger:
     ) -> "Ledger":
         """Fold traces; ``public`` counts how many of each owner's records the learner knows.
 
-        ``observer`` is whom ε is against; absent, whoever hears every answer.
+        ``observer`` is the attacker that ε is stated for; absent, one that receives every answer.
 
         Raises
         ------
@@ -67,7 +67,7 @@ class Ledger:
         return cls(accountant, released, charged, learned.zcdp, learned.median)
 
     def attacker(self, owners: int, times: float) -> Attacker:
-        """Return what an attacker may do with what it hears, (R, N).
+        """Return the rates of an attacker that uses all it receives, (R, N).
 
         The record is one that the owner holds, and κ − 1 others: those that spent the most.
 
@@ -79,7 +79,9 @@ class Ledger:
             How many times as much as is charged answers cost; ∞ where they may tell anything.
         """
         bare = np.isinf(self.spent) | np.isinf(times)
-        if self.zcdp is not None:  # of what the observer hears, not of all that was released
+        if (
+            self.zcdp is not None
+        ):  # of the answers that the observer receives, not of all released ones
             return of_gaussian(np.sqrt(2 * _shared(np.where(bare, np.inf, self.zcdp), owners)))
         if owners == 1 and times == 1:
             curve = self.accountant.attacker(self.released)

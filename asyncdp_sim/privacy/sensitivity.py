@@ -73,7 +73,7 @@ class SensitivityKind(Variant):
         return list(features), list(targets)
 
     def describe(self, model: Model, n_features: int, otherwise: Norm = "l1") -> str | None:  # noqa: ARG002
-        """Return what ``check`` says of it, where there is something."""
+        """Return the line that ``check`` prints, if any."""
         return None
 
     def faults(self, model: Model) -> list[Fault]:  # noqa: ARG002

@@ -43,7 +43,7 @@ class OwnLearner(Spec):
 
     Every owner answers in all copies, with noise drawn anew in each, so that ε_i is for all of
     them together. An owner whose answers in its own copy are exact answers N − 1 others, and has
-    ε_i/(N − 1) for each; that hides nothing of it from whoever sees queries or models of its copy.
+    ε_i/(N − 1) for each; that hides nothing of it from an observer of its copy's queries or models.
     One whose own answers are noised too has ε_i/N for each of the N copies.
     """
 
@@ -140,7 +140,7 @@ class Privacy(Spec):
     sampling: Annotated[
         Annotated[float, Field(gt=0, lt=1)] | None,
         about(
-            "q: the probability with which each of an owner's records is in an answer, drawn anew "
+            "q: the probability with which each of an owner's records is in an answer, drawn again "
             "for each (Poisson sampling), who was drawn being hidden; an answer is the sum of "
             "their gradients over q n_i, and noise. Absent: all records are in every answer",
             "none",
@@ -169,8 +169,8 @@ class Privacy(Spec):
     observer: Annotated[
         Observer | None,
         about(
-            "Whom ε_i is against. Absent: transcript, whoever hears every answer, who sent it and "
-            "when",
+            "The attacker that ε_i is stated for. Absent: transcript, an observer of every answer, "
+            "its sender and its time",
             example={"kind": "node"},
         ),
     ] = None

@@ -1,4 +1,4 @@
-"""Looks up what a name stands for: fields, kinds and tables of scenarios, columns, figures."""
+"""Looks up names: fields, kinds and tables of scenarios, columns, figures."""
 
 import difflib
 import textwrap
@@ -24,7 +24,7 @@ def labels() -> Mapping[str, Mapping[str, Any]]:
 
 
 def page(table: str, kind: str | None = None) -> str:
-    """Return the page of the documentation that says more of a table, or of one of its kinds."""
+    """Return the documentation page of a table, or of one of its kinds."""
     path = table if kind is None else f"{table}.{kind}"
     while path not in labels()["pages"]:
         path = path.rpartition(".")[0]
@@ -32,7 +32,7 @@ def page(table: str, kind: str | None = None) -> str:
 
 
 _NEAR = 4
-"""Names that are told beside one that is not there."""
+"""Most suggestions for an unknown name."""
 WIDTH = 80
 """Of a screen."""
 RESULTS = "docs/reference/results.md"
@@ -62,7 +62,7 @@ class ReferenceEntry:
     names: tuple[str, ...]
 
     def lines(self) -> list[str]:
-        """Return what is said of it, for a screen; examples are never broken."""
+        """Return its description for a screen; examples are never wrapped."""
         lines = [line for part in self.meaning.split("\n") for line in _wrapped("  ", part)]
         for name, text in self.facts:
             text = f"asyncdp docs {topic(text)}" if name == "more" else text
@@ -72,7 +72,7 @@ class ReferenceEntry:
 
 
 def look_up(name: str) -> list[ReferenceEntry]:
-    """Return everything that a name stands for.
+    """Return everything with this name.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _greek(name: str) -> str:
 
 
 def _home(name: str) -> str:
-    """Return where a path is told: ``latency.query.mean`` is a law's, hence ``compute.mean``."""
+    """Return the documented path: ``latency.query.mean`` is a law's, hence ``compute.mean``."""
     for path, home in told_elsewhere().items():
         if name.startswith(f"{path}."):
             return _home(home + name.removeprefix(path))

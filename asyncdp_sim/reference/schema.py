@@ -36,7 +36,7 @@ def write_beside(file: Path) -> str | None:
     place = file.parent / SCHEMA_FILE
     if not place.exists():
         write_new(schema_text(), place, "-o")
-        return f"written beside it: {SCHEMA_FILE}, by which editors complete and check it"
+        return f"also written: {SCHEMA_FILE}, with which editors complete and check the file"
     if place.read_bytes() == schema_text().encode():
         return None
-    return f"{place} is of another version; to write it anew: asyncdp schema -o {quote(str(place))}"
+    return f"{place} is of another version; to replace it: asyncdp schema -o {quote(str(place))}"

@@ -121,7 +121,7 @@ def _teller(scenario: Scenario, number: int, progress: Progress | None) -> Any:
 
 
 def _told(parts: list[Rehearsed], unit: float) -> dict[str, Any]:
-    """Return what the manifest says of the machine."""
+    """Return the manifest's figures of the machine."""
     excess = np.concatenate([part.excess for part in parts]) * 1e3
     measured = len(excess) > 0
     return {

@@ -131,7 +131,9 @@ def _kinds(scenario: Scenario) -> Iterator[Fault]:
         value, hint = str(scenario.algorithm.gradients_per_answer), "allowed in a rehearsal is 1"
         yield Fault("algorithm.local_steps", value, hint)
     if scenario.algorithm.answers_once:
-        hint = "allowed in a rehearsal is an algorithm whose owners answer each query anew"
+        hint = (
+            "allowed in a rehearsal is an algorithm whose owners compute each answer from its query"
+        )
         yield Fault("algorithm.kind", repr(scenario.algorithm.kind), hint)
 
 
@@ -152,10 +154,10 @@ def _settings(scenario: Scenario) -> Iterator[Fault]:
     if network.topology is not None:
         yield Fault("topology", "a table", "the wire is its own: allowed in a rehearsal is nothing")
     if acknowledged(network.latency.acknowledgement):
-        hint = "TCP acknowledges by itself: allowed in a rehearsal is none"
+        hint = "TCP acknowledges messages itself: allowed in a rehearsal is none"
         yield Fault("latency.acknowledgement", "a law", hint)
     if max(network.channel.packet_loss("_acknowledgement").shares(network.n_owners)) > 0:
-        hint = "TCP acknowledges by itself: allowed in a rehearsal is 0"
+        hint = "TCP acknowledges messages itself: allowed in a rehearsal is 0"
         yield Fault("channel.loss_acknowledgement", "a loss", hint)
     if network.withholds:
         yield Fault("trigger", "a table", "allowed in a rehearsal are owners that always answer")
@@ -180,7 +182,7 @@ class Presence:
     ----------
     network : Network
     streams : Scope
-        The replicate's streams, of which owners' own are taken.
+        The replicate's streams, from which the streams of each owner are taken.
     number : int
         Which owner, from 1.
 
@@ -245,7 +247,7 @@ class Presence:
 
 
 class _Asked(Learner):
-    """A learner that nobody talks to, which notes when one owner leaves for good."""
+    """A learner without messages, which records when one owner leaves for good."""
 
     def __init__(self, number: int, *counted: Any) -> None:
         super().__init__(*counted)

@@ -30,10 +30,10 @@ class Notes(Recorder):
         super().__init__(n_owners, kernel)
         self._shares = np.full(n_owners, np.nan)
 
-    def told(self, owner: int, unheard: int, online: float) -> None:
+    def note_farewell(self, owner: int, lost: int, online: float) -> None:
         """Note how many requests of an owner (from 1) were lost, and its share of time online."""
-        self.attempts[owner] += unheard
-        self.unheard[owner] += unheard
+        self.attempts[owner] += lost
+        self.unheard[owner] += lost
         self._shares[owner - 1] = online
 
     @override
@@ -87,7 +87,7 @@ class LearnerPeer:
         self._broken: BaseException | None = None
 
     async def run(self, listens: Callable[[int], None]) -> Rehearsed:
-        """Hold the run with all owners, which are told of the port that this listens at."""
+        """Run with all owners, which receive the port of this server."""
         server = await asyncio.start_server(self._meet, "127.0.0.1", 0)
         listens(server.sockets[0].getsockname()[1])
         await self._all_here.wait()
@@ -207,13 +207,13 @@ class LearnerPeer:
         return books, (ServingAlone if network.protocol.one_on_one else Serving)(*parts)
 
     async def _farewell(self) -> None:
-        """Tell owners that the run is over, and wait until they have said what they know."""
+        """Send the end of the run to all owners, and wait for their final messages."""
         for owner in self._wires:
             self._send(owner, "end", tick=self._pace.tick)
         await self._left.wait()
 
     def _closed(self, ending: Ending) -> Trace:
-        """Close the books, by what owners have told and by what they have paid for."""
+        """Close the accounts with the owners' final messages and their charges."""
         network, end_tick = self._order.network, self._pace.tick
         charged = {
             owner: dict(farewell_message.said["charged"])
@@ -222,7 +222,7 @@ class LearnerPeer:
         self._serving.settle(charged)
         self._books.close(end_tick)
         for owner, farewell in self._farewells.items():
-            self._notes.told(owner, farewell.said["unheard"], farewell.said["online"])
+            self._notes.note_farewell(owner, farewell.said["lost"], farewell.said["online"])
         trace = self._notes.trace(
             end_tick,
             ending,

@@ -143,14 +143,14 @@ class OwnerPeer:
         self._wire: Wire | None = None
         self._work: set[asyncio.Task[None]] = set()
         self._broken: BaseException | None = None
-        self._unheard = 0
+        self._lost_requests = 0
         self._busy = False
         self._reserved = 0
         self._verdicts: dict[int, asyncio.Future[WireMessage]] = {}
         self._desk = asyncio.Lock()
 
     async def run(self, port: int) -> None:
-        """Talk to the learner until it says that the run is over, or is no longer there."""
+        """Exchange messages with the learner until it ends the run or disconnects."""
         wire = self._wire = await connect(port, self._token, self._number)
         while (heard := await wire.receive()) is not None and heard.kind != "end":
             self._hear(heard)
@@ -158,7 +158,7 @@ class OwnerPeer:
             task.cancel()
         if heard is not None:
             online, charged = self._presence.share(heard.said["tick"]), self._releases.charged
-            wire.send("bye", unheard=self._unheard, online=online, charged=list(charged.items()))
+            wire.send("bye", lost=self._lost_requests, online=online, charged=list(charged.items()))
             await wire.drain()
         await wire.close()
         if self._broken is not None:
@@ -226,7 +226,7 @@ class OwnerPeer:
     async def _ask(self) -> None:
         asked = self._pace.look()
         if _lost(self._losses.request):
-            self._unheard += 1
+            self._lost_requests += 1
             await self._turned_away()
             return
         if self._me.request is not None:
@@ -320,7 +320,7 @@ class OwnerPeer:
             await job.takes(next(self._me.answer), self._pace)
 
     async def _fail(self, job: Job, outcome: ExchangeOutcome) -> None:
-        """Tell the learner that it waits in vain; it goes on waiting where it has a timeout."""
+        """Report to the learner that no answer will come; with a timeout it keeps waiting."""
         if job.transmissions == 0:
             self._reserved -= 1
         self._send("failed", outcome=int(outcome), **job.account())

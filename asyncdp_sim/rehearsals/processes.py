@@ -80,7 +80,7 @@ class Crew:
         self._pipe.close()
 
     def _heard(self) -> Any:
-        """Return what the learner says."""
+        """Return the learner's message."""
         try:
             message = self._pipe.recv()
         except (EOFError, OSError):

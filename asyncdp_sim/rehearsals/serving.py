@@ -58,11 +58,11 @@ class RemoteLearning(LiveLearning):
 
 
 Send = Callable[..., None]
-"""From an owner, a message's kind, numbers, and what else it says, by name."""
+"""Owner, kind, numbers and further fields of a message, by name."""
 
 
 class Serving:
-    """A learner that serves whoever asks, at once.
+    """A learner that serves every request at once.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Serving:
         """Do what owners do not ask for: here nothing."""
 
     def hear(self, owner: int, heard: WireMessage) -> None:
-        """Act on what an owner (from 1) says."""
+        """Process a message of an owner (from 1)."""
         fields = heard.said
         if heard.kind == "request":
             self.asked(owner, self._books.request(owner), min(fields["asked"], self._pace.tick))

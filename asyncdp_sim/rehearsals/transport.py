@@ -24,7 +24,7 @@ Numbers = npt.NDArray[np.float64]
 _LENGTHS = Struct("<II")
 TOKEN_BYTES, _NUMBER_BYTES = 16, 4
 _PATIENCE = 5.0
-"""Seconds in which an owner says who it is."""
+"""Seconds in which an owner has to identify itself."""
 
 
 class WireMessage(NamedTuple):
@@ -83,7 +83,7 @@ class Wire:
             self.hang_up()
 
     def hang_up(self) -> None:
-        """Let nothing more be said."""
+        """Close the connection for further messages."""
         self._writer.close()
 
     async def close(self) -> None:
@@ -153,7 +153,7 @@ class Pace:
 
 
 class RunPace(Pace):
-    """A pace that can be told to stop, as the simulation's kernel can.
+    """A pace that can be stopped, as the simulation's kernel can.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Reports: one page of a result or a sweep that stands on its own."""
+"""Reports: one self-contained page of a result or a sweep."""
 
 from asyncdp_sim.reports.page import LARGEST, page, write_report
 

@@ -58,7 +58,7 @@ def figures(opened: Result | Sweep, without: str) -> tuple[list[DrawnFigure], li
 
 
 def drawn(entry: Shown, number: int, largest: int, prefix: str = "figure") -> DrawnFigure:
-    """Return one picture as it stands in the page."""
+    """Return one picture as an element of the page."""
     picture, _ = entry
     inner, (width, height) = inline(picture, f"{prefix}-{number}", largest)
     caption = f"Figure {number}. {picture.caption}"

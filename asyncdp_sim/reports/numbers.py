@@ -21,12 +21,12 @@ FIRST = (
 )  # fmt: skip
 """What comes first; all else comes as the dictionary has it."""
 OF_SEVERAL = ("psi_final.mean", "psi_final.q25", "psi_final.q75")
-"""What one replicate alone says no more with: its median is all of these."""
+"""Parts that one replicate does not need, because they all equal its median."""
 OF_PRIVACY = (
     "private", "epsilon_true", "epsilon_at_least", "delta", "bound_exceeded", "queries_unseen",
     "timing_accounted", "not_for_release",
 )  # fmt: skip
-"""What the part on privacy says."""
+"""Text of the section on privacy."""
 
 
 def key_numbers(result: Result) -> list[dict[str, Any]]:
@@ -96,7 +96,7 @@ def _theory(prediction: dict[str, Any] | None) -> tuple[float, float]:
 
 
 def _of_use(name: str) -> bool:
-    """Return whether it says what the model is worth on rows that nobody trained on."""
+    """Return whether a figure is about the model on held-out rows."""
     of_rows = name.startswith("held_out") and name.endswith((".median", "_optimum", "_alone"))
     return of_rows or name.startswith("profits")
 
@@ -145,15 +145,16 @@ MOST_OWNERS = 200
 ENERGY = ["joules", "bytes_sent", "bytes_received"]
 """Columns that are there with ``[energy]`` alone."""
 FIRST_OWNERS = 12
-"""So many stand on the page at once; the others open below."""
+"""Number of rows visible at once; the others unfold below."""
 
 
 def owners(result: Result) -> dict[str, Any]:
     """Return a row for each owner over all replicates, or for those whose budgets are used most.
 
-    A row has the largest charge, and means of what the owner did. ``first`` stand on the page at
-    once, ``others`` open below; ``listed`` of ``count`` are shown; ``named`` and ``powered`` say
-    whether names and energy are told, and ``holders`` who holds the record that is detected.
+    A row has the owner's largest charge, and means of its counts. The rows ``first`` are visible at
+    once, ``others`` unfold below; ``listed`` of ``count`` owners have a row; ``named`` and
+    ``powered`` state whether names and energy have columns, and ``holders`` describes the owners
+    that hold the record to detect.
     """
     people = result.participants
     names = people.names if len(people.names) > 0 else ("",) * len(people.numbers)

@@ -26,7 +26,7 @@ from asyncdp_sim.results.summary import notes
 from asyncdp_sim.scenario import data_files, load
 
 _ELSEWHERE = ("predicted", "budget")
-"""What lines of a description begin with that stand in a table of the page."""
+"""Beginnings of description lines that a table of the page contains."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def account(opened: Result | Sweep, scenario: dict[str, Any]) -> Account:
 
 
 def _lines(directory: Path) -> Iterator[tuple[str, str]]:
-    """Yield what ``asyncdp check`` says of the scenario, but for what a table says better.
+    """Yield the lines of ``asyncdp check``, except those that a table contains.
 
     Files go by their names: where they lie is nobody's concern but their owner's.
     """
@@ -114,7 +114,7 @@ class Banner:
 
 
 def banner(manifests: Sequence[Mapping[str, Any]]) -> Banner:
-    """Return what a page says of the privacy of these results, never less than their label."""
+    """Return the privacy label of these results on a page, with at least the label's content."""
     page_label: Label = label(manifests)
     why = [reason for said in manifests for reason in (*reasons(said), *timing_reasons(said))]
     kept = page_label.private is True  # which it is not where timing is not accounted

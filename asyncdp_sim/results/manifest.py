@@ -207,7 +207,7 @@ _MENDED = "allowed is a result directory, whose scenario.toml makes it again"
 
 
 class DamagedError(ValueError):
-    """A manifest is not what was written; says in which place."""
+    """A manifest was changed after writing; names the place."""
 
 
 def read_manifest(directory: Path, *needed: str) -> dict[str, Any]:

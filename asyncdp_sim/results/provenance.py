@@ -19,7 +19,7 @@ from asyncdp_sim.scenario import Scenario, jsonable, unplaced, unplaced_json
 from asyncdp_sim.trace import Trace
 
 VERSIONS = "versions.json"
-"""File of a directory without a manifest that says which versions made it."""
+"""File with the versions that made a directory without a manifest."""
 CIRCUMSTANCES = ("versions", "mixed_versions", "git_commit", "cpu_features", "blas_kernel")
 """Keys of a manifest that say what a result was made with, and not what was made."""
 EVIDENCE = "rests_on"
@@ -77,7 +77,7 @@ def network_digest(scenario: Scenario, replicates: int) -> str:
 
 
 def default_directory(scenario: Scenario) -> Path:
-    """Return where a scenario's result goes unless told otherwise: results/<id>-<digest>."""
+    """Return the default directory of a scenario's result: results/<id>-<digest>."""
     return Path("results") / f"{scenario.id}-{digest(described(scenario))[:8]}"
 
 
@@ -162,7 +162,7 @@ def fingerprints(
     curve: npt.NDArray[np.void],
     models: npt.NDArray[np.float64],
 ) -> dict[str, str]:
-    """Return digests in layers, so that a difference says what it is a difference of.
+    """Return digests in layers, so that a difference shows the layer it is in.
 
     ``order``: who updated, in which order; ``time``: when; ``accounts``: what owners sent and
     released; ``models``: the final models; ``curve``: the fitness on the way.

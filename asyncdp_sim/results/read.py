@@ -189,7 +189,7 @@ class Result:
             return Unknown(f"its scenario does not load ({fault.key or fault.given})")
 
     def theory(self, law: Callable[[Network], _Law | Unknown]) -> _Law | Unknown:
-        """Return what theory says of the network, or why it says nothing."""
+        """Return the predictions for the network, or why there are none."""
         network = self.network
         return network if isinstance(network, Unknown) else law(network)
 

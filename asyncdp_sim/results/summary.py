@@ -59,7 +59,7 @@ def notes(directory: Path) -> list[str]:
 
 
 def _made(part: Mapping[str, Any]) -> str:
-    """Say which cells and traces of a sweep some versions have made."""
+    """Return in words which cells and traces were made by these versions."""
     which = ", ".join(f"{name} {version}" for name, version in (part["versions"] or {}).items())
     made = part["made"]
     more = f" and {len(made) - 6} more" if len(made) > 6 else ""
@@ -67,22 +67,22 @@ def _made(part: Mapping[str, Any]) -> str:
 
 
 def _rehearsed(measured: Any) -> Iterator[tuple[str, str]]:
-    """Yield what a rehearsal's machine was like; nothing of a simulation."""
+    """Yield a rehearsal's measured times; nothing for a simulation."""
     if isinstance(measured, Mapping):
         unit, excess = measured.get("unit_seconds"), measured.get("excess_ms")
         mean = excess.get("mean") if isinstance(excess, Mapping) else None
-        said = f"by real processes, a unit of time took {figure(unit)} s"
-        yield "rehearsed", f"{said}, an exchange {figure(mean)} ms more than was slept"
+        said = f"with real processes; a time unit took {figure(unit)} s"
+        yield "rehearsed", f"{said}, and an exchange {figure(mean)} ms beyond its nominal time"
 
 
 def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the figures of one result that matter most: what each is called, and it in words."""
+    """Return the main figures of one result: each one's name, and its value in words."""
     summary, psi = manifest["summary"], manifest["summary"]["psi_final"]
     predicted = {each["quantity"]: _theory(each) for each in manifest.get("predictions", [])}
     intervals = summary.get("intervals", {})
 
     def measured(key: str, unit: str = "") -> str:
-        """Return a figure, its 95 % interval, and what theory says where it says something."""
+        """Return a figure, its 95 % interval, and its predicted value, if any."""
         interval, theory = intervals.get(key), predicted.get(key)
         ends = "" if interval is None else ", 95 % {} … {}".format(*map(figure, interval))
         beside = "" if theory is None else f" (theory {theory})"
@@ -127,7 +127,7 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _theory(prediction: Mapping[str, Any]) -> str | None:
-    """Return what theory says of a figure, or what it lies between; None where it says nothing."""
+    """Return the predicted value or range of a figure; None without a prediction."""
     if prediction["value"] is not None:
         return figure(prediction["value"])
     low, high = prediction.get("low"), prediction.get("high")
@@ -147,16 +147,16 @@ def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if "attacker_power" in manifest["summary"] and stated_delta(manifest) is not None:
         yield "an attacker", _attacker(manifest)
     if alone is not None:
-        each, together = alone.split("; ")
-        yield "that is", each
-        yield "together", together
+        each, all_of_them = alone.split("; ")
+        yield "scope", each
+        yield "several", all_of_them
     if unit is not None:
         yield "unit of privacy", unit
     yield "timing", "accounted" if said.timing_accounted else "NOT accounted"
     read = said.not_for_release
     yield (
-        "not for release",
-        "yes: private records were read" if read else "no: synthetic records",
+        "may be published",
+        "no: private records were read" if read else "yes: synthetic records",
     )
 
 
@@ -202,7 +202,7 @@ def _honest(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if "profits_held_out" in figures:
             said = f"{figures['profits_held_out']}, by errors on their held-out rows"
             yield "owners that gain", said
-            yield "smaller ψ", f"for {fits} owners the joint model fits all records better"
+            yield "smaller ψ", f"for {fits} owners, the joint model fits all records better"
         else:
             yield "owners that gain", f"{fits}, by ψ of all records"
     parts = figures.get("psi_split")
@@ -212,7 +212,7 @@ def _honest(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         known = [f"{name} {figure(found[name])}" for name in names if found[name] is not None]
         noisy = "" if found["noise_se"] is None else f" ± {figure(found['noise_se'])}"
         why = [] if found["reason"] is None else [f"({found['reason']})"]
-        yield "mean ψ is made of", " ".join([", ".join(known) + noisy, *why]).strip()
+        yield "parts of mean ψ", " ".join([", ".join(known) + noisy, *why]).strip()
 
 
 def _energy(
@@ -232,7 +232,7 @@ def _energy(
 def _scores(figures: Mapping[str, Any], unit: str | None) -> Iterator[tuple[str, str]]:
     """Yield a row for each score on held-out rows: of the private models, θ*, owners alone.
 
-    And one that says by which scores the private models are no better than guessing.
+    And a row of the scores by which the private models are no better than guessing.
     """
     no_better, better = list[str](), list[str]()
     for score in SCORES:

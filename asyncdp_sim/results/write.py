@@ -178,12 +178,12 @@ class Writer:
         self._put(name, noted(), self._said_of(name, ()))
 
     def _put(self, name: str, content: Content, said: Mapping[str, str] | None = None) -> None:
-        """Write a file, which is not there for anybody before the whole directory is."""
+        """Write a file, which becomes visible together with the whole directory."""
         self._files.append(self._partial / name)
         write_into(self._partial, name, content, said, self._room, on_disk=False)
 
     def _said_of(self, name: str, columns: Iterable[str]) -> Mapping[str, str] | None:
-        """Return the metadata of a table: what the label says of it."""
+        """Return the metadata of a table: its privacy label."""
         if self._label is None:
             return None
         if name in OF_NETWORK:

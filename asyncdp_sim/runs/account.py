@@ -144,7 +144,7 @@ def owner_keys(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
 
 
 def owner_counts(traces: Sequence[Trace]) -> Columns:
-    """Return what ``owners`` says of the network: answers, attempts, and time online."""
+    """Return the network columns of ``owners``: answers, attempts, and time online."""
     counts = {
         "answers_released": [trace.released for trace in traces],
         "updates": [
@@ -161,7 +161,7 @@ def owner_counts(traces: Sequence[Trace]) -> Columns:
 
 
 def energy_columns(scenario: Scenario, traces: Sequence[Trace]) -> Columns:
-    """Return what ``owners`` says of energy and bytes, where the scenario asks for it."""
+    """Return the energy and byte columns of ``owners``, if the scenario has [energy]."""
     energy = scenario.energy
     if energy is None:
         return {}

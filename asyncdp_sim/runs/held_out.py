@@ -83,7 +83,7 @@ class HeldOut:
 
     @property
     def scores(self) -> tuple[Score, ...]:
-        """What is said of predictions besides their mean loss."""
+        """Scores of predictions in addition to their mean loss."""
         return scores_of(self.loss)
 
     def scored(self, models: Array, scores: Sequence[Score] | None = None) -> dict[Score, Array]:

@@ -315,8 +315,8 @@ def _found(
         there = [p for p in (given, *others) if p.is_file()]
         where = f"--set {field}=…"
         if len(there) == 0:
-            looked = "" if path in stated else ", here or beside the result"
-            said = f"there is no such file{looked}; say where: {where}"
+            looked = "" if path in stated else ", here or next to the result"
+            said = f"there is no such file{looked}; give its place: {where}"
             nowhere.append(Fault(field, repr(str(given)), said))
             places[path] = str(given)
             continue
@@ -324,7 +324,7 @@ def _found(
         if same is None:
             found = f"{there[0]} has SHA-256 {source_of(str(there[0])).sha256[:12]}…"
             said = f"not reproduced: the data file differs ({found}, the manifest {wanted[:12]}…)"
-            raise ReplayError(f"{directory}: {said}; another place: {where}")
+            raise ReplayError(f"{directory}: {said}; give another file: {where}")
         at_last = same if same.name == name else _named(same, folder, number, name)
         places[path] = str(at_last.absolute())
     if len(nowhere) > 0:

@@ -136,7 +136,7 @@ def live_all(
 
 
 def _pieces(numbers: Numbers, workers: int, progress: Progress | None) -> list[Numbers]:
-    """Split replicates among workers, finer where somebody wants to know how far they are."""
+    """Split replicates among workers, into smaller parts where progress is reported."""
     each = 1 if progress is None else _PIECES
     return [numbers[block] for block in blocks(len(numbers), each * workers)]
 
@@ -207,7 +207,7 @@ def _live_block(
 
 
 def watch_of(task: Task) -> GradientMonitor | None:
-    """Return who looks at queries, where a bound was declared."""
+    """Return the checker of queries, where a bound was declared."""
     return None if task.watched is None else GradientMonitor(task.watched)
 
 

@@ -83,7 +83,7 @@ def prepared(scenario: Scenario, dataset: Dataset) -> PreparedRows:
 
 
 def _in_domain(scenario: Scenario, given: Rows) -> tuple[Rows, tuple[str, ...]]:
-    """Return rows as a bounded domain has them, where there is one, and what is said of it."""
+    """Return rows scaled into a bounded domain, if there is one, and a note on it."""
     privacy, domain = scenario.privacy, scenario.privacy.bounded
     if domain is None or not domain.bounds_records:
         return given, ()
@@ -277,7 +277,7 @@ def _parts(scenario: Scenario) -> tuple[object, ...]:
 
 @dataclass(frozen=True, eq=False)
 class ScoredOnAll:
-    """An objective whose f and θ* are of everybody's rows, and whose owners are those who train.
+    """An objective with f and θ* over all rows, and with the training owners only.
 
     As published of hospitals (``data.score_on = "all"``). θ* is not what the owners' answers
     lead to, so that ψ without any noise need not fall to 0. Its other attributes are those of an
@@ -312,7 +312,7 @@ class ScoredOnAll:
 def _objectives(
     scenario: Scenario, dataset: Dataset, rows: PreparedRows, *, judged: bool
 ) -> tuple[Objective, Objective, tuple[str, ...]]:
-    """Return what is trained, what judges models, and what is said of it.
+    """Return the training objective, the scoring objective, and notes on both.
 
     Raises
     ------
@@ -342,7 +342,7 @@ def _objectives(
 def _without(
     far: list[Flags], scenario: Scenario, objective: Objective, scored: Rows
 ) -> tuple[Objective, str]:
-    """Return what judges by all rows but those of very large numbers, and what is said of it.
+    """Return the scoring objective without rows of very large numbers, and a note on it.
 
     A useless objective is refused before anything is simulated. But that θ* is not found for one
     private record ends no run: θ* is then that of the others.

@@ -118,7 +118,7 @@ def split_psi(
         return found
     open_ones = int(np.count_nonzero(counts == 0))
     if open_ones > 0:
-        what = f"not settled: without noise, {open_ones} of {len(counts)} replicates go on moving"
+        what = f"not settled: without noise, {open_ones} of {len(counts)} replicates keep moving"
         return replace(found, reason=what)
     bias = float(_psi(task, limit.mean(axis=0)[None])[0])
     return replace(

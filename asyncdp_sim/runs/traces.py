@@ -82,7 +82,7 @@ def read_traces(directory: Path, owners: Participants) -> tuple[Trace, ...]:
     try:
         return _read(directory, owners)
     except (ValueError, LookupError, TypeError, OverflowError):
-        fault = Fault("", "damaged traces", "without this folder they are simulated anew")
+        fault = Fault("", "damaged traces", "delete this folder, and they are simulated again")
         raise ResultError([fault], str(directory)) from None
 
 
@@ -146,7 +146,7 @@ def _parts(
 def relearned(
     scenario: Scenario, directory: Path, measured: Mapping[str, Any], numbers: Sequence[int]
 ) -> RunResult:
-    """Return a rehearsal with its models learned anew over the trace that it has recorded.
+    """Return a rehearsal with its models recomputed over its recorded trace.
 
     Raises
     ------

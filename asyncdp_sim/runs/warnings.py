@@ -94,7 +94,7 @@ class EndedEarly(Notice):
 
     @classmethod
     def of_runs(cls, traces: Sequence[Trace], horizon: int) -> Iterator["EndedEarly"]:
-        """Yield what is said of runs that ended before T updates, and not at a target."""
+        """Yield warnings on runs that ended before T updates, and not at a target."""
         ended = [trace for trace in traces if trace.ending is not Ending.target]
         short = [trace.n_updates for trace in ended if trace.n_updates < horizon]
         if len(short) == 0:
@@ -120,9 +120,9 @@ class EndedEarly(Notice):
             return said
         if self.released is None:
             told = ", ".join(f"{share:.3g} % {fate}" for fate, share in self.fates)
-            return f"{said}; of the answers released {told}"
+            return f"{said}; of the released answers, {told}"
         told = ", ".join(f"{number} {fate}" for fate, number in self.fates)
-        return f"{said}; of {self.released} answers released {told}"
+        return f"{said}; of {self.released} released answers, {told}"
 
     def alike(self) -> tuple[Any, ...]:
         """Return the reason, whatever became of answers."""
@@ -155,7 +155,7 @@ def _shares(fates: Any, released: Any) -> Iterator[tuple[str, float]]:
 _FATES = {
     "collided": ExchangeOutcome.collided,
     "were lost": ExchangeOutcome.lost,
-    "were turned away": ExchangeOutcome.discarded,
+    "were discarded": ExchangeOutcome.discarded,
     "were left in the buffer": ExchangeOutcome.buffered,
 }
 
@@ -182,8 +182,8 @@ class TicksMeet(Notice):
 
     share: Number
     text: ClassVar[str] = (
-        "{share:.2%} of the clocks' ticks share a step of time with another: what is measured is "
-        "off by up to half of that; a shorter time unit resolves them"
+        "{share:.2%} of the clocks' ticks share a time step with another tick: measured figures "
+        "are off by up to half of that; a shorter time unit resolves them"
     )
 
     @classmethod
@@ -262,7 +262,7 @@ def _of_scenario(scenario: Scenario) -> Iterator[Notice]:
     if not privacy.needs_delta and privacy.delta is not None:
         yield DeltaNotUsed(privacy.mechanism.kind)
     if scenario.model.classifies and scenario.data.uncentred is not None:
-        said = "neither centres nor scales columns, so that classes are predicted worse; pca does"
+        said = "neither centres nor scales columns, so that classes are predicted worse; use pca"
         yield Noted.from_sentence(scenario.data.uncentred, f"data.preprocessing = {{}} {said}")
     if adversary is not None and len(adversary.owners) > 0:
         said = adversary.describe(scenario.owners.participants)

@@ -159,7 +159,7 @@ def _fill(writer: Writer, outcome: RunResult, said: dict[str, Any], updates: boo
 
 
 def manifest(outcome: RunResult) -> dict[str, Any]:
-    """Return what made a result and what it says in short; no host, no path, no clock time."""
+    """Return the origin and the summary of a result; no host, no path, no clock time."""
     return _labelled(outcome)[0]
 
 
@@ -205,7 +205,7 @@ def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
 
 
 def _predictions(scenario: Scenario) -> list[Prediction]:
-    """Return what theory says of a scenario's network, and of its energy where it has one."""
+    """Return predictions for a scenario's network, and for its energy if it has [energy]."""
     of_energy = energy_predictions(scenario.energy, scenario.network)
     return [*predict(scenario.network), *of_energy]
 

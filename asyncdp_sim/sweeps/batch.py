@@ -84,7 +84,7 @@ class Cell:
 
     @property
     def scenario(self) -> Scenario:
-        """Its scenario, made anew: thousands of them need not be kept."""
+        """Its scenario, made again at each access: thousands of them need not be kept."""
         return self.base.cell(self.values, known_to_fit=True)
 
     @property

@@ -23,7 +23,7 @@ FAILED = "failed"
 OF_A_SWEEP = (FAILED, "traces", "cells.parquet", "manifest.json", "scenario.toml", README)
 """What a sweep writes besides its cells."""
 _NO_FILE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL)
-"""What the system says where no file stands: nothing, a folder, a pipe."""
+"""Errors of the system where there is no file: nothing, a folder, a pipe."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A sweep's folder before it goes on there, and how far it has come: done, failed, left."""
+"""A sweep's folder before it is continued, and its progress: done, failed, left."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -186,7 +186,7 @@ def _tables(into: Folder) -> dict[str, Any]:
 
 
 LATELY = 100
-"""Cells whose pace tells how long the rest takes."""
+"""Number of cells from whose duration the remaining time is estimated."""
 _RECORD = re.compile(r"cell-(\d{4,})\.json")
 """Name of the record of a cell that failed."""
 PAUSE = 100.0

@@ -37,14 +37,14 @@ def test_a_sound_scenario_passes(command: Command) -> None:
     assert pair.startswith("neighbouring datasets: row ")
     assert " is replaced by row " in pair
     assert ", or by row " in pair
-    assert answer.startswith("one answer of owner 1: ε ≥ 0")
-    assert "0.08333 claimed: not exceeded" in answer
-    assert "1 claimed: not exceeded" in run
+    assert answer.startswith("one answer of owner 1: measured ε ≥ 0")
+    assert "stated 0.08333: not exceeded" in answer
+    assert "stated 1: not exceeded" in run
     assert made_up.startswith("the whole run with a made-up record of owner 1: ε ≥ 0")
     assert [fact.rpartition(": ")[2] for fact in facts] == ["not exceeded"] * 4
     assert (
         verdict
-        == "claim not refuted, not proven (lower bounds that hold together at 0.999 confidence)"
+        == "claim not refuted, not proven (all lower bounds hold jointly with confidence 0.999)"
     )
 
 
@@ -59,13 +59,13 @@ def test_a_refuted_claim_exits_with_3(command: Command) -> None:
 def test_a_first_verdict_says_what_it_can_detect_and_what_is_left(command: Command) -> None:
     said = command.done("audit", "sound.toml", "--canaries", "4", "--answers", "2000")
     pair, answer, guessed, _, _, limits, most, left, verdict = said.out.splitlines()
-    assert pair.endswith("; each of 4 records, encoded, is one of two by a fair coin")
-    assert answer.startswith("one answer of owner 1: ε ≥ 0")
-    assert guessed.startswith("one run with 4 canaries: ε ≥ 0 shown, 1 claimed: cannot be exceeded")
+    assert pair.endswith("; a fair coin chooses each of 4 canary records from two")
+    assert answer.startswith("one answer of owner 1: measured ε ≥ 0")
+    assert guessed.startswith("one run with 4 canaries: measured ε ≥ 0, stated 1: cannot be")
     assert guessed.endswith("of 2 guesses are right)")
-    assert limits.startswith("so many guesses show at most ε = 0, all right; a mechanism tight at")
-    assert most == "detectable at most: ε = 4.788 (one answer), 0 (canaries)"
-    assert left.startswith("whole runs are not attacked: --thorough does, in about ")
+    assert limits.startswith("2 guesses measure at most ε = 0 (all right), and on average")
+    assert most == "largest measurable ε: 4.788 (one answer), 0 (canaries)"
+    assert left.startswith("whole runs are not attacked; --thorough attacks them, in about ")
     assert verdict.startswith("claim not refuted, not proven")
 
 

@@ -39,7 +39,7 @@ def test_the_list_has_every_entry_and_fits_the_screen(command):
     )
     assert "  lending-sound             Three banks learn interest rates, privately\n" in said
     assert said.endswith(
-        "Private as claimed where nothing else is said.\n"
+        "Entries are private as claimed unless marked.\n"
         "A name goes wherever a file does: asyncdp check lending-sound\n"
         "A copy to change:                 asyncdp new lending-sound -o my.toml\n"
     )
@@ -141,13 +141,13 @@ def test_a_new_scenario_has_the_schema_that_it_names_beside_it(command, tmp_path
     line, schema = (tmp_path / "f" / "my.toml").read_text("utf-8").splitlines()[0], tmp_path / "f"
     named = schema / line.removeprefix("#:schema ")
     assert json.loads(named.read_text("utf-8")) == json_schema()
-    assert said[1] == f"written beside it: {named.name}, by which editors complete and check it"
+    assert said[1] == f"also written: {named.name}, with which editors complete and check the file"
     again = command.done("new", "-o", "f/other.toml").out
     assert named.name not in again
     named.write_text("{}", encoding="utf-8")
     said = command.done("new", "-o", "f/third.toml").out.splitlines()
     assert said[1] == (
-        "f/asyncdp.schema.json is of another version; to write it anew: "
+        "f/asyncdp.schema.json is of another version; to replace it: "
         "asyncdp schema -o f/asyncdp.schema.json"
     )
     assert named.read_text("utf-8") == "{}"

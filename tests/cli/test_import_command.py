@@ -180,7 +180,7 @@ def test_a_trace_becomes_a_scenario_whatever_the_order_of_its_rows(
     text = (folder / "t.toml").read_text()
     shuffled(folder / "t.csv", 3)
     again = command.done("import", "trace", "t.csv", "--fit", "-o", "t.toml").out
-    schema = "written beside it: asyncdp.schema.json, by which editors complete and check it\n"
+    schema = "also written: asyncdp.schema.json, with which editors complete and check the file\n"
     assert again + schema == first.out
     assert (folder / "t.toml").read_text() == text
     assert "#   1: bank 1" in text

@@ -114,7 +114,7 @@ def test_where_nobody_is_invited_no_scenario_is_saved(command: Command) -> None:
     asked = ("forecast", "banks.toml", "--set", "privacy.epsilon=0.1", "--invite")
     said = command.done(*asked, "--save", "best.toml")
     assert said.out.startswith("invite    nobody: ")
-    assert "note: nobody is invited: best.toml is not written" in said.err
+    assert "note: no owner is invited: best.toml is not written" in said.err
     assert not Path("best.toml").exists()
     told = json.loads(command.done(*asked, "--json").out)["invite"]
     assert told["scenario"] is None
@@ -126,7 +126,7 @@ def test_an_invitation_is_saved_and_runs_as_it_was_simulated(command: Command) -
     told = command.done("forecast", "banks.toml", *MORE, "--invite", "--save", "best.toml").out
     *_, saved, schema = told.splitlines()
     assert saved == "saved     best.toml; to run it: asyncdp run best.toml"
-    assert schema.startswith("written beside it: asyncdp.schema.json, ")
+    assert schema.startswith("also written: asyncdp.schema.json, ")
     saved = tomllib.loads(Path("best.toml").read_text(encoding="utf-8"))
     assert "chosen_from" not in saved
     assert "(Valley)" in told

@@ -71,6 +71,6 @@ def test_a_study_that_the_repository_draws_is_named(command, here):
 
 
 STUDY = (
-    "note: collab-06: not drawn: ψ over owner 1's records and budget, beside four kinds of others: "
-    "a study in the project's repository, where python -m scenarios collab-06 draws it"
+    "note: collab-06: not drawn: ψ over owner 1's records and budget, with four kinds of other "
+    "owners: a study in the project's repository, where python -m scenarios collab-06 draws it"
 )

@@ -63,10 +63,10 @@ def test_every_test_that_a_page_names_is_there() -> None:
 
 
 def test_a_figure_or_a_word_that_is_wrong_is_seen() -> None:
-    line = "one answer of owner 1: ε ≥ 0.9849 shown, 1 claimed: not exceeded (score ≤ -1 in 0.5)"
-    assert agrees("one answer of owner 1: ε ≥ 0.985 shown, 1 claimed: not exceeded …", line)
+    line = "one answer of owner 1: measured ε ≥ 0.9849, stated 1: not exceeded (score ≤ -1 in 0.5)"
+    assert agrees("one answer of owner 1: measured ε ≥ 0.985, stated 1: not exceeded …", line)
     assert agrees(line, line)
-    assert not agrees("one answer of owner 1: ε ≥ 0.97 shown, 1 claimed: not exceeded …", line)
-    assert not agrees("one answer of owner 1: ε ≥ 0.985 shown, 1 claimed: EXCEEDED …", line)
-    assert not agrees("one answer of owner 1: ε ≥ 0.985 shown, 1 claimed: not exceeded", line)
+    assert not agrees("one answer of owner 1: measured ε ≥ 0.97, stated 1: not exceeded …", line)
+    assert not agrees("one answer of owner 1: measured ε ≥ 0.985, stated 1: EXCEEDED …", line)
+    assert not agrees("one answer of owner 1: measured ε ≥ 0.985, stated 1: not exceeded", line)
     assert missing(("b", "a"), ["a", "b"]) == "a"

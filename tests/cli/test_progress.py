@@ -206,7 +206,7 @@ def test_figures_in_words():
         (
             ["plot", "made"],
             "asyncdp_sim.figures.draw.draw_all",
-            "nothing but figures is lost: made is as it was, with those that are drawn",
+            "only figures are missing: made is unchanged, with the figures drawn so far",
         ),
     ],
 )

@@ -72,7 +72,7 @@ def test_private_rows_have_no_say_in_what_is_told_and_written(
 def test_a_look_at_private_rows_is_not_for_release(command: Command, here: Path) -> None:
     asked = ("data", "stays.csv", "--target", "Days", "--owner", "Clinic", "--public", 400)
     said = command.done(*asked, "--private", "--write", "s.toml")
-    assert said.out.startswith("not for release: all rows were looked at, private ones too\n")
+    assert said.out.startswith("not for release: all rows were read, private ones too\n")
     assert 'chosen_from = "private rows"' in (here / "s.toml").read_text("utf-8")
 
 
@@ -93,8 +93,8 @@ def test_without_public_rows_names_and_sizes_are_all(command: Command) -> None:
     assert said.out.splitlines()[2:] == [
         "columns: Case id, Admitted, Sex, Risk, Weight, Charges, Weeks, Days",
         "owners: 8 by Clinic, 200 (Clinic A) to 200 (Clinic A) records, median 200",
-        "types: not known, for no row is public: name the public rows by --public M or --public "
-        "FILE",
+        "types: unknown, because no row is public: name the public rows by --public M or "
+        "--public FILE",
         "no scenario yet: --target: given none; add --target COLUMN, the column to predict",
         "no scenario yet: --public: given none; add --public M: the last M rows are public",
     ]
@@ -113,7 +113,7 @@ def test_public_rows_of_one_target_are_no_ground_for_a_scenario(
     )
     said = command.done(*asked).out.splitlines()
     assert said[-1] == f"no scenario yet: {why}"
-    assert "Class: one value alone, '0'" in said
+    assert "Class: only one value, '0'" in said
     refused = command(*asked, "--write", "s.toml", "--epsilon", 1)
     assert (refused.code, refused.lines) == (2, [f"classes.csv: {why}"])
     shuffled = [*rows[3::7], *rows]

@@ -43,7 +43,7 @@ NUMBERS = [str(number) for number in range(20, 90)]
 AMOUNTS = [f"${number:,}" for number in range(900, 1900, 7)]
 COLUMNS = {
     "a word": (placed(NUMBERS, ["unknown"]), "number",
-               "99% of the cells are numbers; the others are read as missing: 'unknown'"),
+               "99% of the cells are numbers; the others count as missing: 'unknown'"),
     "points": (placed(NUMBERS, ["."] * 4), "number", "'.'"),
     "bounds": (placed(AMOUNTS, ["<$0.5"]), "money", "numbers with signs"),
     "a word among amounts": (placed(AMOUNTS, ["ask us"]), "money", "'ask us'"),
@@ -93,7 +93,7 @@ def test_who_is_left_out_is_named(tmp_path: Path) -> None:
     assert sum(chosen.owners.values()) == ROWS - 100
     assert not any("--public-seed" in line for line in chosen.lines())
     few = table(site=["A", "B", "C"] * 75 + ["D"] * 15)
-    assert "fewer than 20 records, which a proposal leaves out: D (15)" in "\n".join(
+    assert "fewer than 20 records, left out of the proposal: D (15)" in "\n".join(
         seen(tmp_path, few.iloc[::-1], 60).lines()
     )
 

@@ -122,7 +122,7 @@ def test_the_declared_share_is_one_per_owner_and_a_share(availability: Availabil
     "share of ticks that find an owner online",
     "the declared long-run share",
     source="renewal-reward theorem",
-    setting="three owners; kinds without a long run have none to declare",
+    setting="three owners; kinds without a long-run share are left out",
     kinds="Always, Bernoulli, OnOff, Diurnal, Outages",
 )
 @EACH

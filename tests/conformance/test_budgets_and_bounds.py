@@ -14,9 +14,9 @@ from tests.conformance.members import examples, said
 from tests.together import together
 
 ALLOWED = pytest.mark.oracle(
-    "answers that a budget allows, and the noise that it takes",
-    "no number allowed costs more than ε",
-    source="the accountant of the mechanism",
+    "number of answers that a budget allows, and their noise",
+    "no allowed number of answers costs more than ε",
+    source="the mechanism's accountant",
     setting="every budget under every mechanism",
     kinds="every budget",
 )

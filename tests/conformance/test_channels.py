@@ -20,8 +20,8 @@ from tests.conformance.members import examples, said
 from tests.together import together
 
 ORACLE = pytest.mark.oracle(
-    "which transmissions begin, which collide, how long the air is in use",
-    "what overlaps in [start, end) and nothing else",
+    "transmissions that start, that collide, and time in use of the channel",
+    "exactly those that overlap in [start, end)",
     source="a brute-force pass over all transmissions",
     setting="few stations, every channel",
     kinds="every channel",

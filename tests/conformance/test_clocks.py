@@ -42,7 +42,7 @@ def test_ticks_are_integers_and_never_go_back(clock: Clock) -> None:
     "long-run rate of ticks",
     "the declared rate",
     source="the renewal theorem",
-    setting="20,000 gaps of one owner; kinds without a rate of their own are left out",
+    setting="20,000 gaps of one owner; kinds without a declared rate are left out",
     kinds="every clock with rate",
 )
 @EACH

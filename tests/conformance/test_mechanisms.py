@@ -37,8 +37,7 @@ ORACLE = pytest.mark.oracle(
     "ε of a mechanism, a scenario, or a planted fault, by attack",
     "at most the claim where it is sound, more where a fault is planted",
     source="Clopper–Pearson on a split sample; exact likelihood ratios where known",
-    setting="a lower bound on ε by attack, 99.9 %: sound claims stay below it, planted faults do "
-    "not",
+    setting="a lower bound on ε by attack, 99.9 %: below sound claims, above faulty ones",
     kinds="every mechanism",
     basis="approximation",
 )

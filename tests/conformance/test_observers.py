@@ -104,9 +104,9 @@ def outcome(
 
 @pytest.mark.oracle(
     "ε of every owner against an observer",
-    "at most that of whoever hears every answer, and no other run",
+    "at most ε against an observer of every answer; runs do not change",
     source="post-processing",
-    setting="six owners with budgets of their own, three graphs",
+    setting="six owners with different budgets, three graphs",
     kinds="every observer",
 )
 @EACH
@@ -296,7 +296,7 @@ def test_a_buffer_in_which_an_owner_may_be_twice_is_refused(changed: dict[str, A
 
 
 def test_canaries_are_not_told_by_sums() -> None:
-    with pytest.raises(SpecError, match="told by single answers: allowed is transcript"):
+    with pytest.raises(SpecError, match="need single answers, which are not seen here"):
         first_audit(scenario(_SUMS), canaries=4, confidence=0.9)  # type: ignore[arg-type]
 
 

@@ -22,9 +22,9 @@ from tests.conformance.members import examples, said
 
 ORACLE = pytest.mark.oracle(
     "budgets, endings and messages of every protocol over every channel",
-    "no budget exceeded, each message ends once, each query is told once",
+    "no budget exceeded, each message ends once, each query is recorded once",
     source="invariants of a trace",
-    setting="small networks; an invariant, no law",
+    setting="small networks; an invariant, not a law",
     kinds="every protocol",
 )
 

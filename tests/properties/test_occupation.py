@@ -22,7 +22,7 @@ from tests.properties.networks import FIXED, networks
 from tests.properties.rough_networks import rough_networks
 
 pytestmark = pytest.mark.oracle(
-    "what each owner is at, tick by tick",
+    "activity of each owner, tick by tick",
     "spans of events joined by precedence; a sweep over changes; airtime of the channel",
     source="a second computation from events",
     setting="random networks of every channel and protocol; an identity, no law",

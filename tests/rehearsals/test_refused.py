@@ -51,7 +51,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
             "latency": {"acknowledgement": {"kind": "constant", "value": 0.1}},
             "channel": {"kind": "ideal", "loss_acknowledgement": 0.1, "retransmissions": 1},
         },
-        "latency.acknowledgement: given a law; TCP acknowledges by itself",
+        "latency.acknowledgement: given a law; TCP acknowledges messages itself",
     ),
     "local steps": (
         {

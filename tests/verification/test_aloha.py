@@ -26,7 +26,7 @@ from .shared import shared
 from .zscores import require, score, seen, two_stages
 
 pytestmark = pytest.mark.oracle(
-    "answers begun and answers that survive",
+    "answers started and answers that survive",
     "G e^(−2G); with N owners [e^(−λτ)/(1+λτ)]^(N−1); capture by power",
     source="asyncdp_sim.theory.formulas.channels (Abramson 1970)",
     setting="push, equal airtimes",

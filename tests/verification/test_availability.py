@@ -33,7 +33,7 @@ pytestmark = [
         "updates and time online of owners that come and go",
         "thinning; dispersion 1 + 2λa/(a+b)²; E on/(E on + E off); Λ(t) increments exponential",
         source="tests/theory/availability.py",
-        setting="nothing takes time, nobody is refused; periods of any of these laws",
+        setting="no delays, no refusals; periods of any of these laws",
         kinds="Bernoulli, OnOff, Diurnal, PoissonClock, Constant, Exponential, Lognormal, Gamma, "
         "Uniform, Empirical",
     ),

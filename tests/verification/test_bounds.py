@@ -30,7 +30,7 @@ pytestmark = pytest.mark.long
 
 OF_ASYNC = pytest.mark.oracle(
     "E ‖θ − θ*‖² and E ψ against the paper's bounds",
-    "at most the bound of Theorem 2, mended; the printed one fails, as is said",
+    "at most the bound of Theorem 2, corrected; the printed one fails, as documented",
     source="asyncdp_sim.theory.bounds",
     setting="random small problems, exact second moments",
     kinds="AsyncGossip",
@@ -404,7 +404,7 @@ def synchronous(seed):
 class TestCollab:
     @pytest.mark.oracle(
         "E ‖θ − θ*‖² of the average against the paper's bound",
-        "at most the bound of Theorem 2 of Collab, mended",
+        "at most the bound of Theorem 2 of Collab, corrected",
         source="asyncdp_sim.theory.bounds",
         setting="random small problems, exact second moments",
         kinds="Collab1",

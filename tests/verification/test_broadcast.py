@@ -24,7 +24,7 @@ from .zscores import CELL, counts, require, score, seen, two_stages
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "who answers a query to all, and which answers survive",
+        "owners that answer a broadcast query, and answers that survive",
         "binomial responders; P(no collision given m) = (1−(m−1)d)^m",
         source="asyncdp_sim.theory.formulas.broadcast",
         setting='answer_at = "after-delay", uniform delays, windows that do not overlap, pure '

@@ -12,10 +12,10 @@ from .shared import shared
 from .zscores import CELL, counts, require, score, seen, two_stages
 
 pytestmark = pytest.mark.oracle(
-    "gaps between ticks of all owners, whose ticks they are, ticks in a window",
+    "gaps between ticks of all owners, the owner of each tick, ticks in a window",
     "gaps are exponential of rate Nλ, owners independent of them, counts Poisson",
     source="superposition of Poisson processes",
-    setting="nothing takes time, nothing is lost",
+    setting="no delays, no losses",
     kinds="PoissonClock",
 )
 

@@ -33,7 +33,7 @@ pytestmark = [
         "mean and spread of the model, slopes of ψ in budgets and records",
         "a recursion over the model and its average",
         source="tests/verification/test_collab.py",
-        setting="quadratic loss, rounds that all answer",
+        setting="quadratic loss, rounds in which all owners answer",
         kinds="Collab1, Collab2",
     ),
 ]

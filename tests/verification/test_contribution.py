@@ -14,7 +14,7 @@ from .zscores import counts, require, score, seen, two_stages
 
 pytestmark = pytest.mark.oracle(
     "updates until all owners have contributed, updates of each",
-    "N H_N updates; of T updates Binomial(T, 1/N) are of one owner",
+    "N H_N updates; one owner has Binomial(T, 1/N) of T updates",
     source="asyncdp_sim.theory.formulas.rounds",
     setting="uniform owners",
     kinds="PoissonClock",

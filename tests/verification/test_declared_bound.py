@@ -47,7 +47,7 @@ pytestmark = pytest.mark.oracle(
     "the largest gradient met under a declared bound",
     "a brute-force pass over every record at every query that was answered",
     source="tests/verification/test_declared_bound.py",
-    setting="these records; for others the bound is taken on trust",
+    setting="these records; for other records the bound is an assumption",
     kinds="Declared",
 )
 
@@ -536,7 +536,7 @@ def test_queries_that_nobody_looked_at_are_counted_and_never_a_yes(tmp_path: Pat
     assert any(line.split()[:5] == ["private", "as", "claimed", "not", "shown"] for line in lines)
     told = label([manifest(shown)]).text
     assert told.startswith("NOT SHOWN to be private as claimed (ε = 20 ")
-    assert f"{answered} of {answered} answered queries were not looked at" in told
+    assert f"{answered} of {answered} answered queries were not checked" in told
     assert "Private as claimed" not in told
     models = pq.read_schema(tmp_path / "r" / "models.parquet").metadata
     assert models[b"asyncdp.private"] == b"none"

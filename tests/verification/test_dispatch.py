@@ -26,7 +26,7 @@ from .zscores import require, score, seen, two_stages
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "tasks that return, whose they are, their staleness",
+        "circulating tasks: throughput, their owners, their staleness",
         "closed network in product form, mean value analysis; m − 1 in every trace",
         source="asyncdp_sim.theory.formulas.closed_network (Reiser and Lavenberg 1980)",
         setting="dispatch, 1 to 40 tasks, 3 and 100 owners, queued, shared, all at once; private "

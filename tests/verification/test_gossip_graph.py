@@ -37,15 +37,15 @@ from .zscores import require, score, seen, two_stages
 pytestmark = pytest.mark.long
 
 MEETINGS = pytest.mark.oracle(
-    "how fast averaging contracts, and how often neighbours meet",
+    "contraction rate of averaging, and how often neighbours meet",
     "the spectrum of E W; a loss network (Kelly), 1 − l_a l_b updates a meeting",
     source="asyncdp_sim.theory.formulas.gossip_spectrum, asyncdp_sim.theory.formulas.loss_network",
-    setting="Poisson clocks, small graphs; answers lost by themselves",
+    setting="Poisson clocks, small graphs; independent losses of answers",
     kinds="Gossip, Complete, Edges, GeometricGraph, Ring, StarGraph",
 )
 MEANS = pytest.mark.oracle(
-    "means of all models on a graph, and where they come to",
-    "the mean recursion; θ* as the step falls; a gap orders how far apart they stay",
+    "means of all models on a graph, and their limit",
+    "the mean recursion; θ* as the step falls; the spectral gap orders their distances",
     source="asyncdp_sim.theory.moments.gossip_map",
     setting="small graphs, quadratic loss",
     kinds="GossipGraph",

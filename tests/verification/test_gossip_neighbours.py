@@ -14,7 +14,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 
 pytestmark = pytest.mark.oracle(
-    "what a neighbour works out of answers",
+    "what a neighbour computes from answers",
     "the gradient where there is no noise, to rounding",
     source="the algorithm's step, solved for the answer",
     setting="gossip on a graph",

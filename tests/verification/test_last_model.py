@@ -27,7 +27,7 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 
 pytestmark = pytest.mark.oracle(
-    "what the last model of learning in rounds tells of a record",
+    "what the last model of learning in rounds reveals about a record",
     "a closed form; a general solver; 20,000 runs of one pair of datasets, and claims too low",
     source="asyncdp_sim.privacy.observers.model",
     setting="rounds with Gaussian noise; convex smooth losses of bounded rows in a box",

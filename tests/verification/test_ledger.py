@@ -20,10 +20,10 @@ from .shared import shared
 from .zscores import require, score, seen
 
 pytestmark = pytest.mark.oracle(
-    "what the ledger shows",
+    "ε in the ledger",
     "releases × ε per answer, exactly, and never above ε",
     source="rational arithmetic",
-    setting="runs cut short, budgets that end",
+    setting="interrupted runs, budgets that end",
     kinds="PerOwnerCap, UntilSpent",
 )
 

@@ -52,8 +52,8 @@ MODELS = pytest.mark.oracle(
     kinds="FedAsync, FedBuff, ParameterServer, Ridge",
 )
 COSTS = pytest.mark.oracle(
-    "what answers of several local steps cost",
-    "as much as E times as many answers of one gradient, to the bit",
+    "ε of answers with several local steps",
+    "equal, bit for bit, to E times as many answers of one gradient",
     source="adaptive composition",
     setting="every mechanism, accountants, samples, shared records, an own learner",
     kinds="LaplaceMechanism, GaussianMechanism",

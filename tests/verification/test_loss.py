@@ -25,10 +25,10 @@ from .zscores import require, score, seen, two_stages
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "answers delivered, and attempts that they take",
+        "answers delivered, and their attempts",
         "1 − l^R, (1 − l^R)/(1 − l); in bursts the Gilbert–Elliott chain",
         source="asyncdp_sim.theory.formulas.packet_loss",
-        setting="private channels, nothing takes time",
+        setting="private channels, no delays",
         kinds="Ideal",
     ),
 ]

@@ -31,7 +31,7 @@ from tests.verification.optimism import forgotten, rounded_down
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle("what pure answers cost together, by privacy loss distributions"),
+    pytest.mark.oracle("joint ε of pure answers, by privacy loss distributions"),
 ]
 
 DELTA = 1e-6

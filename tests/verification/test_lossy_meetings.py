@@ -27,10 +27,10 @@ from .zscores import counts, kept, require, score, seen
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "who hears whom where meetings lose answers, and where the nodes' mean goes",
-        "binomial; E W and E W S Wᵀ of random averaging, conserved in the mean if all lose alike",
+        "pairs that receive each other's model where meetings lose answers, and the nodes' mean",
+        "binomial; E W and E W S Wᵀ of random averaging, conserved in the mean for equal losses",
         source="a linear recursion over edges and outcomes",
-        setting="four owners on a ring, Poisson clocks, losses alike and each owner's own",
+        setting="four owners on a ring, Poisson clocks, equal and unequal loss rates",
         kinds="Gossip, Averaging",
     ),
 ]

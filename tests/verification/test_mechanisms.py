@@ -18,7 +18,7 @@ from .shared import shared
 from .zscores import Score, counts, require, score, seen
 
 pytestmark = pytest.mark.oracle(
-    "draws of noise, and how far they tell neighbours apart",
+    "draws of noise, and likelihood ratios between neighbouring datasets",
     "the law and its moments; a likelihood ratio of at most e^ε",
     source="the definitions of the mechanisms",
     setting="a million draws",

@@ -20,10 +20,10 @@ from asyncdp_sim.theory.bounds.muffliato import sum_over_messages
 from scenarios.beyond.messages import counts, first_alone, new_messages, sums
 
 pytestmark = pytest.mark.oracle(
-    "what a node learns of all others' records together, and of a first message alone",
+    "what a node learns about all other owners' records jointly, and from a first message alone",
     "the number of messages that are no sum of earlier ones; Muffliato's sum",
     source="the rank of a projection; scenarios.beyond.messages",
-    setting="eight owners on a ring and where all may meet; an identity in every run",
+    setting="eight owners on a ring and on the complete graph; an identity in every run",
     kinds="Averaging, NodeObserver",
 )
 

@@ -24,7 +24,7 @@ from .shared import shared
 from .zscores import require, score, seen
 
 pytestmark = pytest.mark.oracle(
-    "statistics as released, and ψ of the model that is solved from them",
+    "released statistics, and ψ of the model computed from them",
     "unbiased, of known variance; tr H⁻¹(…) to first order in the noise",
     source="the delta method",
     setting="quadratic loss; ψ where the noise is small",

@@ -25,7 +25,9 @@ from asyncdp_sim.learning.algorithms.obfuscation import (
 from .shared import shared
 from .zscores import CELL, Score, counts, require, score, seen
 
-pytestmark = pytest.mark.oracle("mean path, convergence, Lemma 3, what servers learn of each other")
+pytestmark = pytest.mark.oracle(
+    "mean path, convergence, Lemma 3, what servers learn about each other"
+)
 
 COORDINATES, BINS = 20_000, 32
 SETTINGS = {

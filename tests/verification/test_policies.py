@@ -16,15 +16,15 @@ from .zscores import require, score, seen
 pytestmark = pytest.mark.long
 
 TASKS = pytest.mark.oracle(
-    "tasks that return, and whose, where they go to the shortest queue",
-    "N tasks: as those that go back to their owners; N − 1: μ_j (M − μ_j)/M, M = Σ μ_i",
-    source="a chain whose state is who is idle, in detailed balance",
+    "circulating tasks and their owners under the shortest-queue policy",
+    "N tasks: as tasks that return to their owners; N − 1: μ_j (M − μ_j)/M, M = Σ μ_i",
+    source="a chain of the set of idle owners, in detailed balance",
     setting="dispatch, three owners, exponential times",
     kinds="ShortestQueue",
 )
 STALENESS = pytest.mark.oracle(
-    "staleness of tasks whatever chooses their owners, and where some have spent their budgets",
-    "m − 1 of m tasks, in every trace, with what is still open",
+    "staleness of tasks under any policy, also with spent budgets",
+    "m − 1 of m tasks, in every trace, open tasks included",
     source="the learner keeps m tasks under way",
     setting="dispatch, four tasks of three owners, the shortest queue; a budget that ends half way",
     kinds="Dispatch, ShortestQueue",

@@ -13,9 +13,9 @@ from .zscores import LIMIT, require, score, two_stages
 
 pytestmark = pytest.mark.oracle(
     "clocks near the resolution of time",
-    "rounded gaps have the mean (x/2)/sinh(x/2), and who repeats is a Markov chain's",
+    "rounded gaps have the mean (x/2)/sinh(x/2), and repeated owners follow a Markov chain",
     source="Poisson clocks on a lattice of ticks, tests/theory/ticks.py",
-    setting="nothing takes time; x is the ticks of a clock in one tick of time",
+    setting="no delays; x is the number of clock ticks per time step",
     kinds="PoissonClock",
 )
 

@@ -31,8 +31,8 @@ from .zscores import Score, require, score, seen, two_stages
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "where learning ends, and how fast, where owners are absent or tasks handed out",
-        "moments of recursions that owners, waves, a chain or stale answers move",
+        "limit and rate of learning with absent owners or with dispatched tasks",
+        "moments of recursions over owners, waves, a chain or stale answers",
         source="scenarios.beyond",
         setting="4 to 20 owners: rounds, one at a time, copies; drawn, in waves, lasting; 4 and "
         "10 tasks",

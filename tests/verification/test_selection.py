@@ -24,8 +24,8 @@ from asyncdp_sim.theory.predict.update_order import shares as shares_of
 from asyncdp_sim.theory.prediction import Unknown
 
 pytestmark = pytest.mark.oracle(
-    "where unequal shares of the updates lead",
-    "the optimum with weights π_i, worked out by hand; inverse-rate removes it",
+    "limit of learning with unequal shares of the updates",
+    "the optimum with weights π_i, computed by hand; inverse-rate removes the bias",
     source="two quadratics",
     setting="no noise",
     kinds="AsyncGossip",

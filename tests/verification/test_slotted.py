@@ -22,7 +22,7 @@ from .zscores import require, score, seen, two_stages
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "what a slot holds, and who cannot send in the next",
+        "answers in a slot, and owners that cannot send in the next",
         "N q (1−q)^(N−1), q = p/(1+p), p = 1 − e^(−λτ)",
         source="asyncdp_sim.theory.formulas.channels",
         setting="push, an airtime of at most a slot",

@@ -27,17 +27,17 @@ from asyncdp_sim.theory.prediction import Unknown
 from .zscores import require, score, seen
 
 GIVEN_ORDER = pytest.mark.oracle(
-    "E ψ of one model whose answers are stale, given who answers when",
+    "E ψ of one model with stale answers, given the order of owners",
     "exact moments given the order and the staleness; without noise to 10⁻¹⁰",
     source="asyncdp_sim.theory.moments.stale_order",
     setting="quadratic loss, no clipping, Θ inactive, one answer an update",
     kinds="FedBuff, Ridge",
 )
 LIMITS = pytest.mark.oracle(
-    "where steps that fall with staleness lead",
+    "limit of learning with steps that fall with staleness",
     "the θ of least Σ w_i f_i, w_i = π_i E[w(s) | i] in closed form; over w_i it is θ*",
     source="asyncdp_sim.theory.formulas.staleness",
-    setting="two quadratics, owners that are never idle, no noise, small steps",
+    setting="two quadratics, owners that always compute, no noise, small steps",
     kinds="FedBuff, FedAsync",
 )
 

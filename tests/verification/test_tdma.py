@@ -24,7 +24,7 @@ pytestmark = [
         "collisions, rate of answers, delay until one's slot",
         "none in 200,000 slots that touch; rate and uniform access delay",
         source="asyncdp_sim.theory.formulas.channels",
-        setting="push; owners always at work, or Poisson",
+        setting="push; owners that always compute, or Poisson",
         kinds="Tdma, Push, SaturatedClock, PoissonClock",
     ),
 ]

@@ -25,8 +25,8 @@ from .shared import shared
 from .zscores import LIMIT
 
 pytestmark = pytest.mark.oracle(
-    "ψ at the end, and who profits, as forecast under three accountants",
-    "the mean of runs that no forecast looks at, |z| ≤ 4; ψ of owners' own optima",
+    "final ψ, and the owners that gain, as forecast under three accountants",
+    "the mean of independent runs, |z| ≤ 4; ψ of each owner's optimum",
     source="independent replicates; least squares of each owner's records",
     setting="three banks, clipped, at ε = 1 as in the catalogue, and small ones",
     kinds="LaplaceMechanism, GaussianMechanism, LossDistributions",

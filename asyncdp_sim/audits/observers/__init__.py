@@ -1,1 +1,1 @@
-"""Audits of observers who hear no single answer: of sums, of models, of nodes' views."""
+"""Audits of observers that receive no single answer: of sums, of models, of nodes' views."""

@@ -1,4 +1,4 @@
-"""Claims against observers that do not hear every answer, worked out anew from a trace.
+"""Claims against observers that do not receive every answer, recomputed from a trace.
 
 A second way, simpler and slower, of numbers that :mod:`asyncdp_sim.privacy.observers` states: plain
 sums over rounds, a regression in place of a convex hull, and fractions in place of many digits.
@@ -91,7 +91,7 @@ def _of_the_last(
 
 
 def of_view(trace: Trace, claims: Sequence[Owed], pool: Set[int], owner: int) -> float | None:
-    """Return μ² of an owner's record against nodes that put together what they hear.
+    """Return μ² of an owner's record against nodes that pool what they receive.
 
     With B the rows that they hear, in units of the noise, and without the vectors of their own,
     it is [Bᵀ(B Bᵀ)⁻¹B]_uu / z_u². None where there are too many meetings or nodes.
@@ -115,10 +115,10 @@ def of_view(trace: Trace, claims: Sequence[Owed], pool: Set[int], owner: int) ->
     basis: dict[int, Vector] = {}
     for a, b, a_hears, b_hears in meetings:
         before = {a: vectors[a], b: vectors[b]}
-        for listener, speaker, hears in ((a, b, a_hears), (b, a, b_hears)):
-            if hears and listener in pool and speaker not in pool:
+        for listener, speaker, receives in ((a, b, a_hears), (b, a, b_hears)):
+            if receives and listener in pool and speaker not in pool:
                 _add(basis, {u: x * noise[u] for u, x in before[speaker].items() if u not in pool})
-            if hears:
+            if receives:
                 vectors[listener] = _combined(before[a], before[b], Fraction(1, 2), Fraction(1, 2))
     rows = list(basis.values())
     gram = [[_product(row, other) for other in rows] for row in rows]
@@ -128,7 +128,7 @@ def of_view(trace: Trace, claims: Sequence[Owed], pool: Set[int], owner: int) ->
 
 
 def _meetings(trace: Trace) -> Iterator[tuple[int, int, bool, bool]]:
-    """Yield two nodes that met, and whether each heard the other, in order.
+    """Yield the two nodes of each meeting in order, and whether each received from the other.
 
     The last are those of whom the run's end cut off the messages, which were on their way.
     """

@@ -1,7 +1,7 @@
 """Attacks on what observers see in place of answers: central models, and views of nodes.
 
-The last model of many runs on each of two neighbouring datasets; and what a node hears in many
-runs, with those that collude with it.
+Two attacks: on the last model of many runs on each of two neighbouring datasets; and on what a
+node and its colluders receive in many runs.
 """
 
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ _TOGETHER = 2000
 
 
 def audit_models(scenario: Scenario, doubt: float) -> tuple[Check, Fact]:
-    """Attack what an observer claims that sees models, and work that out anew.
+    """Attack the claim against an observer of models, and recompute the claim.
 
     All records but one are nothing (x = 0), which steps forget the least; that one is long, with a
     large target or the opposite one. All runs have one network, which tells nothing of records, so
@@ -118,7 +118,7 @@ def _ends(task: Task, trace: Trace, streams: Streams, name: tuple[Any, ...], cou
 _PAIRS = 16
 """Of owners and nodes that look for their records, taken at random, at most."""
 _HEARD = 200
-"""Numbers of a view that are looked at, at most: the first."""
+"""Largest number of a view's numbers that are used: the first ones."""
 _LEARNING = 1000
 """Runs that tell how the numbers of a view hang together."""
 _AVERAGED, _RUNS = 10**8, (1000, 10_000)
@@ -143,7 +143,7 @@ class _Hearing(Wrapped):
         """Note the vector that a node sends to one of the pool, or that one of the pool has."""
         super().apply(state, turn, points, answers)
         if turn.peers is None:
-            raise ValueError("whoever listens has to know who met whom")
+            raise ValueError("the view of a node needs the pairs of nodes that met")
         sender, listener = int(turn.owners[0]) + 1, int(turn.peers[0])
         noted = [sender] if {sender, listener} & self._pool else []
         noted += [listener] if listener in self._pool else []
@@ -162,9 +162,9 @@ class _View:
     tasks : tuple of Task
         Learning on two datasets that differ in the record.
     test : array (numbers,)
-        How the numbers that the pool hears are added up.
+        Weights of the numbers that the pool receives, in their sum.
     gain : float
-        How many times as much they tell, as μ², as is claimed, so far as a few runs say.
+        Ratio of the measured μ² to the claimed one, estimated from a few runs.
     """
 
     owner: int
@@ -176,13 +176,13 @@ class _View:
 
 
 def audit_views(scenario: Scenario, doubt: float) -> list[tuple[Check, Fact]]:
-    """Attack what is claimed of a node and an owner, and work that out anew.
+    """Attack the claim for a node and an owner, and recompute the claim.
 
-    Nothing where nobody heard anything.
+    Nothing where no node received anything.
 
-    One record of the owner is long, with a large target or the opposite one, and all others are
-    nothing. Some runs tell of a few pairs how the numbers that the node hears, and all that
-    collude, are best added up, and which of them are told most beyond their claim; others try it.
+    One record of the owner is long, with a large target or the opposite one, and all other records
+    are zero. For a few pairs, some runs determine the best weights of the numbers that the node
+    and its colluders receive, and the pairs that exceed their claim most. Other runs measure these.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def audit_views(scenario: Scenario, doubt: float) -> list[tuple[Check, Fact]]:
     """
     observer, streams = scenario.privacy.listener, Streams(scenario.run.seed)
     multiplier = scenario.accountant.multiplier
-    # Nothing is chosen by it: views of whoever is no node are refused.
+    # A check only: views exist for nodes alone.
     if not isinstance(observer, NodeObserver) or multiplier is None:
         raise TypeError("views are those of nodes that average Gaussian vectors")
     trace = simulate(scenario.network, streams.within("audit", "views", "network"))

@@ -143,5 +143,5 @@ def _notes(frame: "pd.DataFrame", public_records: int) -> tuple[str, ...]:
             values=unlisted,
         ),
         *without,
-        *lacking("Columns that the table lacks, left out", (*INDICATORS, *CODES), frame.columns),
+        *lacking("Columns missing from the table, left out", (*INDICATORS, *CODES), frame.columns),
     )

@@ -122,7 +122,7 @@ def encode(frame: "pd.DataFrame") -> OnDemand:
             "{missing} missing values became 0 (nothing stated, no such event or account).",
             missing=missing,
         ),
-        *lacking("Columns that the table lacks, left out", USED, frame.columns),
+        *lacking("Columns missing from the table, left out", USED, frame.columns),
     )
     used = available(DECLARED, frame.columns)
     return encoded(frame, used, numeric(frame["int_rate"]), notes)

@@ -1,4 +1,4 @@
-"""The family of splits: what says which rows of a table are whose."""
+"""The family of splits: the assignment of a table's rows to owners."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -89,7 +89,7 @@ class SplitKind(Variant):
 
     @property
     def of_column(self) -> str | None:
-        """The column whose values are the owners; None where no column says whose a row is."""
+        """The column whose values are the owners; None where no column names the owners."""
         return None
 
     @property
@@ -99,7 +99,7 @@ class SplitKind(Variant):
 
     @property
     def says_records(self) -> bool:
-        """Whether it says how many records each owner has."""
+        """Whether it decides how many records each owner has."""
         return self.of_column is not None or self.by_target
 
     @property

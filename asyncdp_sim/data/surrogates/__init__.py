@@ -8,7 +8,7 @@ from asyncdp_sim.data.surrogates.public_rows import PublicRows
 from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 
 StandIn = Annotated[PublicRows | DeclaredMoments, FAMILY_BY_NAME]
-"""Every stand-in; a new one joins by its line here."""
+"""Every kind of substitute rows; a new one is added here."""
 
 __all__ = [
     "DeclaredMoments",

@@ -1,4 +1,4 @@
-"""The family of stand-ins: what the rest of the house asks of a member."""
+"""The family of substitutes for private rows, and their interface."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -74,13 +74,11 @@ class StandInKind(Variant):
     redrawn: Annotated[
         int,
         Field(ge=0),
-        about(
-            "Which redraw of what is uncertain about the stand-in; 0 is the stand-in itself", "none"
-        ),
+        about("Number of the redraw of the substitute rows; 0 is the first draw", "none"),
     ] = 0
 
     def of_owner(self, owner: int, streams: Streams | Scope) -> np.random.Generator:
-        """Return what draws the rows of an owner (from 1); a redraw's are drawn anew."""
+        """Return the generator of an owner's rows (from 1); each redraw has its own."""
         return streams.generator("data", "owner", owner, "stand-in", *self._again)
 
     def of_others(self, streams: Streams | Scope) -> np.random.Generator:

@@ -44,7 +44,7 @@ class OwnerMoments(Spec):
     name: str | None = Field(
         default=None,
         description="The owner's name, as in the column that splits the table, or its number; "
-        "absent where the moments are those of all owners together.",
+        "absent where the moments are pooled over all owners.",
     )
     records: int = Field(ge=1, description="Number of records that the moments are means over.")
     deviation: NonNegative = Field(
@@ -114,10 +114,10 @@ class Release(Spec):
         default=None, description="δ in (0, 1) of the release; required with gaussian noise."
     )
     played_on: str | None = Field(
-        default=None, description="The synthetic records of a release that was played."
+        default=None, description="The synthetic records of a simulated release."
     )
     owners: Annotated[tuple[OwnerMoments, ...], Strict(False)] = Field(
-        min_length=1, description="What each owner released, or one entry for all together."
+        min_length=1, description="The release of each owner, or one entry for all owners jointly."
     )
 
     @model_validator(mode="after")
@@ -137,7 +137,7 @@ class Release(Spec):
                 rule = "allowed is 0 with law none"
                 faults.append(Fault(f"owners.{i}.deviation", f"{owner.deviation:g}", rule))
             if owner.name in names[:i]:
-                rule = "allowed is one entry of each owner, or a single one of all together"
+                rule = "allowed is one entry per owner, or a single one for all owners"
                 faults.append(Fault(f"owners.{i}.name", repr(owner.name), rule))
             elif owner.name is None and len(names) > 1:
                 faults.append(Fault(f"owners.{i}.name", "nothing", "required where there are more"))
@@ -201,7 +201,7 @@ class DeclaredMoments(StandInKind):
     """
 
     words = "Gaussian rows with the second moments that owners released"
-    uncertain = "draws of the noise that the release has"
+    uncertain = "draws of the release's noise"
     needs_public_rows = False
 
     kind: Literal["moments"] = "moments"
@@ -308,27 +308,27 @@ def _shares(mean: Array, matrices: Array, deviation: Array, weight: Array) -> tu
 
 def _doubts(release: Release, raised: int, size: int, unnamed: int, own: str) -> tuple[str, ...]:
     """Say what the release is, and what is not in the ±."""
-    spent = "" if release.law == "none" else ", spent beside what a run will spend"
+    spent = "" if release.law == "none" else ", in addition to the ε of a run"
     doubts = [
         f"the moments are {release.words}{spent}",
-        f"each record was scaled down to {release.norm} norm {release.bound:g} before, and "
-        "moments tell no law: Gaussian rows stand in, which is not in the ±",
+        f"each record was scaled down to {release.norm} norm {release.bound:g}; the law of rows is "
+        "unknown and taken as Gaussian, which the ± does not include",
     ]
     if release.played_on is not None:
-        doubts.insert(0, f"the release was played on {release.played_on}: nobody released it")
+        doubts.insert(
+            0, f"the moments are a simulated release from {release.played_on}, not a real one"
+        )
     if raised > 0:
         doubts.append(
-            f"{raised} of {size} eigenvalues of all moments together lay below the noise's "
+            f"{raised} of {size} eigenvalues of the pooled moments were below the noise's "
             "standard deviation, and were raised to it"
         )
     if len(release.owners) == 1 or unnamed > 0:
         count = "all" if len(release.owners) == 1 else str(unnamed)
-        doubts.append(
-            f"{count} owners have the moments of all together: what sets them apart is left out"
-        )
+        doubts.append(f"{count} owners have the pooled moments: their differences are not modelled")
     else:
         doubts.append(
-            "owners are taken to be as unlike as their moments show beyond noise: own truths τ² = "
-            f"{own} apart"
+            "differences between owners are estimated from their moments, without noise: τ² = "
+            f"{own}"
         )
     return tuple(doubts)

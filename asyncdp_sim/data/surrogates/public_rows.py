@@ -23,11 +23,11 @@ class Apart:
     Attributes
     ----------
     variance : float
-        τ², the variance of owners' own ways: the mean of (own − all)² beyond chance, at least 0.
+        τ², the variance between owners: the mean of (own − all)² minus sampling error, at least 0.
     half_width : float
-        Of about a 95 % interval of τ² as these owners have it, which chance hides.
+        Half-width of an approximate 95 % interval of τ² for these owners.
     shares : array (K,)
-        λ_i in [0, 1): how much of what is seen of owner i is taken to be its own.
+        λ_i in [0, 1): share of owner i's measured difference that is not sampling error.
     """
 
     variance: float
@@ -73,8 +73,8 @@ def apart(distance: Array, noise: Array, weight: Array, size: int) -> Apart:
 
 
 THE_LAST = (
-    "the last of the table: where it stands in an order (of time, of classes), owners' rows are of "
-    "other times or classes{}; rows drawn at random into a file of their own (data.public_path) "
+    "the last rows of the table: if it is sorted (by time, by class), owners' rows have "
+    "other times or classes{}; rows drawn at random into a separate file (data.public_path) "
     "would be of all"
 )
 """What may be off where public rows are a table's last ones."""
@@ -121,7 +121,7 @@ def require_targets(known: PublicKnowledge) -> None:
     if len(values) != 1 or values[0] != 0:
         return
     problem = f"{len(known.targets)}, all with one target"
-    rule = "allowed are public rows that show what leads to another one"
+    rule = "allowed are public rows with at least two targets"
     if known.last:
         rule += f": these are {THE_LAST.format('')}"
     raise DataError([Fault("data.public_records", problem, rule)])
@@ -163,31 +163,31 @@ def unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> Unlike
 
 
 def alike(known: PublicKnowledge, found: Unlikeness) -> tuple[str, ...]:
-    """Say how unlike owners are taken to be, and why."""
+    """Return the assumed heterogeneity of owners, and the reason, in words."""
     if len(known.sizes) == 0:  # a split by the target, whose words are its own
         return ()
     if len(found.seen) < 2:
         return (
-            "owners are taken to be alike: nothing public tells whose rows are like which, and "
-            "what sets owners apart is not in the ±",
+            "owners are assumed to be alike, because no public data show their differences; the ± "
+            "does not include differences between owners",
         )
     basis = (
-        "public rows that name their owner show beyond chance"
+        "the public rows of each owner"
         if len(known.names) > 0
-        else "stretches of the public file show beyond chance, as if it stood in the table's order"
+        else "blocks of the public file, assumed to be in the table's order"
     )
     doubts = [
-        f"owners are taken to be as unlike as {basis}: own truths τ² = "
-        f"{found.variance:.3g} ± {found.half_width:.2g} apart"
+        f"differences between owners are estimated from {basis}: τ² = "
+        f"{found.variance:.3g} ± {found.half_width:.2g}"
     ]
     if len(known.names) == 0:
         doubts.append(
-            "if the public file stands in another order than the table, what sets owners apart is "
-            "left out, and is not in the ±"
+            "if the public file is in another order than the table, differences between owners are "
+            "left out, and the ± does not include them"
         )
     without = len(known.sizes) - len(found.seen)
     if without > 0:
-        doubts.append(f"{without} owners without a public row of their own are as all together")
+        doubts.append(f"{without} owners without a public row are modelled by all public rows")
     return tuple(doubts)
 
 
@@ -197,8 +197,8 @@ def last(known: PublicKnowledge) -> tuple[str, ...]:
     values = np.unique(known.targets[~np.isnan(known.targets)])
     if len(values) == 1:
         doubts.append(
-            f"the {number(len(known.targets))} public rows have one target alone: what leads to "
-            "another one is not in them, and ψ and errors are those of rows with that one"
+            f"the {number(len(known.targets))} public rows have only one target value: they do not "
+            "show other values, and ψ and errors are those of rows with this value"
         )
     if known.last:
         doubts.append(f"the public rows are {THE_LAST.format(', which is not in the ±')}")
@@ -214,9 +214,10 @@ class PublicRows(StandInKind):
     rows show beyond chance, measured by the slopes x(y − xᵀθ) of the least squares of all public
     rows: none where their order or names tell nothing.
 
-    Redraws take a random half of the public rows: a forecast from a half is as far from the one of
-    all as the latter is from that of endless public rows, in the root mean square. From it they
-    draw owners' rows anew, as an owner's own rows are others than those that stand in for them.
+    Each redraw takes a random half of the public rows. In the root mean square, a forecast from a
+    half differs from the forecast from all public rows as much as the latter differs from one with
+    infinitely many. Owners' rows are then drawn again from that half, because the substitute rows
+    differ from an owner's private rows.
     """
 
     words = "rows drawn from the table's public ones"

@@ -1,4 +1,4 @@
-"""The form of a CSV: what stands between cells, before fractions, and which bytes are which text.
+"""The form of a CSV: separator, decimal mark, and character encoding.
 
 It is found in the header and the public rows alone: no private row decides how others are read.
 """
@@ -20,7 +20,7 @@ SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 CHARSETS = ("utf-8", "utf-16", "cp1252")
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _LONGEST = 1_000_000
-"""Bytes of a line that are looked at."""
+"""Largest number of bytes of a line that are read."""
 OPEN_QUOTE = "a quotation mark is open at the end of the file"
 _REPLACED = "\ufffd"
 """Stands for bytes that are no text."""
@@ -29,7 +29,7 @@ _MOST = 2_000
 _TAIL = 1 << 26
 """as far as they are in the file's last bytes, so many."""
 _STATED = re.compile(r"sep=([,;\t|])")
-"""A line before the header by which a spreadsheet is told what stands between cells."""
+"""A line before the header that states the separator of cells to a spreadsheet program."""
 _COMMA = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+")
 _POINT = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:,\d{3})+)\.\d+")
 
@@ -147,7 +147,7 @@ def _separator(lines: Sequence[str]) -> str:
 
 
 def _mark(cell: str) -> str | None:
-    """Return what stands before a cell's fraction; None where it is no number with one."""
+    """Return the decimal mark of a cell; None where it is no number with a fraction."""
     word = cell.strip(" \t€$£%")
     if _COMMA.fullmatch(word) is not None:
         return ","
@@ -155,7 +155,7 @@ def _mark(cell: str) -> str | None:
 
 
 def written_names(path: str, form: FileForm) -> list[str]:
-    """Return the names in a CSV's header, as they stand there."""
+    """Return the names in a CSV's header, unchanged."""
     with opened(path) as file:
         return next(_rows(file, form), [])
 

@@ -118,7 +118,7 @@ def public_rows_note(
 def usage(
     rows: Sequence[Rows], total: int, first_public: int, overlap: Sequence[int]
 ) -> tuple[str, ...]:
-    """Return how many owners' rows are public, and how many rows are nobody's."""
+    """Return how many owners' rows are public, and how many rows have no owner."""
     notes = []
     if sum(overlap) > 0:
         notes.append(

@@ -239,7 +239,7 @@ class TableRecipe(TableFields):
         """
         if records is None and self.split.by_target:
             if self.split.shared_rows is None:
-                rule = "allowed is a number ≥ 1: a synthetic twin has as many rows as it is told"
+                rule = "allowed is a number ≥ 1: the number of rows of the synthetic twin"
                 raise DataError([Fault("data.split.rows", "nothing", rule)])
             return self.split.shared_rows
         return sum(require_records(records, n_owners))

@@ -148,7 +148,7 @@ def looks(count: int, **same: Any) -> list[dict[str, Any]]:
 
 
 def key(name: str, **look: Any) -> Line2D:
-    """Return what stands in the legend for a line of this look."""
+    """Return the legend entry of a line with this look."""
     return Line2D([], [], label=name, **look)
 
 

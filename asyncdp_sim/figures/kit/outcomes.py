@@ -108,7 +108,7 @@ FIGURES: dict[str, tuple[str, Callable[[Result], Estimate]]] = {
     "answers_paid": ("answers paid for\nper one delivered", answers_paid),
     "psi_final_median": ("$\\psi$ at the end\n(lower is better)", psi_at_end),
 }
-"""By name: what an axis says, and how it is read."""
+"""By name: the text of an axis, and how values are read."""
 
 
 def _mean(values: Array) -> Estimate:

@@ -97,7 +97,7 @@ SCREEN = Paper()
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A drawn figure; none is without its label, which stands on it and in its table.
+    """A drawn figure, with its privacy label on the figure and in its table.
 
     Attributes
     ----------

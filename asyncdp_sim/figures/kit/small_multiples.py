@@ -42,7 +42,7 @@ class Panel:
 
 
 Draw = Callable[[Axes, Result], tuple[Table, str]]
-"""Draws one result on axes; returns its numbers as columns, and what is said of it alone."""
+"""Draws one result on axes; returns its numbers as columns, and its own caption."""
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ def colours(count: int) -> Sequence[str]:
 
 
 def contrast(colour: str) -> float:
-    """Return how a colour stands out from white, from 1 to 21 (WCAG's ratio of luminances)."""
+    """Return a colour's contrast with white, from 1 to 21 (WCAG's ratio of luminances)."""
     shares = [
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
         for part in mpl.colors.to_rgb(colour)
@@ -167,7 +167,7 @@ def time_axis(unit: str | None, axes: Axes | None = None) -> str:
 
 
 def is_small(axes: Axes) -> bool:
-    """Return whether axes stand side by side with others."""
+    """Return whether axes are next to others."""
     place = axes.get_subplotspec()
     return place is not None and place.get_gridspec().ncols > 1
 

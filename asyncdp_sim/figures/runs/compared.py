@@ -74,7 +74,7 @@ def named(results: Mapping[str, Result]) -> list[CurveLine]:
 
 
 def _by_place(picture: Picture, places: Mapping[str, str]) -> Picture:
-    """Return a picture whose table has the names of directories; the caption says which is whose.
+    """Return a picture whose table has the names of directories; its caption maps them to results.
 
     Parameters
     ----------
@@ -121,8 +121,8 @@ def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
         end_labels(axes, last, [o.name for o in drawn], shades, line_marks(len(drawn)))
     caption = (
         f"Median (line) and 25–75 % band over replicates of ψ at update k over ψ of {first.name} "
-        "at the same update of the same replicate, whose random numbers both have in common; "
-        "below 1 a result is the better one."
+        "at the same update of the same replicate (both use the same random numbers); "
+        "below 1 a result is better than the first one."
     )
     table = quartile_rows(drawn, "k", ratio=quartiles)
     return Picture("psi-ratio", figure, table, caption, label([line.result for line in lines]))

@@ -162,7 +162,7 @@ def draw_quartiles(axes: Axes, found: Sequence[Quartiles], shades: Sequence[str]
 
 
 def line_marks(count: int) -> list[str | None]:
-    """Return a marker for each line, that no line is told by its colour alone; none for one."""
+    """Return a marker for each line, because colour alone is not enough; none for one line."""
     if count == 1:
         return [None]
     return [MARKERS[place % len(MARKERS)] for place in range(count)]

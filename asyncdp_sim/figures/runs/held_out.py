@@ -73,10 +73,10 @@ def curves(lines: Sequence[CurveLine]) -> Picture:
         both[1].set_xlabel("update $k$")
         legend(figure, marks, 2, right=True)
     caption = (
-        "Median (line) and 25–75 % band over replicates against update k. Above: ψ on the rows "
-        "trained on. Below: the mean loss of the same models on all held-out rows, without "
-        "regulariser, beside that of θ* and that of every row under its owner's own optimum; "
-        "where models begin may lie above the frame."
+        "Median (line) and 25–75 % band over replicates against update k. Above: ψ on the "
+        "training rows. Below: the mean loss of the same models on all held-out rows, without "
+        "regulariser; also that of θ* and of each owner's own optimum on its rows. Initial values "
+        "may lie above the frame."
     )
     table = quartile_rows(lines, "k", relative_fitness=trained, held_out=unseen)
     for name in REFERENCES:

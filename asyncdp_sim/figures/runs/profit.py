@@ -1,4 +1,4 @@
-"""Owners' own optima beside the private model: ψ, and held-out scores (Async, figure 11)."""
+"""Each owner's own optimum and the private model: ψ and held-out scores (Async, figure 11)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -90,16 +90,16 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
         figure.legend(handles, labels, loc="outside upper left", ncols=2)
     gain = [int(np.count_nonzero(alone > mean)) for mean in means]
     caption = (
-        "Crosses: the optimum θ_i* of every owner alone. Above: its ψ, and as lines the mean over "
-        "replicates of ψ after the last update; for owners above a line the private model fits all "
-        f"records better ({', '.join(str(count) for count in gain)} of {n_owners})."
+        "Crosses: the optimum θ_i* of every owner alone. Above: its ψ; lines: the mean over "
+        "replicates of ψ after the last update. For owners above a line, the private model fits "
+        f"all records better ({', '.join(str(count) for count in gain)} of {n_owners})."
     )
     if both:
         score = headline(results[0].summary)
         better = "above" if score.more_is_better else "below"
         caption += (
-            f" Below: {score.words} on each owner's own held-out rows, of the private model in the "
-            "mean over replicates (markers) and of θ* (dashes). An owner whose marker lies "
+            f" Below: {score.words} on each owner's own held-out rows, of the private model "
+            "(markers, mean over replicates) and of θ* (dashes). An owner whose marker lies "
             f"{better} its cross gains by joining."
         )
     return Picture("profit", figure, table, caption, label(results))

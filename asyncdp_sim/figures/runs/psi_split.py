@@ -22,7 +22,7 @@ PARTS = {
     "noise": OKABE_ITO[0],
 }
 """In the order of stacking."""
-REST = "bias, selection and transient, not told apart"
+REST = "bias, selection and transient, not separated"
 NAME = 24  # letters of a cell's name in one line
 
 
@@ -108,13 +108,13 @@ def stack(axes: Axes, places: npt.NDArray[Any], shares: Mapping[str, Array]) -> 
 def _caption(results: Sequence[Result]) -> str:
     text = (
         "Left: the parts of the mean over replicates of ψ after the last update. Right: that mean. "
-        "Noise is what privacy adds to the same run without noise; transient is what that run "
-        "loses if the same owners go on in the same order until nothing changes; bias is ψ of the "
-        "mean of these limits, selection the rest of their mean ψ."
+        "Noise: the increase over the same run without privacy noise. Transient: the decrease of "
+        "that run's ψ if its sequence of owners is repeated until convergence. Bias: ψ of the mean "
+        "of these limits. Selection: the rest of their mean ψ."
     )
     why = (result.summary["psi_split"].get("reason") for result in results)
     reasons = {str(reason) for reason in why if reason is not None}
-    return text + "".join(f" Not told apart: {reason}." for reason in sorted(reasons))
+    return text + "".join(f" Not separated: {reason}." for reason in sorted(reasons))
 
 
 def _part(result: Result, name: str) -> float:

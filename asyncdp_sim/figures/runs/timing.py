@@ -19,7 +19,7 @@ TOGETHER = 3  # answers of an update, beyond which dots of many owners would mak
 
 
 def the_same_always(result: Result) -> bool:
-    """Return whether all updates have answers of the same owners: nothing tells them apart."""
+    """Return whether all updates have answers of the same owners, so that none differ."""
     replicate, k, owner = result.columns("updates", "replicate", "k", "owner")
     first = (replicate == replicate[:1]) & (k == k[:1])
     if len(np.unique(owner[first])) < len(np.unique(owner)):
@@ -80,7 +80,7 @@ def _window(result: Result) -> tuple[Table, npt.NDArray[Any], str]:
 
 
 def _height(shown: Sequence[Panel]) -> float:
-    """Return inches for so many owners, whose rows are told apart up to a page."""
+    """Return the height in inches: rows of owners are legible, up to one page."""
     most = max(panel.result.n_owners for panel in shown)
     return 2.6 if most <= FEW_OWNERS else float(np.clip(0.032 * most, 3.6, 6.5))
 

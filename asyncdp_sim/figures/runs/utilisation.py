@@ -33,7 +33,7 @@ Array = npt.NDArray[np.float64]
 BINS = 30
 FEW = 3  # of so many replicates the range is drawn
 DRAWN = ("bernoulli", "diurnal")
-"""Availability that is drawn anew at each tick or query."""
+"""Availability that is drawn again at each tick or query."""
 LONG_RUN = {"utilisation": "the utilisation", "mean_online": "being online"}
 MEAN_KEY, BAND_KEY = "mean", "band"
 TICKS = (EventKind.clock_tick, EventKind.clock_dropped)
@@ -158,12 +158,12 @@ def _online(
         away = [(span.start, span.end) for span in lasting if span.name == OFFLINE]
         return most - covered(away, edges), most
     deaf = (table["detail"] == Detail.offline) & np.isin(table["kind"], DEAF)
-    unheard, sent, ticks = (
+    missed, sent, ticks = (
         np.histogram(table["tick"][rows], edges)[0].astype(float)
         for rows in (deaf, table["kind"] == EventKind.broadcast_sent, np.isin(table["kind"], TICKS))
     )
     chances = sent * result.n_owners if _broadcasts(result) else ticks
-    return chances - unheard, chances
+    return chances - missed, chances
 
 
 def _by_chance(result: Result) -> bool:
@@ -237,8 +237,8 @@ def _caption(count: int, drawn: str | None, laws: Mapping[str, float | Unknown])
     elif count <= FEW:
         band = "; band: the lowest and the highest replicate"
     return (
-        f"Share of the time that an exchange is under way (top) and {lower} (bottom), in {BINS} "
-        f"equal bins up to {until}{band}; {_standing(laws)}."
+        f"Share of the time in which an exchange is under way (top) and {lower} (bottom), in "
+        f"{BINS} equal bins up to {until}{band}; {_standing(laws)}."
     )
 
 

@@ -63,7 +63,7 @@ def varied(sweep: Sweep) -> VariedAdversaries | str:
 
 
 def liars(cell: Cell) -> int:
-    """Return how many owners lie in a cell; the list stands as JSON text there."""
+    """Return the number of dishonest owners of a cell, from the list as JSON text."""
     owners = cell.values[OWNERS]
     return len(json.loads(owners) if isinstance(owners, str) else owners)
 
@@ -82,7 +82,7 @@ def select(sweep: Sweep) -> list[LiarSeries] | str:
 
 
 def panels(found: Sequence[LiarSeries], rows: Sequence[Table]) -> Figure:
-    """Draw the median of ψ after the last update against the number of owners that lie."""
+    """Draw the median of ψ after the last update against the number of dishonest owners."""
     names = list(dict.fromkeys(line.name for line in found))
     factors = list(dict.fromkeys(line.factor for line in found))
     shown = [wrapped(name, WIDTH) for name in names]
@@ -106,10 +106,10 @@ def panels(found: Sequence[LiarSeries], rows: Sequence[Table]) -> Figure:
 
 
 _CAPTION = (
-    "Median of the relative fitness ψ of the last model against the number of owners that lie, "
-    "with 95 % intervals (of fewer than six replicates their whole range); ψ and θ* are of all "
-    "owners' records, those of liars too. Dashed: where lies outweigh honest answers, for alike "
-    "owners, if every answer is taken. Lines stand a little beside one another."
+    "Median of the relative fitness ψ of the last model against the number of dishonest owners, "
+    "with 95 % intervals (the whole range for fewer than six replicates). ψ and θ* use all "
+    "owners' records, dishonest ones included. Dashed: number from which false answers outweigh "
+    "honest ones, for equal owners and without a filter. Lines are shifted slightly."
 )
 
 

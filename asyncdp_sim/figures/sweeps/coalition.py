@@ -58,7 +58,7 @@ def select(sweep: Sweep) -> list[Coalitions] | str:
 
 
 def panels(found: Sequence[Coalitions], rows: Sequence[Table]) -> Figure:
-    """Draw ψ of all records, and the first owner's held-out loss, against who has joined."""
+    """Draw ψ of all records, and the first owner's held-out loss, against the coalition."""
     both = found[0].unseen
     figure, shown = stacked_panels((1.0, 1.0) if both else (1.0,), height=5.8 if both else 3.8)
     keys = []
@@ -105,7 +105,7 @@ def _alone(axes: Axes, result: Result) -> list[Line2D]:
 
 
 def _joined(axes: Axes, found: Sequence[Coalitions]) -> None:
-    """Name the axis of coalitions; under each of few stands who came last, and what it brings."""
+    """Label the axis of coalitions; under each of a few, the last owner and its settings."""
     largest = found[0].results[-1]
     records, epsilon = largest.of_owners("records")[0], largest.of_owners("epsilon")[0]
     counts = sorted({count for series in found for count in series.at})
@@ -175,14 +175,14 @@ def _caption(found: Sequence[Coalitions], rows: Sequence[Table]) -> str:
     first_owner = found[0].results[0].participants.said(FIRST)
     held = (
         f" Below: the mean loss of the final model on the held-out rows of {first_owner}, over "
-        "that of θ* (strokes: standard errors), beside that of its own optimum."
+        "that of θ* (strokes: standard errors), and that of its own optimum."
         if found[0].unseen
         else ""
     )
     return (
-        "What owners 1 to m learn together. Those who have not joined are never online, so that "
-        "no answer of theirs is used; f, θ* and ψ are over the records of all, joined or not, so "
-        "that coalitions are judged by one yardstick. Above: mean over replicates of ψ of the "
+        "The model that owners 1 to m learn jointly. The other owners are never online, so that "
+        "their answers are not used; f, θ* and ψ are over the records of all owners, so "
+        "that coalitions are comparable. Above: mean over replicates of ψ of the "
         f"last model (strokes: 95 % intervals).{held} Rings: the least value of each line."
     )
 

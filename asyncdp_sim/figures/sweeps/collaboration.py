@@ -1,4 +1,4 @@
-"""The value of collaboration: who gains by joining, at which ε, under which budget."""
+"""The value of collaboration: owners that gain by joining, by ε and budget."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,11 +20,11 @@ from asyncdp_sim.results import Result, Sweep
 
 Array = npt.NDArray[np.float64]
 APART = 1.16
-"""Ratio of ε between the marks of two budgets at one ε, so that they stand side by side."""
+"""Ratio of ε between the marks of two budgets at one ε, so that they do not overlap."""
 
 
 def select(sweep: Sweep) -> list[PrivacySeries] | str:
-    """Return a sweep's budgets, or in words why it does not tell who gains under which."""
+    """Return a sweep's budgets, or in words why it does not compare gains under them."""
     series = series_of(sweep)
     if isinstance(series, str):
         return series
@@ -74,7 +74,7 @@ def _shares(each: PrivacySeries, rows: Table, which: str) -> Array:
 
 
 def _unseen(rows: Sequence[Table]) -> bool:
-    """Whether held-out rows say who gains."""
+    """Whether held-out rows decide which owners gain."""
     return not any(np.isnan(table["profits_held_out"].astype(float)).any() for table in rows)
 
 
@@ -124,14 +124,14 @@ def _caption(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> str:
     gainers = f"{smaller} than the final models in the mean over replicates"
     if _unseen(rows):
         gainers = (
-            "on whose own held-out rows the final models err less, in the mean over replicates, "
-            "than its own optimum θ_i*, learned alone and without noise (hollow and dashed: owners "
+            "that have a smaller held-out error with the final models (mean over replicates) than "
+            "with their own optimum θ_i*, learned alone without noise (hollow and dashed: owners "
             f"{smaller} than the final models)"
         )
     return (
         f"Above: the share of {found[0].results[0].n_owners} owners that gain by joining, "
         f"{gainers}, against ε, for each budget and its guarantee. Below: each mark is an owner "
-        "that gains, at its number of rows trained on; budgets stand side by side."
+        "that gains, at its number of training rows; budgets are shifted slightly."
     )
 
 

@@ -66,7 +66,7 @@ class SeedSeries:
 
 
 def select(sweep: Sweep) -> list[SeedSeries] | str:
-    """Return a sweep's lines, or in words why it does not tell whom a model serves.
+    """Return a sweep's lines, or in words why it does not compare owners' losses.
 
     Cells that differ in their seed alone have owners of their own; their mean is the line.
     """

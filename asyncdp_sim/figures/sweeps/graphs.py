@@ -96,7 +96,7 @@ def _graph(axes: Axes, each: GraphSeries, shade: str) -> None:
 
 
 def _places(each: GraphSeries) -> dict[int, Array]:
-    """Return where nodes stand: apart as far as they are in edges, so that a grid is a grid.
+    """Return places of nodes, with distances as in edges, so that a grid is drawn as a grid.
 
     On a circle where all owners are as far from one another, since no plane has such places.
     """
@@ -121,7 +121,7 @@ def _rows(each: GraphSeries) -> Table:
 
 
 _CAPTION = (
-    "Above: which owners may talk to each other (square: a learner). Below: the median "
+    "Above: pairs of owners that may communicate (square: a learner). Below: the median "
     "of ψ at the end against the spectral gap, with its 95 % interval over replicates (whole "
     "range of fewer than six)."
 )

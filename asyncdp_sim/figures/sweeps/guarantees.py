@@ -24,7 +24,7 @@ EPSILON = "privacy.epsilon"
 LEAST = 2  # lines, and budgets
 MOST_SERIES = 7
 BOUNDS = "in the domain record gradients"
-"""How the sentence on Ξ₁ and Ξ₂ begins that a run in a bounded domain says."""
+"""Beginning of the sentence on Ξ₁ and Ξ₂ of a run in a bounded domain."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ def _rows(each: PrivacySeries) -> Table:
 
 def _caption(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> str:
     text = (
-        "Mean over replicates of ψ of the last model against the ε that is stated (bands: 25–75 % "
-        "of replicates), for ways to hide the records that otherwise learn alike, each with its "
+        "Mean over replicates of ψ of the last model against the stated ε (bands: 25–75 % "
+        "of replicates), for several mechanisms with otherwise equal settings, each with its "
         "guarantee; dashed: not private as claimed"
     )
     results = [result for item in found for result in item.results]

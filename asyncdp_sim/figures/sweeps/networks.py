@@ -1,4 +1,4 @@
-"""Networks of a sweep: the cells that stand for them, and why a picture leaves one out."""
+"""Networks of a sweep: a cell for each, and why a picture leaves one out."""
 
 from collections.abc import Sequence
 from functools import partial

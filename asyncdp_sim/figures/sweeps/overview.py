@@ -193,7 +193,7 @@ def _horizontal(axes: Axes, x: Array) -> None:
 
 
 def _places(some: Array, x: Array) -> Array:
-    """Return where numbers stand on an axis of the numbers x, ∞ a step behind the largest."""
+    """Return places of numbers on an axis of the numbers x; ∞ is one step after the largest."""
     finite = x[np.isfinite(x)]
     low, high = finite[0], finite[-1]
     behind = high * (high / low) ** 0.2 if _is_wide(finite) else high + 0.2 * (high - low)

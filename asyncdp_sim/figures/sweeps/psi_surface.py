@@ -210,7 +210,7 @@ def _drawn(
 
 
 def measured_key() -> Line2D:
-    """Return what stands in the legend for the markers."""
+    """Return the legend text of the markers."""
     look: dict[str, Any] = {"marker": "o", "markersize": 4, "linestyle": "none"}
     return key("measured, mean over replicates", color=BLUE, **look)
 
@@ -301,7 +301,7 @@ def _caption(found: Grid, x: str, y: str, references: Sequence[Reference]) -> st
 
 
 def told_of_box(held: int, cells: int) -> str:
-    """Return what a caption says of cells in which the box of Θ acts."""
+    """Return the caption's text on cells in which the box of Θ acts."""
     return (
         f"; open: {held} of {cells} cells in which the projection onto Θ changed a model in more "
         f"than {100 * PROJECTED:g} % of the updates, left out of ratios and fits"

@@ -52,7 +52,7 @@ def best(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def rival(result: Result) -> str:
-    """Return what sets a rival apart: how it learns, how records are hidden, who pays when."""
+    """Return the settings that identify a rival: algorithm, mechanism, and budget rule."""
     privacy = result.scenario["privacy"]
     bound = (privacy.get("sensitivity") or {"kind": "no bound"})["kind"]
     mechanism = mechanism_kind(result.manifest)
@@ -127,9 +127,9 @@ def _time(result: Result) -> float:
 
 _CAPTION = (
     "ψ of the last model (median; strokes: its 95 % interval over replicates) and the time of "
-    "the last update (median) against ε, for every number of owners; of each rival the best "
-    "setting in hindsight, for which no budget is charged; ψ is relative to the optimum on "
-    "the records as the run has them, which a bounded domain changes."
+    "the last update (median) against ε, for every number of owners. Each algorithm has the "
+    "best setting in hindsight, whose choice is not charged. ψ is relative to the optimum on "
+    "the records of the run, which a bounded domain changes."
 )
 
 FIGURE = SweepFigure("rivals", select, _rows, panels, lambda *_: _CAPTION)

@@ -84,7 +84,7 @@ def _shown(rows: Sequence[Table]) -> list[str]:
 
 
 def _close(what: str, rows: Sequence[Table]) -> bool:
-    """Return whether hardly any setting is told apart by a figure, or one alone has it."""
+    """Return whether a figure hardly differs between settings, or one setting alone has it."""
     values = np.array([table[what][0] for table in rows])
     finite = values[np.isfinite(values)]
     return len(finite) < 2 or bool(np.ptp(finite) <= CLOSE * np.abs(finite).max())
@@ -96,8 +96,8 @@ def _rows(each: Series) -> Table:
 
 def _caption(found: Sequence[Series], rows: Sequence[Table]) -> str:
     text = (
-        f"What differs between {len(found)} settings; strokes: 95 % intervals over replicates (of "
-        "the median of ψ exact ones, and of fewer than six replicates their whole range)"
+        f"Figures that differ between {len(found)} settings; strokes: 95 % intervals over "
+        "replicates (exact ones for the median of ψ; the whole range for fewer than six replicates)"
     )
     shown = _shown(rows)
     left = [column.replace("_", " ") for column in FIGURES if column not in shown]

@@ -139,7 +139,7 @@ def _curves(results: Sequence[Result]) -> list[tuple[AccessCurve, str]]:
 
 
 def _named(curve: AccessCurve) -> str:
-    """Return whom a law holds for and, for an infinite population, its formula; for a figure."""
+    """Return the population of a law and, for an infinite one, its formula; for a figure."""
     if curve.n_owners is not None:
         return f"exact for {curve.n_owners} owners"
     return ", ".join(["infinite population", *filter(None, curve.words)])

@@ -1,7 +1,9 @@
-"""ε in words: how well whoever hears all of an owner's answers tells which of two records is in.
+"""ε in words: how well an attacker that receives all answers of an owner detects a record.
 
-A test that cries "replaced" falsely with probability f does so rightly with at most T(f), the
-trade-off curve of the answers: whatever is done with them, and whatever else is known.
+The attacker decides which of two records the owner holds.
+
+A test for "replaced" with false-alarm rate f has a true-positive rate of at most T(f), the
+trade-off curve of the answers, for every test and every side knowledge.
 
 Gaussian answers of multiplier z are as hard to tell apart as N(0, 1) from N(μ, 1), μ = 1/z; K of
 them have μ√K. The accountant finds (ε, δ) of them as a root; an attack on its claims must not, and
@@ -21,11 +23,11 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 FALSE_POSITIVES = 0.01
-"""f at which the true-positive rate is told."""
+"""False-alarm rate f at which the true-positive rate is reported."""
 _LINES = 401
 """Of the form δ(ε) + e^ε f, each of which is above T(f)."""
 _LEAST = 40.0
-"""The smallest slope that is looked at is e^−40."""
+"""The smallest slope that is used is e^−40."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +37,8 @@ class Attacker:
     Attributes
     ----------
     power : array (..., N)
-        The true-positive rate at :data:`FALSE_POSITIVES`; that itself where nothing is told.
+        The true-positive rate at :data:`FALSE_POSITIVES`; equal to it where the
+        answers reveal nothing.
     advantage : array (..., N)
         The largest difference of the true- and false-positive rates, 0 to 1.
     """

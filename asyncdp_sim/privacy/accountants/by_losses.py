@@ -309,7 +309,7 @@ class AccountingKind(Variant):
         return faults
 
     def describe(self, accountant: Accountant) -> str:
-        """Return what ``check`` says of it."""
+        """Return the line that ``check`` prints."""
         accountant, _ = gradients_of(accountant)
         if isinstance(accountant, SampledGaussian):
             return (

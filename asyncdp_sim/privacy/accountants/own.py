@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 TOLERANCE = 1e-16
-"""Of roots, absolute: small beside every ε and multiplier that anybody asks for."""
+"""Absolute tolerance of roots: small compared with every realistic ε and multiplier."""
 SAFE = 1 + 1e-9
-"""Noise is this much larger than a root finder says, so that no budget is exceeded by rounding."""
+"""Factor by which noise exceeds the root found, so that rounding exceeds no budget."""
 UPWARDS = 1 + 1e-6
 """A Gaussian ε is stated this much larger than the exact one, never below what is true of it."""
 _STEEP = 600.0

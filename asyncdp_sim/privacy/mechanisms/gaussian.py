@@ -143,7 +143,7 @@ NUMBER_BYTES = 8
 COARSEST = 104.0
 """Grid steps, at least, in the standard deviation of a share: of fewer nothing is proven."""
 MOST = 10_000
-"""Owners of whose shares it is proven that rounding tells nothing."""
+"""Largest number of owners for which it is proven that rounding shares reveals nothing."""
 LONGEST = 16.0
 """Standard deviations that no draw reaches: of a Gaussian one in 10⁵⁶ does, of NumPy's none."""
 

@@ -39,7 +39,7 @@ class AnswerNoise(ABC):
     """
 
     figure: ClassVar[str | None] = None
-    """What ``scale`` is called in words; None where nothing is said of it."""
+    """Name of ``scale`` in words; None where it is not printed."""
     scale: Array
     shape: Shape = "vector"
 
@@ -58,7 +58,7 @@ class AnswerNoise(ABC):
 
     @property
     def figures(self) -> dict[str, Array]:
-        """What is said of its size: a few words, and a number for each owner (N,)."""
+        """The size of its noise: its name, and a number for each owner (N,)."""
         return {} if self.figure is None else {self.figure: self.scale}
 
     def width(self, size: int) -> int:
@@ -309,7 +309,7 @@ class NoNoise(AnswerNoise):
 
 
 class NoMechanism(PureMechanism):
-    """Exact answers, whatever ε says."""
+    """Exact answers, for any ε."""
 
     exact = True
     norms: ClassVar[tuple[NormChoice, ...]] = ("l1", "l2", "l2-as-published")

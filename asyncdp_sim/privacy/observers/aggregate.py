@@ -1,4 +1,4 @@
-"""Secure aggregation: whoever sees the sum of each update's answers, and no answer."""
+"""Secure aggregation: an observer that sees the sum of each update's answers, and no answer."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -69,12 +69,12 @@ class AggregateObserver(ObserverKind):
 
     @override
     def describe(self) -> str:
-        seen = "whoever sees the sum of each update's answers, and who is in it"
+        seen = "an observer of each update's sum of answers and its list of owners"
         if self.colluders == 0:
             return seen
         if self.colluders == 1:
-            return f"{seen}, with 1 owner that tells what it added"
-        return f"{seen}, with {self.colluders} owners that tell what they added"
+            return f"{seen}, with 1 colluding owner that reveals its answers"
+        return f"{seen}, with {self.colluders} colluding owners that reveal their answers"
 
     @property
     @override
@@ -118,7 +118,7 @@ class AggregateObserver(ObserverKind):
             faults.append(Fault("privacy.observer.dropouts", value, hint))
         if self.enough(n_owners) < 1:
             value = f"{self.dropouts} of {n_owners} owners, {self.colluders} colluding"
-            hint = "allowed is n − d − t ≥ 1: somebody's share has to hide a sum"
+            hint = "allowed is n − d − t ≥ 1: at least one share of noise must hide a sum"
             faults.append(Fault("privacy.observer.dropouts", value, hint))
         return faults
 

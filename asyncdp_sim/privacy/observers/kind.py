@@ -1,4 +1,4 @@
-"""The family of observers: against whom an ε is, and what the rest of the house asks of it."""
+"""The family of observers: the attackers that ε is stated for, and their common interface."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ class Learned:
     Attributes
     ----------
     most : array (R, N)
-        ε of owner i against whoever learned most of it.
+        ε of owner i against the observer that learned most about it.
     zcdp : array (R, N) or None
         The same as ρ of zero-concentrated privacy; None of mechanisms that are not Gaussian.
     median : array (R, N) or None
@@ -61,11 +61,11 @@ def gaussian_epsilons(squared: Array, delta: float) -> Array:
 
 
 Reasons = list[tuple[bool, str]]
-"""What is asked of a scenario, each behind whether that is missing."""
+"""Requirements on a scenario, each after a flag: whether it is not met."""
 
 
 def plainly(scenario: Any) -> Reasons:
-    """Return what is asked where ε is not that of all answers: that nothing else is in the way."""
+    """Return the requirements of an observer that does not receive all answers."""
     privacy, steps = scenario.privacy, scenario.algorithm.gradients_per_answer
     return [
         (not bool(np.isfinite(privacy.asked(scenario.owners.count)).all()), "finite ε"),
@@ -81,7 +81,7 @@ def plainly(scenario: Any) -> Reasons:
 
 
 class ObserverKind(Variant):
-    """Somebody who sees some of what owners send."""
+    """An observer of a part of what owners send."""
 
     by_count: ClassVar[bool]
     """What it learns of an owner follows from how many answers that released, by the accountant.
@@ -109,7 +109,7 @@ class ObserverKind(Variant):
 
     @abstractmethod
     def describe(self) -> str:
-        """Return who it is and what it sees, to stand behind "against"."""
+        """Return the observer and what it sees, in words that follow "against"."""
 
     @abstractmethod
     def misfits(self, scenario: Any) -> list[Fault]:
@@ -122,7 +122,7 @@ class ObserverKind(Variant):
         return [Fault(key, value, hint.format(why)) for missing, why in reasons if missing]
 
     def check_words(self, scenario: Any) -> Iterator[str]:  # noqa: ARG002
-        """Yield what ``check`` says of it besides, a line each."""
+        """Yield further lines that ``check`` prints."""
         yield from ()
 
     def allowed(self, allowance: OwnerBudgets, mechanism: MechanismKind) -> OwnerBudgets:  # noqa: ARG002
@@ -134,7 +134,7 @@ class ObserverKind(Variant):
         return noise
 
     def share_of_noise(self, n_owners: int) -> float:  # noqa: ARG002
-        """Return how large noise is for it, beside noise for whoever hears every answer."""
+        """Return the ratio of its noise to the noise against an observer of every answer."""
         return 1.0
 
     @property
@@ -143,11 +143,11 @@ class ObserverKind(Variant):
         return 0
 
     def heard(self, noise: AnswerNoise) -> AnswerNoise:
-        """Return the noise that it hears, at least, on what it learns of one answer."""
+        """Return the least noise on what it learns from one answer."""
         return noise
 
     def aggregation(self, n_owners: int) -> Aggregation | None:  # noqa: ARG002
-        """Return how answers are summed before anybody reads them, where they are."""
+        """Return how answers are summed before they are read; None without sums."""
         return None
 
     def listening(self, scenario: Any) -> Listener:  # noqa: ARG002
@@ -160,7 +160,7 @@ class ObserverKind(Variant):
 
 
 class TranscriptObserver(ObserverKind):
-    """It hears every answer, who sent it and when: so does whoever all others collude with."""
+    """It receives every answer with its sender and time, and may collude with all other owners."""
 
     by_count = True
     knows_parts = True
@@ -169,7 +169,7 @@ class TranscriptObserver(ObserverKind):
 
     @override
     def describe(self) -> str:
-        return "whoever hears every answer, who sent it and when"
+        return "an observer of every answer, its sender and its time"
 
     @override
     def misfits(self, scenario: Any) -> list[Fault]:

@@ -1,4 +1,4 @@
-"""Knowledge of pools of observers, decided exactly: which rows are new, and who stands alone.
+"""Exact knowledge of pools of observers: which rows are new, and which records are isolated.
 
 Rows are fractions, and are taken modulo a prime: one that is new there is new, and one that is new
 is taken for a known one only if this prime divides a certain determinant. They are kept reduced, so

@@ -1,4 +1,4 @@
-"""Whoever sees central models, all of them or the last one alone, and no answer.
+"""An observer of central models, all of them or only the last one, and of no answer.
 
 With Π the projection onto Θ, a round is θ⁺ = Π[φ(θ) + w], φ(θ) = θ − γ(σθ + ∇F(θ)), w Gaussian
 with standard deviation τ on each coordinate, and F convex with an L-Lipschitz gradient: φ is
@@ -100,7 +100,7 @@ class Descent:
     records : float
         n, of all owners together.
     unit : float
-        2Ξ/n, in which noise, shifts and models are told.
+        2Ξ/n, the unit of noise, shifts and models.
     box : float
         θ_max.
     numbers : int
@@ -240,7 +240,7 @@ def _minorant(moved: Array, noise: Array) -> float:
 
 
 class ModelObserver(ObserverKind):
-    """Somebody who sees central models, and whoever answered in each round; it adds no answer.
+    """An observer of central models and of each round's list of owners; it adds no answer.
 
     Known of learning in rounds with Gaussian noise. All models tell no more than the rounds' sums,
     which all present owners' noise hides. The last one alone tells less where steps contract: that
@@ -269,8 +269,8 @@ class ModelObserver(ObserverKind):
     @override
     def describe(self) -> str:
         if self.sees == "all":
-            return "whoever sees all central models and no answer"
-        return "whoever sees the last central model alone"
+            return "an observer of all central models and of no answer"
+        return "an observer of the last central model alone"
 
     @override
     def misfits(self, scenario: Any) -> list[Fault]:
@@ -321,7 +321,7 @@ class ModelObserver(ObserverKind):
 
 
 class LastModel:
-    """Whoever sees the last model alone, of a descent that is known.
+    """An observer of the last model alone, of a known descent.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ class LastModel:
         self._descent = descent
 
     def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
-        """Return what the last model tells at most, and what it tells of one pair at least."""
+        """Return an upper bound on what the last model reveals, and a lower bound for one pair."""
         noise, descent = _multiplier(accountant), self._descent
         rounds_of_each = [in_rounds(trace, descent.weights, noise) for trace in traces]
         all_models = np.stack([_all(rounds) for rounds in rounds_of_each])
@@ -357,7 +357,7 @@ def _multiplier(accountant: Accountant) -> Array:
 
 
 def _all(rounds: Rounds) -> Array:
-    """Return μ² of every owner's record against whoever sees all rounds' sums."""
+    """Return μ² of every owner's record against an observer of all rounds' sums."""
     return np.asarray((rounds.present / rounds.noise[:, None]).sum(axis=0))
 
 

@@ -39,7 +39,7 @@ from asyncdp_sim.trace import ExchangeOutcome, Trace
 _LIMBS = (8, 20, 40, 80)
 """Of 20 bits, that vectors are kept in: more where fewer do not suffice."""
 _SOME = 128
-"""Vectors that a pool hears before what is new of them is kept; many at once take less time."""
+"""Received vectors that a pool collects before it keeps the new part; batches are faster."""
 _NUMBERS = 2**25
 """Limbs that are kept at a time at most, unless one pool needs more."""
 
@@ -55,7 +55,7 @@ class Round:
     nodes : array of int (a,)
         Whose vectors change.
     sources : array of int (b,)
-        Of whose they are made.
+        The nodes that their new vectors combine.
     weights : array of int (a, b)
         How often each counts, over ``parts``.
     parts : int
@@ -70,7 +70,7 @@ class Round:
 
 
 def meeting(a: int, b: int, *, a_hears: bool = True, b_hears: bool = True) -> Round:
-    """Return two nodes' meeting: whoever hears the other takes the mean of both vectors."""
+    """Return two nodes' meeting: a node that receives the other's vector takes the mean of both."""
     heard = [pair for pair, arrives in (((a, b), a_hears), ((b, a), b_hears)) if arrives]
     nodes = [listener for listener, _ in heard]
     return Round(
@@ -85,7 +85,7 @@ def meeting(a: int, b: int, *, a_hears: bool = True, b_hears: bool = True) -> Ro
 def all_at_once(weights: Numbers, parts: int) -> Round:
     """Return a step of all nodes by a fixed matrix W = ``weights``/``parts``, (M, M).
 
-    A node hears those whose vectors it takes some of.
+    A node receives the vectors that have a positive weight in its own.
     """
     listeners, speakers = np.nonzero(weights)
     apart = listeners != speakers
@@ -154,7 +154,7 @@ class _Views:
         self._said: dict[int, Message] = {}
 
     def follow(self, rounds: list[Round]) -> None:
-        """Go through rounds, as long as somebody may learn."""
+        """Process rounds as long as a pool may learn more."""
         for step in rounds:
             if all(knowledge.everything for knowledge in self._known):
                 return
@@ -163,17 +163,17 @@ class _Views:
         self._learn(1)
 
     def _hear(self, heard: Numbers) -> None:
-        """Let every pool take in what its members hear from others."""
+        """Add to every pool the vectors that its members receive from other nodes."""
         listeners, speakers = heard.T
-        hears = self._pools[:, listeners] & ~self._pools[:, speakers]
-        for place in np.flatnonzero(hears.any(axis=1)).tolist():
+        receives = self._pools[:, listeners] & ~self._pools[:, speakers]
+        for place in np.flatnonzero(receives.any(axis=1)).tolist():
             if not self._known[place].everything:
-                speakers_heard = dict.fromkeys(speakers[hears[place]].tolist())
+                speakers_heard = dict.fromkeys(speakers[receives[place]].tolist())
                 self._new[place] += [self._message(node) for node in speakers_heard]
         self._learn(_SOME)
 
     def _learn(self, least: int) -> None:
-        """Keep what is new of what was heard lately, by pools that heard so many vectors."""
+        """Keep the new part of received vectors, for pools with at least ``least`` of them."""
         places = [place for place, new in enumerate(self._new) if len(new) >= least]
         rows = [np.array([message.exact for message in self._new[place]]) for place in places]
         for place, new in zip(
@@ -185,7 +185,7 @@ class _Views:
             self._new[place] = []
 
     def _message(self, node: int) -> Message:
-        """Return a node's vector as it is now, kept once for all who hear it."""
+        """Return a node's current vector, stored once for all its receivers."""
         if node not in self._said:
             kept = self._exact[node].copy(), self._vectors[:, node].copy(), self._off[node]
             self._said[node] = Message(*kept)
@@ -258,8 +258,7 @@ class NodeObserver(ObserverKind):
 
     What it costs owner i is known once a run is over, from who met whom and when, for algorithms
     that average linearly what owners put in once (``averaging``), with Gaussian noise. Budgets are
-    still divided for whoever hears every answer, so that no owner is above its budget whatever the
-    run was.
+    still divided for an observer of every answer, so that no owner exceeds its budget in any run.
     """
 
     by_count = False
@@ -270,7 +269,7 @@ class NodeObserver(ObserverKind):
         Several[Count] | None,
         about(
             "Owners that put together all they see, with any node that listens; an owner's own "
-            "record is then hidden from the others of them. Absent: every node on its own",
+            "record is then hidden from the other colluders. Absent: no node colludes",
             "none",
             example=[2, 3],
         ),
@@ -359,7 +358,7 @@ class NodeObserver(ObserverKind):
 
 
 def meetings(trace: Trace) -> list[Round]:
-    """Return who sent whom its vector in gossip, in order, from 0; the learner is number N.
+    """Return senders and receivers of vectors in gossip, in order, from 0; the learner is N.
 
     Meetings that the end of the run cut short are the last ones: the vectors were on their way.
     """

@@ -140,7 +140,7 @@ def test_domains_of_names_are_those_of_the_trace() -> None:
     ending, outcome = column("traces/runs", "ending"), column("traces/exchanges", "outcome")
     assert ending.domain == f"one of {', '.join(each.name for each in Ending)}"
     outcomes = ", ".join(f"{each.value} {each.name}" for each in ExchangeOutcome)
-    assert outcome.meaning == f"How it ended: {outcomes}"
+    assert outcome.meaning == f"Outcome of the exchange: {outcomes}"
     assert outcome.domain == f"whole numbers 0 to {max(ExchangeOutcome)}"
 
 

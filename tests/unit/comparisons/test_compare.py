@@ -205,7 +205,7 @@ def test_what_both_cost_together_is_said(made: Path) -> None:
     said = {
         name: compared(made, "base", name).others[0].together for name in SETTINGS if name != "base"
     }
-    assert "together not private" in said["epsilon"]
+    assert "do not publish both" in said["epsilon"]
     assert (
         "cost the sum, at most ε = 1 + 3 = 4 for a replicate of each, 24 for all" in said["epsilon"]
     )

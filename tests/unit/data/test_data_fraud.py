@@ -80,8 +80,8 @@ def test_encodings_change_nothing_but_the_amount(tmp_path, encoding, amounts):
     assert np.allclose(data.features[1][:, 2], amounts, rtol=1e-15, atol=0)
     assert [y.tolist() for y in data.targets] == [[-1], [1, -1, 1]]
     assert (data.real, data.source.name) == (True, "creditcard.csv")
-    assert data.notes[0].startswith("Components that the table lacks, left out: V2, V4, V5,")
-    assert data.notes[1] == "Columns that are no features: Time."
+    assert data.notes[0].startswith("Components missing from the table, left out: V2, V4, V5,")
+    assert data.notes[1] == "Columns not used as features: Time."
 
 
 def test_a_full_table_has_the_papers_features_in_its_own_order(tmp_path):
@@ -172,7 +172,7 @@ def test_bad_private_cells_are_their_records_matter(tmp_path):
     assert data.features[1].tolist() == [[-2, 1, 1], [0, 0, 0], [0, 0, 1]]
     assert np.isnan(data.targets[0]).all()
     assert np.array_equal(data.targets[1], [1, np.nan, 1], equal_nan=True)
-    assert "4 private cells that no transaction has became 0, or no label in Class." in data.notes
+    assert "4 invalid private cells became 0, or a missing label in Class." in data.notes
     assert any(
         note.startswith("From private rows: Records without a target: 2.") for note in data.notes
     )

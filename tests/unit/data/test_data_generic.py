@@ -7,8 +7,8 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
 
 ORACLE = pytest.mark.oracle(
-    "what becomes of a table's rows",
-    "by hand, row by row; private rows recode nobody else's",
+    "encoded rows of a table",
+    "computed by hand, row by row; a private row does not change the encoding of others",
     source="the definitions",
     setting="small tables",
     kinds="TableData",
@@ -87,8 +87,8 @@ def test_a_private_row_without_a_target_stays_and_contributes_nothing(tmp_path, 
     assert data.targets[1].tolist() == [3, 4]
     assert data.features[0].tolist() == [[7, 10, 0], [0, 0, 0]]
     assert data.notes[-1] == (
-        "From private rows: Records without a target: 1. They contribute nothing (loss and "
-        "gradient are 0), and n_i counts them."
+        "From private rows: Records without a target: 1. Their loss and gradient are 0, "
+        "and n_i counts them."
     )
 
 
@@ -166,7 +166,7 @@ def test_wrong_fields(path, fields, line):
 
 
 def test_two_splits_contradict():
-    with pytest.raises(SpecError, match=r"split: given shuffled; allowed is nothing beside owner_"):
+    with pytest.raises(SpecError, match=r"split: given shuffled; allowed is nothing with owner_"):
         TableData(
             path="x", target="y", features=1, public_records=1, split="shuffled", owner_column="h"
         )

@@ -95,7 +95,7 @@ def test_an_extract_with_names_and_codes_of_its_own(tmp_path):
         "Published columns that the table lacks: Type of Admission.",
     )
     plain = build(table, tmp_path, records=(2,), features=28)
-    assert plain.notes[-1] == "Columns that the table lacks, left out: Type of Admission."
+    assert plain.notes[-1] == "Columns missing from the table, left out: Type of Admission."
     assert named(plain)["APR Risk of Mortality=Extreme"] == [0, 1]
 
 

@@ -9,7 +9,7 @@ from asyncdp_sim.spec.base import parse
 from asyncdp_sim.spec.validation import show
 
 ORACLE = pytest.mark.oracle(
-    "whose row is which",
+    "assignment of rows to owners",
     "consecutive blocks; a permutation; one owner for each value",
     source="the definitions",
     setting="small tables",

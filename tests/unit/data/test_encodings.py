@@ -36,7 +36,7 @@ def codes(encoding, cells, public, decimal="."):
 
 
 @pytest.mark.oracle(
-    "what cells become",
+    "encoded cells",
     "by hand",
     source="the definitions",
     setting="every encoding",
@@ -241,10 +241,10 @@ def test_public_rows_that_do_not_do(tmp_path):
         ({"sex": {"kind": "one-hot", "values": ["f"], "least": 3}},
          "columns.sex.least: given 3; allowed is 1 beside values, which have a column each"),
         ({"y": "drop"},
-         "columns.y: given 'drop'; allowed for the target is an encoding that makes one number of "
-         "a cell"),
+         "columns.y: given 'drop'; allowed for the target is an encoding with one number per "
+         "cell"),
         ({"who": "number"},
-         "columns.who: given 'number'; allowed is nothing: it says whose rows are"),
+         "columns.who: given 'number'; allowed is nothing: the column names the owners"),
     ],
 )  # fmt: skip
 def test_wrong_encodings_in_one_line(columns, line):

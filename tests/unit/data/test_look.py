@@ -29,7 +29,7 @@ def cycle(*values):
     [
         ("x", NOISE, "number", Number(), ()),
         ("x", [None] * ROWS, "nothing", Drop(), ("no value",)),
-        ("x", ["n"] * ROWS, "one value", Drop(), ("one value alone, 'n'",)),
+        ("x", ["n"] * ROWS, "one value", Drop(), ("only one value, 'n'",)),
         ("case", range(ROWS), "number", Drop(),
          ("an id: nearly all values differ, and they are consecutive or padded with zeros",)),
         ("case", [f"F{j}" for j in range(ROWS)], "text", Drop(),
@@ -45,9 +45,9 @@ def cycle(*values):
         ("x", [f"t{j % 70}" for j in range(ROWS)], "text", Drop(),
          ("too many for a column each (70)",)),
         ("risk", cycle("Minor", "Major", "Extreme"), "ordered text", Ordinal(order=RISK),
-         ("in an order of its own",)),
+         ("its values have a natural order",)),
         ("age", cycle("50 to 69", "18 to 29", "30 to 49"), "ordered text",
-         Ordinal(order=("18 to 29", "30 to 49", "50 to 69")), ("in an order of its own",)),
+         Ordinal(order=("18 to 29", "30 to 49", "50 to 69")), ("its values have a natural order",)),
         ("pay", [f"${1000 + 3.5 * j:,.2f}" for j in range(ROWS)], "amount", Money(),
          ("numbers with signs or units, as '$1,000.00'",)),
         ("stay", cycle("7", "120 +", "12", "9"), "amount", Money(),
@@ -80,7 +80,7 @@ def test_values_that_tell_the_target_are_a_leak():
     groups = [f"g{j % 5}" for j in range(ROWS)]
     seen = column(groups, target=np.arange(ROWS) % 5 + 1e-3 * NOISE)
     assert seen.encoding == Drop()
-    assert seen.suspicious == ("a leak: its values tell 100% of the target's variance",)
+    assert seen.suspicious == ("a leak: its values explain 100% of the target's variance",)
 
 
 def test_a_correlation_of_less_is_no_leak():

@@ -67,10 +67,10 @@ def test_a_public_file_in_the_order_of_the_table_tells_how_unlike_owners_are(tmp
     real, _ = truths(data)
     stood, doubts = truths(data.twin())
     assert stood == pytest.approx(real, rel=0.25, abs=0.03)
-    assert "stretches of the public file show beyond chance" in doubts[0]
+    assert "from blocks of the public file" in doubts[0]
     told = float(doubts[0].split("τ² = ")[1].split(" ")[0])
     assert (told > 0.2) == (drift > 0)
-    assert doubts[1].startswith("if the public file stands in another order than the table")
+    assert doubts[1].startswith("if the public file is in another order than the table")
     shuffled, _ = truths(table(tmp_path, private, public.sample(frac=1, random_state=1)).twin())
     assert shuffled < 0.12  # whatever the table is, an order that tells nothing makes nobody unlike
     if drift > 0:
@@ -87,11 +87,11 @@ def test_public_rows_that_name_their_owner_do_too(tmp_path):
     real, _ = truths(data)
     stood, doubts = truths(data.twin())
     assert stood == pytest.approx(real, rel=0.25, abs=0.03)
-    assert "public rows that name their owner show" in doubts[0]
+    assert "from the public rows of each owner" in doubts[0]
     unnamed, doubts = truths(table(tmp_path, private, mixed.drop(columns="who"),
                                    owner_column="who").twin())  # fmt: skip
     assert unnamed < 0.12
-    assert doubts[0].startswith("owners are taken to be alike: nothing public tells")
+    assert doubts[0].startswith("owners are assumed to be alike, because no public data")
 
 
 def test_the_last_rows_of_a_table_are_said_to_be_so_and_why_that_is_off(tmp_path):
@@ -101,7 +101,7 @@ def test_the_last_rows_of_a_table_are_said_to_be_so_and_why_that_is_off(tmp_path
     last = table(tmp_path / "last", whole, whole, public_path=None, public_records=PUBLIC).twin()
     drawn = np.sort(g.permutation(len(whole))[:PUBLIC])
     apart_ = table(tmp_path / "apart", whole.drop(index=drawn), whole.loc[drawn]).twin()
-    said = "the public rows are the last of the table"
+    said = "the public rows are the last rows of the table"
     together = {}
     for data in (last, apart_):
         found = data.build(OWNERS, (EACH,) * OWNERS, Streams(1))
@@ -109,7 +109,7 @@ def test_the_last_rows_of_a_table_are_said_to_be_so_and_why_that_is_off(tmp_path
             np.concatenate(found.features), np.concatenate(found.targets), rcond=None
         )[0]
         assert any(each.startswith(said) for each in found.doubts) == (data is last)
-        assert not any("one target alone" in each for each in found.doubts)
+        assert not any("only one target value" in each for each in found.doubts)
     assert np.abs(together[last] - together[apart_]).max() > 0.4
 
 
@@ -121,7 +121,7 @@ def test_public_rows_of_one_class_are_said_to_be_so(tmp_path):
                  preprocessing="eigen-uncentred").twin()  # fmt: skip
     found = data.build(OWNERS, (EACH,) * OWNERS, Streams(1))
     assert {float(y) for each in found.targets for y in each} == {-1.0}
-    assert "the 480 public rows have one target alone" in " ".join(found.doubts)
+    assert "the 480 public rows have only one target value" in " ".join(found.doubts)
 
     centred = table(tmp_path, whole, whole, public_path=None, public_records=PUBLIC,
                     preprocessing="pca")  # fmt: skip
@@ -129,10 +129,10 @@ def test_public_rows_of_one_class_are_said_to_be_so(tmp_path):
         truths(centred.twin())
     [line] = caught.value.lines()
     assert line.startswith(
-        "data.public_records: given 480, all with one target; allowed are public rows that "
-        "show what leads to another one: these are the last of the table: where it stands in"
+        "data.public_records: given 480, all with one target; allowed are public rows with "
+        "at least two targets: these are the last rows of the table: if it is sorted (by time, by"
     )
-    assert line.endswith("a file of their own (data.public_path) would be of all")
+    assert line.endswith("a separate file (data.public_path) would be of all")
     drawn = whole.sample(PUBLIC, random_state=1).sort_index()  # of all classes: nothing to say
     mixed = table(tmp_path / "drawn", whole.drop(index=drawn.index), drawn).twin()
     assert not any("one target" in doubt for doubt in truths(mixed)[1])

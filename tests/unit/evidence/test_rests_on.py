@@ -38,8 +38,8 @@ def together(**parts: Any) -> dict[str, tuple[str, str]]:
         ({"model": {"kind": "logistic", "regularisation": 0.2}, "data": {
             "kind": "gaussian", "features": 2, "labels": True}}, Basis.replay, "not quadratic"),
         ({"protocol": {"kind": "push"}, "compute": PARALLEL}, Basis.replay, "may be stale"),
-        ({"run": {"updates": 20, "replicates": 2, "until": 3.0}}, Basis.exact, "who updates when"),
-        ({"adversary": {"kind": "flip", "owners": [1]}}, Basis.replay, "lie"),
+        ({"run": {"updates": 20, "replicates": 2, "until": 3.0}}, Basis.exact, "given order"),
+        ({"adversary": {"kind": "flip", "owners": [1]}}, Basis.replay, "false answers"),
     ],
     ids=["exact", "clipped", "logistic", "stale", "until", "lies"],
 )  # fmt: skip

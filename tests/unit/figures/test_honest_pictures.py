@@ -151,7 +151,7 @@ def test_what_is_not_told_apart_is_said(lines: list[CurveLine]) -> None:
     known = lines[0].result.summary["psi_split"]
     split = {**dict.fromkeys(known), "noise": 0.5, "reason": "it goes on"}
     picture = psi_split.stacked([changed(lines[0], psi_split=split), lines[1]])
-    assert "Not told apart: it goes on." in picture.caption
+    assert "Not separated: it goes on." in picture.caption
     assert psi_split.REST in texts(picture)
     assert np.isnan(picture.table["bias"][0])
 

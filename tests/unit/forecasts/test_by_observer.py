@@ -70,7 +70,7 @@ def test_the_screen_and_json_have_all() -> None:
     assert [each["psi_alone_above"] for each in raw["observers"]] == [
         each.psi_alone_above for each in found.observers
     ]
-    assert raw["observers"][2]["observer"] == "whoever sees the last central model alone"
+    assert raw["observers"][2]["observer"] == "an observer of the last central model alone"
 
 
 def test_where_one_observer_applies_nothing_is_said_of_any() -> None:

@@ -100,7 +100,7 @@ def test_moments_without_noise_forecast_what_the_records_do(folder):
     assert without.psi == pytest.approx(truth.psi, rel=1e-9)
     alike = forecast(scenario(folder), redraws=1)  # public rows do not tell that owners are unlike
     assert alike.noise_free < 0.5 * truth.noise_free
-    assert alike.may_be_off.left_out[0].startswith("owners are taken to be alike")
+    assert alike.may_be_off.left_out[0].startswith("owners are assumed to be alike")
 
 
 def told(asked: Scenario) -> tuple[float, float]:
@@ -188,7 +188,7 @@ def test_none_is_played_of_private_rows(folder, tmp_path, monkeypatch, capsys):
     out = tmp_path / "m.toml"
     said = command("play-release", file, "-o", out, "--epsilon", 1, "--private")
     assert (said.code, len(said.lines)) == (2, 1)
-    assert "never played on private rows, since anybody who has the seed can subtract" in said.err
+    assert "never simulated on private rows, because anyone with the seed can subtract" in said.err
     bare = scenario(folder).replace(data={"public_path": None, "public_records": 0,
                                           "preprocessing": "none"})  # fmt: skip
     with pytest.raises(DataError, match="without public rows needs --private"):
@@ -197,7 +197,7 @@ def test_none_is_played_of_private_rows(folder, tmp_path, monkeypatch, capsys):
         play(scenario(folder, privacy={"mechanism": "none"}), 1.0)
     assert not out.exists()
     printed = command.done("play-release", file, "-o", out, "--epsilon", 1).out
-    assert "no release of anything" in printed
+    assert "not a real release" in printed
     assert "Anybody with\n# the seed can subtract the noise" in out.read_text("utf-8")
     assert read_release(str(out)).played_on == "rows drawn from the table's public ones"
     again = command("play-release", file, "-o", out, "--epsilon", 1)
@@ -207,8 +207,8 @@ def test_none_is_played_of_private_rows(folder, tmp_path, monkeypatch, capsys):
         "--set", f"data.stand_in.path={out}",
     ).out  # fmt: skip
     assert "Gaussian rows with the second moments that owners released" in told
-    assert "the release was played on rows drawn from" in told
-    assert "draws of the noise that the release has" in told
+    assert "the moments are a simulated release from rows drawn from" in told
+    assert "draws of the release's noise" in told
 
 
 WRONG = (

@@ -81,8 +81,8 @@ def test_a_device_online_to_the_end_and_one_with_another_period(tmp_path: Path) 
     assert told == [
         "2 devices, 3 intervals (seconds)",
         "online share 0.100000000",
-        "1 device online for another time than their duration",
-        "2 unlike finish_times: without a common period",
+        "1 device online for a time that differs from the stated duration",
+        "2 different finish_times: no common period",
         'availability = { kind = "intervals", path = "online.csv" }  # and owners.count = 2',
     ]
 

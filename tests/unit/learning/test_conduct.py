@@ -29,10 +29,10 @@ BY_HAND = pytest.mark.oracle(
     kinds="ClipAnswers, TrimAnswers",
 )
 LIARS = pytest.mark.oracle(
-    "learning with owners that lie",
+    "learning with owners that send false answers",
     "bit for bit what replay makes of the trace",
     source="live = replay",
-    setting="one network; whose factor is which is checked by hand",
+    setting="one network; the owners' factors are checked by hand",
     kinds="every adversary",
     basis="replay",
 )
@@ -164,9 +164,9 @@ def test_live_equals_replay(parts: dict[str, Any], acceptance: dict[str, Any]) -
 
 
 @pytest.mark.oracle(
-    "learning where nobody lies and everything is taken",
-    "the run without a word of it",
-    source="the same scenario without the section",
+    "learning with honest owners only, and every answer accepted",
+    "the run without these sections",
+    source="the same scenario without the sections",
     setting="one network",
     kinds="AcceptAll",
 )

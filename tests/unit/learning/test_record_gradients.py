@@ -219,7 +219,7 @@ def test_a_sampled_gradient_is_the_mean_over_the_records_drawn(case: Case) -> No
         assert np.allclose(found[row], np.mean(each, axis=0), rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.oracle("how far a record moves an answer under clipping")
+@pytest.mark.oracle("change of an answer by one record under clipping")
 @NORMS
 @EACH
 def test_replacing_one_record_moves_a_clipped_mean_by_at_most_twice_the_bound(

@@ -251,7 +251,7 @@ def test_it_is_said_that_timing_is_not_paid_for() -> None:
     assert "trigger: owners withhold answers whose gradients are shorter than 1 (L2)" in lines
     untimed = "not private, no finite ε: timing not accounted: a run ends when ψ"
     assert sum(line.startswith(untimed) for line in lines) == 1
-    assert not any("this guarantee is for" in line for line in lines)  # there is nothing to add up
+    assert not any("this holds for" in line for line in lines)  # there is nothing to add up
     only = learned(**TRIGGER).warnings
     assert not any("run.target" in said for said in only)
 

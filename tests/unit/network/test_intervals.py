@@ -68,7 +68,7 @@ def said(spec, n_owners=3):
 
 
 @pytest.mark.oracle(
-    "when owners of a file come and go",
+    "times at which owners of a file come online and go offline",
     "the file's times",
     source="the file",
     setting="a few owners",

@@ -52,7 +52,7 @@ def test_a_reader_is_told_before(
 ) -> None:
     command = Command(monkeypatch, capsys)
     rate = 2 * NOTICED * TICKS_PER_UNIT / 3
-    said = "0.20% of the clocks' ticks share a step of time with another"
+    said = "0.20% of the clocks' ticks share a time step with another tick"
     file = tmp_path / "fast.toml"
     file.write_text(SMALL.replace("rate = 1.0", f"rate = {rate}"), encoding="utf-8")
     assert f"resolution: {said}" in command.done("check", file).out

@@ -22,7 +22,7 @@ from tests.unit.network.server_networks import (
 )
 
 ORACLE = pytest.mark.oracle(
-    "when servers of POLAR take their steps",
+    "times of the steps of POLAR's servers",
     "a recursion of maxima, tick by tick",
     source="tests/unit/network/server_networks.py",
     setting="a few servers, given times of computation",

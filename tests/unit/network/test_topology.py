@@ -35,7 +35,7 @@ DISTANCES = pytest.mark.oracle(
     kinds="Star, GraphFile",
 )
 RANDOM_GRAPHS = pytest.mark.oracle(
-    "which links a random graph has",
+    "links of random graphs",
     "by hand; β exp(−d/(αL)) for Waxman",
     source="Waxman (1988), Barabási and Albert (1999)",
     setting="small graphs",

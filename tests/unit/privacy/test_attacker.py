@@ -214,10 +214,9 @@ def test_what_an_audit_measures_is_beside_the_curve_and_never_across_it(
     assert answer.finding.rightly > answer.finding.falsely  # it tells something
     less = replace(answer.claim, epsilon=answer.claim.epsilon / 3)
     assert answer.finding.rightly > less.most_true(answer.finding.falsely)  # and would be across
-    [said] = [
-        line for line in found.lines() if line.startswith("one answer") and "detected" in line
-    ]
-    assert said.endswith(f"the claim allows ≤ {answer.claim.most_true(answer.finding.falsely):.3g}")
+    [said] = [line for line in found.lines() if line.startswith("one answer") and "detects" in line]
+    allowed = answer.claim.most_true(answer.finding.falsely)
+    assert said.endswith(f"the stated ε allows ≤ {allowed:.3g}")
 
 
 def test_a_claims_curve() -> None:

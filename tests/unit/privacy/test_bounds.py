@@ -125,7 +125,7 @@ def test_a_named_bound_is_itself(kind: type) -> None:
 
 
 @pytest.mark.oracle(
-    "how far a record moves an answer under clipping",
+    "change of an answer by one record under clipping",
     "at most twice the bound over n_i",
     source="a loop over records; random and extreme records",
     setting="linear models and perceptrons",

@@ -162,7 +162,7 @@ def test_queries_that_were_not_looked_at_leave_the_claim_open() -> None:
     found = judged(unseen=3)
     assert (found.private, found.bound_exceeded, found.unseen) == (None, None, 3)
     assert found.reasons == (
-        "3 of 70 answered queries were not looked at: the declared bound 5 may be exceeded there",
+        "3 of 70 answered queries were not checked: the declared bound 5 may be exceeded there",
     )
     known = judged(unseen=3, largest=(4.0, 6.0))
     assert (known.private, known.bound_exceeded, known.unseen) == (False, True, 3)

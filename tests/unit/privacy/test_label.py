@@ -52,8 +52,8 @@ def made(
         (
             [made(GAUSSIAN, delta=1e-6), made({"mechanism": "discrete-laplace", "delta": 0.1})],
             "Private as claimed: ε = 1 per owner over the run, δ = 1e-06 with Gaussian noise or "
-            "pure with discrete Laplace noise. Each replicate of each cell on its own; cells share "
-            "noise: together not private.",
+            "pure with discrete Laplace noise. This holds for each replicate of each cell; cells "
+            "share noise: publish only one.",
         ),
         (
             [made({}, EXCEEDED, "another", private=False, epsilon_true=10.6, not_for_release=True)],
@@ -95,9 +95,9 @@ def made(
             ],
             "NOT PRIVATE as claimed (ε = 0.1, 1, 10 per owner over the run, pure with Laplace "
             "noise) in all 3 cells: the declared bound 5 on a record gradient's L1 norm is "
-            "exceeded; timing not accounted. True ε = 7, 2, ∞, respectively. Each replicate of "
-            "each cell on its own; cells share noise: together not private. TIMING NOT ACCOUNTED: "
-            "owners answer when their gradient is long, which nothing pays for.",
+            "exceeded; timing not accounted. True ε = 7, 2, ∞, respectively. This holds for "
+            "each replicate of each cell; cells share noise: publish only one. TIMING NOT "
+            "ACCOUNTED: owners answer when their gradient is long, which nothing pays for.",
         ),
         (
             [made({}, data={"owner_column": "hospital"})],

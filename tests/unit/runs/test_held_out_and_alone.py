@@ -176,7 +176,7 @@ def test_the_summary_says_who_profits(outcome):
 
 def test_the_report_says_it_in_words(directory):
     said = "\n".join(result_lines(directory))
-    rows = ("held-out loss ", "owners that gain ", "smaller ψ ", "mean ψ is made of")
+    rows = ("held-out loss ", "owners that gain ", "smaller ψ ", "parts of mean ψ")
     for words in (*rows, "of owners alone"):
         assert words in said
     assert "held-out RMSE  " in said
@@ -185,7 +185,7 @@ def test_the_report_says_it_in_words(directory):
     row = f"median {private['median']:.4g}, of θ* {best:.4g}, of owners alone {own:.4g}"
     assert row in said
     assert f"{figures['profits_held_out']}, by errors on their held-out rows" in said
-    assert f"for {figures['profits_psi']} owners the joint model fits all records better" in said
+    assert f"for {figures['profits_psi']} owners, the joint model fits all records better" in said
 
 
 def test_it_is_reproduced(directory):

@@ -151,6 +151,6 @@ def test_a_sweep_on_the_screen_states_delta(file: Path, tmp_path: Path) -> None:
     assert [pure.split()[k] for k in (-4, -3, -1)] == ["NO", "≥", "0"]
     assert [gaussian.split()[k] for k in (-4, -3, -1)] == ["NO", "≥", "1e-05"]
     assert together == (
-        "Each replicate of each cell on its own; cells share noise: together not private."
+        "This holds for each replicate of each cell; cells share noise: publish only one."
     )
     assert len(together) <= 80

@@ -121,7 +121,7 @@ def test_an_encoding_in_which_records_move_others_is_not_private(folder: Path) -
     )
     why = f"not private, no finite ε: {scenario.data.unsound}"
     assert why in describe(scenario)
-    assert not any(line.startswith("this guarantee is for") for line in describe(scenario))
+    assert not any(line.startswith("this holds for") for line in describe(scenario))
     foreseen = lines(forecast(scenario))
     assert any(line.split(maxsplit=1) == ["private", "NO (no finite ε)"] for line in foreseen)
     assert sum(str(scenario.data.unsound) in line for line in foreseen) == 1

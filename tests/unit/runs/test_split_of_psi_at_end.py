@@ -94,7 +94,7 @@ def test_a_slow_run_is_said_not_to_have_settled(monkeypatch):
     parts, *_ = found()
     assert parts.bias is parts.selection is parts.transient is parts.limit_se is None
     assert parts.noise == whole.noise
-    assert parts.reason == "not settled: without noise, 4 of 4 replicates go on moving"
+    assert parts.reason == "not settled: without noise, 4 of 4 replicates keep moving"
 
 
 class Circling:
@@ -114,7 +114,7 @@ class Circling:
 
 def test_a_run_that_goes_round_in_circles_is_given_up():
     parts, *_ = found(lengths=(40, 40), steps=Circling(CASE.steps))
-    assert parts.reason == "not settled: without noise, 1 of 2 replicates go on moving"
+    assert parts.reason == "not settled: without noise, 1 of 2 replicates keep moving"
 
 
 @pytest.mark.parametrize(

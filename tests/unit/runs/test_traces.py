@@ -61,5 +61,5 @@ def test_damaged_ones_are_told_with_what_to_do(tmp_path: Path) -> None:
         place = tmp_path / damaged
         write_traces(traces, place, {}, owners, whole=True)
         (place / f"{damaged}.parquet").write_bytes(b"PAR1")
-        with pytest.raises(ResultError, match="damaged traces; without this folder they are"):
+        with pytest.raises(ResultError, match="damaged traces; delete this folder"):
             read_traces(place, owners)

@@ -43,12 +43,12 @@ def test_runs_that_ended_early_are_one_note_per_reason() -> None:
     data = Noted.from_sentence("data")
     spent = short(8, 3, 4, "budgets are spent")
     first = short(8, 9, 20, released=200, collided=100)
-    second = short(2, 3, 12, released=100, collided=10, were_turned_away=40)
+    second = short(2, 3, 12, released=100, collided=10, were_discarded=40)
     assert words([[data], [data, first], [data, spent], [data, second]]) == [
         "data",
         "cells 1, 3: 2 to 8 of 8 replicates ended before T = 50 updates (3 to 20): the time "
-        "horizon was reached; of the answers released 10 to 50 % collided, 0 to 40 % were turned "
-        "away",
+        "horizon was reached; of the released answers, 10 to 50 % collided, 0 to 40 % were "
+        "discarded",
         f"cell 2: {spent.describe()}",
     ]
 
@@ -56,8 +56,8 @@ def test_runs_that_ended_early_are_one_note_per_reason() -> None:
 def test_a_note_of_one_kind_of_run_keeps_its_numbers() -> None:
     said = short(8, 3, 4, released=200, collided=100)
     assert said.describe() == (
-        f"8 of 8 replicates ended before T = 50 updates (3 to 4): {HORIZON}; of 200 answers "
-        "released 100 collided"
+        f"8 of 8 replicates ended before T = 50 updates (3 to 4): {HORIZON}; of 200 "
+        "released answers, 100 collided"
     )
     assert words([[said], [said]]) == [said.describe()]
     assert words([[said], []]) == [f"cell 0: {said.describe()}"]

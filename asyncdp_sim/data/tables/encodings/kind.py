@@ -36,7 +36,7 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """The numbers for cells of a column, once public cells have said all that they have to say.
+    """The numbers for cells of a column, with a code learned from public cells.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class EncodingKind(Variant):
         return True
 
     as_written: ClassVar[bool]
-    """It goes by what stands in a cell, 007 and not 7: a CSV's column is held so."""
+    """It uses the text of a cell, 007 and not 7, so that a CSV's column is kept as text."""
 
     @property
     def makes_nothing(self) -> bool:
@@ -120,7 +120,7 @@ class Measured(EncodingKind):
 
     @abstractmethod
     def quantities(self, column: "pd.Series", decimal: str) -> Cells:
-        """Return what is read of each cell by itself."""
+        """Return the value of each cell, read independently."""
 
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:

@@ -1,4 +1,4 @@
-"""Any table of one's own, each column by an encoding."""
+"""The user's own table, with an encoding for each column."""
 
 from asyncdp_sim.data.tables.generic.table_data import TableData
 

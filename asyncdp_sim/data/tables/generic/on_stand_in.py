@@ -1,4 +1,4 @@
-"""A table in which a stand-in's rows have taken the place of the private ones."""
+"""A table with substitute rows in place of the private ones."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -32,7 +32,7 @@ def private_rows(total: int, public: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """The ground on which stand-ins for a table's private rows are drawn.
+    """The public data from which substitutes for a table's private rows are drawn.
 
     Attributes
     ----------

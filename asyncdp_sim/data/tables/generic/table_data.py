@@ -55,8 +55,8 @@ class TableData(TableRecipe):
     public_path: Annotated[
         str | None,
         about(
-            "A file of public rows alone, with the same columns, whose last public_records are "
-            "used; absent, public rows are the last of path",
+            "A file of public rows only, with the same columns; its last public_records rows are "
+            "used. Absent: the public rows are the last rows of path",
             example="public.csv",
         ),
     ] = None
@@ -78,7 +78,7 @@ class TableData(TableRecipe):
     ] = None
     unit: Annotated[
         str | None,
-        about("The target's unit, in which errors on held-out rows are told", example="days"),
+        about("The target's unit, in which errors on held-out rows are printed", example="days"),
     ] = None
     drop: Annotated[
         tuple[str, ...],
@@ -90,29 +90,29 @@ class TableData(TableRecipe):
     columns: Annotated[
         dict[str, Encoding],
         about(
-            "From a column to its encoding. Others are numbers, or of texts a dictionary, as "
+            "Encoding of each named column. Others are numbers, or for texts a dictionary, as "
             "their public cells show",
             example={"term": "money"},
         ),
     ] = Field(default={})
     separator: Annotated[
         Literal[",", ";", "\t", "|"] | None,
-        about("What stands between the cells of a CSV; absent, as its header and public rows show"),
+        about("Separator of the cells of a CSV; absent: detected from header and public rows"),
     ] = None
     decimal: Annotated[
         Literal[".", ","] | None,
-        about("What stands before fractions in a CSV; absent, as its public rows show"),
+        about("Decimal mark in a CSV; absent: detected from its public rows"),
     ] = None
     charset: Annotated[
         Literal["utf-8", "utf-16", "cp1252"] | None,
-        about("By which bytes of a CSV are text; absent, as its header and public rows show"),
+        about("Character encoding of a CSV; absent: detected from header and public rows"),
     ] = None
     public_seed: Annotated[
         int | None,
         Field(ge=0, le=2**63 - 1),
         about(
-            "Seed by which public rows are chosen at random among all rows of path, as where a "
-            "file is sorted; absent, they are the last ones",
+            "Seed of a random choice of the public rows among all rows of path, useful where the "
+            "file is sorted; absent: the last rows are public",
             "none",
             example=1,
         ),
@@ -121,23 +121,23 @@ class TableData(TableRecipe):
         tuple[str, ...] | None,
         Strict(False),
         about(
-            "Words of a CSV that mean a missing cell, as an empty one does, in capitals or not; "
-            "in the owners' column every word is a name. Absent: NA, N/A, NaN and null",
+            "Words of a CSV that mean a missing cell, in any case; an empty cell always does. "
+            "In the owners' column every word is a name. Absent: NA, N/A, NaN and null",
             example=["NA", "unknown"],
         ),
     ] = None
     stand_in: Annotated[
         StandIn,
         about(
-            "What is drawn in place of private rows where they may not be read, as by a forecast: "
+            "Source of substitute rows where private rows may not be read, as in a forecast: "
             "public rows, or moments that owners released"
         ),
     ] = PublicRows()
     from_stand_in: Annotated[
         bool,
         about(
-            "Whether the stand-in's rows are used in place of the private ones, of which no more "
-            "is read than whose they are"
+            "Whether substitute rows are used in place of the private ones, of which only the "
+            "owner is read"
         ),
     ] = False
 
@@ -229,10 +229,10 @@ class TableData(TableRecipe):
             InOrder(),  # the default: not a contradiction
             ByColumn(column=self.owner_column),
         ):
-            rule = f"allowed is nothing beside owner_column = {self.owner_column!r}"
+            rule = f"allowed is nothing with owner_column = {self.owner_column!r}"
             yield Fault("split", str(self.model_dump()["split"]), rule)
         if self.public_path is not None and self.public_overlap:
-            rule = "allowed is false with public_path: rows of a file of their own are no owner's"
+            rule = "allowed is false with public_path: its rows belong to no owner"
             yield Fault("public_overlap", "true", rule)
         if self.public_path is not None and self.public_seed is not None:
             rule = "allowed is nothing with public_path: its rows are the public ones"
@@ -243,9 +243,11 @@ class TableData(TableRecipe):
             if name in self.drop:
                 yield Fault(key, repr(encoding.kind), "allowed is nothing: data.drop names it")
             if name == self.split_column:
-                yield Fault(key, repr(encoding.kind), "allowed is nothing: it says whose rows are")
+                yield Fault(
+                    key, repr(encoding.kind), "allowed is nothing: the column names the owners"
+                )
             if name == self.target and not encoding.single:
-                rule = "allowed for the target is an encoding that makes one number of a cell"
+                rule = "allowed for the target is an encoding with one number per cell"
                 yield Fault(key, repr(encoding.kind), rule)
 
     @property
@@ -380,7 +382,7 @@ class TableData(TableRecipe):
         return frame, places
 
     def _ground(self) -> Ground:
-        """Return what stand-ins are drawn from: the public rows, and what they decide."""
+        """Return the public data that substitute rows are drawn from."""
         (frame, places), gathering = self._frame(), Gathering()
         first = private_rows(len(frame), self.public_records)
         if self.public_records == 0:
@@ -399,7 +401,7 @@ class TableData(TableRecipe):
         streams: Streams | Scope,
         swap: Swap | None,
     ) -> Dataset:
-        """Return records of which the private ones are the stand-in's."""
+        """Return records with substitutes for the private ones."""
 
         def values_of(column: str) -> Sequence[object]:
             return raw_values(ground.frame, column, self._split_key)
