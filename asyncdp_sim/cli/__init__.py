@@ -250,8 +250,8 @@ def _options(
     if most_rows is not None or most_bytes is not None:
         from asyncdp_sim.data.tables.limits import BYTES, ROWS, raised
 
-        given = {ROWS: most_rows, BYTES: most_bytes}
-        limits = {name: limit for name, limit in given.items() if limit is not None}
+        value = {ROWS: most_rows, BYTES: most_bytes}
+        limits = {name: limit for name, limit in value.items() if limit is not None}
         context.with_resource(raised(limits))
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -285,8 +285,8 @@ def _ended() -> int | None:
         return _said(error.lines(), 2)
     except USAGE_ERROR as error:
         option = getattr(error, "option_name", "")
-        said = GONE.get(option, f"{error.format_message()}{_as_setting(option)}")
-        return _said([" ".join(f"asyncdp: {said}".split())], 2)
+        text = GONE.get(option, f"{error.format_message()}{_as_setting(option)}")
+        return _said([" ".join(f"asyncdp: {text}".split())], 2)
     except ReplayError as error:
         return _said([str(error)], 3)
     except InvariantError as error:
@@ -312,7 +312,7 @@ def _as_setting(option: str) -> str:
     from asyncdp_sim.scenario.fields import tables
 
     name = option.lstrip("-").replace("-", "_")
-    fields = [f"{each.path}.{name}" for each in tables() for f in each.fields if f.name == name]
+    fields = [f"{table.path}.{name}" for table in tables() for f in table.fields if f.name == name]
     return f"; a field is set by --set {fields[0]}=VALUE" if len(fields) > 0 else ""
 
 

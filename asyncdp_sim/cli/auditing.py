@@ -80,14 +80,14 @@ def audit_command(
     from asyncdp_sim.core.words import duration
 
     _refuse_the_other_kind(context, thorough)
-    scenario, said = load_scenario(file, settings, allow_code)
+    scenario, text = load_scenario(file, settings, allow_code)
     if len(scenario.sweep) > 0:
-        said.append(f"{file} has a sweep over {', '.join(scenario.sweep)}: this is its base cell")
+        text.append(f"{file} has a sweep over {', '.join(scenario.sweep)}: this is its base cell")
     with blaming(file), drawn() as progress:
         if thorough:
             seconds = expected_seconds(scenario, runs)
             note(f"{duration(seconds)} of processor time; fewer --runs take less")
-            found = audit(
+            result = audit(
                 scenario,
                 answers=1_000_000 if answers is None else answers,
                 runs=runs,
@@ -96,16 +96,16 @@ def audit_command(
                 progress=progress,
             )
         else:
-            found = first_audit(
+            result = first_audit(
                 scenario,
                 answers=answers,
                 canaries=canaries,
                 confidence=confidence,
                 progress=progress,
             )
-    show(found.lines())
-    note_all(said)
-    if found.exceeded:
+    show(result.lines())
+    note_all(text)
+    if result.exceeded:
         raise typer.Exit(3)
 
 
@@ -114,5 +114,5 @@ def _refuse_the_other_kind(context: typer.Context, thorough: bool) -> None:
     for name in ("canaries",) if thorough else ("runs", "workers"):
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            allowed = f"allowed is {'without' if thorough else 'with'} --thorough"
-            raise typer.BadParameter(f"given; {allowed}", param_hint=f"--{name}")
+            remedy = f"allowed is {'without' if thorough else 'with'} --thorough"
+            raise typer.BadParameter(f"given; {remedy}", param_hint=f"--{name}")

@@ -48,13 +48,13 @@ class ListedEntry:
 def listed() -> list[ListedEntry]:
     """Return all scenarios of the catalogue, by group and name."""
     marks = json.loads(MARKS.read_text(encoding="utf-8"))
-    found = []
+    matches = []
     for file in FOLDER.glob("*.toml"):
-        said = tomllib.loads(file.read_text(encoding="utf-8"))
-        paper = said.get("source", "synthetic").partition(",")[0]
+        text = tomllib.loads(file.read_text(encoding="utf-8"))
+        paper = text.get("source", "synthetic").partition(",")[0]
         group = BEYOND if paper == "synthetic" else f"From the papers: {paper}"
-        found.append(ListedEntry(file.stem, said["title"], group, marks[file.stem]))
-    return sorted(found, key=lambda each: (each.group, each.name))
+        matches.append(ListedEntry(file.stem, text["title"], group, marks[file.stem]))
+    return sorted(matches, key=lambda each: (each.group, each.name))
 
 
 def list_command() -> None:
@@ -107,9 +107,9 @@ def new_command(
     from asyncdp_sim.scenario.commented import commented, starter
     from asyncdp_sim.scenario.files import write_new
 
-    said = starter() if name is None else commented(name)
+    text = starter() if name is None else commented(name)
     file = Path(f"{name or 'my-scenario'}.toml") if out is None else out
-    write_new(said, file, "-o")
+    write_new(text, file, "-o")
     typer.echo(f"written to {file}, with comments on what settings mean")
     put_schema_beside(file)
     quoted = shlex.quote(str(file))
@@ -182,6 +182,6 @@ def schema_command(
     try:
         out.write_text(text, encoding="utf-8")
     except OSError as error:
-        allowed = "allowed is a file that can be written"
-        raise ResultError([Fault("--out", str(error.strerror), allowed)], str(out)) from None
+        remedy = "allowed is a file that can be written"
+        raise ResultError([Fault("--out", str(error.strerror), remedy)], str(out)) from None
     typer.echo(f"written to {out}; a scenario's first line names it: #:schema {out.name}")

@@ -37,7 +37,7 @@ def check_command(
     for file in files:
         try:
             with blaming(file):
-                scenario, said = load_scenario(file, settings, allow_code)
+                scenario, text = load_scenario(file, settings, allow_code)
                 if len(scenario.sweep) == 0:
                     require_room(scenario)
                 lines = [*describe(scenario), *step_lines(scenario.base()), *_of_tables(scenario)]
@@ -46,7 +46,7 @@ def check_command(
             faulty += error.lines()
         else:
             show([f"{file}: valid", *(f"  {line}" for line in lines)])
-            note_all([*said, *([] if len(scenario.sweep) > 0 else size_notes(scenario))])
+            note_all([*text, *([] if len(scenario.sweep) > 0 else size_notes(scenario))])
     if len(faulty) > 0:
         show(faulty, err=True)
         raise typer.Exit(2)
@@ -71,16 +71,16 @@ def _of_cells(scenario: "Scenario") -> list[str]:
     from asyncdp_sim.theory.predict.size import require_room, size_notes
 
     cells = grid(scenario)
-    found: list[list[Notice]] = [[] for _ in cells]
+    matches: list[list[Notice]] = [[] for _ in cells]
     for alike in networks(cells):
         largest = max(alike, key=attrgetter("size"))
         require_room(largest.scenario)
-        found[largest.number] += map(Noted.from_sentence, size_notes(largest.scenario))
+        matches[largest.number] += map(Noted.from_sentence, size_notes(largest.scenario))
         of_network = network_findings(alike[0].scenario)
         for cell in alike:
-            found[cell.number] += [*of_network, *privacy_findings(cell.scenario)]
+            matches[cell.number] += [*of_network, *privacy_findings(cell.scenario)]
     steps = swept_step([cell.scenario for cell in cells])
-    return [*steps, *(each.describe() for each in gathered(found))]
+    return [*steps, *(item.describe() for item in gathered(matches))]
 
 
 def _of_tables(scenario: "Scenario") -> list[str]:

@@ -139,7 +139,7 @@ def forecast_command(
         raise typer.BadParameter("--save goes with one of --invite, --tune and --market")
     prices = None if market is None else price_list(market)
     settings = [*settings, *who(only, without)]
-    scenario, said = load_scenario(file, settings, allow_code)
+    scenario, text = load_scenario(file, settings, allow_code)
     moments: Moments = "own" if own else "common" if common else None
     data: Any = {"moments": moments, "private": private}
     data["heterogeneity"] = heterogeneity
@@ -150,10 +150,10 @@ def forecast_command(
             typer.echo(words.grid_json(points))
         else:
             show(words.grid_lines(points))
-        note_all(said)
+        note_all(text)
         return
     if len(scenario.sweep) > 0:
-        said.append(f"{file} has a sweep over {', '.join(scenario.sweep)}: this is its base cell")
+        text.append(f"{file} has a sweep over {', '.join(scenario.sweep)}: this is its base cell")
     if save is not None:
         require_new(save)
     if advising:
@@ -166,7 +166,7 @@ def forecast_command(
         if save is not None:
             [(ends_with, _)] = advice.values()
             if ends_with.scenario is None:
-                said.append(f"no owner is invited: {save} is not written")
+                text.append(f"no owner is invited: {save} is not written")
                 save = None
             else:
                 save_new(ends_with.scenario, save)
@@ -174,29 +174,29 @@ def forecast_command(
             if save is not None:
                 write_beside(save)
             typer.echo(words.advice_json(advice))
-            note_all(said)
+            note_all(text)
             return
-        for each, uncertain in advice.values():
-            show([*each.lines(named), *words.off_lines(uncertain)])
+        for item, uncertain in advice.values():
+            show([*item.lines(named), *words.off_lines(uncertain)])
         if save is not None:
             show([f"saved     {save}; to run it: asyncdp run {shlex.quote(str(save))}"])
             put_schema_beside(save)
-        note_all(said)
+        note_all(text)
         return
     base = scenario.base()
     with blaming(file), drawn() as progress:
-        known = population(base, moments, private=private)
-        given: Any = {"target": target, "workers": workers, "known": known}
-        found = forecast(base, **data, **given, progress=progress)
-        others = list[Change]()
-        if len(found.verdicts) > 0:
-            others = changes(known, found.worth, workers=workers, progress=progress)
+        value = population(base, moments, private=private)
+        given: Any = {"target": target, "workers": workers, "known": value}
+        result = forecast(base, **data, **given, progress=progress)
+        rest = list[Change]()
+        if len(result.verdicts) > 0:
+            rest = changes(value, result.worth, workers=workers, progress=progress)
     if as_json:
-        typer.echo(words.as_json(found, others))
-        note_all(said)
+        typer.echo(words.as_json(result, rest))
+        note_all(text)
         return
-    show(words.lines(found, others) if details else words.decision_lines(decide(found, others)))
-    note_all(said)
+    show(words.lines(result, rest) if details else words.decision_lines(decide(result, rest)))
+    note_all(text)
     again = ["forecast", file, *as_options(settings), "--details"]
     steps = ("to run it", ["run", file, *as_options(settings)])
     next_steps(*([] if details else [("all figures", again)]), steps)
@@ -221,21 +221,21 @@ def _advice(
     from asyncdp_sim.forecasts.uncertainty import of_the_end
 
     private: bool = data["private"]
-    known: Any = "own"
-    found: dict[str, Any] = {}
+    text: Any = "own"
+    by_name: dict[str, Any] = {}
     if inviting:
-        found["invite"] = invite(scenario, private=private, **how)
+        by_name["invite"] = invite(scenario, private=private, **how)
     if tuning:
-        found["tune"] = tune(scenario, private=private, **how)
+        by_name["tune"] = tune(scenario, private=private, **how)
     if prices is not None and target is not None:
-        known = data["moments"] or "own"  # budgets are bought owner by owner
-        found["market"] = buy(scenario, prices, target, moments=known, private=private, **how)
+        text = data["moments"] or "own"  # budgets are bought owner by owner
+        by_name["market"] = buy(scenario, prices, target, moments=text, private=private, **how)
     return {
         name: (
-            each,
+            item,
             None
-            if each.scenario is None
-            else of_the_end(each.scenario, known, private=private, **how),
+            if item.scenario is None
+            else of_the_end(item.scenario, text, private=private, **how),
         )
-        for name, each in found.items()
+        for name, item in by_name.items()
     }

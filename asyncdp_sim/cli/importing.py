@@ -115,25 +115,25 @@ def import_command(
 ) -> None:
     """Convert measured networks into scenarios."""
     own = {"--latency": latency, "--unit": unit, "--missing": missing, "--learner": learner}
-    given = [name for name, value in own.items() if value is not None]
-    if format is not Format.topology and len(given) > 0:
-        raise typer.BadParameter(f"{', '.join(given)}: allowed with topology only")
+    setting = [name for name, value in own.items() if value is not None]
+    if format is not Format.topology and len(setting) > 0:
+        raise typer.BadParameter(f"{', '.join(setting)}: allowed with topology only")
     with blaming(file):
         if format is Format.fedscale:
             from asyncdp_sim.imports.fedscale import import_fedscale
 
-            told = import_fedscale(file, out, records, first)
+            reported = import_fedscale(file, out, records, first)
         elif format is Format.flash:
             from asyncdp_sim.imports.flash import NEEDS, import_flash
 
             asked = needs.split(",")
             if not set(asked) <= set(NEEDS):
                 raise typer.BadParameter(f"--needs takes some of {','.join(NEEDS)}, not {needs!r}")
-            told = import_flash(file, out, asked, first)
+            reported = import_flash(file, out, asked, first)
         elif format is Format.topology:
             from asyncdp_sim.imports.topology import import_topology
 
-            told = import_topology(
+            reported = import_topology(
                 file, out, latency=latency, unit=unit, missing=missing, learner=learner
             )
         else:
@@ -141,7 +141,7 @@ def import_command(
                 raise typer.BadParameter("a trace needs --fit, which finds its laws")
             from asyncdp_sim.imports.measured import import_trace
 
-            told = import_trace(file, out, seed)
-    show([*told, f"written to {out}"])
+            reported = import_trace(file, out, seed)
+    show([*reported, f"written to {out}"])
     if out.suffix == ".toml":
         put_schema_beside(out)

@@ -26,8 +26,8 @@ File = Annotated[
 def directory(given: str | Path) -> Path:
     """Read a directory; a URL is none, since it has no lock that keeps two sweeps apart."""
     if "://" in str(given):
-        allowed = "allowed is a directory: a shared folder serves a cluster"
-        raise typer.BadParameter(f"given {str(given)!r}, a URL; {allowed}")
+        remedy = "allowed is a directory: a shared folder serves a cluster"
+        raise typer.BadParameter(f"given {str(given)!r}, a URL; {remedy}")
     return Path(given)
 
 
@@ -86,8 +86,8 @@ def inches(given: str | float) -> float:
     """Read a width in inches at which figures can be laid out."""
     number = as_float(given)
     if number is None or not NARROWEST <= number <= WIDEST:
-        allowed = f"allowed are {NARROWEST} to {WIDEST} inches"
-        raise typer.BadParameter(f"given {str(given)!r}; {allowed}")
+        remedy = f"allowed are {NARROWEST} to {WIDEST} inches"
+        raise typer.BadParameter(f"given {str(given)!r}; {remedy}")
     return number
 
 
@@ -133,7 +133,7 @@ def share(given: str | float) -> float:
 
 def price_list(given: str) -> tuple[float, ...]:
     """Read prices > 0, separated by commas."""
-    return tuple(positive(each.strip()) for each in given.split(","))
+    return tuple(positive(item.strip()) for item in given.split(","))
 
 
 Workers = Annotated[

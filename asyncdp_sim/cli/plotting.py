@@ -87,10 +87,10 @@ def draw(place: Path, file_format: FileFormat = "png", width: float | None = Non
 def tell(place: Path, drawing: "Drawing", studied: Sequence[str]) -> None:
     """Print the paths of figures, and what was not drawn."""
     typer.echo("\n".join(map(str, drawing.pictures)))
-    for said in drawing.notes:
-        note(f"{place}: not drawn: {said}")
-    for said in studied:
-        note(f"{place}: not drawn: {said}")
+    for text in drawing.notes:
+        note(f"{place}: not drawn: {text}")
+    for text in studied:
+        note(f"{place}: not drawn: {text}")
 
 
 def _studied(place: Path) -> list[str]:
@@ -101,8 +101,8 @@ def _studied(place: Path) -> list[str]:
     name = manifest["scenario"]["id"] if "cells" in manifest else ""
     if name not in STUDIES:
         return []
-    how = f"a study in the project's repository, where python -m scenarios {name} draws it"
-    return [f"{STUDIES[name]}: {how}"]
+    arguments = f"a study in the project's repository, where python -m scenarios {name} draws it"
+    return [f"{STUDIES[name]}: {arguments}"]
 
 
 def report_command(
@@ -159,13 +159,13 @@ def compare_command(
 
     if out is not None:
         require_free(out)
-    found = compare(directories)
+    result = compare(directories)
     drawn: list[Path] = []
     if out is not None:
         from asyncdp_sim.figures.runs.compared import draw_comparison
 
-        drawn = draw_comparison(found.results, out)
+        drawn = draw_comparison(result.results, out)
     if as_json:
-        typer.echo(json.dumps(found.content(), ensure_ascii=False, indent=1))
+        typer.echo(json.dumps(result.content(), ensure_ascii=False, indent=1))
         return
-    show([*found.lines(), *(f"drawn: {path}" for path in drawn)])
+    show([*result.lines(), *(f"drawn: {path}" for path in drawn)])

@@ -40,8 +40,8 @@ def replay_command(
     """Compute a result or a sweep again, and compare all of it."""
     wanted = 2 if diff else 1
     if len(directories) != wanted:
-        allowed = "two directories with --diff" if diff else "one directory (two with --diff)"
-        raise typer.BadParameter(f"given {len(directories)} directories; allowed is {allowed}")
+        options = "two directories with --diff" if diff else "one directory (two with --diff)"
+        raise typer.BadParameter(f"given {len(directories)} directories; allowed is {options}")
     if diff:
         _tell_apart(*directories)
     else:
@@ -53,7 +53,7 @@ def _tell_apart(first: Path, second: Path) -> None:
     from asyncdp_sim.runs.differences import first_difference
 
     lines, notes = first_difference(first, second)
-    note_all([f"made with another {each}" for each in notes])
+    note_all([f"made with another {item}" for item in notes])
     if len(lines) == 0:
         show([f"{first} and {second} are equal (manifest, scenario and every table agree)"])
         return
@@ -76,10 +76,10 @@ def _make_again(directory: Path, workers: int, settings: list[str], allow_code: 
             on_note=notes.append,
             progress=progress,
         )
-    rounded = [each for each in notes if each.startswith(OTHER_ALGEBRA)]
-    for said in notes:
-        if said not in rounded:
-            note(said)
+    rounded = [item for item in notes if item.startswith(OTHER_ALGEBRA)]
+    for text in notes:
+        if text not in rounded:
+            note(text)
     agreed = "; ".join(rounded) or "manifest, scenario and every table agree"
     which = "" if results == 1 else f" in {results} cells"
     typer.echo(f"{directory}: reproduced ({agreed}{which})")

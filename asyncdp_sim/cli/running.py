@@ -75,10 +75,10 @@ def run_command(
     extra = [f"run.seed={seed}"] * (seed is not None)
     extra += [f"run.replicates={replicates}"] * (replicates is not None)
     settings = [*settings, *extra, *who(only, without)]
-    scenario, said = load_scenario(file, settings, allow_code)
+    scenario, text = load_scenario(file, settings, allow_code)
     swept = len(scenario.sweep) > 0
     if swept:
-        said.append(f"{file} has a sweep over {', '.join(scenario.sweep)}: this is its base cell")
+        text.append(f"{file} has a sweep over {', '.join(scenario.sweep)}: this is its base cell")
     scenario = scenario.base()
     with blaming(file):
         directory = default_directory(scenario) if out is None else out
@@ -88,7 +88,7 @@ def run_command(
             if not done:
                 note_all(size_notes(scenario, events=events))
                 write(run(scenario, workers=workers, events=events, progress=progress), directory)
-        show_result(directory, said, done=done)
+        show_result(directory, text, done=done)
         if plotting:
             draw(directory)
     further = [] if plotting else [("to see it", ["plot", directory])]
@@ -127,9 +127,9 @@ def rehearse_command(
     from asyncdp_sim.results.provenance import default_directory
     from asyncdp_sim.runs import finished, write
 
-    scenario, said = load_scenario(file, [*settings, *who(only, without)], allow_code)
+    scenario, text = load_scenario(file, [*settings, *who(only, without)], allow_code)
     if len(scenario.sweep) > 0:
-        said.append(f"{file} has a sweep over {', '.join(scenario.sweep)}: this is its base cell")
+        text.append(f"{file} has a sweep over {', '.join(scenario.sweep)}: this is its base cell")
     scenario = scenario.base()
     with blaming(file):
         place = default_directory(scenario)
@@ -139,15 +139,15 @@ def rehearse_command(
         with blaming(file), drawn() as progress:
             done = finished(scenario, directory, events=False, measured=True)
             if not done:
-                found = rehearse(scenario, unit=unit, progress=progress, announce=note)
-                write(found.measured, directory)
-                lines = [*aligned(beside(found)), *cost(found)]
-        show_result(directory, said, done=done)
+                result = rehearse(scenario, unit=unit, progress=progress, announce=note)
+                write(result.measured, directory)
+                lines = [*aligned(beside(result)), *cost(result)]
+        show_result(directory, text, done=done)
     show(lines)
     next_steps(*of_a_result(directory))
 
 
 def _kept(directory: Path) -> str:
     """Say what is kept: a result appears whole, before it is drawn."""
-    there = is_file(directory / "manifest.json")
-    return f"the result is kept in {directory}" if there else NOTHING_KEPT
+    present = is_file(directory / "manifest.json")
+    return f"the result is kept in {directory}" if present else NOTHING_KEPT

@@ -61,11 +61,11 @@ def _folded(line: str) -> list[str]:
     if len(line) <= SCREEN:
         return [line]
     begins = re.match(r" *(?:\S+ )*\S+ {2,}|\s*", line)
-    found = 0 if begins is None else begins.end()
+    result = 0 if begins is None else begins.end()
     return textwrap.wrap(
         line,
         SCREEN,
-        subsequent_indent=" " * (min(24, found) if found > 0 else 2),
+        subsequent_indent=" " * (min(24, result) if result > 0 else 2),
         break_on_hyphens=False,
         break_long_words=False,
     )
@@ -105,9 +105,9 @@ def keeping(kept: Callable[[], str]) -> Iterator[None]:
 
 def next_steps(*steps: tuple[str, Sequence[object]]) -> None:
     """Print possible next commands: purpose and text."""
-    width = max(len(what) for what, _ in steps) + 1
-    for what, words in steps:
-        typer.echo(f"{what + ':':<{width}} asyncdp {shlex.join(map(str, words))}")
+    width = max(len(purpose) for purpose, _ in steps) + 1
+    for purpose, words in steps:
+        typer.echo(f"{purpose + ':':<{width}} asyncdp {shlex.join(map(str, words))}")
 
 
 def of_a_result(directory: Path) -> list[tuple[str, Sequence[object]]]:
@@ -123,9 +123,9 @@ def put_schema_beside(scenario: Path) -> None:
     """Write the JSON schema beside a scenario that was written, where there is none, and say so."""
     from asyncdp_sim.reference import write_beside
 
-    said = write_beside(scenario)
-    if said is not None:
-        show([said])
+    text = write_beside(scenario)
+    if text is not None:
+        show([text])
 
 
 def show_result(directory: Path, said: Sequence[str], *, done: bool) -> None:
@@ -145,7 +145,7 @@ def show_result(directory: Path, said: Sequence[str], *, done: bool) -> None:
     lines = result_lines(directory)
     show([*lines, *before, f"result in {directory}"])
     reasons = [line for line in lines if line.startswith("because")]
-    further = [each for each in notes(directory) if not _is_among(each, reasons)]
+    further = [item for item in notes(directory) if not _is_among(item, reasons)]
     note_all([*said, *further])
 
 

@@ -70,7 +70,7 @@ def sweep_command(
         require_sweep(file)
         file, out = file / "scenario.toml", file
     settings = [*settings, *who(only, without)]
-    scenario, said = load_scenario(file, settings, allow_code)
+    scenario, text = load_scenario(file, settings, allow_code)
     with blaming(file):
         place = default_directory(scenario) if out is None else out
         if only_status:
@@ -93,7 +93,7 @@ def sweep_command(
                 if progress is not None:
                     progress(doing, done, total)
 
-            found = sweep(
+            result = sweep(
                 scenario,
                 place,
                 workers=workers,
@@ -101,16 +101,16 @@ def sweep_command(
                 mixed_versions=mixed_versions,
                 progress=told,
             )
-        if found.done > 0:
-            show_result(place, said, done=not ran)
+        if result.done > 0:
+            show_result(place, text, done=not ran)
             if plotting:
                 draw(place)
-    if found.done > 0:
+    if result.done > 0:
         further = [] if plotting else [("to see it", ["plot", place])]
         next_steps(*further, *of_a_result(place))
-    if len(found.failed) > 0:
-        wrong = [f"{file}: {line}" for line in found.errors()]
-        if found.done == 0 and not is_dir(place):
+    if len(result.failed) > 0:
+        wrong = [f"{file}: {line}" for line in result.errors()]
+        if result.done == 0 and not is_dir(place):
             wrong.append(f"{file}: no cell could be run, nothing is kept in {place}")
         show(wrong, err=True)
-        raise typer.Exit(4 if found.machine else 2)
+        raise typer.Exit(4 if result.machine else 2)

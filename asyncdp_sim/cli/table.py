@@ -142,7 +142,7 @@ def data_command(
             charset=charset,
         )
     show(seen.lines())
-    lacking = [fault for fault, there in _NEEDED if not there(seen)]
+    lacking = [fault for fault, item in _NEEDED if not item(seen)]
     if len(lacking) > 0:
         if write is not None:
             raise DataError(lacking, str(file))
@@ -202,13 +202,13 @@ def _propose(
     require_new(write, "--write")
     folder = write.absolute().parent
     if epsilon is None or timing is None:
-        lines, what = block(seen, folder), "[data] and [model]; --epsilon E writes a whole scenario"
+        lines, text = block(seen, folder), "[data] and [model]; --epsilon E writes a whole scenario"
     else:
         with drawn() as progress:
             lines = whole(seen, epsilon, folder, progress, timing)
-        what = f"a scenario: asyncdp run {write}"
+        text = f"a scenario: asyncdp run {write}"
     write.write_text("\n".join([*lines, ""]), encoding="utf-8")
-    show([f"written: {write}, {what}"])
+    show([f"written: {write}, {text}"])
     if timing is not None:
         show([timing.describe()])
         put_schema_beside(write)
@@ -266,8 +266,8 @@ def play_release_command(
         require_new(out, "--out")
         made = play(scenario.base(), epsilon, bound, together=together)
         write_played(made, out)
-    said = f"written: {out}, {made.words}, each record scaled down to {made.norm} norm"
-    show([f"{said} {made.bound:g}: simulated on {made.played_on}, not a real release"])
+    text = f"written: {out}, {made.words}, each record scaled down to {made.norm} norm"
+    show([f"{text} {made.bound:g}: simulated on {made.played_on}, not a real release"])
     if scenario.data.file is not None:
         typer.echo(
             f"to forecast from it: asyncdp forecast {file} --set data.stand_in.kind=moments --set "

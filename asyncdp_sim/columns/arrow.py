@@ -61,9 +61,9 @@ def arrow_array(values: Any, absent: npt.NDArray[np.bool_] | None = None) -> Any
         return pa.array(values, from_pandas=True, mask=absent)
     if absent is None and kind == "f":
         absent = np.isnan(values)
-    known = None if absent is None or not absent.any() else _bits(~absent)
+    value = None if absent is None or not absent.any() else _bits(~absent)
     data = _bits(values) if kind == "b" else pa.py_buffer(np.ascontiguousarray(values))
-    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [known, data])
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [value, data])
 
 
 def arrow_texts(texts: Sequence[str | None]) -> Any:
@@ -71,9 +71,9 @@ def arrow_texts(texts: Sequence[str | None]) -> Any:
     import pyarrow as pa
 
     letters = [b"" if text is None else text.encode() for text in texts]
-    known = np.array([text is not None for text in texts], dtype=bool)
+    value = np.array([text is not None for text in texts], dtype=bool)
     ends = np.cumsum([0, *map(len, letters)], dtype=np.int32)
-    bits = None if known.all() else _bits(known)
+    bits = None if value.all() else _bits(value)
     written = [bits, pa.py_buffer(ends), pa.py_buffer(b"".join(letters))]
     return pa.Array.from_buffers(pa.string(), len(letters), written)
 
@@ -89,10 +89,10 @@ def from_arrow(column: Any) -> npt.NDArray[Any]:
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         plain = pa.types.is_boolean(kind) and column.null_count == 0
         return np.array(column.to_pylist(), dtype=np.bool_ if plain else object)
-    whole = column.combine_chunks()
-    if whole.null_count > 0:
-        whole = whole.cast(pa.float64()).fill_null(np.nan)
-    return np.from_dlpack(whole)
+    complete = column.combine_chunks()
+    if complete.null_count > 0:
+        complete = complete.cast(pa.float64()).fill_null(np.nan)
+    return np.from_dlpack(complete)
 
 
 def _bits(values: npt.NDArray[np.bool_]) -> Any:

@@ -108,13 +108,13 @@ def _entries() -> Mapping[str, Any]:
 
 def _columns(table: str) -> tuple[Column, ...]:
     shared = _entries()["shared"]
-    found = list[Column]()
+    result = list[Column]()
     for name, entry in _entries()[table].items():
         if isinstance(entry, dict):
-            found += _of_scores(name, **entry)
+            result += _of_scores(name, **entry)
         else:
-            found.append(Column(name, *(entry or shared[name])))
-    return tuple(column for entry in found for column in _spread(entry))
+            result.append(Column(name, *(entry or shared[name])))
+    return tuple(column for entry in result for column in _spread(entry))
 
 
 def _of_scores(name: str, rows: str, models: Mapping[str, str]) -> Iterator[Column]:
@@ -170,8 +170,8 @@ def column(table: str, name: str) -> Column | None:
     """
     if table == SUMMARY_NAME:
         return summary().get(name)
-    known = tables().get(table) or tables().get(table.rpartition("/")[2])
-    own = {} if known is None else {each.name: each for each in known.columns}
+    value = tables().get(table) or tables().get(table.rpartition("/")[2])
+    own = {} if value is None else {item.name: item for item in value.columns}
     return own.get(name) or (_in_cells(name) if table == "cells" else None)
 
 
@@ -180,18 +180,20 @@ def _in_cells(name: str) -> Column | None:
 
     What is swept may be a field of a kind from outside, of which nothing is known.
     """
-    found = summary().get(name)
-    if found is None:
+    result = summary().get(name)
+    if result is None:
         return _swept(name) if "." in name or name == VARIANT or field_at(name) else None
-    null = "the cell has failed" if found.null == NEVER else f"{found.null}; or the cell has failed"
-    return replace(found, null=null)
+    null = (
+        "the cell has failed" if result.null == NEVER else f"{result.null}; or the cell has failed"
+    )
+    return replace(result, null=null)
 
 
 def _swept(path: str) -> Column:
     """Return the column of a swept path; tables, and values of several types, are JSON texts."""
     if path == VARIANT:
         return Column(path, "Swept: the variant, a table of paths that go together", domain=TEXT)
-    said = list(dict.fromkeys(each.meaning for each in field_at(path)))
-    units = {each.unit for each in field_at(path)}
-    meaning = f"Swept: {'; or: '.join(said)}" if len(said) > 0 else "Swept"
+    text = list(dict.fromkeys(item.meaning for item in field_at(path)))
+    units = {item.unit for item in field_at(path)}
+    meaning = f"Swept: {'; or: '.join(text)}" if len(text) > 0 else "Swept"
     return Column(path, meaning, units.pop() if len(units) == 1 else UNITLESS, "as in the scenario")

@@ -56,8 +56,8 @@ def event_groups(
     for first in range(0, max(1, int(begin[-1])), rows):
         low = np.clip(first - begin[:-1], 0, None).tolist()
         stop = np.clip(first + rows - begin[:-1], 0, None).tolist()
-        some = [table[a:b] for table, a, b in zip(tables, low, stop, strict=True)]
-        yield _of_events(some, numbers, low)
+        part = [table[a:b] for table, a, b in zip(tables, low, stop, strict=True)]
+        yield _of_events(part, numbers, low)
 
 
 def _of_events(
@@ -119,12 +119,12 @@ def summary_column(name: str, values: Sequence[Any]) -> Any:
     if domain == TEXT:
         return arrow_texts(values)
     absent = np.array([value is None for value in values], dtype=bool)
-    known = [0 if value is None else value for value in values]
+    entries = [0 if value is None else value for value in values]
     if domain == YES:
-        return arrow_array(np.array(known, dtype=bool), absent)
-    whole = domain in (COUNT, NUMBER) and name != "largest_staleness"  # a float, as it ever was
-    found = np.array(known, dtype=float)
-    return arrow_array(found.astype(np.int64) if whole else found, absent)
+        return arrow_array(np.array(entries, dtype=bool), absent)
+    complete = domain in (COUNT, NUMBER) and name != "largest_staleness"  # a float, as it ever was
+    result = np.array(entries, dtype=float)
+    return arrow_array(result.astype(np.int64) if complete else result, absent)
 
 
 def swept_column(values: Sequence[Any]) -> Any:
@@ -136,8 +136,8 @@ def swept_column(values: Sequence[Any]) -> Any:
     if all(type(value) is int and abs(value) < 2**63 for value in values):
         return arrow_array(np.array(values, dtype=np.int64))
     if all(type(value) in (int, float) for value in values):
-        found = np.array([float(value) for value in values])
-        return arrow_array(found, np.zeros(len(found), dtype=bool))
+        result = np.array([float(value) for value in values])
+        return arrow_array(result, np.zeros(len(result), dtype=bool))
     return arrow_texts([json.dumps(jsonable(value)) for value in values])
 
 

@@ -27,13 +27,13 @@ def readme(manifest: Mapping[str, Any], written: Names, others: Iterable[str]) -
     others : iterable of str
         Its other files.
     """
-    said = manifest["scenario"]
-    name = " ".join(str(said.get("title") or said["id"]).split())
+    text = manifest["scenario"]
+    name = " ".join(str(text.get("title") or text["id"]).split())
     summary = list(_figures(manifest.get(SUMMARY_NAME, {})))
     chosen = {table: tuple(names) for table, names in written.items()}
-    listed = [f"- `{each}`: {_FILES[each]}" for each in others]
+    listed = [f"- `{other}`: {_FILES[other]}" for other in others]
     label = [f"Privacy: {manifest['label']}", ""] if "label" in manifest else []
-    head = [f"# {name}", "", f"Scenario `{said['id']}`, seed {manifest['seed']}.", "", *label]
+    head = [f"# {name}", "", f"Scenario `{text['id']}`, seed {manifest['seed']}.", "", *label]
     return "\n".join([*head, *listed, _body(tuple(chosen.items()), tuple(summary))]) + "\n"
 
 
@@ -41,8 +41,8 @@ def rows(columns: Iterable[Column]) -> Iterator[str]:
     """Yield a Markdown table of columns."""
     yield "| name | meaning | unit | values | null |"
     yield "|---|---|---|---|---|"
-    for each in columns:
-        cells = (f"`{each.name}`", each.meaning, each.unit, each.domain, each.null)
+    for item in columns:
+        cells = (f"`{item.name}`", item.meaning, item.unit, item.domain, item.null)
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
@@ -50,9 +50,9 @@ def rows(columns: Iterable[Column]) -> Iterator[str]:
 def _body(chosen: tuple[tuple[str, tuple[str, ...]], ...], summary: tuple[str, ...]) -> str:
     lines = list[str]()
     for table, names in chosen:
-        known = tables().get(table)
-        said = "" if known is None else f"{known.meaning}."
-        lines += ["", f"## {table}.parquet", "", said, "", *rows(_entries(table, names))]
+        value = tables().get(table)
+        text = "" if value is None else f"{value.meaning}."
+        lines += ["", f"## {table}.parquet", "", text, "", *rows(_entries(table, names))]
     if len(summary) > 0:
         about = "Figures of the result, all replicates together."
         lines += ["", "## summary in manifest.json", "", about, ""]
@@ -61,7 +61,7 @@ def _body(chosen: tuple[tuple[str, tuple[str, ...]], ...], summary: tuple[str, .
 
 
 def _entries(table: str, names: Iterable[str]) -> list[Column]:
-    return [found for name in names if (found := column(table, name)) is not None]
+    return [result for name in names if (result := column(table, name)) is not None]
 
 
 def _figures(summary: Mapping[str, Any]) -> Iterator[str]:

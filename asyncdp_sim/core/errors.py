@@ -26,8 +26,8 @@ class Fault:
     allowed: str
 
     def __str__(self) -> str:
-        said = f"given {self.given}; {self.allowed}"
-        line = " ".join(f"{self.key}: {said}".split() if self.key else said.split())
+        text = f"given {self.given}; {self.allowed}"
+        line = " ".join(f"{self.key}: {text}".split() if self.key else text.split())
         return "".join(map(_printed, line))
 
     def under(self, prefix: str) -> "Fault":
@@ -207,8 +207,8 @@ def gave_way(error: BaseException) -> MachineError | None:
         case MemoryError():
             return MachineError("more than fits in memory (owners.records or run can be lowered)")
         case ImportError() | RuntimeError():
-            said = [each for each in _NO_ROOM if each in str(error)]
-            return MachineError(f"no room in memory ({said[0]})") if len(said) > 0 else None
+            text = [item for item in _NO_ROOM if item in str(error)]
+            return MachineError(f"no room in memory ({text[0]})") if len(text) > 0 else None
         case OSError() if error.errno in EXHAUSTED:
             return MachineError(str(error.strerror).lower())
     return None

@@ -97,8 +97,8 @@ def synchronise(files: Iterable[Path | str]) -> None:
         _synchronise_each(every)
         return
     wait(done)
-    for each in done:
-        each.result()
+    for future in done:
+        future.result()
 
 
 @cache
@@ -110,7 +110,7 @@ def _waiting() -> ThreadPoolExecutor:
 def _require_shallow(value: Any) -> None:
     inside: list[Any] = [value] if isinstance(value, _NESTED) else []
     for _ in range(DEEPEST + 1):
-        inside = [each for outer in inside for each in _parts(outer)]
+        inside = [part for outer in inside for part in _parts(outer)]
         if len(inside) == 0:
             return
     raise _too_deep()

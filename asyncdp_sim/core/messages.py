@@ -51,19 +51,19 @@ class Listed:
 
     def __format__(self, spec: str) -> str:
         """Say who they are; of ``their``, whose something is."""
-        one = len(self.first) == 1
+        left = len(self.first) == 1
         if spec == "their":
-            return "its" if one else "their"
+            return "its" if left else "their"
         listed = ", ".join(f"{number}" for number in self.first)
         more = "" if self.more is None else f" and {self.more} more"
-        return f"owner{'s' * (not one)} {listed}{more}"
+        return f"owner{'s' * (not left)} {listed}{more}"
 
 
 def over(values: Sequence[Any]) -> Any:
     """Return what stands for a field of several alike records: numbers as the span of all."""
     if isinstance(values[0], Listed):
-        first = tuple(map(over, zip(*(each.first for each in values), strict=True)))
-        return Listed(first, over([each.more for each in values]))
+        first = tuple(map(over, zip(*(value.first for value in values), strict=True)))
+        return Listed(first, over([value.more for value in values]))
     if not isinstance(values[0], Number):
         return values[0]
     ends = [(v.low, v.high) if isinstance(v, CellRange) else (v, v) for v in values]
@@ -104,7 +104,7 @@ class Notice:
     def with_others(self, others: Sequence[Self]) -> Self:
         """Return one record for this one and others that are :meth:`alike`."""
         both = (self, *others)
-        return replace(self, **{n: over([vars(each)[n] for each in both]) for n in vars(self)})
+        return replace(self, **{n: over([vars(notice)[n] for notice in both]) for n in vars(self)})
 
     def content(self) -> dict[str, Any]:
         """Return the fields as a manifest holds them: a span is a list of its two ends."""
@@ -126,10 +126,10 @@ class Noted(Notice):
     @classmethod
     def from_sentence(cls, said: str, within: str = "{}") -> "Noted":
         """Return a sentence as a record, in the place of ``{}`` within a longer one."""
-        known = (
+        value = (
             said if isinstance(said, FormattedMessage) else FormattedMessage("{line}", line=said)
         )
-        return cls(within.replace("{}", known.sentence), tuple(known.fields.items()))
+        return cls(within.replace("{}", value.sentence), tuple(value.fields.items()))
 
     def describe(self) -> str:
         """Return the sentence."""
@@ -141,7 +141,7 @@ class Noted(Notice):
 
     def with_others(self, others: Sequence[Self]) -> Self:
         """Return one sentence with numbers as spans."""
-        columns = zip(*(each.values for each in (self, *others)), strict=True)
+        columns = zip(*(other.values for other in (self, *others)), strict=True)
         spans = ((column[0][0], over([value for _, value in column])) for column in columns)
         return replace(self, values=tuple(spans))
 
@@ -165,9 +165,9 @@ class FormattedMessage(str):
 
     def __new__(cls, sentence: str, **fields: Any) -> Self:
         """Fill in a sentence that has fields in braces."""
-        said = super().__new__(cls, sentence.format(**fields))
-        said.sentence, said.fields = sentence, fields
-        return said
+        text = super().__new__(cls, sentence.format(**fields))
+        text.sentence, text.fields = sentence, fields
+        return text
 
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
         return (self.sentence,), self.fields
@@ -184,29 +184,29 @@ def revived(manifest: Mapping[str, Any]) -> list[Notice]:
     kept = manifest.get("warning_fields")
     if not isinstance(kept, list) or len(kept) != len(lines):
         return [Noted.from_sentence(line) for line in lines]
-    kinds = {each.kind(): each for each in _descendants(Notice)}
+    kinds = {_descendant.kind(): _descendant for _descendant in _descendants(Notice)}
     return [_revived(kinds, *pair) for pair in zip(lines, kept, strict=True)]
 
 
 def _revived(kinds: Mapping[str, type[Notice]], line: str, content: Any) -> Notice:
     """Return the record that says a line, or the line where none does: another version wrote it."""
     try:
-        found = kinds[content["kind"]].revived(content)
-        return found if found.describe() == line else Noted.from_sentence(line)
+        result = kinds[content["kind"]].revived(content)
+        return result if result.describe() == line else Noted.from_sentence(line)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         return Noted.from_sentence(line)
 
 
 def _descendants(kind: type[Notice]) -> Iterator[type[Notice]]:
-    for each in kind.__subclasses__():
-        yield each
-        yield from _descendants(each)
+    for item in kind.__subclasses__():
+        yield item
+        yield from _descendants(item)
 
 
 def plain(value: Any) -> Any:
     """Return a field as a manifest holds it."""
     if isinstance(value, Listed):
-        return {"first": [plain(each) for each in value.first], "more": plain(value.more)}
+        return {"first": [plain(item) for item in value.first], "more": plain(value.more)}
     return [value.low, value.high] if isinstance(value, CellRange) else value
 
 
@@ -258,14 +258,14 @@ def gathered(warnings: Sequence[Sequence[Notice] | None]) -> list[Gathered]:
     what they count is replicates. None stands for a cell that has no result.
     """
     alike: dict[Any, dict[str, tuple[Notice, list[int]]]] = {}
-    for number, said in enumerate(warnings):
-        for notice in said or ():
-            known = alike.setdefault(notice.alike(), {})
-            known.setdefault(notice.describe(), (notice, []))[1].append(number)
+    for number, text in enumerate(warnings):
+        for notice in text or ():
+            faults = alike.setdefault(notice.alike(), {})
+            faults.setdefault(notice.describe(), (notice, []))[1].append(number)
     return [
         _one(group, len(warnings))
-        for known in alike.values()
-        for group in _together(list(known.values()))
+        for faults in alike.values()
+        for group in _together(list(faults.values()))
     ]
 
 
@@ -277,7 +277,7 @@ def _together(known: list[Known]) -> list[list[Known]]:
     """Return warnings that differ in numbers alone as one group, or each as its own."""
     if known[0][0].counted or len(known) > SEVERAL:
         return [known]
-    return [[each] for each in known]
+    return [[item] for item in known]
 
 
 def _one(group: list[Known], n_cells: int) -> Gathered:

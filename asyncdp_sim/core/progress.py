@@ -41,13 +41,13 @@ def counted(progress: Progress | None, doing: str, total: int) -> Advance:
     """Say that something begins, and return what adds up how much of it is done."""
     if progress is None:
         return _nothing
-    told, done = progress, 0
-    told(doing, 0, total)
+    reported, done = progress, 0
+    reported(doing, 0, total)
 
     def add(count: int) -> None:
         nonlocal done
         done += count
-        told(doing, done, total)
+        reported(doing, done, total)
 
     return add
 
@@ -147,11 +147,11 @@ def figures(task: "Task") -> str:
     """Return done/total, the rate, and the time left, as far as they are known."""
     if task.total is None:
         return ""
-    said = [f"{int(task.completed):,}/{int(task.total):,}"]
+    text = [f"{int(task.completed):,}/{int(task.total):,}"]
     if task.speed is not None and task.speed > 0:
-        said.append(rate(task.speed))
-        said.append(f"{duration((task.total - task.completed) / task.speed)} left")
-    return ", ".join(said)
+        text.append(rate(task.speed))
+        text.append(f"{duration((task.total - task.completed) / task.speed)} left")
+    return ", ".join(text)
 
 
 def rate(per_second: float) -> str:

@@ -54,8 +54,8 @@ def require_working_directory() -> None:
     try:
         os.getcwd()
     except FileNotFoundError:
-        allowed = "allowed is one that exists: change to it first (cd)"
-        fault = Fault("", "a working directory that was deleted", allowed)
+        remedy = "allowed is one that exists: change to it first (cd)"
+        fault = Fault("", "a working directory that was deleted", remedy)
         raise InputError([fault], "asyncdp") from None
 
 
@@ -111,8 +111,8 @@ class Interruption:
 def heard() -> Iterator[Interruption]:
     """Let the signals do as Ctrl-C does inside, unless somebody wants them to be ignored."""
     interruption = Interruption()
-    known = [getattr(signal, name) for name in ENDINGS if hasattr(signal, name)]
-    changed = [number for number in known if signal.getsignal(number) is signal.SIG_DFL]
+    values = [getattr(signal, name) for name in ENDINGS if hasattr(signal, name)]
+    changed = [number for number in values if signal.getsignal(number) is signal.SIG_DFL]
     for number in changed:
         signal.signal(number, interruption)
     try:

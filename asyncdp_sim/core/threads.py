@@ -60,8 +60,8 @@ def require_address_space(least: int) -> None:
         if most == resource.RLIM_INFINITY:
             return
         if most < least:
-            given = f"address space is limited to {most >> 20} MiB (ulimit -v)"
-            raise MachineError(f"{given}, and this takes {least >> 20}")
+            problem = f"address space is limited to {most >> 20} MiB (ulimit -v)"
+            raise MachineError(f"{problem}, and this takes {least >> 20}")
         if least == TO_RUN:  # before Arrow, which reserves all that it can get
             import_module("scipy.special")
 

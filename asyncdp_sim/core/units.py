@@ -76,8 +76,8 @@ def duration(text: str) -> tuple[float, str]:
     ValueError
         If it is none, or not > 0.
     """
-    found = re.fullmatch(r"\s*(\d*\.?\d+)\s*([a-z]+)\s*", text)
-    number, unit = (0.0, "") if found is None else (float(found[1]), found[2])
+    result = re.fullmatch(r"\s*(\d*\.?\d+)\s*([a-z]+)\s*", text)
+    number, unit = (0.0, "") if result is None else (float(result[1]), result[2])
     unit = _SHORT.get(unit, unit.removesuffix("s"))
     if number <= 0 or unit not in SECONDS:
         units = ", ".join(SECONDS)
@@ -103,4 +103,4 @@ def counts_rounds(name: str | None, clock: Mapping[str, Any]) -> bool:
     """Return whether the unit has no name and all clocks, as a table, tick once in it."""
     rate = clock.get("rate")
     rates = rate if isinstance(rate, list | tuple) else [rate]
-    return name is None and all(each == 1 for each in rates)
+    return name is None and all(item == 1 for item in rates)

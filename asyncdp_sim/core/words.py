@@ -23,10 +23,10 @@ def number(value: float) -> str:
 
 def figure(value: float | str | None) -> str:
     """Return a figure of a table in four digits: ∞ where it is infinite, a dash where none is."""
-    found = as_float(value)
-    if found is None or isnan(found):
+    result = as_float(value)
+    if result is None or isnan(result):
         return "–"
-    return number(found) if found in (inf, -inf) else f"{found:.4g}"
+    return number(result) if result in (inf, -inf) else f"{result:.4g}"
 
 
 def numbers(values: Iterable[float]) -> str:
@@ -39,8 +39,8 @@ def numbers(values: Iterable[float]) -> str:
 
 def extent(values: Iterable[float]) -> str:
     """Return the least and the largest of some values in four digits, or the one that all are."""
-    given = [float(value) for value in values]
-    low, high = min(given), max(given)
+    setting = [float(value) for value in values]
+    low, high = min(setting), max(setting)
     return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
 
 
@@ -109,8 +109,8 @@ def as_float(value: object) -> float | None:
 
 def known(value: object, otherwise: float = nan) -> float:
     """Return a number as it is read back, and something else for what is none."""
-    found = as_float(value)
-    return otherwise if found is None else found
+    result = as_float(value)
+    return otherwise if result is None else result
 
 
 def html_table(

@@ -25,20 +25,20 @@ BUDGETS_END = "budgets may end before T; later updates are of the remaining owne
 
 def out_of_order(scenario: Scenario) -> list[str]:
     """Return the reasons why the order of owners is unknown, which exact moments need."""
-    network, found = scenario.network, list[str]()
+    network, result = scenario.network, list[str]()
     if facts_of(network).unknown:
-        found.append(facts_of(network).unknown)
+        result.append(facts_of(network).unknown)
     if _unequal(scenario):
-        found.append(UNEQUAL)
+        result.append(UNEQUAL)
     if network.until is not None and not surely_until(network, network.updates):
-        found.append(ENDS_EARLY)
+        result.append(ENDS_EARLY)
     if scenario.algorithm.in_rounds is not None:
-        found += _absent(scenario)
+        result += _absent(scenario)
     elif not network.protocol.makes_updates and never_stale(network):
         law = answering(network)
         if isinstance(law, Unknown):
-            found.append(f"the law of the next update's owner is not known: {law}")
-    return found
+            result.append(f"the law of the next update's owner is not known: {law}")
+    return result
 
 
 def _unequal(scenario: Scenario) -> bool:
@@ -49,28 +49,28 @@ def _unequal(scenario: Scenario) -> bool:
 
 def _absent(scenario: Scenario) -> list[str]:
     """Return why rounds are not linear in the answers of all owners, a reason each."""
-    network, rounds, found = scenario.network, scenario.algorithm.in_rounds, []
+    network, rounds, matches = scenario.network, scenario.algorithm.in_rounds, []
     facts, least = facts_of(network), min(network.answers_allowed)
     if scenario.algorithm.sample is not None:
-        found.append("answers use a new random sample of the owner's records each")
+        matches.append("answers use a new random sample of the owner's records each")
     if rounds is not None and rounds.trim > 0:
-        found.append("a trimmed mean is not linear in the answers")
+        matches.append("a trimmed mean is not linear in the answers")
     deadline = scenario.protocol.round_deadline
     if deadline is not None and not facts.within(deadline):
-        found.append("answers that miss the deadline are not in their round")
+        matches.append("answers that miss the deadline are not in their round")
     lacking = facts.unreliable
     if lacking:
-        found.append(f"rounds may lack answers: {lacking}")
+        matches.append(f"rounds may lack answers: {lacking}")
     shared = network.channel.contended
     if facts.shared and not (shared is not None and shared.in_turn):
-        found.append(f"rounds may lack answers: {facts.shared}")
+        matches.append(f"rounds may lack answers: {facts.shared}")
     online = scenario.availability.online_share(scenario.owners.count)
     surely = online is not None and min(online) == 1
     if not (scenario.availability.all_return or surely):
-        found.append(f"rounds may lack owners: availability is {scenario.availability.kind}")
+        matches.append(f"rounds may lack owners: availability is {scenario.availability.kind}")
     if least < network.updates:
-        found.append(f"a budget of {least} answers is spent before round {network.updates}")
-    return found
+        matches.append(f"a budget of {least} answers is spent before round {network.updates}")
+    return matches
 
 
 def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:
@@ -82,10 +82,10 @@ def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:
     interior : bool
         Whether the optimum without bounds lies in Θ, which data alone tell.
     """
-    found = [] if scenario.algorithm.no_moments is None else [scenario.algorithm.no_moments]
+    result = [] if scenario.algorithm.no_moments is None else [scenario.algorithm.no_moments]
     if scenario.algorithm.looks_at_models and not never_stale(scenario.network):
-        found.append(f"answers under protocol {scenario.protocol.kind} may be stale")
-    return found + bent(scenario, interior=interior)
+        result.append(f"answers under protocol {scenario.protocol.kind} may be stale")
+    return result + bent(scenario, interior=interior)
 
 
 def bent(scenario: Scenario, *, interior: bool = True) -> list[str]:
@@ -97,20 +97,20 @@ def bent(scenario: Scenario, *, interior: bool = True) -> list[str]:
     interior : bool
         Whether the optimum without bounds lies in Θ, which data alone tell.
     """
-    found = list[str]()
+    result = list[str]()
     if not scenario.model.quadratic:
-        found.append(f"the loss of model {scenario.model.kind} is not quadratic")
+        result.append(f"the loss of model {scenario.model.kind} is not quadratic")
     elif not interior:
-        found.append("the optimum lies on the bound of Θ, where the projection acts")
+        result.append("the optimum lies on the bound of Θ, where the projection acts")
     if scenario.privacy.clip_bound is not None:
-        found.append(CLIPPED)
+        result.append(CLIPPED)
     if scenario.privacy.sampling is not None and _too_large(scenario):
-        found.append(TOO_LARGE)
+        result.append(TOO_LARGE)
     if scenario.adversary is not None or scenario.acceptance is not None:
-        found.append("the moments do not include false answers, or a learner that bounds answers")
+        result.append("the moments do not include false answers, or a learner that bounds answers")
     if scenario.network.withholds or scenario.network.stops:
-        found.append("timing depends on the model")
-    return found
+        result.append("timing depends on the model")
+    return result
 
 
 def _too_large(scenario: Scenario) -> bool:

@@ -85,16 +85,16 @@ def oracles_of(kind: type[Variant]) -> tuple[Oracle, ...]:
     """Return the oracles that a kind is held against; of one from outside there are none."""
     if is_outside(kind):
         return ()
-    return tuple(each for each in oracles() if kind.__name__ in each.kinds)
+    return tuple(oracle for oracle in oracles() if kind.__name__ in oracle.kinds)
 
 
 def named(name: str) -> Oracle | None:
     """Return the oracle of a name; None where another version of the package had it."""
-    return next((each for each in oracles() if each.name == name), None)
+    return next((oracle for oracle in oracles() if oracle.name == name), None)
 
 
 @cache
 def basis_of(kind: type[Variant]) -> Basis:
     """Return the strongest basis that any oracle gives a kind."""
-    given = {each.basis for each in oracles_of(kind)}
-    return next((basis for basis in Basis if basis in given), Basis.unverified)
+    value = {item.basis for item in oracles_of(kind)}
+    return next((basis for basis in Basis if basis in value), Basis.unverified)

@@ -64,7 +64,7 @@ def rests_on(
 def _names(kind: type[Variant]) -> tuple[str, ...]:
     """Return the oracles that give a kind its basis."""
     basis = basis_of(kind)
-    return tuple(each.name for each in oracles_of(kind) if each.basis == basis)
+    return tuple(item.name for item in oracles_of(kind) if item.basis == basis)
 
 
 def _kinds(spec: Spec, at: str = "") -> Iterator[tuple[str, Variant]]:
@@ -76,16 +76,16 @@ def _kinds(spec: Spec, at: str = "") -> Iterator[tuple[str, Variant]]:
         several = value if isinstance(value, tuple | list) else (value,)
         inner = value.values() if isinstance(value, dict) else several
         seen = set[str]()
-        for each in inner:
-            if _fields(each.__class__) is None:
+        for item in inner:
+            if _fields(item.__class__) is None:
                 continue
             path = f"{at}{name}"
-            if _is_kind(each.__class__):
-                if each.kind in seen:
+            if _is_kind(item.__class__):
+                if item.kind in seen:
                     continue
-                yield (path if len(seen) == 0 else f"{path} ({each.kind})"), each
-                seen.add(each.kind)
-            yield from _kinds(each, f"{path}.")
+                yield (path if len(seen) == 0 else f"{path} ({item.kind})"), item
+                seen.add(item.kind)
+            yield from _kinds(item, f"{path}.")
 
 
 @lru_cache(maxsize=256)  # which takes longer to tell of a class than to look it up
@@ -110,14 +110,14 @@ def _stranger(kinds: dict[str, Variant], sections: tuple[str, ...] | None = None
 def _of_network(scenario: Scenario, kinds: dict[str, Variant]) -> Iterator[dict[str, Any]]:
     """Yield a row for each figure of the network that some formula gives, or would."""
     stranger = _stranger(kinds, OF_NETWORK)
-    for each in predict(scenario.network):
+    for item in predict(scenario.network):
         if stranger is not None:
-            yield _row(each.quantity, Basis.unverified, OUTSIDE.format(stranger))
-        elif each.value is None:
-            between = "" if each.between is None else "{:.4g} to {:.4g}, ".format(*each.between)
-            yield _row(each.quantity, Basis.unverified, f"{between}{each.reason}")
+            yield _row(item.quantity, Basis.unverified, OUTSIDE.format(stranger))
+        elif item.value is None:
+            between = "" if item.between is None else "{:.4g} to {:.4g}, ".format(*item.between)
+            yield _row(item.quantity, Basis.unverified, f"{between}{item.reason}")
         else:
-            yield _in_a_run(facts_of(scenario.network), each)
+            yield _in_a_run(facts_of(scenario.network), item)
 
 
 def _in_a_run(facts: Facts, found: Prediction) -> dict[str, Any]:

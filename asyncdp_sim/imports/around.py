@@ -68,8 +68,8 @@ class OnlineTable:
             If there is no interval, or the file's name ends neither in .csv nor in .parquet.
         """
         if out.suffix not in SUFFIXES:
-            allowed = f"allowed is a name that ends in {' or '.join(SUFFIXES)}"
-            raise DataError([Fault("-o", repr(str(out)), allowed)])
+            remedy = f"allowed is a name that ends in {' or '.join(SUFFIXES)}"
+            raise DataError([Fault("-o", repr(str(out)), remedy)])
         if len(self._owner) == 0:
             raise DataError([Fault("", "no device that is ever online", "allowed is one or more")])
         owner = np.frombuffer(self._owner, np.int64)
@@ -81,13 +81,13 @@ class OnlineTable:
         }
         write_columns(columns, out)
         never = len(self.devices) - len(np.unique(owner))
-        told = [
+        lines = [
             f"{counted(len(self.devices), 'device')}, {counted(len(owner), 'interval')} (seconds)",
             f"online share {self.share:.9f}",
         ]
         if never > 0:
-            told.append(f"{counted(never, 'device')} never online")
-        return told
+            lines.append(f"{counted(never, 'device')} never online")
+        return lines
 
 
 def write_columns(columns: Mapping[str, npt.NDArray[Any]], out: Path) -> None:

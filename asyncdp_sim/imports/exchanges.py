@@ -145,13 +145,13 @@ def read_trace(file: Path) -> MeasuredTrace:
     times = {name: _times(columns.cells[name]) for name in COLUMNS[1:]}
     for place, line in enumerate(columns.lines):
         row = [times[name][place] for name in COLUMNS[1:]]
-        known = [value for value in row if not np.isnan(value)]
+        values = [value for value in row if not np.isnan(value)]
         stood = ",".join(columns.cells[name][place] for name in COLUMNS)
         gap = np.isnan(row).tolist() != sorted(np.isnan(row).tolist())
-        if len(known) == 0 or gap or -1.0 in known or known != sorted(known):
-            allowed = "allowed are times ≥ 0 in this order, empty after the last step reached"
+        if len(values) == 0 or gap or -1.0 in values or values != sorted(values):
+            remedy = "allowed are times ≥ 0 in this order, empty after the last step reached"
             where = f"{file.name}, {columns.place} {line}"
-            wrong.append((line, Fault("", f"{stood} ({where})", allowed)))
+            wrong.append((line, Fault("", f"{stood} ({where})", remedy)))
     if len(wrong) > 0:
         wrong.sort(key=lambda pair: pair[0])
         raise DataError(shortened([fault for _, fault in wrong], file.name), str(file))
@@ -165,5 +165,5 @@ def read_trace(file: Path) -> MeasuredTrace:
 
 def _times(cells: Sequence[str]) -> Floats:
     """Return times; NaN of an empty cell, −1 of one that holds no time."""
-    told = (np.nan if cell in ("", "nan") else time_of(cell) for cell in cells)
-    return np.array([-1.0 if each is None else each for each in told], np.float64)
+    reported = (np.nan if cell in ("", "nan") else time_of(cell) for cell in cells)
+    return np.array([-1.0 if item is None else item for item in reported], np.float64)

@@ -62,14 +62,14 @@ def _availability(file: Path, devices: Mapping[Any, Any], out: Path, opcodes: in
     table, wrong, unlike = OnlineTable(), [], 0
     periods: set[float] = set()
     left = opcodes  # a list that many devices share is read once only
-    for name, said in devices.items():
+    for name, text in devices.items():
         try:
-            left -= len(said["active"])
+            left -= len(text["active"])
             if left < 0:
                 raise refused(file, "one list that many devices share", _KINDS)
-            spans, period = _spans(said)
+            spans, period = _spans(text)
             online = sum(end - start for start, end in spans)
-            unlike += abs(float(said.get("duration", online)) - online) > 1e-6 * period
+            unlike += abs(float(text.get("duration", online)) - online) > 1e-6 * period
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             reason = f"no {error}" if isinstance(error, KeyError) else str(error)[:120]
             wrong.append(Fault("", f"{reason} (device {show(name)})", _ALLOWED))
@@ -78,17 +78,17 @@ def _availability(file: Path, devices: Mapping[Any, Any], out: Path, opcodes: in
         table.add(str(name), spans, period)
     if len(wrong) > 0:
         raise DataError(shortened(wrong, file.name), str(file))
-    told = table.write(out)
+    reported = table.write(out)
     if unlike > 0:
-        told.append(
+        reported.append(
             f"{counted(unlike, 'device')} online for a time that differs from the stated duration"
         )
     block = f'availability = {{ kind = "intervals", path = "{out.name}"'
     if len(periods) == 1:
         block += f", period = {periods.pop():.1f}"
     else:
-        told.append(f"{len(periods)} different finish_times: no common period")
-    return [*told, f"{block} }}  # and owners.count = {len(table.devices)}"]
+        reported.append(f"{len(periods)} different finish_times: no common period")
+    return [*reported, f"{block} }}  # and owners.count = {len(table.devices)}"]
 
 
 _ALLOWED = (
@@ -126,9 +126,9 @@ def _spans(said: Mapping[str, Any]) -> tuple[list[tuple[float, float]], float]:
 
 def _capacity(file: Path, devices: Mapping[Any, Any], out: Path, records: int) -> list[str]:
     compute, rates, wrong = [], [], []
-    for name, said in devices.items():
+    for name, text in devices.items():
         try:
-            slow, rate = float(said["computation"]), float(said["communication"])
+            slow, rate = float(text["computation"]), float(text["communication"])
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             wrong.append(Fault("", f"{str(error)[:120]} (device {show(name)})", _FAST))
             continue

@@ -46,11 +46,11 @@ class FittedLaw:
 
     def __str__(self) -> str:
         low, high = self.mean
-        told = f"{self.law.kind}, mean {number(self.law.mean)} ({number(low)} to {number(high)})"
+        text = f"{self.law.kind}, mean {number(self.law.mean)} ({number(low)} to {number(high)})"
         if self.law.instant or self.law.constant:
-            return told
+            return text
         cv = sqrt(self.law.variance) / self.law.mean
-        return f"{told}, cv {number(cv)}, KS {number(self.distance)} (p {number(self.p)})"
+        return f"{text}, cv {number(cv)}, KS {number(self.distance)} (p {number(self.p)})"
 
 
 def fit_law(seen: Floats, later: Floats) -> FittedLaw:
@@ -90,13 +90,13 @@ def _candidates(values: Floats) -> list[tuple[float, Law]]:
     from scipy.special import digamma, gammaln, polygamma
 
     n, mean, logs = len(values), float(values.mean()), np.log(values)
-    each = log(n)  # what a parameter costs
-    found: list[tuple[float, Law]] = [(each + 2 * n * (1 + log(mean)), Exponential(mean=mean))]
+    items = log(n)  # what a parameter costs
+    matches: list[tuple[float, Law]] = [(items + 2 * n * (1 + log(mean)), Exponential(mean=mean))]
     mu, s2 = float(logs.mean()), max(float(logs.var()), 1e-12)
     normal = n / 2 * (log(2 * np.pi * s2) + 1) + float(logs.sum())
     if np.expm1(s2) <= WIDEST**2:
         lognormal = Lognormal(mean=exp(mu + s2 / 2), cv=sqrt(np.expm1(s2)))
-        found.append((2 * each + 2 * normal, lognormal))
+        matches.append((2 * items + 2 * normal, lognormal))
     gap = max(log(mean) - mu, 1e-9)
     shape = (3 - gap + sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)
     for _ in range(5):
@@ -107,8 +107,8 @@ def _candidates(values: Floats) -> list[tuple[float, Law]]:
         shape + float(gammaln(shape)) + shape * log(scale)
     )
     if shape >= WIDEST_GAMMA**-2:
-        found.append((2 * each - 2 * likelihood, Gamma(mean=mean, cv=1 / sqrt(shape))))
-    return found
+        matches.append((2 * items - 2 * likelihood, Gamma(mean=mean, cv=1 / sqrt(shape))))
+    return matches
 
 
 def _distance(law: Law, values: Floats) -> tuple[float, float]:
@@ -120,10 +120,10 @@ def _distance(law: Law, values: Floats) -> tuple[float, float]:
     generator = np.random.default_rng(0)
     kind: Any = law.kind
     if kind == "empirical":
-        found = stats.ks_2samp(np.asarray(law.values), values)  # type: ignore[union-attr]
+        result = stats.ks_2samp(np.asarray(law.values), values)  # type: ignore[union-attr]
     else:
-        found = stats.kstest(values, _cdf(law, generator))
-    return float(found.statistic), float(found.pvalue)
+        result = stats.kstest(values, _cdf(law, generator))
+    return float(result.statistic), float(result.pvalue)
 
 
 def _cdf(law: Law, generator: np.random.Generator) -> Callable[[Floats], Floats]:
@@ -166,9 +166,9 @@ class FittedPresence:
         """Return what was found in words."""
         shown = f"{number(min(self.rates))} to {number(max(self.rates))}"
         worst = max(e / r for e, r in zip(self.rate_errors, self.rates, strict=True))
-        told = [f"clock: poisson, rates {shown} (standard errors up to {100 * worst:.2g} %)"]
+        entries = [f"clock: poisson, rates {shown} (standard errors up to {100 * worst:.2g} %)"]
         if self.always:
-            return [*told, "availability: always"]
+            return [*entries, "availability: always"]
         ends = [
             f"{name} {number(mean)} ({number(mean * exp(-1.96 * e))} to "
             f"{number(mean * exp(1.96 * e))})"
@@ -176,7 +176,7 @@ class FittedPresence:
         ]
         share = self.on / (self.on + self.off)
         gain = f"log-likelihood +{number(self.gain)} over always"
-        return [*told, f"availability: on-off, {', '.join(ends)}, share {share:.3g}, {gain}"]
+        return [*entries, f"availability: on-off, {', '.join(ends)}, share {share:.3g}, {gain}"]
 
 
 def fit_presence(
@@ -230,16 +230,16 @@ def fit_presence(
 
     scale = log(float(joined.mean()))
     starts = [(-scale - 1.0 - x, -scale - 1.0 - y) for x in (0.0, 2.0) for y in (0.0, 2.0)]
-    found = min(
+    result = min(
         (minimize(likelihood, start, method="Nelder-Mead") for start in starts),
         key=lambda each: float(each.fun),
     )
-    gain = -float(found.fun) - plain
-    a, b = (float(each) for each in np.exp(found.x))
+    gain = -float(result.fun) - plain
+    a, b = (float(each) for each in np.exp(result.x))
     if gain <= log(len(joined)) or b / (a + b) > 0.995:  # Schwarz's criterion: two parameters
-        some = tuple(float(1 / mean) for mean in means)
-        wide = tuple(rate / sqrt(n) for rate, n in zip(some, counts, strict=True))
-        return FittedPresence(some, wide, inf, 0.0, (0.0, 0.0), gain)
+        part = tuple(float(1 / mean) for mean in means)
+        wide = tuple(rate / sqrt(n) for rate, n in zip(part, counts, strict=True))
+        return FittedPresence(part, wide, inf, 0.0, (0.0, 0.0), gain)
     each = rates(a, b)
     spread = np.array([gap.std() / gap.mean() for gap in gaps]) / np.sqrt(counts)
     return FittedPresence(
@@ -247,7 +247,7 @@ def fit_presence(
         tuple(map(float, each * spread)),
         1 / a / share,
         1 / b / share,
-        _errors(likelihood, found.x),
+        _errors(likelihood, result.x),
         gain,
     )
 

@@ -42,8 +42,8 @@ class FittedNetwork:
 
     def laws(self, stage: str) -> Law | tuple[Law, ...]:
         """Return a stage's law, or one per owner."""
-        found = tuple(each.law for each in self.stages[stage])
-        return found[0] if len(found) == 1 else found
+        result = tuple(item.law for item in self.stages[stage])
+        return result[0] if len(result) == 1 else result
 
     @property
     def protocol_fields(self) -> dict[str, str]:
@@ -99,15 +99,15 @@ class FittedNetwork:
 def fit(seen: MeasuredTrace, later: MeasuredTrace) -> FittedNetwork:
     """Return laws of what was seen, held against what came later."""
     stages: dict[str, tuple[FittedLaw, ...]] = {}
-    known, after = seen.durations(), later.durations()
+    value, after = seen.durations(), later.durations()
     owners = range(len(seen.names))
     for stage in STAGES:
-        (values, whose), (others, theirs) = known[stage], after[stage]
-        each = [values[whose == i] for i in owners]
-        alike = min(map(len, each)) < ENOUGH or sum(map(information, each)) >= information(values)
+        (values, whose), (rest, theirs) = value[stage], after[stage]
+        items = [values[whose == i] for i in owners]
+        alike = min(map(len, items)) < ENOUGH or sum(map(information, items)) >= information(values)
         if alike or len(seen.names) == 1 or values.max(initial=0.0) == 0:
-            stages[stage] = (fit_law(values, others),)
+            stages[stage] = (fit_law(values, rest),)
         else:
-            stages[stage] = tuple(fit_law(each[i], others[theirs == i]) for i in owners)
+            stages[stage] = tuple(fit_law(items[i], rest[theirs == i]) for i in owners)
     protocol = Request(busy="queue" if seen.queues else "refuse") if seen.locked else Push()
     return FittedNetwork(stages, fit_presence(*seen.gaps(), share=seen.free_share), protocol)

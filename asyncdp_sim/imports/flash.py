@@ -58,18 +58,18 @@ def import_flash(
         If the file is something else, or says what cannot be.
     """
     table, wrong, begun = OnlineTable(), list[Fault](), float("inf")
-    for name, said in _devices(file):
+    for name, text in _devices(file):
         if first is not None and len(table.devices) == first:
             break
         try:
-            told = _changes(str(said["messages"]))
+            reported = _changes(str(text["messages"]))
         except (KeyError, TypeError, ValueError) as error:
             reason = "no messages" if isinstance(error, KeyError) else str(error)
             wrong.append(Fault("", f"{reason} (device {show(name)})", _LINE))
             continue
-        if len(told) > 0:
-            begun = min(begun, told[0][0])
-            table.add(name, _online(told, needs), told[-1][0] - told[0][0])
+        if len(reported) > 0:
+            begun = min(begun, reported[0][0])
+            table.add(name, _online(reported, needs), reported[-1][0] - reported[0][0])
     if len(wrong) > 0:
         raise DataError(shortened(wrong, file.name), str(file))
     if len(table.devices) == 0:
@@ -91,7 +91,7 @@ def _changes(messages: str) -> list[tuple[float, str]]:
     ValueError
         With the line that is wrong.
     """
-    found = []
+    matches = []
     for number, line in enumerate(messages.split("\n"), start=1):
         if line.strip() == "":
             continue
@@ -103,8 +103,8 @@ def _changes(messages: str) -> list[tuple[float, str]]:
             raise ValueError(f"message {number}, {line.strip()[:60]!r}") from None
         if state not in SAYS and not state.endswith("%"):
             raise ValueError(f"message {number}, {line.strip()[:60]!r}")
-        found.append(((moment.replace(tzinfo=None) - _EPOCH).total_seconds(), state))
-    return sorted(found, key=lambda change: change[0])
+        matches.append(((moment.replace(tzinfo=None) - _EPOCH).total_seconds(), state))
+    return sorted(matches, key=lambda change: change[0])
 
 
 _EPOCH = datetime(1970, 1, 1)  # as the phones' clocks have it
@@ -152,23 +152,23 @@ def _devices(file: Path) -> Iterator[tuple[str, Any]]:
                     colon = _past(text, end, " \t\r\n")
                     if text[colon] != ":":
                         raise ValueError("a name without a value")
-                    said, end = decoder.raw_decode(text, _past(text, colon + 1, " \t\r\n"))
+                    content, end = decoder.raw_decode(text, _past(text, colon + 1, " \t\r\n"))
                 except (ValueError, IndexError, RecursionError) as error:
                     more = stream.read(max(_CHUNK, len(text) - at))
                     if more == "":
-                        given = f"text that is not JSON ({str(error)[:80]})"
-                        raise DataError([Fault("", given, _KIND)], str(file)) from None
+                        problem = f"text that is not JSON ({str(error)[:80]})"
+                        raise DataError([Fault("", problem, _KIND)], str(file)) from None
                     text, at = text[at:] + more, 0
                     continue
-                yield _printable(name), said
+                yield _printable(name), content
                 at = end
             if (text[at + 1 :] + stream.read()).strip() != "":
                 raise DataError([Fault("", "text behind the JSON table", _KIND)], str(file))
     except UnicodeDecodeError:
         raise DataError([Fault("", "bytes that are not UTF-8", _KIND)], str(file)) from None
     except OSError as error:
-        given = f"a file that cannot be read ({error.strerror})"
-        raise DataError([Fault("", given, _KIND)], str(file)) from None
+        problem = f"a file that cannot be read ({error.strerror})"
+        raise DataError([Fault("", problem, _KIND)], str(file)) from None
 
 
 def _printable(name: object) -> str:

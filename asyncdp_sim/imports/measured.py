@@ -29,15 +29,15 @@ def write_scenario(
             kept[column] = np.asarray(law.durations_measured)
             return f'{{ kind = "empirical", path = "{beside.name}", column = "{column}" }}'
         fields = law.model_dump(exclude_none=True).items()
-        told = (f'{k} = "{v}"' if isinstance(v, str) else f"{k} = {v!r}" for k, v in fields)
-        return f"{{ {', '.join(told)} }}"
+        reported = (f'{k} = "{v}"' if isinstance(v, str) else f"{k} = {v!r}" for k, v in fields)
+        return f"{{ {', '.join(reported)} }}"
 
     def stage(name: str) -> str:
         laws = found.stages[name]
         if len(laws) == 1:
             return spelled(laws[0].law, name)
-        each = (spelled(law.law, f"{name}-{i}") for i, law in enumerate(laws, start=1))
-        return _rows(list(each))
+        items = (spelled(law.law, f"{name}-{i}") for i, law in enumerate(laws, start=1))
+        return _rows(list(items))
 
     names = (f"#   {i}: {name}" for i, name in enumerate(trace.names, start=1))
     blocks = ["# owners by number:", *names, f"compute = {stage('compute')}"]
@@ -72,7 +72,7 @@ def compared(
     ended: float,
 ) -> list[str]:
     """Return the second half as it was and as the first half predicts it, with ratios."""
-    applied = [each.updates for each in simulated]
+    applied = [item.updates for item in simulated]
     ends = trace.end[trace.heard]
     within = ends > middle
     owner = trace.owner[trace.heard][within]
@@ -141,27 +141,27 @@ def import_trace(file: Path, out: Path, seed: int) -> list[str]:
     """
     trace = read_trace(file)
     if not trace.heard.any():
-        allowed = f"allowed are {ENOUGH} answers in each half"
-        raise DataError([Fault("", "no request with an answer", allowed)], str(file))
+        remedy = f"allowed are {ENOUGH} answers in each half"
+        raise DataError([Fault("", "no request with an answer", remedy)], str(file))
     began, ended = float(trace.request.min()), float(np.nanmax(trace.end))
     middle = (began + ended) / 2
     first, second = trace.only(trace.request < middle), trace.only(trace.request >= middle)
     for part, which in ((first, "first"), (second, "second")):
         few = [name for i, name in enumerate(trace.names) if (part.owner == i).sum() < 3]
         if len(few) > 0 or part.heard.sum() < ENOUGH:
-            given = f"a {which} half with {part.heard.sum()} answers, and {counted(len(few), 'owner')} with fewer than 3 requests"  # noqa: E501
-            allowed = f"allowed are {ENOUGH} answers in each half, and 3 requests of every owner"
-            raise DataError([Fault("", given, allowed)], str(file))
+            problem = f"a {which} half with {part.heard.sum()} answers, and {counted(len(few), 'owner')} with fewer than 3 requests"  # noqa: E501
+            remedy = f"allowed are {ENOUGH} answers in each half, and 3 requests of every owner"
+            raise DataError([Fault("", problem, remedy)], str(file))
     half = fit(first, second)
     simulated = [
         simulate(half.network(ended - middle), Streams(seed).within("replicate", replicate))
         for replicate in range(1, REPLICATES + 1)
     ]
-    whole = fit(trace, second).judged(half)
-    write_scenario(whole, trace, file, out, ended - began)
+    complete = fit(trace, second).judged(half)
+    write_scenario(complete, trace, file, out, ended - began)
     return [
         f"{counted(len(trace.owner), 'request')} of {counted(len(trace.names), 'owner')}, "
         f"{trace.heard.sum():,} answers in {number(ended - began)} units",
-        *whole.lines(),
+        *complete.lines(),
         *compared(simulated, trace, second, middle, ended),
     ]

@@ -64,8 +64,8 @@ def read_plain(path: Path) -> tuple[Any, int]:
     except DataError:
         raise
     except Exception as error:  # whatever a broken pickle makes of the machine's stack
-        said = " ".join(str(error).split())[:120] or type(error).__name__
-        raise refused(path, f"no pickle ({said})", _WORD) from None
+        text = " ".join(str(error).split())[:120] or type(error).__name__
+        raise refused(path, f"no pickle ({text})", _WORD) from None
 
 
 def refused(path: Path, given: str, allowed: str) -> DataError:
@@ -86,9 +86,9 @@ def _scan(data: bytes, path: Path) -> int:
         length += 1
         name = opcode.name
         if name not in PLAIN:
-            given = f"a pickle with the opcode {name} at byte {place}, which may execute code"
-            raise refused(path, given, _WORD)
+            problem = f"a pickle with the opcode {name} at byte {place}, which may execute code"
+            raise refused(path, problem, _WORD)
         if name in _PLACES and int(argument or 0) > length:
-            given = f"a pickle that fills place {argument} of its memory with opcode {length}"
-            raise refused(path, given, _WORD)
+            problem = f"a pickle that fills place {argument} of its memory with opcode {length}"
+            raise refused(path, problem, _WORD)
     return length

@@ -90,8 +90,8 @@ def import_topology(
     import networkx as nx
 
     if out.suffix != ".graphml" or out.resolve() == file.resolve():
-        allowed = "allowed is a name that ends in .graphml, other than the file that is read"
-        raise DataError([Fault("-o", repr(str(out)), allowed)])
+        remedy = "allowed is a name that ends in .graphml, other than the file that is read"
+        raise DataError([Fault("-o", repr(str(out)), remedy)])
     suffix = file.suffix.lower()
     if suffix in CONVERSIONS:
         convert = CONVERSIONS[suffix].format(name=file.name, stem=file.stem)
@@ -114,8 +114,8 @@ def import_topology(
     apart = [node for node in labels if node not in near]
     links.remove_nodes_from(apart)
     if len(links) == 1:
-        allowed = "allowed is a node with an edge: --learner NODE"
-        raise DataError([Fault("", f"the learner {show(labels[hub])} without edges", allowed)])
+        remedy = "allowed is a node with an edge: --learner NODE"
+        raise DataError([Fault("", f"the learner {show(labels[hub])} without edges", remedy)])
     names = _names(links, hub)
     owners = [f"{name} = {show(labels[node])}" for node, name in names.items() if node != hub]
     routers = [show(labels[node]) for node in links if node not in names]
@@ -144,8 +144,8 @@ def _labels(root: Element, graph: Element, wrong: list[Fault]) -> dict[str, str]
     for node in within(graph, "node"):
         name = node.get("id", "")
         if name == "" or name in labels:
-            given = "a node without an id" if name == "" else f"again the node {show(name)}"
-            wrong.append(Fault("", given, "allowed is one node for each id"))
+            value = "a node without an id" if name == "" else f"again the node {show(name)}"
+            wrong.append(Fault("", value, "allowed is one node for each id"))
         texts = {keys.get(data.get("key")): text_in(data) for data in within(node, "data")}
         drawn = next(map(text_in, within(node, "NodeLabel")), None)  # by yEd
         labels[name] = texts.get("label") or texts.get("name") or drawn or ""
@@ -165,26 +165,26 @@ def _attribute(root: Element, graph: Element, asked: str | None, missing: str | 
     DataError
         If edges have no such attribute.
     """
-    data = (each for edge in within(graph, "edge") for each in within(edge, "data"))
-    used = {each.get("key") for each in data if text_in(each) is not None}
-    found: dict[str, dict[str, str | None]] = {}
+    data = (item for edge in within(graph, "edge") for item in within(edge, "data"))
+    used = {item.get("key") for item in data if text_in(item) is not None}
+    by_name: dict[str, dict[str, str | None]] = {}
     for key in within(root, "key"):
         name = key.get("id", "")
         default = next(map(text_in, within(key, "default")), None)
         if name in used or (default is not None and key.get("for", "all") in ("edge", "all")):
-            found.setdefault(key.get("attr.name", name), {})[name] = default
-    ids = {key: {key: default} for keys in found.values() for key, default in keys.items()}
+            by_name.setdefault(key.get("attr.name", name), {})[name] = default
+    ids = {key: {key: default} for keys in by_name.values() for key, default in keys.items()}
     for name in LATENCIES if asked is None else (asked,):
-        keys = found.get(name) or ids.get(name)
+        keys = by_name.get(name) or ids.get(name)
         if keys is not None:
             defaults = [default for default in keys.values() if default is not None]
             return _Attribute(name, keys, next(iter(defaults), missing))
     if asked is None and missing is not None:
         return _Attribute("", (), missing)
-    given = f"edges without {' or '.join(LATENCIES) if asked is None else show(asked)}"
-    others = f"--latency with one of {enumerated(sorted(found))}, or " if len(found) > 0 else ""
-    allowed = f"allowed is {others}--missing VALUE, the latency of edges that state none"
-    raise DataError([Fault("", given, allowed)])
+    problem = f"edges without {' or '.join(LATENCIES) if asked is None else show(asked)}"
+    rest = f"--latency with one of {enumerated(sorted(by_name))}, or " if len(by_name) > 0 else ""
+    remedy = f"allowed is {rest}--missing VALUE, the latency of edges that state none"
+    raise DataError([Fault("", problem, remedy)])
 
 
 def _edges(
@@ -199,8 +199,8 @@ def _edges(
     if unit is not None and unit not in IN_A_SECOND:
         times = time_of(unit) or 0.0
     if times == 0:
-        allowed = f"allowed: {', '.join(IN_A_SECOND)}, or a number > 0 of time units"
-        raise DataError([Fault("--unit", repr(unit), allowed)])
+        remedy = f"allowed: {', '.join(IN_A_SECOND)}, or a number > 0 of time units"
+        raise DataError([Fault("--unit", repr(unit), remedy)])
     for _ in within(graph, "hyperedge"):
         wrong.append(Fault("", "a hyperedge", "allowed are edges between two nodes"))
     default = graph.get("edgedefault") == "directed"
@@ -208,8 +208,8 @@ def _edges(
         source, target = edge.get("source", ""), edge.get("target", "")
         directed = edge.get("directed", str(default).lower()) == "true"
         where = f"the edge {show(source)} to {show(target)} (edge {place})"
-        data = [each for each in within(edge, "data") if each.get("key") in attribute.keys]
-        stated = {text for each in data if (text := text_in(each)) is not None}
+        data = [item for item in within(edge, "data") if item.get("key") in attribute.keys]
+        stated = {text for item in data if (text := text_in(item)) is not None}
         text = next(iter(stated), attribute.default)
         measured = None if text is None else time_of(text)
         if source not in labels or target not in labels:
@@ -217,14 +217,14 @@ def _edges(
         elif source == target:
             yield _Edge(source, target, directed, 0.0, True)
         elif len(stated) > 1:
-            allowed = f"allowed is the id of one key: --latency {' or '.join(attribute.keys)}"
-            wrong.append(Fault("", f"{len(stated)} latencies on {where}", allowed))
+            remedy = f"allowed is the id of one key: --latency {' or '.join(attribute.keys)}"
+            wrong.append(Fault("", f"{len(stated)} latencies on {where}", remedy))
         elif text is None:
-            allowed = "allowed is one on every edge; --missing VALUE is that of edges without"
-            wrong.append(Fault("", f"no {attribute.name} on {where}", allowed))
+            remedy = "allowed is one on every edge; --missing VALUE is that of edges without"
+            wrong.append(Fault("", f"no {attribute.name} on {where}", remedy))
         elif measured is None or measured * times / parts > LONGEST:
-            allowed = f"allowed is a number alone, from 0 to {LONGEST:g} time units"
-            wrong.append(Fault("", f"latency {show(text)} on {where}", allowed))
+            remedy = f"allowed is a number alone, from 0 to {LONGEST:g} time units"
+            wrong.append(Fault("", f"latency {show(text)} on {where}", remedy))
         else:
             yield _Edge(source, target, directed, measured * times / parts, len(stated) > 0)
 
@@ -259,8 +259,8 @@ def _learner(labels: Mapping[str, str], asked: str | None) -> tuple[str, str]:
     for node in [asked, *(node for node, label in labels.items() if label == asked)]:
         if node in labels:
             return node, "by --learner"
-    allowed = f"allowed is a node: {enumerated(list(labels.values()))}"
-    raise DataError([Fault("--learner", show(asked), allowed)])
+    remedy = f"allowed is a node: {enumerated(list(labels.values()))}"
+    raise DataError([Fault("--learner", show(asked), remedy)])
 
 
 def _names(links: "nx.Graph", hub: str) -> dict[str, str]:
@@ -284,8 +284,8 @@ def _about_edges(
     if unit in IN_A_SECOND:
         yield f"unit: {unit}, and a time unit is 1 s"
     else:
-        said = "1 time unit" if unit is None else f"{unit} time units"
-        yield f"unit: a latency of 1 is {said}; with --unit s, ms or us a time unit is 1 s"
+        text = "1 time unit" if unit is None else f"{unit} time units"
+        yield f"unit: a latency of 1 is {text}; with --unit s, ms or us a time unit is 1 s"
     without = sum(not edge.stated for edge in edges)
     if without > 0:
         yield f"{counted(without, 'edge')} without a latency: {attribute.default} each"

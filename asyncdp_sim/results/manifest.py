@@ -139,19 +139,19 @@ def _summary(_: object, to_schema: GetCoreSchemaHandler) -> CoreSchema:
         if column.null != NEVER:
             absent.add(group)
     for group, parts in inner.items():
-        table = _table({each: (of, each in SPREAD) for each, of in parts.items()})
+        table = _table({item: (of, item in SPREAD) for item, of in parts.items()})
         flat[group] = table | None if group in absent else table
-    return to_schema(_table({each: (of, each in AT_FIRST) for each, of in flat.items()}))
+    return to_schema(_table({item: (of, item in AT_FIRST) for item, of in flat.items()}))
 
 
 def _of_figure(column: Column) -> Any:
     """Return the type of a figure, by the dictionary's words for its domain."""
-    others = {COUNT: Whole, NUMBER: Whole, YES: bool, TEXT: str}
+    rest = {COUNT: Whole, NUMBER: Whole, YES: bool, TEXT: str}
     signed = column.domain.startswith(ANY)
-    found: Any = others.get(column.domain, Finite if signed else NonNegative)
+    result: Any = rest.get(column.domain, Finite if signed else NonNegative)
     if column.domain.endswith(OR_INFINITE):
-        found = found | Infinity
-    return found if column.null == NEVER else found | None
+        result = result | Infinity
+    return result if column.null == NEVER else result | None
 
 
 def _table(keys: Mapping[str, tuple[Any, bool]]) -> Any:
@@ -279,10 +279,10 @@ def _cells_apart(manifest: Mapping[str, Any]) -> str | None:
 
 def _replicates_apart(manifest: Mapping[str, Any]) -> str | None:
     """Say that replicates are not ascending; None where they are."""
-    said, ends = manifest["replicates"], manifest.get("end_ticks")
-    if ends is not None and len(ends) != len(said):
+    text, ends = manifest["replicates"], manifest.get("end_ticks")
+    if ends is not None and len(ends) != len(text):
         return _told("end_ticks", ends)
-    return None if said == sorted(set(said)) else _told("replicates", said)
+    return None if text == sorted(set(text)) else _told("replicates", text)
 
 
 def _in_words(location: tuple[str | int, ...], kind: str, manifest: Any) -> str:

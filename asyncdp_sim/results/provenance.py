@@ -60,8 +60,8 @@ def _sha256_of_each() -> Callable[[str], str]:
 
 def digest(described_scenario: Mapping[str, Any]) -> str:
     """Return the digest of a described scenario: 64 hex digits that name the experiment."""
-    said = json.dumps(described_scenario, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(said.encode()).hexdigest()
+    content = json.dumps(described_scenario, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def network_digest(scenario: Scenario, replicates: int) -> str:
@@ -69,11 +69,11 @@ def network_digest(scenario: Scenario, replicates: int) -> str:
 
     Where their timing depends on the model, they are shared with nobody: the whole scenario counts.
     """
-    found = scenario.network.digest(scenario.run.seed, replicates)
+    result = scenario.network.digest(scenario.run.seed, replicates)
     if scenario.timing_unaccounted is None:
-        return found
-    said = found + digest(described(scenario))
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
+        return result
+    content = result + digest(described(scenario))
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def default_directory(scenario: Scenario) -> Path:
@@ -96,10 +96,10 @@ def versions() -> dict[str, str]:
 @cache
 def sources() -> str:
     """Return the digest of the package's own modules (16 hex digits): versions may lag behind."""
-    root, found = Path(asyncdp_sim.__file__).parent, hashlib.sha256()
+    root, result = Path(asyncdp_sim.__file__).parent, hashlib.sha256()
     for file in sorted(root.rglob("*.py")):
-        found.update(f"{file.relative_to(root).as_posix()}\n".encode() + file.read_bytes())
-    return found.hexdigest()[:16]
+        result.update(f"{file.relative_to(root).as_posix()}\n".encode() + file.read_bytes())
+    return result.hexdigest()[:16]
 
 
 def other_versions(said: object) -> dict[str, str]:
@@ -121,8 +121,8 @@ def other_versions(said: object) -> dict[str, str]:
 
 def cpu_features() -> list[str]:
     """Return the processor features that NumPy uses, sorted."""
-    found = np.show_config(mode="dicts")["SIMD Extensions"]
-    return sorted({*found.get("baseline", []), *found.get("found", [])})
+    result = np.show_config(mode="dicts")["SIMD Extensions"]
+    return sorted({*result.get("baseline", []), *result.get("found", [])})
 
 
 @cache
@@ -135,10 +135,10 @@ def blas_kernel() -> str | None:
     from threadpoolctl import threadpool_info
 
     numpy = Path(np.__file__).parent
-    found = [each for each in threadpool_info() if each["user_api"] == "blas"]
+    matches = [item for item in threadpool_info() if item["user_api"] == "blas"]
     beside = (numpy, numpy.with_name("numpy.libs"))  # SciPy has a BLAS of its own
-    own = [each for each in found if not {*beside}.isdisjoint(Path(each["filepath"]).parents)]
-    named: str | None = (own or found or [{}])[0].get("architecture")
+    own = [item for item in matches if not {*beside}.isdisjoint(Path(item["filepath"]).parents)]
+    named: str | None = (own or matches or [{}])[0].get("architecture")
     return named
 
 

@@ -53,8 +53,8 @@ def _unreadable(directory: Path, name: str) -> ResultError:
     """Return the error for a table that is not there or damaged; events are kept on request."""
     file = directory / f"{name}.parquet"
     if name == "events" and not file.exists():
-        allowed = "run the scenario again with --events (Python: events=True) to have them"
-        return not_a_result(directory, "a result without events", allowed)
+        remedy = "run the scenario again with --events (Python: events=True) to have them"
+        return not_a_result(directory, "a result without events", remedy)
     return not_a_result(directory, f"no readable {file.name}")
 
 
@@ -91,7 +91,7 @@ def column_names(directory: Path, name: str) -> list[str]:
 
     try:
         schema = pq.read_schema(pa.BufferReader(file_bytes(directory / f"{name}.parquet")))
-        return [str(each) for each in schema.names]
+        return [str(item) for item in schema.names]
     except (OSError, ValueError, pa.ArrowException):
         raise _unreadable(directory, name) from None
 
@@ -236,9 +236,9 @@ class Result:
 
     def last(self, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
         """Return columns of the curve at the last record of every replicate, shape (R,) each."""
-        replicate, *found = self.columns("curve", "replicate", *wanted)
+        replicate, *result = self.columns("curve", "replicate", *wanted)
         ends = np.flatnonzero(np.diff(replicate, append=-1) != 0)
-        return tuple(column[ends] for column in found)
+        return tuple(column[ends] for column in result)
 
     def of_owners(self, name: str) -> npt.NDArray[Any]:
         """Return a column of ``owners``, a row for each replicate, shape (R, N)."""
@@ -288,7 +288,7 @@ class Sweep:
     def varying(self) -> dict[str, list[Any]]:
         """The paths with several values in these cells, and each path's values in their order."""
         values = {p: list(dict.fromkeys(cell.values[p] for cell in self.cells)) for p in self.paths}
-        return {path: some for path, some in values.items() if len(some) > 1}
+        return {path: item for path, item in values.items() if len(item) > 1}
 
     @classmethod
     def read(cls, directory: Path) -> "Sweep":

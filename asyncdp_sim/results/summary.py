@@ -54,8 +54,8 @@ def notes(directory: Path) -> list[str]:
         If the directory is neither.
     """
     manifest = read_manifest(directory)
-    said = manifest.get("mixed_versions", [])
-    return [*manifest["warnings"], *(_made(part) for part in said)]
+    text = manifest.get("mixed_versions", [])
+    return [*manifest["warnings"], *(_made(part) for part in text)]
 
 
 def _made(part: Mapping[str, Any]) -> str:
@@ -71,14 +71,14 @@ def _rehearsed(measured: Any) -> Iterator[tuple[str, str]]:
     if isinstance(measured, Mapping):
         unit, excess = measured.get("unit_seconds"), measured.get("excess_ms")
         mean = excess.get("mean") if isinstance(excess, Mapping) else None
-        said = f"with real processes; a time unit took {figure(unit)} s"
-        yield "rehearsed", f"{said}, and an exchange {figure(mean)} ms beyond its nominal time"
+        text = f"with real processes; a time unit took {figure(unit)} s"
+        yield "rehearsed", f"{text}, and an exchange {figure(mean)} ms beyond its nominal time"
 
 
 def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the main figures of one result: each one's name, and its value in words."""
     summary, psi = manifest["summary"], manifest["summary"]["psi_final"]
-    predicted = {each["quantity"]: _theory(each) for each in manifest.get("predictions", [])}
+    predicted = {item["quantity"]: _theory(item) for item in manifest.get("predictions", [])}
     intervals = summary.get("intervals", {})
 
     def measured(key: str, unit: str = "") -> str:
@@ -136,9 +136,9 @@ def _theory(prediction: Mapping[str, Any]) -> str | None:
 
 def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield rows of the privacy label: private or not and why, true ε, timing, release."""
-    said, unit, alone = label([manifest]), record_unit(manifest), composition([manifest])
-    stated = f", δ = {number(said.delta)}" if said.delta is not None and said.delta > 0 else ""
-    kept = _verdict(said) if claims(manifest) else "nothing is claimed"
+    text, unit, alone = label([manifest]), record_unit(manifest), composition([manifest])
+    stated = f", δ = {number(text.delta)}" if text.delta is not None and text.delta > 0 else ""
+    kept = _verdict(text) if claims(manifest) else "nothing is claimed"
     yield "private as claimed", f"{kept} ({epsilon_words(manifest)}{stated})"
     against = observer_words([manifest])
     if against is not None:
@@ -147,13 +147,13 @@ def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if "attacker_power" in manifest["summary"] and stated_delta(manifest) is not None:
         yield "an attacker", _attacker(manifest)
     if alone is not None:
-        each, all_of_them = alone.split("; ")
-        yield "scope", each
+        values, all_of_them = alone.split("; ")
+        yield "scope", values
         yield "several", all_of_them
     if unit is not None:
         yield "unit of privacy", unit
-    yield "timing", "accounted" if said.timing_accounted else "NOT accounted"
-    read = said.not_for_release
+    yield "timing", "accounted" if text.timing_accounted else "NOT accounted"
+    read = text.not_for_release
     yield (
         "may be published",
         "no: private records were read" if read else "yes: synthetic records",
@@ -200,19 +200,19 @@ def _honest(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if "profits_psi" in figures:
         fits = figures["profits_psi"]
         if "profits_held_out" in figures:
-            said = f"{figures['profits_held_out']}, by errors on their held-out rows"
-            yield "owners that gain", said
+            text = f"{figures['profits_held_out']}, by errors on their held-out rows"
+            yield "owners that gain", text
             yield "smaller ψ", f"for {fits} owners, the joint model fits all records better"
         else:
             yield "owners that gain", f"{fits}, by ψ of all records"
     parts = figures.get("psi_split")
     if parts is not None:
         names = ("bias", "selection", "transient", "noise")
-        found = {name: parts.get(name) for name in (*names, "noise_se", "reason")}
-        known = [f"{name} {figure(found[name])}" for name in names if found[name] is not None]
-        noisy = "" if found["noise_se"] is None else f" ± {figure(found['noise_se'])}"
-        why = [] if found["reason"] is None else [f"({found['reason']})"]
-        yield "parts of mean ψ", " ".join([", ".join(known) + noisy, *why]).strip()
+        by_name = {name: parts.get(name) for name in (*names, "noise_se", "reason")}
+        values = [f"{name} {figure(by_name[name])}" for name in names if by_name[name] is not None]
+        noisy = "" if by_name["noise_se"] is None else f" ± {figure(by_name['noise_se'])}"
+        why = [] if by_name["reason"] is None else [f"({by_name['reason']})"]
+        yield "parts of mean ψ", " ".join([", ".join(values) + noisy, *why]).strip()
 
 
 def _energy(
@@ -220,8 +220,8 @@ def _energy(
 ) -> Iterator[tuple[str, str]]:
     """Yield rows on joules and bytes, where the summary has them."""
     if "joules" in figures:
-        each = measured("joules_per_update", " J per update")
-        yield "energy", f"{figure(figures['joules'])} J per replicate, {each}"
+        values = measured("joules_per_update", " J per update")
+        yield "energy", f"{figure(figures['joules'])} J per replicate, {values}"
     if "bytes_sent" in figures and "bytes_received" in figures:
         sent, heard = (number(round(figures[f"bytes_{way}"])) for way in ("sent", "received"))
         yield "bytes", f"{sent} sent, {heard} received by all owners per replicate"
@@ -251,9 +251,9 @@ def _scores(figures: Mapping[str, Any], unit: str | None) -> Iterator[tuple[str,
             + ("" if guess is None else f", of guessing {figure(guess)}"),
         )
     if len(no_better) > 0:
-        whole = "by every score" if len(better) == 0 else f"by {', '.join(no_better)}"
+        complete = "by every score" if len(better) == 0 else f"by {', '.join(no_better)}"
         but = f" (better by {', '.join(better)})" if len(better) > 0 else ""
-        yield "no better than guessing", whole + but
+        yield "no better than guessing", complete + but
 
 
 _OUTSIDE = "the claim rests on code from outside, which no proof covers"
@@ -283,7 +283,7 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
     for name, cell in cells.items():
         values = grid[int(name.removeprefix("cell-"))]
         figures, psi = cell["summary"], cell["summary"]["psi_final"]
-        said = label([cell])
+        text = label([cell])
         rows.append(
             [
                 name.removeprefix("cell-"),
@@ -291,9 +291,9 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
                 figure(figures["throughput"]),
                 figure(figures["simulated_time"]),
                 *(figure(psi[part]) for part in ("median", "q25", "q75", "mean")),
-                _verdict(said) if claims(cell) else "no claim",
-                _epsilon(said),
-                *[figure(said.delta)] * with_delta,
+                _verdict(text) if claims(cell) else "no claim",
+                _epsilon(text),
+                *[figure(text.delta)] * with_delta,
             ]
         )
     return aligned(rows) + ([] if alone is None else [f"{alone[0].upper()}{alone[1:]}."])
@@ -310,14 +310,14 @@ def _swept_value(value: Any) -> str:
 
 def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Return a summary's figures by one name each, such as ``psi_final.mean``."""
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for name, value in summary.items():
         if name == "intervals":
             for inner, ends in value.items():
                 low, high = (None, None) if ends is None else ends
-                found |= {f"{inner}_low": low, f"{inner}_high": high}
+                by_name |= {f"{inner}_low": low, f"{inner}_high": high}
         elif isinstance(value, Mapping):
-            found |= {f"{name}.{inner}": number for inner, number in value.items()}
+            by_name |= {f"{name}.{inner}": number for inner, number in value.items()}
         else:
-            found[name] = value
-    return found
+            by_name[name] = value
+    return by_name

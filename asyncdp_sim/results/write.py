@@ -33,8 +33,8 @@ def require_free(directory: Path) -> None:
     """
     try:
         if os.path.lexists(directory):
-            allowed = "allowed is a directory that does not exist yet: name another with --out"
-            raise ResultError([Fault("--out", "an existing path", allowed)], str(directory))
+            remedy = "allowed is a directory that does not exist yet: name another with --out"
+            raise ResultError([Fault("--out", "an existing path", remedy)], str(directory))
         parent = next(p for p in directory.absolute().parents if os.path.lexists(p))
         os.lstat(parent / f".partial-{directory.name}-12345678.tmp")  # is the name too long, say?
     except FileNotFoundError:
@@ -42,8 +42,8 @@ def require_free(directory: Path) -> None:
     except (OSError, ValueError) as error:
         raise _unwritable(directory, error) from None
     if not os.path.isdir(parent) or not os.access(parent, os.W_OK | os.X_OK):
-        said = "not writable" if os.path.isdir(parent) else "not a directory"
-        raise _unwritable(directory, OSError(0, f"{parent} is {said}"))
+        content = "not writable" if os.path.isdir(parent) else "not a directory"
+        raise _unwritable(directory, OSError(0, f"{parent} is {content}"))
 
 
 def remove_leftovers(directory: Path) -> None:
@@ -158,8 +158,8 @@ class Writer:
 
     def table(self, name: str, columns: Columns, metadata: Mapping[str, str] | None = None) -> None:
         """Write a Parquet table of NumPy or Arrow columns, with the label or other metadata."""
-        said = self._said_of(name, columns) if metadata is None else metadata
-        self._put(name, columns, said)
+        content = self._said_of(name, columns) if metadata is None else metadata
+        self._put(name, columns, content)
         self.columns[name.removesuffix(".parquet")] = tuple(columns)
 
     def room(self, name: str, fill: Callable[[Path], None]) -> None:
@@ -253,7 +253,7 @@ def write_into(
                 opened.write(f"{text}\n".encode())
             else:
                 groups = iter([content]) if isinstance(content, Mapping) else content
-                _write_parquet(opened, (arrow_table(title, each, metadata) for each in groups))
+                _write_parquet(opened, (arrow_table(title, group, metadata) for group in groups))
         if on_disk:
             synchronise([unfinished])
             Path(unfinished).rename(directory / name)
@@ -277,8 +277,8 @@ def _write_parquet(sink: Any, tables: Iterator[Any]) -> None:
 
 
 def _unwritable(directory: Path, error: OSError | ValueError) -> AsyncDPError:
-    allowed = "allowed is a place that can be written to"
-    said = getattr(error, "strerror", None) or str(error)
+    remedy = "allowed is a place that can be written to"
+    content = getattr(error, "strerror", None) or str(error)
     if getattr(error, "errno", None) in EXHAUSTED:
-        return MachineError(f"{directory}: {said.lower()}")
-    return ResultError([Fault("--out", said, allowed)], str(directory))
+        return MachineError(f"{directory}: {content.lower()}")
+    return ResultError([Fault("--out", content, remedy)], str(directory))

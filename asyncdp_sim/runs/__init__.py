@@ -76,15 +76,17 @@ def run(
         )
         task = ready.problem.task
         pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
-        told: dict[str, Any] = {"progress": progress}
+        options: dict[str, Any] = {"progress": progress}
         if scenario.run.learning == "live":
             network = scenario.network
-            traces, learned = live_all(network, task, seed, chosen, events=events, **told, **pool)
+            traces, learned = live_all(
+                network, task, seed, chosen, events=events, **options, **pool
+            )
         else:
             if traces is None:
                 network = scenario.network
-                traces = simulate_all(network, seed, chosen, events=events, **told, **pool)
-            [learned] = learn_all([task], seed, chosen, traces, **told, **pool)
+                traces = simulate_all(network, seed, chosen, events=events, **options, **pool)
+            [learned] = learn_all([task], seed, chosen, traces, **options, **pool)
         beginning(progress, "judging what was learned")
         behaved = summarise(traces, scenario.network.airtime)
         return ready.outcome(chosen, traces, behaved, learned, **pool)
@@ -112,13 +114,13 @@ def run_together(
     scenario = all_ready[0].scenario
     numbers = all_numbers(scenario)
     with processes(1) as mapped:
-        tasks = [each.problem.task for each in all_ready]
+        tasks = [item.problem.task for item in all_ready]
         pool: dict[str, Any] = {"workers": 1, "run_map": mapped}
         seed = scenario.run.seed
         learned = learn_all(tasks, seed, numbers, traces, progress=progress, **pool)
         behaved = summarise(traces, scenario.network.airtime)
-        for each, found in zip(all_ready, learned, strict=True):
-            yield each.outcome(numbers, traces, behaved, found, **pool)
+        for item, found in zip(all_ready, learned, strict=True):
+            yield item.outcome(numbers, traces, behaved, found, **pool)
 
 
 def reproduce(
@@ -166,8 +168,8 @@ def reproduce(
             outcome = relearned(scenario, directory, before["measured"], numbers)
         else:
             kept_events = before.get("events") is True
-            how: Any = {"workers": workers, "events": kept_events, "progress": progress}
-            outcome = run(scenario, **how, numbers=numbers)
+            options: Any = {"workers": workers, "events": kept_events, "progress": progress}
+            outcome = run(scenario, **options, numbers=numbers)
         kept = (directory / "updates.parquet").exists()
         write(outcome, again, updates=kept)
         for note in require_same(directory, again):

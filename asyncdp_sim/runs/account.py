@@ -81,11 +81,11 @@ def _look(problem: Problem, traces: Sequence[Trace], learned: Learned) -> Observ
         return None
     met = learned.met or Observed(np.zeros(len(records.targets)), 0)
     models, starts = _distinct(learned.models), _distinct(learned.starts)
-    known = models[np.isfinite(models).all(axis=1)]  # of diverged ones there is a count
+    value = models[np.isfinite(models).all(axis=1)]  # of diverged ones there is a count
     least = np.maximum(met.largest, problem.posed.longest_from(starts))
-    each = largest_of_all(records, known, least)
+    values = largest_of_all(records, value, least)
     answered = sum(int(np.count_nonzero(trace.came_to(*ANSWERED))) for trace in traces)
-    return ObservedMax(each, met.queries, answered - met.queries)
+    return ObservedMax(values, met.queries, answered - met.queries)
 
 
 def _distinct(models: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -117,8 +117,8 @@ def owner_columns(
     bounded = hidden & (judged.is_upper | bare)
     withheld = {}
     if problem.task.trigger is not None:
-        each = np.concatenate([trace.ended(ExchangeOutcome.withheld) for trace in traces])
-        withheld = {"withheld": each.astype(np.int32)}
+        values = np.concatenate([trace.ended(ExchangeOutcome.withheld) for trace in traces])
+        withheld = {"withheld": values.astype(np.int32)}
     return {
         **owner_keys(traces, numbers),
         **({} if len(names) == 0 else {"name": arrow_texts(names * replicates)}),
@@ -156,7 +156,7 @@ def owner_counts(traces: Sequence[Trace]) -> Columns:
         "collided": [trace.ended(ExchangeOutcome.collided) for trace in traces],
         "lost": [trace.ended(ExchangeOutcome.lost) for trace in traces],
     }
-    columns = {name: np.concatenate(each).astype(np.int32) for name, each in counts.items()}
+    columns = {name: np.concatenate(item).astype(np.int32) for name, item in counts.items()}
     return columns | {"online_fraction": np.concatenate([t.owners["online"] for t in traces])}
 
 
@@ -166,11 +166,11 @@ def energy_columns(scenario: Scenario, traces: Sequence[Trace]) -> Columns:
     if energy is None:
         return {}
     every = [used(trace, energy, scenario.network) for trace in traces]
-    times = np.concatenate([each.times for each in every])
+    times = np.concatenate([item.times for item in every])
     return {
-        "joules": np.concatenate([each.joules for each in every]),
-        "bytes_sent": np.concatenate([each.sent for each in every]),
-        "bytes_received": np.concatenate([each.received for each in every]),
+        "joules": np.concatenate([item.joules for item in every]),
+        "bytes_sent": np.concatenate([item.sent for item in every]),
+        "bytes_received": np.concatenate([item.received for item in every]),
         **{f"time_{state.name}": times[:, state] for state in State},
     }
 
@@ -256,14 +256,14 @@ def learn_alone(model: Model, records: Records) -> Array:
     DataError
         If an owner's optimum is not found, naming the owner.
     """
-    found = []
+    matches = []
     for owner, (x, y) in enumerate(zip(records.features, records.targets, strict=True), start=1):
         try:
-            found.append(_optimum(model, x, y))
+            matches.append(_optimum(model, x, y))
         except DataError as error:
             named = [replace(f, given=f"{f.given} (owner {owner} alone)") for f in error.faults]
             raise DataError(named) from None
-    return np.array(found)
+    return np.array(matches)
 
 
 def _optimum(model: Model, x: Array, y: Array) -> Array:
@@ -289,21 +289,21 @@ def owner_figures(problem: Problem, models: Array, alone: Array | None) -> dict[
         θ_i*, where it was asked for.
     """
     judges, optimum = problem.held_out, problem.task.objective.optimum[None]
-    each: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     if len(judges) > 0:
-        each["held_out_records"] = _records(judges)
-        each["held_out_loss"] = np.stack([one.mean_loss(models) for one in judges], axis=1)
-        each["held_out_optimum"] = np.array([one.mean_loss(optimum)[0] for one in judges])
-        each |= _named(judges[0].scores, [one.scored(models) for one in judges])
-        each |= _named(judges[0].scores, [one.scored(optimum) for one in judges], "_optimum")
+        columns["held_out_records"] = _records(judges)
+        columns["held_out_loss"] = np.stack([left.mean_loss(models) for left in judges], axis=1)
+        columns["held_out_optimum"] = np.array([left.mean_loss(optimum)[0] for left in judges])
+        columns |= _named(judges[0].scores, [left.scored(models) for left in judges])
+        columns |= _named(judges[0].scores, [left.scored(optimum) for left in judges], "_optimum")
     if alone is not None:
-        each["psi_alone"] = _psi(problem.task.objective, alone)
+        columns["psi_alone"] = _psi(problem.task.objective, alone)
     if alone is not None and len(judges) > 0:
-        each["held_out_alone"] = _own(judges, alone)
-        own = [one.scored(theta[None]) for one, theta in zip(judges, alone, strict=True)]
-        each |= _named(judges[0].scores, own, "_alone")
+        columns["held_out_alone"] = _own(judges, alone)
+        own = [left.scored(theta[None]) for left, theta in zip(judges, alone, strict=True)]
+        columns |= _named(judges[0].scores, own, "_alone")
     shape = (len(models), problem.task.objective.n_owners)
-    return {name: np.broadcast_to(values, shape).ravel() for name, values in each.items()}
+    return {name: np.broadcast_to(values, shape).ravel() for name, values in columns.items()}
 
 
 def honest_summary(
@@ -327,35 +327,35 @@ def honest_summary(
         What guesses.
     """
     objective, together = problem.task.objective, problem.task.held_out
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     if together is not None:
-        found["held_out_final"] = spread(together.mean_loss(models))
-        found["held_out_optimum"] = float(together.mean_loss(objective.optimum[None])[0])
+        by_name["held_out_final"] = spread(together.mean_loss(models))
+        by_name["held_out_optimum"] = float(together.mean_loss(objective.optimum[None])[0])
         for score, values in together.scored(models).items():
-            found[f"held_out_{score.name}"] = None if np.isnan(values).any() else spread(values)
+            by_name[f"held_out_{score.name}"] = None if np.isnan(values).any() else spread(values)
         for score, (value,) in together.scored(objective.optimum[None]).items():
-            found[f"held_out_{score.name}_optimum"] = float(value)
-        found |= _guessed(problem, model, together)
+            by_name[f"held_out_{score.name}_optimum"] = float(value)
+        by_name |= _guessed(problem, model, together)
     if alone is not None:
         gains = _psi(objective, alone) > _psi(objective, models).mean()
-        found["profits_psi"] = int(np.count_nonzero(gains))
+        by_name["profits_psi"] = int(np.count_nonzero(gains))
     if alone is not None and together is not None:
-        each, records = _own(problem.held_out, alone), _records(problem.held_out)
-        total = float(each[records > 0] @ records[records > 0])
-        found["held_out_alone"] = total / together.records
+        items, records = _own(problem.held_out, alone), _records(problem.held_out)
+        total = float(items[records > 0] @ records[records > 0])
+        by_name["held_out_alone"] = total / together.records
         errs = [
-            (one.headline(theta[None])[0], one.headline(models).mean())
-            for one, theta in zip(problem.held_out, alone, strict=True)
+            (left.headline(theta[None])[0], left.headline(models).mean())
+            for left, theta in zip(problem.held_out, alone, strict=True)
         ]
         more = together.scores[0].more_is_better
-        found["profits_held_out"] = sum(
+        by_name["profits_held_out"] = sum(
             bool(final > own if more else own > final) for own, final in errs
         )
         pairs = zip(problem.held_out, alone, strict=True)
-        z = np.concatenate([one.predictions(theta[None]) for one, theta in pairs], axis=1)
+        z = np.concatenate([left.predictions(theta[None]) for left, theta in pairs], axis=1)
         for score in together.scores:
-            found[f"held_out_{score.name}_alone"] = float(score.of(z, together.known[1])[0])
-    return found
+            by_name[f"held_out_{score.name}_alone"] = float(score.of(z, together.known[1])[0])
+    return by_name
 
 
 def _guessed(problem: Problem, model: Model, together: HeldOut) -> dict[str, float]:
@@ -376,16 +376,16 @@ def _psi(objective: Objective, models: Array) -> Array:
 def _own(judges: Sequence[HeldOut], alone: Array) -> Array:
     """Return the loss of θ_i* on owner i's held-out rows, shape (N,); NaN where it has none."""
     pairs = zip(judges, alone, strict=True)
-    return np.array([one.mean_loss(theta[None])[0] for one, theta in pairs])
+    return np.array([left.mean_loss(theta[None])[0] for left, theta in pairs])
 
 
 def _named(
     scores: Sequence[Score], found: Sequence[Mapping[Score, Array]], behind: str = ""
 ) -> dict[str, Array]:
     """Return scores of each owner, (J, N) by name, or (N,) where there is one model."""
-    columns = {s: np.stack([each[s] for each in found], axis=1) for s in scores}
+    columns = {s: np.stack([result[s] for result in found], axis=1) for s in scores}
     return {f"held_out_{score.name}{behind}": values for score, values in columns.items()}
 
 
 def _records(judges: Sequence[HeldOut]) -> npt.NDArray[np.int64]:
-    return np.array([one.records for one in judges], dtype=np.int64)
+    return np.array([left.records for left in judges], dtype=np.int64)

@@ -38,7 +38,7 @@ class OtherSetting:
 
     def describe(self) -> tuple[str, str, str]:
         """Return the field and what both scenarios say."""
-        first, second = ("–" if each is None else show(each) for each in (self.first, self.second))
+        first, second = ("–" if item is None else show(item) for item in (self.first, self.second))
         return self.field, first, second
 
 
@@ -132,21 +132,21 @@ def in_words(differ: Sequence[Difference]) -> str:
 def leaves(value: Any, path: str = "") -> dict[str, Any]:
     """Return the values of nested tables and lists by dotted key paths; empty ones are values."""
     if isinstance(value, Mapping) and len(value) > 0:
-        inner = [leaves(each, f"{path}.{key}" if path else str(key)) for key, each in value.items()]
+        inner = [leaves(item, f"{path}.{key}" if path else str(key)) for key, item in value.items()]
     elif isinstance(value, list) and len(value) > 0:
-        inner = [leaves(each, f"{path}.{place}") for place, each in enumerate(value)]
+        inner = [leaves(item, f"{path}.{place}") for place, item in enumerate(value)]
     else:
         return {path: value}
-    return dict(chain.from_iterable(each.items() for each in inner))
+    return dict(chain.from_iterable(item.items() for item in inner))
 
 
 def between(file: str, kept: Any, again: Any, of: str = "again") -> Iterator[Difference]:
     """Yield where two nestings of tables and lists differ; 1, 1.0 and true are three values."""
     ours, theirs = leaves(kept), leaves(again)
     for place in dict.fromkeys((*ours, *theirs)):
-        one, other = ours.get(place, _ABSENT), theirs.get(place, _ABSENT)
-        if type(one) is not type(other) or one != other:
-            yield Difference(file, place, _short(one), _short(other), of, *_far([one], [other]))
+        left, other = ours.get(place, _ABSENT), theirs.get(place, _ABSENT)
+        if type(left) is not type(other) or left != other:
+            yield Difference(file, place, _short(left), _short(other), of, *_far([left], [other]))
 
 
 def directories(kept: Path, again: Path) -> Iterator[Difference]:
@@ -174,17 +174,17 @@ def _files(file: str, kept: Path, again: Path) -> Iterator[Difference]:
         ".toml": (lambda path: without_places(from_toml(file_bytes(path).decode())), between),
     }.get(again.suffix, (lambda path: from_json(file_bytes(path)), _contents))
     try:
-        found = list(compare(file, read(kept), read(again)))
+        result = list(compare(file, read(kept), read(again)))
     except (OSError, ValueError, RecursionError):  # what readers of JSON, TOML and Parquet raise
-        found = [Difference(file, "", "unreadable", "readable")]
-    yield from found
+        result = [Difference(file, "", "unreadable", "readable")]
+    yield from result
 
 
 def _contents(file: str, kept: Any, again: Any) -> Iterator[Difference]:
     """Yield where two JSON files differ, but for what older versions did not write."""
     if isinstance(kept, Mapping) and isinstance(again, Mapping):
         left = {key for key in LATER if not (key in kept and key in again)}
-        kept, again = ({k: v for k, v in each.items() if k not in left} for each in (kept, again))
+        kept, again = ({k: v for k, v in item.items() if k not in left} for item in (kept, again))
     yield from between(file, kept, again)
 
 
@@ -217,10 +217,10 @@ def _number(text: str) -> Any:
 def _first(
     file: str, column: str, kept: Sequence[Any], again: Sequence[Any]
 ) -> Iterator[Difference]:
-    for row, (one, other) in enumerate(zip(kept, again, strict=False)):
-        if one != other:
+    for row, (left, other) in enumerate(zip(kept, again, strict=False)):
+        if left != other:
             place, far = f"{column}, row {row}", _far(kept, again)
-            yield Difference(file, place, _short(one), _short(other), "again", *far)
+            yield Difference(file, place, _short(left), _short(other), "again", *far)
             return
 
 
@@ -230,12 +230,12 @@ def _far(kept: Sequence[Any], again: Sequence[Any]) -> tuple[float, float]:
     The distance is infinite where other values differ, or one is not finite.
     """
     apart, largest = 0.0, 0.0
-    for one, other in zip(kept, again, strict=False):
-        number = isinstance(one, float) and isinstance(other, float) and isfinite(one)
+    for left, other in zip(kept, again, strict=False):
+        number = isinstance(left, float) and isinstance(other, float) and isfinite(left)
         if number:
-            largest = max(largest, abs(one))
-        if one != other:
-            apart = max(apart, abs(one - other)) if number and isfinite(other) else inf
+            largest = max(largest, abs(left))
+        if left != other:
+            apart = max(apart, abs(left - other)) if number and isfinite(other) else inf
     return apart, largest
 
 
@@ -286,9 +286,9 @@ def first_difference(first: Path, second: Path) -> tuple[list[str], list[str]]:
         If one is none, or damaged.
     """
     ours, theirs = read_manifest(first), read_manifest(second)
-    found = [*directories(first, second), *_absent(first, second)]
-    notes = [f"{replace(each, of='second')}" for each in found if each.of_circumstances]
-    differ = [each for each in found if not each.of_circumstances]
+    matches = [*directories(first, second), *_absent(first, second)]
+    notes = [f"{replace(result, of='second')}" for result in matches if result.of_circumstances]
+    differ = [result for result in matches if not result.of_circumstances]
     if len(differ) == 0:
         return [], notes
     settings = _settings(ours["scenario"], theirs["scenario"])
@@ -297,33 +297,33 @@ def first_difference(first: Path, second: Path) -> tuple[list[str], list[str]]:
 
 def _absent(first: Path, second: Path) -> Iterator[Difference]:
     """Yield the files besides tables that the first result has alone."""
-    there = {each.relative_to(second) for each in second.rglob("*")}
+    present = {item.relative_to(second) for item in second.rglob("*")}
     for path in sorted(first.rglob("*")):
         name = path.relative_to(first)
-        known = name.name in ("manifest.json", "scenario.toml")
-        if known and name not in there:
+        value = name.name in ("manifest.json", "scenario.toml")
+        if value and name not in present:
             yield Difference(str(name), "", "a file", "nothing")
 
 
 def _settings(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
-    differ = [each.describe() for each in changed(ours, theirs)]
-    for field, one, other in differ[:_MOST]:
-        yield f"setting: {field} is {one}, and {other}"
+    differ = [item.describe() for item in changed(ours, theirs)]
+    for field, left, other in differ[:_MOST]:
+        yield f"setting: {field} is {left}, and {other}"
     if len(differ) > _MOST:
         yield f"setting: {len(differ) - _MOST} more differ (asyncdp compare tells them)"
 
 
 def _first_row(first: Path, second: Path, differ: list[Difference]) -> list[str]:
     """Return the first row that differs, of the first cell that has one, or what else differs."""
-    places = sorted({Path(each.file).parent for each in differ})
+    places = sorted({Path(item.file).parent for item in differ})
     for place in places:
         for table in TABLES:
-            one, other = first / place, second / place
-            if all((each / f"{table}.parquet").is_file() for each in (one, other)):
-                found = _row(table, read_table(one, table), read_table(other, table))
-                if len(found) > 0:
+            left, other = first / place, second / place
+            if all((item / f"{table}.parquet").is_file() for item in (left, other)):
+                result = _row(table, read_table(left, table), read_table(other, table))
+                if len(result) > 0:
                     where = "" if place == Path() else f" of {place}"
-                    return [f"first: {found[0]}{where}", *found[1:]]
+                    return [f"first: {result[0]}{where}", *result[1:]]
     return [f"first: {replace(differ[0], of='second')}"]
 
 
@@ -331,7 +331,7 @@ def _row(table: str, ours: "pd.DataFrame", theirs: "pd.DataFrame") -> list[str]:
     """Return the first row in which two tables differ, with those before; nothing if in none."""
     import numpy as np
 
-    keys, what = TABLES[table]
+    keys, text = TABLES[table]
     shared = [str(name) for name in ours.columns if name in theirs.columns]
     count = min(len(ours), len(theirs))
     unequal = {name: _unequal(ours[name][:count], theirs[name][:count]) for name in shared}
@@ -340,8 +340,8 @@ def _row(table: str, ours: "pd.DataFrame", theirs: "pd.DataFrame") -> list[str]:
         return []
     row = int(rows[0]) if len(rows) > 0 else count
     columns = [name for name in shared if row < count and unequal[name][row]]
-    told = ours if row < len(ours) else theirs
-    which = ", ".join(f"{key} {told[key].iloc[row]}" for key in keys if key in told)
+    reported = ours if row < len(ours) else theirs
+    which = ", ".join(f"{key} {reported[key].iloc[row]}" for key in keys if key in reported)
     lacks = len(columns) == 0 or not {*columns}.isdisjoint(keys)
     where = "which one of them lacks" if lacks else f"in {', '.join(columns)}"
     before = [f"  before  {_row_text(ours, at, shared)}" for at in range(max(0, row - BEFORE), row)]
@@ -350,7 +350,7 @@ def _row(table: str, ours: "pd.DataFrame", theirs: "pd.DataFrame") -> list[str]:
         for name, frame in (("first", ours), ("second", theirs))
     ]
     return [
-        f"{what} {which} ({table}.parquet), {where}",
+        f"{text} {which} ({table}.parquet), {where}",
         *before,
         *sides,
         *_draw(ours, theirs, row, columns),
@@ -358,8 +358,8 @@ def _row(table: str, ours: "pd.DataFrame", theirs: "pd.DataFrame") -> list[str]:
 
 
 def _unequal(ours: "pd.Series", theirs: "pd.Series") -> Any:
-    one, other = ours.astype(object).to_numpy(), theirs.astype(object).to_numpy()
-    return (one != other) & ~((one != one) & (other != other))  # NaN equals NaN
+    left, other = ours.astype(object).to_numpy(), theirs.astype(object).to_numpy()
+    return (left != other) & ~((left != left) & (other != other))  # NaN equals NaN
 
 
 def _row_text(frame: "pd.DataFrame", row: int, columns: list[str]) -> str:

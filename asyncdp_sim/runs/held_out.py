@@ -72,14 +72,14 @@ class HeldOut:
         Under a linear model's squared loss the triangular factor of (X, y) stands for the rows:
         ‖y − Xθ‖ = ‖r − Rθ‖, with p + 1 rows at most and without cancellation.
         """
-        records, known = len(targets), (features, targets)
+        records, values = len(targets), (features, targets)
         if nothing is not None and nothing.any():
-            known = features[~nothing], targets[~nothing]
+            values = features[~nothing], targets[~nothing]
         linear = predict is products
         if linear and isinstance(loss, Squared) and records > features.shape[1] + 1:
             factor = np.asarray(np.linalg.qr(np.column_stack([features, targets]), mode="r"))
             features, targets = np.asfortranarray(factor[:, :-1]), factor[:, -1].copy()
-        return cls(features, targets, records, loss, known, predict)
+        return cls(features, targets, records, loss, values, predict)
 
     @property
     def scores(self) -> tuple[Score, ...]:
@@ -97,11 +97,11 @@ class HeldOut:
         """
         features, targets = self.known
         wanted = self.scores if scores is None else scores
-        found: dict[Score, list[Array]] = {score: [] for score in wanted}
+        by_name: dict[Score, list[Array]] = {score: [] for score in wanted}
         for z in self._predictions(features, models):
-            for score, each in found.items():
-                each.append(score.of(z, targets))
-        return {score: np.concatenate(each) for score, each in found.items()}
+            for score, item in by_name.items():
+                item.append(score.of(z, targets))
+        return {score: np.concatenate(item) for score, item in by_name.items()}
 
     def headline(self, models: Array) -> Array:
         """Return the first score of models (J, p), (J,)."""
@@ -136,10 +136,10 @@ class HeldOut:
 
     def _predictions(self, rows: Array, models: Array) -> Iterator[Array]:
         """Yield predictions of rows for some models after others; one piece where there is none."""
-        some = max(1, _AT_ONCE // max(1, len(rows)))
+        part = max(1, _AT_ONCE // max(1, len(rows)))
         with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
-            for first in range(0, max(1, len(models)), some):
-                yield self.predict(rows, models[first : first + some])
+            for first in range(0, max(1, len(models)), part):
+                yield self.predict(rows, models[first : first + part])
 
 
 def held_out(
@@ -170,18 +170,18 @@ def held_out(
     features = blank(model.design(features), nothing)
     predict = products if model.linear else partial(_one_by_one, model.predictions)
     pairs = zip(features, targets, strict=True)
-    each = [
+    values = [
         HeldOut.from_rows(x, y, model.phi, predict, none)
         for (x, y), none in zip(pairs, nothing, strict=True)
     ]
-    return tuple(each), _together(each)
+    return tuple(values), _together(values)
 
 
 def _together(each: Sequence[HeldOut]) -> HeldOut:
     """Return one judge over the rows of several, of which every row counts the same."""
-    x = np.concatenate([one.features for one in each])
-    y = np.concatenate([one.targets for one in each])
-    records = sum(one.records for one in each)
+    x = np.concatenate([left.features for left in each])
+    y = np.concatenate([left.targets for left in each])
+    records = sum(left.records for left in each)
     rows, targets = (np.concatenate(parts) for parts in zip(*(e.known for e in each), strict=True))
     joined = HeldOut.from_rows(np.asfortranarray(x), y, each[0].loss, each[0].predict)
     return replace(joined, records=records, known=(np.asfortranarray(rows), targets))

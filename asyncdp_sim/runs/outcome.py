@@ -73,7 +73,7 @@ class RunResult:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader must know, in words."""
-        return tuple(each.describe() for each in self.notices)
+        return tuple(notice.describe() for notice in self.notices)
 
     @property
     def fingerprints(self) -> dict[str, str]:
@@ -148,14 +148,14 @@ class Ready:
             further["psi_split"] = asdict(split)
         ledger = ledger_of(scenario, dataset, problem, traces)
         judged = judge(scenario, dataset, problem, traces, learned, ledger)
-        said = summary(scenario, dataset, learned, judged, ledger)
-        found = vars(behaved) | said | further
+        text = summary(scenario, dataset, learned, judged, ledger)
+        result = vars(behaved) | text | further
         if scenario.energy is not None:
             spent = energy_figures(traces, scenario.energy, scenario.network)
-            found |= spent | {"intervals": found["intervals"] | spent["intervals"]}
+            result |= spent | {"intervals": result["intervals"] | spent["intervals"]}
         return RunResult(
             scenario, dataset, problem, tuple(numbers), tuple(traces), learned, ledger, judged,
-            summary=found,
+            summary=result,
             notices=warnings(scenario, dataset, problem, traces, learned, judged),
             alone=self.alone,
         )  # fmt: skip

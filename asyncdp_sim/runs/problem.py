@@ -132,8 +132,8 @@ def build_dataset(scenario: Scenario, swap: Swap | None = None) -> Dataset:
     DataError
         If a data file is not what the scenario says.
     """
-    how = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
-    made = scenario.read_data.build(*how, swap)
+    arguments = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
+    made = scenario.read_data.build(*arguments, swap)
     if not (made.real or scenario.data.synthetic):  # data from outside, which say what they read
         made = replace(made, real=True)
     return scenario.part(made)
@@ -195,8 +195,8 @@ def exact_answers(scenario: Scenario, dataset: Dataset, steps: Algorithm) -> Gra
     """
     model, privacy = scenario.model, scenario.privacy
     rows, clip = prepared(scenario, dataset).trained_on, privacy.clip_bound
-    told = model.objective(*rows), model.records(*rows, clip, privacy.norm), clip
-    return _answered(scenario.algorithm, steps, *told)
+    lines = model.objective(*rows), model.records(*rows, clip, privacy.norm), clip
+    return _answered(scenario.algorithm, steps, *lines)
 
 
 def _answered(
@@ -238,8 +238,8 @@ def _setting(scenario: Scenario, objective: Objective, noise: AnswerNoise) -> Se
 
 def _lateness(scenario: Scenario) -> tuple[Array, ...] | None:
     """Return the law of each owner's staleness, where the algorithm needs it."""
-    known = lateness(scenario.network) if scenario.algorithm.needs_lateness else None
-    return None if isinstance(known, Unknown) else known
+    value = lateness(scenario.network) if scenario.algorithm.needs_lateness else None
+    return None if isinstance(value, Unknown) else value
 
 
 def _reply(
@@ -284,22 +284,22 @@ def table_lines(scenario: Scenario) -> list[str]:
     DataError
         With all that a run, or a cell of the sweep, would refuse.
     """
-    told: list[str] = []
-    found: list[Fault] = []
+    lines: list[str] = []
+    faults: list[Fault] = []
     for place, cell in _cells(scenario):
         try:
             dataset = build_dataset(cell)
             prepare(cell, dataset)
         except DataError as error:
-            found += [fault.under(place) for fault in error.faults if fault not in found]
+            faults += [fault.under(place) for fault in error.faults if fault not in faults]
         else:
             sizes = f"{extent(dataset.records)} records of an owner"
             head = [_PRIVATE] if dataset.real and len(dataset.notes) > 0 else []
-            notes = (f"table: {each}" for each in dataset.notes)
-            told = told or [f"table: {sizes}", *head, *notes]
-    if len(found) > 0:
-        raise DataError(dict.fromkeys(found))
-    return told
+            notes = (f"table: {note}" for note in dataset.notes)
+            lines = lines or [f"table: {sizes}", *head, *notes]
+    if len(faults) > 0:
+        raise DataError(dict.fromkeys(faults))
+    return lines
 
 
 def _cells(scenario: Scenario) -> Iterator[tuple[str, Scenario]]:

@@ -56,7 +56,7 @@ def other_kernels(directory: Path) -> dict[Path, str]:
 
     They stand by the folders of manifests; one that is not named may be any.
     """
-    here, found = blas_kernel(), {}
+    here, by_name = blas_kernel(), {}
     for file in sorted(directory.rglob("manifest.json")):
         try:
             made = from_json(file_bytes(file))
@@ -64,8 +64,8 @@ def other_kernels(directory: Path) -> dict[Path, str]:
             continue
         named = made.get("blas_kernel") if isinstance(made, Mapping) else None
         if named is None or named != here:
-            found[file.parent] = "not known" if named is None else str(named)
-    return found
+            by_name[file.parent] = "not known" if named is None else str(named)
+    return by_name
 
 
 def beyond_rounding(
@@ -94,8 +94,8 @@ def beyond_rounding(
             return inf
         return _apart(differs, largest_psi)
 
-    apart = [apart_of(each) for each in differ]
-    far = [each for each, by in zip(differ, apart, strict=True) if by > TOLERANCE]
+    apart = [apart_of(item) for item in differ]
+    far = [item for item, by in zip(differ, apart, strict=True) if by > TOLERANCE]
     return far, max((by for by in apart if by <= TOLERANCE), default=0.0)
 
 
@@ -133,11 +133,11 @@ def numbers_of(directory: Path, scenario: Scenario) -> list[int]:
     ResultError
         If the manifest does not say so.
     """
-    said: list[int] = read_manifest(directory, "summary")["replicates"]
-    if said[-1] > scenario.run.replicates:
-        given = f"replicate {said[-1]} of {scenario.run.replicates} (manifest.json, replicates)"
-        raise ResultError([Fault("", given, "allowed is a result directory")], str(directory))
-    return said
+    text: list[int] = read_manifest(directory, "summary")["replicates"]
+    if text[-1] > scenario.run.replicates:
+        problem = f"replicate {text[-1]} of {scenario.run.replicates} (manifest.json, replicates)"
+        raise ResultError([Fault("", problem, "allowed is a result directory")], str(directory))
+    return text
 
 
 @contextmanager
@@ -171,8 +171,8 @@ def made_again(
         folder = Path(temporary)
         places = _found(directory, manifest, raw, folder, stated)
         scenario = _scenario(directory, with_files(raw, lambda p: places.get(p, p)), allow_code)
-        said = manifest["scenario"]
-        differ = list(between("scenario.toml", described(scenario), said, "manifest"))
+        text = manifest["scenario"]
+        differ = list(between("scenario.toml", described(scenario), text, "manifest"))
         if len(differ) > 0:
             raise ReplayError(_said(directory, differ, manifest["versions"]))
         yield scenario, folder / "again"
@@ -191,19 +191,19 @@ def require_same(directory: Path, again: Path) -> list[str]:
     ReplayError
         If anything else differs, naming what and both values, in the order of a run.
     """
-    found = list(directories(directory, again))
+    result = list(directories(directory, again))
     versions = read_manifest(directory)["versions"]
-    told = [f"{directory} was made {each}" for each in _circumstances(versions, found)]
-    differ = sorted((each for each in found if not each.of_circumstances), key=Difference.order)
+    lines = [f"{directory} was made {item}" for item in _circumstances(versions, result)]
+    differ = sorted((item for item in result if not item.of_circumstances), key=Difference.order)
     if len(differ) == 0:
-        return told
+        return lines
     kernels = other_kernels(directory)
     named = " and ".join(sorted(set(kernels.values())))
     made = f"made with BLAS kernel {named}, here {blas_kernel()}"
     far, apart = beyond_rounding(directory, again, differ, kernels)
     if len(far) > 0:
         raise ReplayError(_said(directory, far, versions) + (f"; {made}" if kernels else ""))
-    return [*told, f"{OTHER_ALGEBRA} {apart:.2g} of the largest value, {made}"]
+    return [*lines, f"{OTHER_ALGEBRA} {apart:.2g} of the largest value, {made}"]
 
 
 def _stated(
@@ -215,16 +215,16 @@ def _stated(
     """
     file = directory / "scenario.toml"
     fields = _fields(read_tables(file)[0])
-    stated, others = {}, []
+    stated, rest = {}, []
     for setting in settings:
         key, _, place = setting.partition("=")
         path = fields.get(key.strip().replace('"', ""))
-        given = toml_value(place)
-        if path is not None and isinstance(given, str):
-            stated[path] = str(Path(given).absolute())
+        value = toml_value(place)
+        if path is not None and isinstance(value, str):
+            stated[path] = str(Path(value).absolute())
         else:
-            others.append(setting)
-    return read_tables(file, others, allow_code=allow_code)[0], stated
+            rest.append(setting)
+    return read_tables(file, rest, allow_code=allow_code)[0], stated
 
 
 def _scenario(directory: Path, raw: Raw, allow_code: bool) -> Scenario:
@@ -240,25 +240,27 @@ def _scenario(directory: Path, raw: Raw, allow_code: bool) -> Scenario:
 
 
 def _said(directory: Path, differ: Sequence[Difference], versions: object) -> str:
-    others = other_versions(versions)
-    made = "".join(f"; made with {name} {said}" for name, said in others.items())
+    rest = other_versions(versions)
+    made = "".join(f"; made with {name} {text}" for name, text in rest.items())
     return f"{directory}: not reproduced: {in_words(differ)} differ{made}"
 
 
 def _circumstances(versions: object, found: Sequence[Difference]) -> Iterator[str]:
     """Yield what a result was made with, where that differs from what is here."""
-    yield from (f"with {name} {said}" for name, said in other_versions(versions).items())
-    keys = {each.place.split(".")[0]: each for each in found if each.file == "manifest.json"}
+    yield from (f"with {name} {text}" for name, text in other_versions(versions).items())
+    keys = {
+        result.place.split(".")[0]: result for result in found if result.file == "manifest.json"
+    }
     for key in ("git_commit", "cpu_features", "blas_kernel", EVIDENCE, "mixed_versions"):
         if key in keys:
             yield _OF_ALL.get(key) or _made(key, keys[key])
-    whole = {(each.place, each.kept) for each in found if each.file == "manifest.json"}
+    complete = {(result.place, result.kept) for result in found if result.file == "manifest.json"}
     parts: dict[str, list[str]] = {}
-    for each in found:
-        place = "versions." * each.file.endswith(VERSIONS) + each.place
-        folder = str(Path(each.file).parent)
-        if each.of_circumstances and folder != "." and (place, each.kept) not in whole:
-            parts.setdefault(_made(place, each), []).append(folder)
+    for result in found:
+        place = "versions." * result.file.endswith(VERSIONS) + result.place
+        folder = str(Path(result.file).parent)
+        if result.of_circumstances and folder != "." and (place, result.kept) not in complete:
+            parts.setdefault(_made(place, result), []).append(folder)
     for made, folders in parts.items():
         named = sorted(set(folders))
         more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
@@ -276,12 +278,12 @@ def _made(place: str, differs: Difference) -> str:
     key, _, name = place.partition(".")
     if key == EVIDENCE:
         return f"when other evidence was known for the same numbers ({EVIDENCE})"
-    what = {"git_commit": "at commit", "blas_kernel": "with BLAS kernel"}.get(key)
+    text = {"git_commit": "at commit", "blas_kernel": "with BLAS kernel"}.get(key)
     if key == "versions" and name != "":
-        what = f"with {name}"
-    if what is None:
+        text = f"with {name}"
+    if text is None:
         return "by other versions, or elsewhere"
-    return f"{what} {differs.kept}, here {differs.again}"
+    return f"{text} {differs.kept}, here {differs.again}"
 
 
 def _fields(raw: Raw) -> dict[str, str]:
@@ -310,21 +312,21 @@ def _found(
         name, wanted = _as_it_was(theirs, field)
         if path in places or wanted is None:  # without a digest it is not the manifest's
             continue
-        given = Path(os.path.normpath(stated.get(path, path)))
-        others = () if path in stated else (at / given.name for at in beside)
-        there = [p for p in (given, *others) if p.is_file()]
+        value = Path(os.path.normpath(stated.get(path, path)))
+        rest = () if path in stated else (at / value.name for at in beside)
+        present = [p for p in (value, *rest) if p.is_file()]
         where = f"--set {field}=…"
-        if len(there) == 0:
+        if len(present) == 0:
             looked = "" if path in stated else ", here or next to the result"
-            said = f"there is no such file{looked}; give its place: {where}"
-            nowhere.append(Fault(field, repr(str(given)), said))
-            places[path] = str(given)
+            text = f"there is no such file{looked}; give its place: {where}"
+            nowhere.append(Fault(field, repr(str(value)), text))
+            places[path] = str(value)
             continue
-        same = next((p for p in there if source_of(str(p)).sha256 == wanted), None)
+        same = next((p for p in present if source_of(str(p)).sha256 == wanted), None)
         if same is None:
-            found = f"{there[0]} has SHA-256 {source_of(str(there[0])).sha256[:12]}…"
-            said = f"not reproduced: the data file differs ({found}, the manifest {wanted[:12]}…)"
-            raise ReplayError(f"{directory}: {said}; give another file: {where}")
+            result = f"{present[0]} has SHA-256 {source_of(str(present[0])).sha256[:12]}…"
+            text = f"not reproduced: the data file differs ({result}, the manifest {wanted[:12]}…)"
+            raise ReplayError(f"{directory}: {text}; give another file: {where}")
         at_last = same if same.name == name else _named(same, folder, number, name)
         places[path] = str(at_last.absolute())
     if len(nowhere) > 0:

@@ -85,8 +85,8 @@ def simulate_all(
 ) -> list[Trace]:
     """Simulate the network of every replicate; one trace per number."""
     parts = _pieces(numbers, workers, progress)
-    told = _told(progress, "simulating runs", [len(part) for part in parts])
-    done = run_map(partial(_simulate_block, network, seed, events=events), parts, **told)
+    options = _told(progress, "simulating runs", [len(part) for part in parts])
+    done = run_map(partial(_simulate_block, network, seed, events=events), parts, **options)
     return [trace for part in done for trace in part]
 
 
@@ -110,10 +110,10 @@ def learn_all(
     if len(parts) == 1:  # in this process, which can tell how far it is
         advance = counted(progress, LEARNING, len(tasks) * _updates(traces))
         return _replay_block(tasks, seed, replicates[0], recorded[0], advance)
-    sizes = [len(tasks) * _updates(some) for some in recorded]
-    told = _told(progress, LEARNING, sizes)
-    done = run_map(partial(_replay_block, tasks, seed), replicates, recorded, **told)
-    return [joined(each) for each in zip(*done, strict=True)]
+    sizes = [len(tasks) * _updates(item) for item in recorded]
+    options = _told(progress, LEARNING, sizes)
+    done = run_map(partial(_replay_block, tasks, seed), replicates, recorded, **options)
+    return [joined(future) for future in zip(*done, strict=True)]
 
 
 def live_all(
@@ -129,16 +129,16 @@ def live_all(
 ) -> tuple[list[Trace], Learned]:
     """Simulate and learn in one, replicate by replicate."""
     parts = _pieces(numbers, workers, progress)
-    told = _told(progress, "simulating runs that learn", [len(part) for part in parts])
-    done = run_map(partial(_live_block, network, task, seed, events=events), parts, **told)
+    options = _told(progress, "simulating runs that learn", [len(part) for part in parts])
+    done = run_map(partial(_live_block, network, task, seed, events=events), parts, **options)
     traces = [trace for part, _ in done for trace in part]
     return traces, joined([learned for _, learned in done])
 
 
 def _pieces(numbers: Numbers, workers: int, progress: Progress | None) -> list[Numbers]:
     """Split replicates among workers, into smaller parts where progress is reported."""
-    each = 1 if progress is None else _PIECES
-    return [numbers[block] for block in blocks(len(numbers), each * workers)]
+    values = 1 if progress is None else _PIECES
+    return [numbers[block] for block in blocks(len(numbers), values * workers)]
 
 
 def _told(progress: Progress | None, doing: str, sizes: Sequence[int]) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _replay_block(
         CellTask(task.steps, task.reply, task.record_every, watch)
         for task, watch in zip(tasks, watches, strict=True)
     ]
-    found: dict[int, Learned] = {}
+    by_name: dict[int, Learned] = {}
     for place, path in replay_together(
         traces,
         cells,
@@ -187,8 +187,8 @@ def _replay_block(
         tasks[0].asks,
         advance,
     ):
-        found[place] = judged(tasks[place], path, traces, numbers, watches[place])
-    return [found[place] for place in range(len(tasks))]
+        by_name[place] = judged(tasks[place], path, traces, numbers, watches[place])
+    return [by_name[place] for place in range(len(tasks))]
 
 
 def _live_block(
@@ -196,9 +196,9 @@ def _live_block(
 ) -> tuple[list[Trace], Learned]:
     traces, learned = [], []
     for number, scope in zip(numbers, scopes_of(seed, numbers, task.owner_numbers), strict=True):
-        how = (task.steps, task.reply, scope, task.record_every, task.asks)
+        arguments = (task.steps, task.reply, scope, task.record_every, task.asks)
         watch = watch_of(task)
-        live = LiveLearning(*how, trigger=task.trigger, target=task.target, watch=watch)
+        live = LiveLearning(*arguments, trigger=task.trigger, target=task.target, watch=watch)
         trace = simulate(network, scope, learning=live, events=events)
         live.show(trace)
         traces.append(trace)
@@ -253,10 +253,10 @@ def _unseen(task: Task, models: npt.NDArray[np.float64]) -> dict[str, npt.NDArra
     judge = task.held_out
     if judge is None:
         return {}
-    found = {"held_out_loss": judge.mean_loss(models)}
+    by_name = {"held_out_loss": judge.mean_loss(models)}
     if judge.loss.classifies:
-        found["held_out_error"] = judge.error_rate(models)
-    return found | {f"held_out_{s.name}": each for s, each in judge.scored(models).items()}
+        by_name["held_out_error"] = judge.error_rate(models)
+    return by_name | {f"held_out_{s.name}": item for s, item in judge.scored(models).items()}
 
 
 def joined(parts: Sequence[Learned]) -> Learned:

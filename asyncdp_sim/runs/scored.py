@@ -75,11 +75,11 @@ def prepared(scenario: Scenario, dataset: Dataset) -> PreparedRows:
     features, targets = dataset.scored
     targets, notes = _labelled(scenario, dataset, targets)
     nothing = void(targets)
-    given = blank(features, nothing), blank(targets, nothing)
-    inside, said = _in_domain(scenario, given)
+    value = blank(features, nothing), blank(targets, nothing)
+    inside, text = _in_domain(scenario, value)
     scored = blank(scenario.model.design(inside[0]), nothing), inside[1]
     owners = len(dataset.features)
-    return PreparedRows(given, scored, owners, inside is not given, (*notes, *said))
+    return PreparedRows(value, scored, owners, inside is not value, (*notes, *text))
 
 
 def _in_domain(scenario: Scenario, given: Rows) -> tuple[Rows, tuple[str, ...]]:
@@ -184,8 +184,8 @@ def _in_words(scenario: Scenario) -> str:
 
 def _no_labels(scenario: Scenario, given: str) -> DataError:
     key = "data.target" if hasattr(scenario.data, "target") else "data"
-    allowed = f"allowed are labels {_in_words(scenario)} with model.kind = {scenario.model.kind}"
-    return DataError([Fault(key, given, allowed)])
+    remedy = f"allowed are labels {_in_words(scenario)} with model.kind = {scenario.model.kind}"
+    return DataError([Fault(key, given, remedy)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,9 +237,9 @@ class LearningProblem:
         objective, judge, notes = _objectives(scenario, dataset, rows, judged=judged)
         records = model.records(*rows.trained_on, privacy.clip_bound, privacy.norm)
         unseen, all_unseen = held_out(dataset, model, privacy.bounded, privacy.norm)
-        said = (*rows.notes, *notes)
+        text = (*rows.notes, *notes)
         which = (*_parts(scenario), judged)
-        return cls(which, dataset, objective, judge, records, unseen, all_unseen, said)
+        return cls(which, dataset, objective, judge, records, unseen, all_unseen, text)
 
     def fits(self, scenario: Scenario, dataset: Dataset) -> bool:
         """Return whether it is what a scenario's records ask for, with what judges models."""
@@ -332,7 +332,7 @@ def _objectives(
         judge.least  # noqa: B018
     except DataError:
         far = outlying(rows.scored[0])
-        if not dataset.real or not any(each.any() for each in far):
+        if not dataset.real or not any(flags.any() for flags in far):
             raise
         judge, left_out = _without(far, scenario, objective, rows.scored)
         return objective, judge, (*notes, left_out)
@@ -353,8 +353,8 @@ def _without(
         If θ* is not found without them either.
     """
     count = sum(int(np.count_nonzero(rows)) for rows in far)
-    others = scenario.model.objective(blank(scored[0], far), blank(scored[1], far))
-    judge = ScoredOnAll(objective, others)
+    rest = scenario.model.objective(blank(scored[0], far), blank(scored[1], far))
+    judge = ScoredOnAll(objective, rest)
     judge.least  # noqa: B018
     return judge, (
         FormattedMessage(

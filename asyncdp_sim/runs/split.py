@@ -111,18 +111,18 @@ def split_psi(
     free_psi, limit_psi = _psi(task, free), _psi(task, limit)
     if not np.isfinite(free_psi).all():
         return Split(reason="the model without noise diverged")
-    found = Split(
+    result = Split(
         noise=float(psi.mean() - free_psi.mean()), noise_se=_error(psi - free_psi), reason=no_limit
     )
     if no_limit is not None:
-        return found
+        return result
     open_ones = int(np.count_nonzero(counts == 0))
     if open_ones > 0:
-        what = f"not settled: without noise, {open_ones} of {len(counts)} replicates keep moving"
-        return replace(found, reason=what)
+        text = f"not settled: without noise, {open_ones} of {len(counts)} replicates keep moving"
+        return replace(result, reason=text)
     bias = float(_psi(task, limit.mean(axis=0)[None])[0])
     return replace(
-        found,
+        result,
         bias=bias,
         selection=float(limit_psi.mean()) - bias,
         transient=float(free_psi.mean() - limit_psi.mean()),
@@ -181,8 +181,8 @@ def _go_on(
         waited = np.zeros(len(rows), dtype=np.int64)
         for count in range(1, most + 1):
             streams = Streams(seed)
-            each = [streams.within("replicate", numbers[row]) for row in rows.tolist()]
-            scopes = [scope.of_owners(task.owner_numbers) for scope in each]
+            values = [streams.within("replicate", numbers[row]) for row in rows.tolist()]
+            scopes = [scope.of_owners(task.owner_numbers) for scope in values]
             models = replay(alike, steps, task.reply, scopes, max(1, length), task.asks).final
             before, psi = psi, _psi(task, models)
             if count == 1:

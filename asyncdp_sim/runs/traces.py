@@ -65,8 +65,8 @@ def write_traces(
             writer.table("owners.parquet", owners.numbered(_joined("owners", traces)), metadata)
             writer.table("runs.parquet", _runs(traces), metadata)
             if all(trace.occupation is not None for trace in traces):
-                told = owners.numbered(_joined("occupation", traces))
-                writer.table(_OCCUPATION, told, metadata)
+                reported = owners.numbered(_joined("occupation", traces))
+                writer.table(_OCCUPATION, reported, metadata)
         writer.json(VERSIONS, versions())
         writer.table("updates.parquet", owners.numbered(update_columns(traces, numbers)), metadata)
 
@@ -90,20 +90,20 @@ def _read(directory: Path, owners: Participants) -> tuple[Trace, ...]:
     runs = read_parquet(directory / "runs.parquet").to_pylist()
     exchanges = _parts(directory / "exchanges.parquet", EXCHANGES, len(runs), owners)
     accounts = _parts(directory / "owners.parquet", OWNERS, len(runs), owners)
-    told: list[npt.NDArray[np.void] | None] = [None] * len(runs)
+    lines: list[npt.NDArray[np.void] | None] = [None] * len(runs)
     if (directory / _OCCUPATION).exists():
-        told = [*_parts(directory / _OCCUPATION, OCCUPATION, len(runs), owners)]
+        lines = [*_parts(directory / _OCCUPATION, OCCUPATION, len(runs), owners)]
     return tuple(
         Trace(
             exchanges=asked,
-            owners=known,
+            owners=item,
             occupation=occupied,
             events=None,
-            ending=Ending[said["ending"]],
-            update_ticks=np.array(said["update_ticks"], dtype=np.int64),
-            **{name: said[name] for name in (*_ONE_EACH, _ONCE) if name in said},
+            ending=Ending[text["ending"]],
+            update_ticks=np.array(text["update_ticks"], dtype=np.int64),
+            **{name: text[name] for name in (*_ONE_EACH, _ONCE) if name in text},
         )
-        for said, asked, known, occupied in zip(runs, exchanges, accounts, told, strict=True)
+        for text, asked, item, occupied in zip(runs, exchanges, accounts, lines, strict=True)
     )
 
 
@@ -128,7 +128,7 @@ def _joined(name: str, traces: Sequence[Trace]) -> Columns:
     numbers = np.arange(1, len(traces) + 1, dtype=np.int32)
     columns = {"replicate": np.repeat(numbers, [len(table) for table in tables])}
     names = tables[0].dtype.names
-    return columns | {each: np.concatenate([table[each] for table in tables]) for each in names}
+    return columns | {item: np.concatenate([table[item] for table in tables]) for item in names}
 
 
 def _parts(
@@ -178,9 +178,9 @@ def learn_released(
 ) -> Learned:
     """Learn over traces, each owner's noise being of its own stream, by the order of release."""
     scopes, watch = scopes_of(seed, numbers, task.owner_numbers), watch_of(task)
-    given = ReleasedAnswers(task.reply, scopes, task.steps.answer_size, traces)
+    value = ReleasedAnswers(task.reply, scopes, task.steps.answer_size, traces)
     cell = CellTask(task.steps, task.reply, task.record_every, watch)
-    [path] = fold(traces, [cell], scopes, task.asks, given=given)
+    [path] = fold(traces, [cell], scopes, task.asks, given=value)
     return judged(task, path, traces, numbers, watch)
 
 

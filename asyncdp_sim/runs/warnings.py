@@ -99,7 +99,7 @@ class EndedEarly(Notice):
         short = [trace.n_updates for trace in ended if trace.n_updates < horizon]
         if len(short) == 0:
             return
-        endings = Counter(each.ending for each in ended if each.ending is not Ending.updates)
+        endings = Counter(item.ending for item in ended if item.ending is not Ending.updates)
         fates = ((fate, _count(ended, outcome)) for fate, outcome in _FATES.items())
         yield cls(
             len(short),
@@ -115,14 +115,14 @@ class EndedEarly(Notice):
     def describe(self) -> str:
         """Return the sentence, with what became of answers."""
         kept = "" if self.withheld is None else f" ({self.withheld} answers were withheld)"
-        said = f"{super().describe()}{kept}"
+        text = f"{super().describe()}{kept}"
         if len(self.fates) == 0:
-            return said
+            return text
         if self.released is None:
             told = ", ".join(f"{share:.3g} % {fate}" for fate, share in self.fates)
-            return f"{said}; of the released answers, {told}"
+            return f"{text}; of the released answers, {told}"
         told = ", ".join(f"{number} {fate}" for fate, number in self.fates)
-        return f"{said}; of {self.released} released answers, {told}"
+        return f"{text}; of {self.released} released answers, {told}"
 
     def alike(self) -> tuple[Any, ...]:
         """Return the reason, whatever became of answers."""
@@ -130,10 +130,10 @@ class EndedEarly(Notice):
 
     def with_others(self, others: Sequence[Self]) -> Self:
         """Return one record, in which fates are percentages of the answers released."""
-        shares = [dict(_shares(each.fates, each.released)) for each in (self, *others)]
-        known = dict.fromkeys(chain(*shares))
-        fates = ((fate, over([each.get(fate, 0.0) for each in shares])) for fate in known)
-        both = super().with_others([replace(each, fates=self.fates) for each in others])
+        shares = [dict(_shares(item.fates, item.released)) for item in (self, *others)]
+        value = dict.fromkeys(chain(*shares))
+        fates = ((fate, over([item.get(fate, 0.0) for item in shares])) for fate in value)
+        both = super().with_others([replace(item, fates=self.fates) for item in others])
         return replace(both, released=None, fates=tuple(fates))
 
     def content(self) -> dict[str, Any]:
@@ -217,8 +217,8 @@ class NeverOnline(Notice):
             seen = np.max([trace.owners["online"] for trace in traces], axis=0)
             never.update((np.flatnonzero(seen == 0) + 1).tolist())
         if len(never) > 0:
-            who = scenario.owners.participants
-            yield cls(Listed.from_numbers([who[owner - 1] for owner in sorted(never)]))
+            participants = scenario.owners.participants
+            yield cls(Listed.from_numbers([participants[owner - 1] for owner in sorted(never)]))
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ def warnings(
     """Return what a reader of the result must know."""
     mark = {True: "", False: BROKEN, None: UNSHOWN}[judged.private]
     return (
-        *(replace(each, sentence=f"{mark}{each.sentence}") for each in judged.because),
+        *(replace(item, sentence=f"{mark}{item.sentence}") for item in judged.because),
         *_of_scenario(scenario),
         *(() if scenario.run.target is None else _of_target(traces)),
         *NeverOnline.from_scenario(scenario, traces),
@@ -262,11 +262,11 @@ def _of_scenario(scenario: Scenario) -> Iterator[Notice]:
     if not privacy.needs_delta and privacy.delta is not None:
         yield DeltaNotUsed(privacy.mechanism.kind)
     if scenario.model.classifies and scenario.data.uncentred is not None:
-        said = "neither centres nor scales columns, so that classes are predicted worse; use pca"
-        yield Noted.from_sentence(scenario.data.uncentred, f"data.preprocessing = {{}} {said}")
+        text = "neither centres nor scales columns, so that classes are predicted worse; use pca"
+        yield Noted.from_sentence(scenario.data.uncentred, f"data.preprocessing = {{}} {text}")
     if adversary is not None and len(adversary.owners) > 0:
-        said = adversary.describe(scenario.owners.participants)
-        yield Noted.from_sentence(said, "{}; f and θ* are of all owners' records")
+        text = adversary.describe(scenario.owners.participants)
+        yield Noted.from_sentence(text, "{}; f and θ* are of all owners' records")
     if acceptance is not None and not acceptance.takes_all:
         yield Noted.from_sentence(acceptance.describe(), "the learner's acceptance: {}")
 

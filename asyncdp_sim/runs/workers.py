@@ -120,8 +120,8 @@ def processes(workers: int) -> Iterator[Map]:
         ) -> list[Any]:
             """Map, and tell the place of each piece as soon as it is done."""
             waited: list[Future[Any]] = []
-            for place, given in enumerate(zip(*items, strict=True)):
-                waited.append(pool.submit(function, *given))
+            for place, item in enumerate(zip(*items, strict=True)):
+                waited.append(pool.submit(function, *item))
                 waited[-1].add_done_callback(partial(_tell, on_done, place))
             return [each.result() for each in waited]
 

@@ -78,19 +78,19 @@ def finished(scenario: Scenario, directory: Path, *, events: bool, measured: boo
         which = "a simulation" if measured else "a rehearsal, not a simulation"
         raise ResultError([Fault("--out", f"an existing path, {which}", _ALLOWED)], str(directory))
     differ = list(between("manifest.json", manifest["scenario"], asked, "asked"))
-    whole = manifest.get("replicates") == list(all_numbers(scenario))
-    if len(differ) > 0 or not whole:
+    complete = manifest.get("replicates") == list(all_numbers(scenario))
+    if len(differ) > 0 or not complete:
         which = in_words(differ) or "of some replicates"
-        given = f"an existing path, another result ({which})"
-        raise ResultError([Fault("--out", given, _ALLOWED)], str(directory))
+        problem = f"an existing path, another result ({which})"
+        raise ResultError([Fault("--out", problem, _ALLOWED)], str(directory))
     missing = [name for name in _TABLES if not (directory / name).is_file()]
     if len(missing) > 0:
-        given = f"a damaged result, without {', '.join(missing)}"
-        raise ResultError([Fault("--out", given, _ALLOWED)], str(directory))
+        problem = f"a damaged result, without {', '.join(missing)}"
+        raise ResultError([Fault("--out", problem, _ALLOWED)], str(directory))
     if events and manifest.get("events") is not True:
-        given = "a finished result without events"
-        allowed = "allowed is it without --events, or another --out"
-        raise ResultError([Fault("--events", given, allowed)], str(directory))
+        problem = "a finished result without events"
+        remedy = "allowed is it without --events, or another --out"
+        raise ResultError([Fault("--events", problem, remedy)], str(directory))
     return True
 
 
@@ -119,10 +119,10 @@ def build(outcome: RunResult, directory: Path, *, updates: bool = True) -> Write
 
     Arguments and errors are those of :func:`write`.
     """
-    said, labelled = _labelled(outcome)
+    text, labelled = _labelled(outcome)
     writer = Writer(directory, labelled)
     try:
-        _fill(writer, outcome, said, updates)
+        _fill(writer, outcome, text, updates)
     except BaseException:
         writer.discard()
         raise
@@ -130,29 +130,31 @@ def build(outcome: RunResult, directory: Path, *, updates: bool = True) -> Write
 
 
 def _fill(writer: Writer, outcome: RunResult, said: dict[str, Any], updates: bool) -> None:
-    who = outcome.participants
+    participants = outcome.participants
     traces, numbers, curve = outcome.traces, outcome.numbers, outcome.learned.curve
     if updates:
-        writer.table("updates.parquet", who.numbered(update_columns(traces, numbers)))
+        writer.table("updates.parquet", participants.numbered(update_columns(traces, numbers)))
     writer.table("curve.parquet", {name: curve[name] for name in curve.dtype.names or ()})
     charged = (outcome.ledger, outcome.judged, outcome.scenario.privacy.overlap)
-    owners = owner_columns(outcome.problem, *charged, traces, numbers, who)
+    owners = owner_columns(outcome.problem, *charged, traces, numbers, participants)
     owners |= energy_columns(outcome.scenario, traces)
     owners |= owner_figures(outcome.problem, outcome.learned.models, outcome.alone)
-    writer.table("owners.parquet", who.numbered(owners))
+    writer.table("owners.parquet", participants.numbered(owners))
     writer.table("models.parquet", model_columns(outcome.learned.models, numbers))
     optimum = outcome.problem.task.objective.optimum
     writer.table("optimum.parquet", optimum_columns(optimum))
     spending = spending_columns(outcome.problem.accountant, traces)
     if spending is not None and outcome.judged.is_upper:
-        writer.table("spending.parquet", who.numbered(spending))
+        writer.table("spending.parquet", participants.numbered(spending))
     if outcome.alone is not None:
-        writer.table("alone.parquet", who.numbered(alone_columns(outcome.alone)))
+        writer.table("alone.parquet", participants.numbered(alone_columns(outcome.alone)))
     if all(trace.events is not None for trace in traces):
         groups = event_groups(traces, numbers)
-        writer.row_groups("events.parquet", map(who.numbered, groups))
+        writer.row_groups("events.parquet", map(participants.numbered, groups))
     if outcome.measured is not None:  # no simulation makes it again
-        writer.room("traces", partial(write_traces, traces, metadata={}, owners=who, whole=True))
+        writer.room(
+            "traces", partial(write_traces, traces, metadata={}, owners=participants, whole=True)
+        )
     writer.scenario(outcome.scenario)
     writer.json("manifest.json", said)
     writer.text(README, readme(said, writer.columns, ["manifest.json", "scenario.toml"]))
@@ -165,12 +167,12 @@ def manifest(outcome: RunResult) -> dict[str, Any]:
 
 def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
     """Return the manifest of a result, and its label."""
-    said = described(outcome.scenario)
+    written = described(outcome.scenario)
     problem, names = outcome.problem, outcome.participants.names
     content = {
         "schema": SCHEMA,
-        "scenario": said,
-        "digest": digest(said),
+        "scenario": written,
+        "digest": digest(written),
         "network": network_digest(outcome.scenario, len(outcome.numbers)),
         "seed": outcome.scenario.run.seed,
         "replicates": list(outcome.numbers),
@@ -189,12 +191,12 @@ def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
         "blas_kernel": blas_kernel(),
         **({} if outcome.measured is None else {"measured": dict(outcome.measured)}),
         "fingerprints": outcome.fingerprints,
-        "predictions": [dict(vars(each)) for each in _predictions(outcome.scenario)],
+        "predictions": [dict(vars(item)) for item in _predictions(outcome.scenario)],
         "rests_on": rests_on(
             outcome.scenario, interior=_interior(problem), projected=outcome.summary["clip_count"]
         ),
         "warnings": list(outcome.warnings),
-        "warning_fields": [each.content() for each in outcome.notices],
+        "warning_fields": [item.content() for item in outcome.notices],
         "summary": outcome.summary,
     }
     unit = outcome.scenario.data.target_unit

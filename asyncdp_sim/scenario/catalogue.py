@@ -51,11 +51,11 @@ class Entry:
     @property
     def privacy(self) -> str:
         """Privacy of its settings, in words; empty where all cells are private."""
-        said = {_promise(cell) for cell in _cells(self.as_it_is)}
-        if said == {_PRIVATE}:
+        text = {_promise(cell) for cell in _cells(self.as_it_is)}
+        if text == {_PRIVATE}:
             return ""
-        worst = min(said, key=_WORST_FIRST.index)
-        return worst if len(said) == 1 else f"in part {worst}"
+        worst = min(text, key=_WORST_FIRST.index)
+        return worst if len(text) == 1 else f"in part {worst}"
 
 
 _NO_CLAIM = "claims no ε"
@@ -104,12 +104,12 @@ def entry(name: str) -> Entry:
     SpecError
         If there is none, naming the nearest that there are.
     """
-    entries = {found.name: found for found in catalogue()}
+    entries = {item.name: item for item in catalogue()}
     if name not in entries:
         near = difflib.get_close_matches(name.casefold(), entries, n=_NEAR, cutoff=0.5)
         nearest = f"nearest are {', '.join(near)}" if len(near) > 0 else "nothing is near it"
-        given = "no file, and no name in the catalogue"
-        raise SpecError([Fault("", given, f"{nearest}; asyncdp list shows all")], name)
+        problem = "no file, and no name in the catalogue"
+        raise SpecError([Fault("", problem, f"{nearest}; asyncdp list shows all")], name)
     return entries[name]
 
 

@@ -28,9 +28,9 @@ def commented(name: str) -> str:
     SpecError
         If there is no entry of that name.
     """
-    found = entry(name)
-    text = found.file.read_text(encoding="utf-8")
-    return "".join(f"{line}\n" for line in _lines(text, found.as_it_is))
+    result = entry(name)
+    text = result.file.read_text(encoding="utf-8")
+    return "".join(f"{line}\n" for line in _lines(text, result.as_it_is))
 
 
 def _lines(text: str, scenario: Spec) -> Iterator[str]:
@@ -69,9 +69,9 @@ def _member(part: object, key: str) -> object:
 
 def _comment(part: object, key: str) -> Iterator[str]:
     """Yield the meaning of a setting, folded; nothing where nobody says it."""
-    said = meaning(type(part), key) if isinstance(part, Spec) else ""
+    text = meaning(type(part), key) if isinstance(part, Spec) else ""
     yield from textwrap.wrap(
-        said, _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
+        text, _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
     )
 
 

@@ -16,58 +16,58 @@ from asyncdp_sim.theory.prediction import Unknown
 def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     """Return what the parts find wrong with each other."""
     n_owners, algorithm = scenario.owners.count, scenario.algorithm
-    found = scenario.owners.number_faults()
-    if len(found) > 0:
-        return found
-    found += conflicts(n_owners, scenario)
-    found += scenario.privacy.faults(n_owners, scenario.model)
-    found += _learner_faults(scenario) + _label_faults(scenario) + _timing_faults(scenario)
-    found += _accountant_faults(scenario) + _sampling_faults(scenario) + _uneven_faults(scenario)
-    found += _asked_faults(scenario) + _alone_faults(scenario)
-    found += scenario.model.start_faults(algorithm.starts_at)
-    found += algorithm.faults(scenario.protocol)
-    found += algorithm.reaches_for_gradients(scenario.numbers)
+    faults = scenario.owners.number_faults()
+    if len(faults) > 0:
+        return faults
+    faults += conflicts(n_owners, scenario)
+    faults += scenario.privacy.faults(n_owners, scenario.model)
+    faults += _learner_faults(scenario) + _label_faults(scenario) + _timing_faults(scenario)
+    faults += _accountant_faults(scenario) + _sampling_faults(scenario) + _uneven_faults(scenario)
+    faults += _asked_faults(scenario) + _alone_faults(scenario)
+    faults += scenario.model.start_faults(algorithm.starts_at)
+    faults += algorithm.faults(scenario.protocol)
+    faults += algorithm.reaches_for_gradients(scenario.numbers)
     if len(out_of_range(scenario.privacy, n_owners)) == 0:
-        found += algorithm.misfits(scenario) + scenario.privacy.listener.misfits(scenario)
-    found += [] if scenario.adversary is None else scenario.adversary.faults(n_owners)
+        faults += algorithm.misfits(scenario) + scenario.privacy.listener.misfits(scenario)
+    faults += [] if scenario.adversary is None else scenario.adversary.faults(n_owners)
     if scenario.acceptance is not None:
-        found += scenario.acceptance.faults(scenario.privacy.mechanism.kind)
-    found += wrong_length("owners.records", scenario.owners.records, scenario.owners.whole)
-    found += _part_faults(scenario)
-    found += scenario.owners.name_faults(scenario.data.split_column)
-    found += _energy_faults(scenario)
-    found += held_out.faults(scenario.data.held_out, scenario.records or ())
-    if len(found) == 0 and algorithm.needs_shares:
-        found += _share_faults(scenario)
-    return found + _record_faults(scenario)
+        faults += scenario.acceptance.faults(scenario.privacy.mechanism.kind)
+    faults += wrong_length("owners.records", scenario.owners.records, scenario.owners.whole)
+    faults += _part_faults(scenario)
+    faults += scenario.owners.name_faults(scenario.data.split_column)
+    faults += _energy_faults(scenario)
+    faults += held_out.faults(scenario.data.held_out, scenario.records or ())
+    if len(faults) == 0 and algorithm.needs_shares:
+        faults += _share_faults(scenario)
+    return faults + _record_faults(scenario)
 
 
 def _energy_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return faults that prevent the energy of owners from being computed, if it is requested."""
     if scenario.energy is None:
         return []
-    found = scenario.energy.faults(scenario.owners.count)
+    faults = scenario.energy.faults(scenario.owners.count)
     if scenario.clock.superposed:
-        allowed = 'allowed with [energy] is "per-owner": of a crowd nobody is there while idle'
-        found.append(Fault("clock.population", "'superposed'", allowed))
+        remedy = 'allowed with [energy] is "per-owner": of a crowd nobody is there while idle'
+        faults.append(Fault("clock.population", "'superposed'", remedy))
     if scenario.protocol.update_of == "servers":
-        allowed = "allowed with [energy] is a protocol with one learner, or with none"
-        found.append(Fault("protocol.kind", repr(scenario.protocol.kind), allowed))
-    return found
+        remedy = "allowed with [energy] is a protocol with one learner, or with none"
+        faults.append(Fault("protocol.kind", repr(scenario.protocol.kind), remedy))
+    return faults
 
 
 def _part_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return a fault for each part that nobody can be left out of, where somebody is."""
     key = "without" if scenario.owners.only is None else "only"
     key = "numbers" if scenario.owners.numbers is not None else key
-    given = getattr(scenario.owners, key)
-    if given is None:
+    value = getattr(scenario.owners, key)
+    if value is None:
         return []
-    found = list(scenario.of_everybody)
-    found += ["privacy.learner"] if scenario.privacy.learner is not None else []
+    result = list(scenario.of_everybody)
+    result += ["privacy.learner"] if scenario.privacy.learner is not None else []
     return [
-        Fault(f"owners.{key}", show(list(given)), f"not allowed with {each}: {_ALL}")
-        for each in found
+        Fault(f"owners.{key}", show(list(value)), f"not allowed with {each}: {_ALL}")
+        for each in result
     ]
 
 
@@ -75,8 +75,8 @@ def _learner_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return a fault where nobody is the learner, and a learner's privacy is asked for."""
     if scenario.privacy.learner is None or scenario.protocol.has_learner:
         return []
-    allowed = "not allowed where owners gossip without a learner: each has a model"
-    return [Fault("privacy.learner", "a table", allowed)]
+    remedy = "not allowed where owners gossip without a learner: each has a model"
+    return [Fault("privacy.learner", "a table", remedy)]
 
 
 def _asked_faults(scenario: ScenarioFacts) -> list[Fault]:
@@ -84,8 +84,8 @@ def _asked_faults(scenario: ScenarioFacts) -> list[Fault]:
     budget, count = scenario.privacy.budget, scenario.owners.count
     if not budget.of_asked or scenario.protocol.selection_probabilities(count) is not None:
         return []
-    allowed = "allowed is anything else: the learner asks nobody by chances p_i"
-    return [Fault("privacy.budget.kind", repr(budget.kind), allowed)]
+    remedy = "allowed is anything else: the learner asks nobody by chances p_i"
+    return [Fault("privacy.budget.kind", repr(budget.kind), remedy)]
 
 
 def _alone_faults(scenario: ScenarioFacts) -> list[Fault]:
@@ -94,21 +94,21 @@ def _alone_faults(scenario: ScenarioFacts) -> list[Fault]:
     algorithm, in_pairs = scenario.algorithm, scenario.protocol.update_of == "pair"
     if not in_pairs or scenario.protocol.has_learner or algorithm.averages_alone or most == 0:
         return []
-    allowed = f"algorithm {algorithm.kind} needs both answers of a meeting: allowed is 0"
-    return [Fault("channel.loss", f"{most:g} for some owner", allowed)]
+    remedy = f"algorithm {algorithm.kind} needs both answers of a meeting: allowed is 0"
+    return [Fault("channel.loss", f"{most:g} for some owner", remedy)]
 
 
 def _share_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return a fault where nobody knows how often each owner's answers are used."""
-    known: object = shares(scenario.network)
-    allowed = "it needs each owner's share of the updates"
-    if scenario.algorithm.needs_lateness and not isinstance(known, Unknown):
-        known = lateness(scenario.network)
-        allowed = "it needs the law of each owner's staleness"
-    if not isinstance(known, Unknown):
+    value: object = shares(scenario.network)
+    remedy = "it needs each owner's share of the updates"
+    if scenario.algorithm.needs_lateness and not isinstance(value, Unknown):
+        value = lateness(scenario.network)
+        remedy = "it needs the law of each owner's staleness"
+    if not isinstance(value, Unknown):
         return []
     given = "inverse-weight" if scenario.algorithm.needs_lateness else "inverse-rate"
-    return [Fault("algorithm.selection", given, f"{allowed}, which is not known: {known}")]
+    return [Fault("algorithm.selection", given, f"{remedy}, which is not known: {value}")]
 
 
 def _record_faults(scenario: ScenarioFacts) -> list[Fault]:
@@ -117,36 +117,36 @@ def _record_faults(scenario: ScenarioFacts) -> list[Fault]:
     if records is None and not by_data:
         return [Fault("owners.records", "nothing", "this field is required")]
     if records is not None and by_data:
-        how = "by a column" if scenario.data.split_column is not None else "by their targets"
-        allowed = f"not allowed if the data are split {how}"
-        return [Fault("owners.records", str(records), allowed)]
+        arguments = "by a column" if scenario.data.split_column is not None else "by their targets"
+        remedy = f"not allowed if the data are split {arguments}"
+        return [Fault("owners.records", str(records), remedy)]
     return []
 
 
 def _label_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return a fault where it is plain from the scenario that targets are no labels."""
     count, classes = len(scenario.model.labels), scenario.data.classes
-    found = []
+    matches = []
     if count > 0 and scenario.data.no_labels:
-        allowed = f"allowed is true with model.kind = {scenario.model.kind}, which learns labels ±1"
-        found.append(Fault("data.labels", "false", allowed))
+        remedy = f"allowed is true with model.kind = {scenario.model.kind}, which learns labels ±1"
+        matches.append(Fault("data.labels", "false", remedy))
     if count > 0 and len(classes) not in (0, count):
-        allowed = f"allowed are {count} classes with model.kind = {scenario.model.kind}"
-        found.append(Fault("data.columns", f"a target of {len(classes)} classes", allowed))
+        remedy = f"allowed are {count} classes with model.kind = {scenario.model.kind}"
+        matches.append(Fault("data.columns", f"a target of {len(classes)} classes", remedy))
     if scenario.model.intercept is True and not scenario.data.has_columns:
-        allowed = "allowed is true with a table, whose features a column of ones joins"
-        found.append(Fault("model.intercept", "true", allowed))
-    return found
+        remedy = "allowed is true with a table, whose features a column of ones joins"
+        matches.append(Fault("model.intercept", "true", remedy))
+    return matches
 
 
 def _timing_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return what keeps timing from depending on the model, where it is to."""
-    found = [] if scenario.trigger is None else scenario.trigger.faults(scenario.algorithm)
+    faults = [] if scenario.trigger is None else scenario.trigger.faults(scenario.algorithm)
     asked = "run.target" if scenario.run.target is not None else "[trigger]"
     if scenario.timing_unaccounted is not None and scenario.run.learning == "replay":
-        allowed = f'{asked} needs "live": there is no timing to replay before the model is known'
-        found.append(Fault("run.learning", "'replay'", allowed))
-    return found
+        remedy = f'{asked} needs "live": there is no timing to replay before the model is known'
+        faults.append(Fault("run.learning", "'replay'", remedy))
+    return faults
 
 
 def _accountant_faults(scenario: ScenarioFacts) -> list[Fault]:
@@ -155,8 +155,8 @@ def _accountant_faults(scenario: ScenarioFacts) -> list[Fault]:
     read = scenario.timing_unaccounted or (CHOSEN if scenario.chosen_privately else None)
     if accountant is None or read is None:
         return []
-    allowed = f"not allowed where counts or scales may depend on records: {read}"
-    return [Fault("privacy.accountant", repr(accountant.kind), allowed)]
+    remedy = f"not allowed where counts or scales may depend on records: {read}"
+    return [Fault("privacy.accountant", repr(accountant.kind), remedy)]
 
 
 def _sampling_faults(scenario: ScenarioFacts) -> list[Fault]:
@@ -164,18 +164,18 @@ def _sampling_faults(scenario: ScenarioFacts) -> list[Fault]:
     algorithm, probability = scenario.algorithm, scenario.privacy.sampling
     if probability is None:
         return []
-    given, found = f"{probability:g}", []
+    problem, matches = f"{probability:g}", []
     if algorithm.xi is not None or algorithm.obfuscates or algorithm.answers_once:
-        allowed = f"not allowed with algorithm {algorithm.kind}, whose answers are no gradients"
-        found.append(Fault("privacy.sampling", given, allowed))
+        remedy = f"not allowed with algorithm {algorithm.kind}, whose answers are no gradients"
+        matches.append(Fault("privacy.sampling", problem, remedy))
     read = scenario.timing_unaccounted or (CHOSEN if scenario.chosen_privately else None)
     if read is not None:
-        allowed = f"not allowed where counts or scales may depend on records: {read}"
-        found.append(Fault("privacy.sampling", given, allowed))
+        remedy = f"not allowed where counts or scales may depend on records: {read}"
+        matches.append(Fault("privacy.sampling", problem, remedy))
     if scenario.acceptance is not None:
-        allowed = "not allowed with privacy.sampling: no length of honest answers is known"
-        found.append(Fault("acceptance.kind", repr(scenario.acceptance.kind), allowed))
-    return found
+        remedy = "not allowed with privacy.sampling: no length of honest answers is known"
+        matches.append(Fault("acceptance.kind", repr(scenario.acceptance.kind), remedy))
+    return matches
 
 
 def _uneven_faults(scenario: ScenarioFacts) -> list[Fault]:
@@ -183,7 +183,7 @@ def _uneven_faults(scenario: ScenarioFacts) -> list[Fault]:
     protocol, algorithm, budget = scenario.protocol, scenario.algorithm, scenario.privacy.budget
     if budget.even or not scenario.privacy.hides:
         return []
-    key, given = "privacy.budget.kind", repr(budget.kind)
+    key, value = "privacy.budget.kind", repr(budget.kind)
     reasons = [
         (
             not protocol.one_each or protocol.answers_each > 1,
@@ -193,7 +193,7 @@ def _uneven_faults(scenario: ScenarioFacts) -> list[Fault]:
         (algorithm.answers_once, f"nothing with algorithm {algorithm.kind}, which asks once"),
         (scenario.acceptance is not None, "answers that are taken as they are: all of one length"),
     ]
-    return [Fault(key, given, f"allowed is {why}") for wrong, why in reasons if wrong]
+    return [Fault(key, value, f"allowed is {why}") for wrong, why in reasons if wrong]
 
 
 _ALL = "it is of all owners, by their numbers"

@@ -38,12 +38,12 @@ class ScenarioFacts(DeclaredFields):
     @property
     def timing_unaccounted(self) -> str | None:
         """Information on private records in timing that no ε accounts for; None if none."""
-        told = []
+        lines = []
         if self.run.target is not None:
-            told.append("a run ends when ψ, computed from private records, reaches run.target")
+            lines.append("a run ends when ψ, computed from private records, reaches run.target")
         if self.trigger is not None:
-            told.append("owners' exact gradients decide whether they answer ([trigger])")
-        return None if len(told) == 0 else f"{' and '.join(told)}; no budget is charged for it"
+            lines.append("owners' exact gradients decide whether they answer ([trigger])")
+        return None if len(lines) == 0 else f"{' and '.join(lines)}; no budget is charged for it"
 
     @property
     def sampled(self) -> bool:
@@ -68,12 +68,12 @@ class ScenarioFacts(DeclaredFields):
         Of an algorithm that is given noisy answers alone it does not, unless the observer sees
         less than these: what that is then follows from what the algorithm says of itself.
         """
-        found = [at for name in _CLAIMED for at, _ in outsiders(getattr(self, name), name)]
+        matches = [at for name in _CLAIMED for at, _ in outsiders(getattr(self, name), name)]
         algorithm, listener = self.algorithm, self.privacy.listener
         sees_all = listener.by_count and not listener.sees_sums
         if algorithm.outside and (algorithm.handles_gradients or not sees_all):
-            found.append(f"algorithm.kind = {algorithm.kind}")
-        return tuple(found)
+            matches.append(f"algorithm.kind = {algorithm.kind}")
+        return tuple(matches)
 
     @cached_property
     def network(self) -> Network:
@@ -191,8 +191,8 @@ class ScenarioFacts(DeclaredFields):
             As :meth:`~asyncdp_sim.privacy.Privacy.noise_for`.
         """
         xi = 0.0 if not self.privacy.hides or self.xi is None else self.xi
-        updates, each = self.run.updates, self.algorithm.gradients_per_answer
-        return self.spending.noise_for(records, updates, xi, self.answer_numbers, each)
+        updates, values = self.run.updates, self.algorithm.gradients_per_answer
+        return self.spending.noise_for(records, updates, xi, self.answer_numbers, values)
 
     def honest_answers(self, noise: Lengths, n_features: int) -> HonestAnswers:
         """Return what is public of honest answers of p numbers with such noise."""
@@ -206,16 +206,16 @@ class ScenarioFacts(DeclaredFields):
         """Whether the size of messages takes time, or is reported, so that p matters."""
         shared, timed = self.channel.contended, self.latency.rate_bytes is not None
         by_airtime = shared is not None and shared.rate_bytes is not None
-        told = self.energy is not None or self.privacy.listener.sees_sums
-        return timed or by_airtime or told
+        reported = self.energy is not None or self.privacy.listener.sees_sums
+        return timed or by_airtime or reported
 
     @property
     def records(self) -> tuple[int, ...] | None:
         """n_i per owner who takes part; None where the data decide."""
-        given, numbers = self.all_records, self.owners.numbers
-        if given is None or numbers is None:
-            return given
-        return tuple(given[i - 1] for i in numbers if i <= len(given))
+        value, numbers = self.all_records, self.owners.numbers
+        if value is None or numbers is None:
+            return value
+        return tuple(value[i - 1] for i in numbers if i <= len(value))
 
     @property
     def all_records(self) -> tuple[int, ...] | None:
@@ -239,4 +239,4 @@ def _same(one: object, other: object) -> bool:
 
 def _counts(part: object) -> bool:
     """Tell whether a part is a whole number, or a list of such."""
-    return type(part) is int or (type(part) is tuple and all(type(each) is int for each in part))
+    return type(part) is int or (type(part) is tuple and all(type(item) is int for item in part))

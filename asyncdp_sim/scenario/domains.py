@@ -18,24 +18,24 @@ def domain(field: FieldInfo) -> str:
     """Return the values that a field takes, but for absence."""
     read = _words(field.annotation, field.metadata)
     extra = field.json_schema_extra
-    said = extra.get("domain") if isinstance(extra, Mapping) else None
-    if said is None:
+    text = extra.get("domain") if isinstance(extra, Mapping) else None
+    if text is None:
         return read
-    return f"{said}, {read}" if any(mark in read for mark in "<>≤≥") else str(said)
+    return f"{text}, {read}" if any(mark in read for mark in "<>≤≥") else str(text)
 
 
 def takes_numbers(annotation: Any) -> bool:
     """Tell whether a type has numbers in it, not those of tables."""
     return any(
-        each in _NUMBERS or (get_origin(each) is Literal and _is_number(get_args(each)[0]))
-        for each in parts(annotation)
+        part in _NUMBERS or (get_origin(part) is Literal and _is_number(get_args(part)[0]))
+        for part in parts(annotation)
     )
 
 
 def specs(annotation: Any) -> tuple[type[BaseModel], ...]:
     """Return the tables that a type has in it, kinds and others, in their order."""
-    found = [each for each in parts(annotation) if _is_table(each)]
-    return tuple(dict.fromkeys(found))
+    matches = [part for part in parts(annotation) if _is_table(part)]
+    return tuple(dict.fromkeys(matches))
 
 
 def parts(annotation: Any) -> Iterator[Any]:
@@ -43,8 +43,8 @@ def parts(annotation: Any) -> Iterator[Any]:
     inner, _ = _bare(annotation, ())
     origin = get_origin(inner)
     if origin in (Union, UnionType):
-        for each in get_args(inner):
-            yield from parts(each)
+        for item in get_args(inner):
+            yield from parts(item)
     elif origin is tuple or origin is list:
         yield from parts(get_args(inner)[0])
     elif origin is dict:
@@ -55,22 +55,22 @@ def parts(annotation: Any) -> Iterator[Any]:
 
 def _bare(annotation: Any, marks: Any) -> tuple[Any, list[Any]]:
     """Return a type without its marks, and these, those of fields taken apart."""
-    found = list(marks)
+    result = list(marks)
     while get_origin(annotation) is Annotated:
         annotation, *more = get_args(annotation)
-        found += more
+        result += more
     return annotation, [
         part
-        for mark in found
+        for mark in result
         for part in (mark.metadata if isinstance(mark, FieldInfo) else [mark])
     ]
 
 
 def _words(annotation: Any, marks: Any) -> str:
-    inner, found = _bare(annotation, marks)
+    inner, result = _bare(annotation, marks)
     origin, inside = get_origin(inner), get_args(inner)
     if origin in (Union, UnionType):
-        return _either(inside, found)
+        return _either(inside, result)
     if origin is Literal:
         return _choice(inside)
     if origin is tuple or origin is list:
@@ -78,7 +78,7 @@ def _words(annotation: Any, marks: Any) -> str:
     if inner is bool:
         return "true or false"
     if inner in _NUMBERS:
-        return _number(inner, found)
+        return _number(inner, result)
     if origin is dict:
         return f"a table of {_words(inside[1], ())}"
     if _is_table(inner):
@@ -87,20 +87,20 @@ def _words(annotation: Any, marks: Any) -> str:
 
 
 def _either(inside: tuple[Any, ...], marks: list[Any]) -> str:
-    options = [each for each in inside if each is not NoneType]
-    tables = [each for each in options if _is_table(_bare(each, ())[0])]
-    kinds = [kind_of(each) for each in tables if "kind" in each.model_fields]
-    said = [_words(each, marks if len(options) == 1 else ()) for each in options]
+    options = [item for item in inside if item is not NoneType]
+    tables = [item for item in options if _is_table(_bare(item, ())[0])]
+    kinds = [kind_of(item) for item in tables if "kind" in item.model_fields]
+    text = [_words(item, marks if len(options) == 1 else ()) for item in options]
     if len(kinds) > 0 and len(kinds) == len(options):
-        alone = "the name of a kind, or " if any(each is FAMILY_BY_NAME for each in marks) else ""
+        alone = "the name of a kind, or " if any(item is FAMILY_BY_NAME for item in marks) else ""
         return f"{alone}a table whose kind is one of {', '.join(kinds)}"
-    listed = [f"a list of {words}" for words in said]
-    short = ["a list of them" if words in listed else words for words in said]
+    listed = [f"a list of {words}" for words in text]
+    short = ["a list of them" if words in listed else words for words in text]
     return ", or ".join(dict.fromkeys(short))
 
 
 def _choice(inside: tuple[Any, ...]) -> str:
-    spelled = [f'"{each}"' if isinstance(each, str) else str(each) for each in inside]
+    spelled = [f'"{option}"' if isinstance(option, str) else str(option) for option in inside]
     return spelled[0] if len(spelled) == 1 else f"one of {', '.join(spelled)}"
 
 

@@ -43,7 +43,7 @@ def _with_file(fields: dict[str, Any]) -> dict[str, Any]:
 def toml(value: Any) -> str:
     """Return a value as TOML writes it in one line."""
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{_key(key)} = {toml(each)}" for key, each in value.items())
+        inner = ", ".join(f"{_key(key)} = {toml(item)}" for key, item in value.items())
         return f"{{ {inner} }}" if inner != "" else "{}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(toml, value))}]"
@@ -94,8 +94,8 @@ def _said(example: BaseModel, *names: str) -> dict[str, Any]:
     table = {"kind": example.kind} if isinstance(example, Variant) else {}
     for name, info in type(example).model_fields.items():
         value = getattr(example, name)
-        said = info.is_required() or name in names or value != info.default
-        if said and value is not None:
+        faults = info.is_required() or name in names or value != info.default
+        if faults and value is not None:
             table[info.alias or name] = Path(value).name if name in _FILES else plain(value)
     return table
 
@@ -105,5 +105,5 @@ def plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return _said(value)
     if isinstance(value, Mapping):
-        return {key: plain(each) for key, each in value.items()}
-    return [plain(each) for each in value] if isinstance(value, tuple) else value
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, tuple) else value

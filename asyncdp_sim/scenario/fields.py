@@ -127,7 +127,7 @@ def told_elsewhere() -> Mapping[str, str]:
 
 @cache
 def _walked() -> tuple[tuple[TableEntry, ...], Mapping[str, str]]:
-    found: dict[str, TableEntry] = {}
+    by_name: dict[str, TableEntry] = {}
     elsewhere: dict[str, str] = {}
     homes: dict[type[BaseModel], str] = {Scenario: ""}
     waiting = [_Place("", "", "", (Scenario,))]
@@ -135,34 +135,34 @@ def _walked() -> tuple[tuple[TableEntry, ...], Mapping[str, str]]:
         place = waiting.pop(0)
         path, members = place.path, place.members
         entry = _table(place)
-        before = found.get(path)
-        found[path] = entry if before is None else _joined(before, entry)
+        before = by_name.get(path)
+        by_name[path] = entry if before is None else _joined(before, entry)
         for member in members:
             for name, info in member.model_fields.items():
                 held = specs(info.annotation)
-                new = [each for each in held if each not in homes]
+                new = [table for table in held if table not in homes]
                 below = f"{path}.{info.alias or name}".lstrip(".")
                 homes |= dict.fromkeys(new, below)
-                elsewhere |= [(below, homes[each]) for each in held if homes[each] != below]
+                elsewhere |= [(below, homes[table]) for table in held if homes[table] != below]
                 if len(new) > 0:
                     at = f"{below}.term" if get_origin(info.annotation) is dict else below
                     waiting.append(_Place(below, at, info.description or "", tuple(new)))
-    return tuple(found.values()), elsewhere
+    return tuple(by_name.values()), elsewhere
 
 
 @cache
 def fields() -> tuple[Field, ...]:
     """Return every field, table by table."""
-    return tuple(each for table in tables() for each in table.fields)
+    return tuple(item for table in tables() for item in table.fields)
 
 
 def field_at(path: str) -> tuple[Field, ...]:
     """Return the fields at a dotted path, of whatever kinds."""
-    return tuple(each for each in fields() if each.path == path)
+    return tuple(item for item in fields() if item.path == path)
 
 
 def _table(place: _Place) -> TableEntry:
-    path, kinds, found = place.path, [], list[Field]()
+    path, kinds, result = place.path, [], list[Field]()
     for member in place.members:
         kind = kind_of(member) if issubclass(member, Variant) else None
         if kind is not None:
@@ -171,8 +171,8 @@ def _table(place: _Place) -> TableEntry:
             kinds.append(KindEntry(path, kind, _flowing(first), _flowing(rest), line))
         for name, info in member.model_fields.items():
             if name != "kind":
-                found.append(_field(place, kind, name, info, member))
-    return TableEntry(path, place.meaning, tuple(kinds), _merged(found))
+                result.append(_field(place, kind, name, info, member))
+    return TableEntry(path, place.meaning, tuple(kinds), _merged(result))
 
 
 def _field(place: _Place, kind: str | None, name: str, info: FieldInfo, member: Any) -> Field:
@@ -201,7 +201,7 @@ def _unit(info: FieldInfo) -> str:
     """Return the unit of what says none: laws are lengths of time."""
     if takes_numbers(info.annotation):
         return ""
-    named = {base.__name__ for each in specs(info.annotation) for base in each.__mro__}
+    named = {base.__name__ for spec in specs(info.annotation) for base in spec.__mro__}
     return "time units" if "LawKind" in named else "none"
 
 
@@ -217,10 +217,10 @@ def _default(info: FieldInfo) -> str:
 def _merged(found: Sequence[Field]) -> tuple[Field, ...]:
     """Join what several kinds have alike."""
     alike: dict[Any, Field] = {}
-    for each in found:
-        key = replace(each, kinds=())
+    for result in found:
+        key = replace(result, kinds=())
         kept = alike.get(key)
-        alike[key] = each if kept is None else replace(kept, kinds=(*kept.kinds, *each.kinds))
+        alike[key] = result if kept is None else replace(kept, kinds=(*kept.kinds, *result.kinds))
     return tuple(alike.values())
 
 
@@ -240,4 +240,4 @@ def walked() -> Iterator[str]:
         if table.path != "":
             yield table.path
         yield from (f"{table.path}.{kind.kind}" for kind in table.kinds)
-        yield from (each.path for each in table.fields)
+        yield from (item.path for item in table.fields)

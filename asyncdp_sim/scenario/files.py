@@ -70,12 +70,12 @@ def read_tables(
         for setting in settings:
             notes += _set(raw, setting, allow_code=allow_code)
     swept = raw.get("sweep", {})
-    given = raw.get("algorithm", {})
+    value = raw.get("algorithm", {})
     notes += [
         f"sweep over {'.'.join(path)}: replaces {path[0]}.{other}"
         for path, other in EITHER.items()
         if isinstance(swept, dict) and ".".join(path) in swept
-        if isinstance(given, dict) and other in given
+        if isinstance(value, dict) and other in value
     ]
     return raw, notes
 
@@ -133,12 +133,12 @@ def require_new(file: Path, option: str = "--save") -> None:
         On the option that names it.
     """
     if os.path.lexists(file):
-        given, allowed = f"an existing path, {file}", "allowed is a file that does not exist yet"
+        problem, remedy = f"an existing path, {file}", "allowed is a file that does not exist yet"
     elif not is_dir(file.absolute().parent):
-        given, allowed = str(file), "allowed is a file in a folder that exists"
+        problem, remedy = str(file), "allowed is a file in a folder that exists"
     else:
         return
-    raise SpecError([Fault(option, given, allowed)])
+    raise SpecError([Fault(option, problem, remedy)])
 
 
 def save_new(scenario: Scenario, file: Path) -> None:
@@ -164,20 +164,20 @@ def write_new(text: str, file: Path, option: str = "--save") -> None:
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
-        said = f"a place that cannot be written ({error.strerror})"
-        raise SpecError([Fault(option, said, "allowed is one that can")]) from None
+        sentence = f"a place that cannot be written ({error.strerror})"
+        raise SpecError([Fault(option, sentence, "allowed is one that can")]) from None
 
 
 def data_files(scenario: Scenario) -> list[str]:
     """Return the paths of all data files that a scenario and its sweep name, once each."""
-    found: list[str] = []
+    matches: list[str] = []
 
     def note(path: str) -> str:
-        found.append(path)
+        matches.append(path)
         return path
 
     _map_paths(scenario.plain(), note)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(matches))
 
 
 def unplaced(scenario: Scenario, digest: Callable[[str], str]) -> Raw:
@@ -253,9 +253,9 @@ def _set(raw: Raw, setting: str, *, allow_code: bool) -> list[str]:
         raise SpecError([Fault("--set", show(setting), "allowed is path=value")])
     try:
         table: Raw = {}
-        given = absolute({path: toml_value(text)}, Path.cwd())
-        require_code(given, allowed=allow_code)
-        set_path(Scenario, table, path, given[path])
+        stated = absolute({path: toml_value(text)}, Path.cwd())
+        require_code(stated, allowed=allow_code)
+        set_path(Scenario, table, path, stated[path])
         _map_paths(table, lambda path: str(Path(path).absolute()))
         value: Any = table
         for key in keys(path):
@@ -268,36 +268,39 @@ def _set(raw: Raw, setting: str, *, allow_code: bool) -> list[str]:
 
 def _check_grid(scenario: Scenario) -> None:
     """Check every cell of a sweep, so that none fails half-way; each fault is reported once."""
-    found: dict[Fault, None] = {}
+    faults: dict[Fault, None] = {}
     grid = scenario.grid()
     for chosen in grid:
         try:
             scenario.cell(chosen)
         except (SpecError, DataError) as error:
-            found |= dict.fromkeys(fault.under("sweep") for fault in error.faults)
-        if len(found) >= _MOST_FAULTS:
+            faults |= dict.fromkeys(fault.under("sweep") for fault in error.faults)
+        if len(faults) >= _MOST_FAULTS:
             break
-    if len(found) > 0:
-        raise SpecError(found)
+    if len(faults) > 0:
+        raise SpecError(faults)
 
 
 def _read(file: Path) -> Raw:
     try:
         return from_toml(file_bytes(file).decode("utf-8-sig"))
     except FileNotFoundError:
-        given, allowed = "no such file", "allowed is a scenario file in TOML"
+        problem, remedy = "no such file", "allowed is a scenario file in TOML"
     except IsADirectoryError:
-        given, allowed = "a directory", "allowed is a scenario file in TOML"
+        problem, remedy = "a directory", "allowed is a scenario file in TOML"
     except OSError as error:
-        given, allowed = f"an unreadable file ({error.strerror})", "allowed is a readable TOML file"
+        problem, remedy = (
+            f"an unreadable file ({error.strerror})",
+            "allowed is a readable TOML file",
+        )
     except UnicodeDecodeError as error:
-        given, allowed = (
+        problem, remedy = (
             f"bytes that are not UTF-8 at offset {error.start}",
             "allowed is UTF-8 text",
         )
     except ValueError as error:
-        given, allowed = f"text that is not TOML ({error})", "allowed is TOML 1.0"
-    raise SpecError([Fault("", given, allowed)], str(file))
+        problem, remedy = f"text that is not TOML ({error})", "allowed is TOML 1.0"
+    raise SpecError([Fault("", problem, remedy)], str(file))
 
 
 def _map_paths(raw: Raw, change: Callable[[str], str]) -> None:

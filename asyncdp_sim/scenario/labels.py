@@ -49,17 +49,17 @@ def words(path: str, value: Any) -> str:
     """
     if path == VARIANT:
         return str(value)
-    given = _parsed(value)
-    named = f"{given:g}" if isinstance(given, int | float) else given
+    setting = _parsed(value)
+    named = f"{setting:g}" if isinstance(setting, int | float) else setting
     if isinstance(named, str) and named in _choices(path):
         return _choices(path)[named]
     if path in PHRASES:
-        return PHRASES[path](given)
-    if isinstance(given, Mapping):
-        return _table(path, given)
-    if isinstance(given, Sequence) and not isinstance(given, str):
-        return _each(symbol(path), given)
-    return f"{symbol(path)} = {_plain(given)}"
+        return PHRASES[path](setting)
+    if isinstance(setting, Mapping):
+        return _table(path, setting)
+    if isinstance(setting, Sequence) and not isinstance(setting, str):
+        return _each(symbol(path), setting)
+    return f"{symbol(path)} = {_plain(setting)}"
 
 
 def _parsed(value: Any) -> Any:
@@ -81,25 +81,25 @@ def _plain(value: Any) -> str:
         return "[" + ", ".join(map(_plain, value)) + "]"
     if isinstance(value, str):
         return value.replace("-", " ").replace("_", " ")
-    known = as_float(value)
-    return str(value) if known is None else number(known)
+    current = as_float(value)
+    return str(value) if current is None else number(current)
 
 
 def _each(letter: str, given: Sequence[Any]) -> str:
     """Return a value for each owner; where all but the first agree, those as one."""
     values = [as_float(value) for value in given]
-    known = [value for value in values if value is not None]
-    if len(known) < len(values) or len(values) == 0:
+    entries = [value for value in values if value is not None]
+    if len(entries) < len(values) or len(values) == 0:
         return f"{letter} = {_plain(list(given))}"
     of_one = letter.removesuffix("_i")
-    if len(set(known)) == 1:
-        return f"{letter} = {number(known[0])}"
-    if len(set(known[1:])) == 1:
-        rest = "2" if len(known) == 2 else f"2 to {len(known)}"
-        return f"{of_one} of owner 1 = {number(known[0])}, of {rest} = {number(known[1])}"
-    if len(known) <= MOST_NUMBERS:
-        return f"{of_one} by owner = {', '.join(map(number, known))}"
-    return f"{of_one} = {numbers(known)}, by owner"
+    if len(set(entries)) == 1:
+        return f"{letter} = {number(entries[0])}"
+    if len(set(entries[1:])) == 1:
+        rest = "2" if len(entries) == 2 else f"2 to {len(entries)}"
+        return f"{of_one} of owner 1 = {number(entries[0])}, of {rest} = {number(entries[1])}"
+    if len(entries) <= MOST_NUMBERS:
+        return f"{of_one} by owner = {', '.join(map(number, entries))}"
+    return f"{of_one} = {numbers(entries)}, by owner"
 
 
 def _law(given: Mapping[str, Any]) -> str:
@@ -131,24 +131,24 @@ def _online(given: Any) -> str:
         return f"online {_percent(given)} of the time"
     if set(given) <= {0, 1} and 1 in given:
         inside = [place for place, share in enumerate(given, start=1) if share == 1]
-        who = "owner" if len(inside) == 1 else "owners"
-        return f"{who} {ranges(inside)} online" + ("" if len(inside) == len(given) else " alone")
+        noun = "owner" if len(inside) == 1 else "owners"
+        return f"{noun} {ranges(inside)} online" + ("" if len(inside) == len(given) else " alone")
     shares = list(dict.fromkeys(given))
     if len(shares) > 3:
         return f"online {_percent(max(given))} to {_percent(min(given))} of the time, by owner"
-    told = [
-        f"owners {ranges([i for i, each in enumerate(given, start=1) if each == share])} "
+    lines = [
+        f"owners {ranges([i for i, item in enumerate(given, start=1) if item == share])} "
         f"online {_percent(share)} of the time"
         for share in shares
         if share < 1
     ]
-    return ", ".join(told) or "always online"
+    return ", ".join(lines) or "always online"
 
 
 def _lasting(law: Any) -> str:
     mean = law.get("mean", law.get("value")) if isinstance(law, Mapping) else law
-    known = as_float(mean)
-    return _plain(law) if known is None else number(known)
+    value = as_float(mean)
+    return _plain(law) if value is None else number(value)
 
 
 def _on_off(given: Mapping[str, Any]) -> str:

@@ -33,30 +33,30 @@ MOST_CELLS = 100_000
 
 def canonical(sweep: dict[str, list[Any]]) -> dict[str, list[Any]]:
     """Spell every swept path as ``a.b``, so that one path cannot stand twice."""
-    found: list[Fault] = []
+    faults: list[Fault] = []
     spelled: dict[str, list[Any]] = {}
     for path, values in sweep.items():
         if len(values) == 0:
-            found.append(Fault(path, "[]", "allowed is a list with at least one value"))
+            faults.append(Fault(path, "[]", "allowed is a list with at least one value"))
         if path == VARIANT:
-            found += variant_faults(values)
+            faults += variant_faults(values)
             spelled[path] = values
             continue
         try:
             parts = keys(path)
         except SpecError as error:
-            found += error.faults
+            faults += error.faults
             continue
         name = ".".join(parts)
         if parts[0] in ("schema", "id", "sweep") or name in spelled:
-            found.append(Fault(path, "this path", "allowed is a field of the run, once each"))
+            faults.append(Fault(path, "this path", "allowed is a field of the run, once each"))
         spelled[name] = values
     cells = prod(map(len, spelled.values()))
     if cells > MOST_CELLS:
         few = f"allowed are {MOST_CELLS:,} at most: sweep fewer values, or in parts"
-        found.append(Fault("", f"{cells:,} cells", few))
-    if len(found) > 0:
-        raise faults_of(found)
+        faults.append(Fault("", f"{cells:,} cells", few))
+    if len(faults) > 0:
+        raise faults_of(faults)
     return spelled
 
 

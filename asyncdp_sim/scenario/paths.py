@@ -26,8 +26,8 @@ def set_path(spec: object, raw: Raw, path: str, value: Any) -> list[str]:
             inner = table[parent] = {"kind": inner}  # a kind that stood alone
         table = inner
         if not isinstance(table, dict):
-            allowed = f"{parent!r} is not a table, so nothing can be set below it"
-            raise SpecError([Fault(path, show(value), allowed)])
+            remedy = f"{parent!r} is not a table, so nothing can be set below it"
+            raise SpecError([Fault(path, show(value), remedy)])
     if last == "kind" and table.get("kind") != value:
         keep = fields_of_kind(spec, parents, value)
         dropped = sorted(key for key in table if keep is not None and key not in keep)
@@ -56,18 +56,18 @@ def keys(path: str) -> tuple[str, ...]:
     SpecError
         If it is not a dotted path.
     """
-    found: list[str] = []
+    matches: list[str] = []
     try:
         table: Any = from_toml(f"{path} = 0")
     except ValueError:
         table = {}
     while isinstance(table, dict) and len(table) == 1:
         [(key, table)] = table.items()
-        found.append(key)
+        matches.append(key)
     if table != 0:
-        allowed = "allowed is a dotted path such as privacy.epsilon"
-        raise SpecError([Fault("", show(path), allowed)])
-    return tuple(found)
+        remedy = "allowed is a dotted path such as privacy.epsilon"
+        raise SpecError([Fault("", show(path), remedy)])
+    return tuple(matches)
 
 
 def leaves(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
@@ -85,31 +85,31 @@ VARIANT = "variant"
 
 def variant_faults(values: list[Any]) -> list[Fault]:
     """Return what is wrong with a list of variants."""
-    found: list[Fault] = []
+    faults: list[Fault] = []
     names: list[object] = []
     for variant in values:
         if not isinstance(variant, Mapping) or not isinstance(variant.get("name"), str):
-            allowed = 'allowed are tables with a text "name" and dotted paths'
-            found.append(Fault(VARIANT, show(variant), allowed))
+            remedy = 'allowed are tables with a text "name" and dotted paths'
+            faults.append(Fault(VARIANT, show(variant), remedy))
             continue
         if variant["name"] in names:
-            found.append(Fault(VARIANT, show(variant["name"]), "allowed is each name once"))
+            faults.append(Fault(VARIANT, show(variant["name"]), "allowed is each name once"))
         names.append(variant["name"])
         for path in variant:
             try:
                 first = keys(path)[0]
             except SpecError as error:
-                found += error.faults
+                faults += error.faults
                 continue
             if first in ("schema", "id", "sweep"):
-                found.append(Fault(VARIANT, path, "allowed is a field of the run"))
-    return found
+                faults.append(Fault(VARIANT, path, "allowed is a field of the run"))
+    return faults
 
 
 def variant_settings(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the dotted paths that a swept value sets, and what it sets them to."""
     if path == VARIANT:
-        yield from ((inner, given) for inner, given in value.items() if inner != "name")
+        yield from ((inner, item) for inner, item in value.items() if inner != "name")
     else:
         yield path, value
 

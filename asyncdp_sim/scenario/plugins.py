@@ -21,16 +21,16 @@ def require_code(raw: Raw, *, allowed: bool) -> None:
     SpecError
         If that is not allowed, or code does not load; without any such class nothing is raised.
     """
-    found: list[Fault] = []
+    faults: list[Fault] = []
     for key, place in named(raw):
         try:
             if not allowed:
                 raise place.locked()
             place.execute()
         except SpecError as error:
-            found += [fault.under(key) for fault in error.faults]
-    if len(found) > 0:
-        raise SpecError(found)
+            faults += [fault.under(key) for fault in error.faults]
+    if len(faults) > 0:
+        raise SpecError(faults)
 
 
 def absolute(raw: Raw, folder: Path) -> Raw:
@@ -57,14 +57,14 @@ def replaced(spec: _S, parts: Mapping[str, Any]) -> _S:
     names = {name: field.alias or name for name, field in type(spec).model_fields.items()}
     fields = {names[name]: value for name, value in spec if name in spec.model_fields_set}
     new: dict[str, Any] = {}
-    found: list[Fault] = []
+    faults: list[Fault] = []
     for name, part in parts.items():
         try:
             new[name] = _part(getattr(spec, name, None), name, part)
         except SpecError as error:
-            found += error.faults
-    if len(found) > 0:
-        raise SpecError(found)
+            faults += error.faults
+    if len(faults) > 0:
+        raise SpecError(faults)
     return type(spec)(**(fields | new))
 
 
@@ -72,8 +72,8 @@ def _part(before: object, name: str, given: Any) -> Any:
     """Return what comes in the place of a part."""
     if not isinstance(before, Spec) or not isinstance(given, Mapping) or "kind" in given:
         return given
-    others = {other for (part, field), other in EITHER.items() if part == name and field in given}
-    gone = (others - {*given}) & {*type(before).model_fields}
+    rest = {other for (part, field), other in EITHER.items() if part == name and field in given}
+    gone = (rest - {*given}) & {*type(before).model_fields}
     try:
         return replaced(before, {**given, **dict.fromkeys(gone)})
     except SpecError as error:

@@ -59,9 +59,9 @@ class Scenario(ScenarioFacts):
 
     @model_validator(mode="after")
     def _fits_together(self, info: ValidationInfo) -> "Scenario":
-        found = conflicts_within(self) if info.context is not _KNOWN_TO_FIT else []
-        if found:
-            raise faults_of(found)
+        result = conflicts_within(self) if info.context is not _KNOWN_TO_FIT else []
+        if result:
+            raise faults_of(result)
         return self
 
     def part(self, everybody: Dataset) -> Dataset:
@@ -89,8 +89,8 @@ class Scenario(ScenarioFacts):
             return self.owners.names
         names = self.data.owner_names()
         if len(names) not in (0, self.owners.whole):
-            allowed = f"allowed is {len(names)}, the number of distinct values of the column"
-            raise DataError([Fault("owners.count", str(self.owners.whole), allowed)])
+            remedy = f"allowed is {len(names)}, the number of distinct values of the column"
+            raise DataError([Fault("owners.count", str(self.owners.whole), remedy)])
         return tuple(names[i - 1] for i in self.owners.participants) if len(names) > 0 else ()
 
     def plain(self) -> Raw:
@@ -116,8 +116,10 @@ class Scenario(ScenarioFacts):
 
     def _repr_html_(self) -> str:
         """Return what was set, not left at its default, as a notebook shows it."""
-        said = self.model_dump(by_alias=True, exclude_unset=True, exclude={"title", "description"})
-        rows = [(key, show(value)) for key, value in leaves(said)]
+        content = self.model_dump(
+            by_alias=True, exclude_unset=True, exclude={"title", "description"}
+        )
+        rows = [(key, show(value)) for key, value in leaves(content)]
         return html_table(rows, title=self.title or self.id, said=[self.description])
 
     def base(self) -> "Scenario":
@@ -162,10 +164,10 @@ class Scenario(ScenarioFacts):
         return {}
 
     def _names_of(self, data: DataKind) -> tuple[str, ...]:
-        said = data.model_dump_json()
-        if said not in self._names_known:
-            self._names_known[said] = data.owner_names()
-        return self._names_known[said]
+        content = data.model_dump_json()
+        if content not in self._names_known:
+            self._names_known[content] = data.owner_names()
+        return self._names_known[content]
 
     def _taking_part(self) -> "Scenario":
         """Return the scenario of those who take part alone: its lists are theirs."""
@@ -188,7 +190,7 @@ class Scenario(ScenarioFacts):
         if self.data.file is not None:
             return True
         asked = any(path.split(".")[0] in ("data", VARIANT) for path in self.sweep)
-        return asked and any(self.cell(each).data.file is not None for each in self.grid())
+        return asked and any(self.cell(item).data.file is not None for item in self.grid())
 
     def cell(self, chosen: Mapping[str, Any], *, known_to_fit: bool = False) -> "Scenario":
         """Return the scenario of one cell.
@@ -214,8 +216,8 @@ class Scenario(ScenarioFacts):
         ]
         swept_paths = [keys(path) for path, _ in settings]
         if all(path in swept_paths for path in EITHER):
-            allowed = "allowed is one of algorithm.step and algorithm.rho"
-            raise SpecError([Fault("algorithm.step", "both in a cell", allowed)])
+            remedy = "allowed is one of algorithm.step and algorithm.rho"
+            raise SpecError([Fault("algorithm.step", "both in a cell", remedy)])
         raw = self._open_at({path[0] for path in swept_paths})
         if self.source == self.data.origin:
             del raw["source"]  # that of other data, where these are swept

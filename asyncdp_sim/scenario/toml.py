@@ -114,6 +114,6 @@ class _Field:
 
 @lru_cache(maxsize=40)  # the fields of a scenario, and some that differ from cell to cell
 def _written(field: _Field) -> WrittenPart:
-    said = field.scenario.model_dump(by_alias=True, exclude_none=True, include={field.name})
-    [(key, value)] = said.items()
+    content = field.scenario.model_dump(by_alias=True, exclude_none=True, include={field.name})
+    [(key, value)] = content.items()
     return WrittenPart(key, listed(value))

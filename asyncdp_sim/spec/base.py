@@ -64,8 +64,8 @@ def about(
     example : object, optional
         A value, where no example of its kind has one.
     """
-    said = {"unit": unit, "domain": domain}
-    extra: Any = {name: text for name, text in said.items() if text is not None}
+    content = {"unit": unit, "domain": domain}
+    extra: Any = {name: text for name, text in content.items() if text is not None}
     return Field(
         description=meaning,
         examples=None if example is None else [example],
@@ -220,9 +220,9 @@ def outsiders(spec: Spec, at: str) -> Iterator[tuple[str, "Plugin"]]:
     for name in type(spec).model_fields:
         value, key = getattr(spec, name), f"{at}.{name}" if at else name
         inner = value.values() if isinstance(value, dict) else (value,)
-        for each in value if _several(value) else inner:
-            if isinstance(each, Spec):
-                yield from outsiders(each, key)
+        for item in value if _several(value) else inner:
+            if isinstance(item, Spec):
+                yield from outsiders(item, key)
 
 
 def _several(value: object) -> bool:
@@ -243,7 +243,7 @@ def member(family: Any, kind: object) -> type[Any] | None:
 
 @cache
 def _by_kind(family: Any) -> Mapping[str, type[Any]]:
-    return {kind_of(each): each for each in members(family)}
+    return {kind_of(item): item for item in members(family)}
 
 
 def kind_of(member: type[Spec]) -> str:
@@ -304,14 +304,14 @@ def picked(spec: _S, places: Sequence[int]) -> _S:
 def _has(field: FieldInfo, mark: Mark) -> bool:
     """Tell whether a field is marked, itself or what it may hold besides nothing."""
     inner = (m for part in get_args(field.annotation) for m in getattr(part, "__metadata__", ()))
-    return any(each is mark for each in (*field.metadata, *inner))
+    return any(item is mark for item in (*field.metadata, *inner))
 
 
 def _renumbered(value: tuple[Any, ...], numbers: Mapping[int, int]) -> tuple[Any, ...]:
     """Return numbers by their new ones, without those that have none."""
-    if any(isinstance(each, tuple) for each in value):
-        return tuple(_renumbered(each, numbers) for each in value)
-    return tuple(numbers[each] for each in value if each in numbers)
+    if any(isinstance(item, tuple) for item in value):
+        return tuple(_renumbered(item, numbers) for item in value)
+    return tuple(numbers[item] for item in value if item in numbers)
 
 
 def wrong_length(key: str, value: object, n_owners: int, what: str = "number") -> list[Fault]:
@@ -319,5 +319,5 @@ def wrong_length(key: str, value: object, n_owners: int, what: str = "number") -
     if not isinstance(value, tuple) or len(value) == n_owners:
         return []
     plural = "" if len(value) == 1 else "s"
-    allowed = f"allowed is one {what}, or a list with one per owner, {n_owners} in all"
-    return [Fault(key, f"{len(value)} value{plural}", allowed)]
+    remedy = f"allowed is one {what}, or a list with one per owner, {n_owners} in all"
+    return [Fault(key, f"{len(value)} value{plural}", remedy)]

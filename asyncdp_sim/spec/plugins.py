@@ -80,10 +80,10 @@ class Place:
         SpecError
             If there is none.
         """
-        found = self.code if self.is_file else getattr(_spec_of(self.code), "origin", None)
-        if found is None or not Path(found).is_file():
+        result = self.code if self.is_file else getattr(_spec_of(self.code), "origin", None)
+        if result is None or not Path(result).is_file():
             raise self.refused(_ABSENT[self.code == _NOWHERE])
-        return Path(found)
+        return Path(result)
 
     @property
     def sha256(self) -> str:
@@ -278,10 +278,10 @@ def _is_ours(module: ModuleType) -> bool:
 
 def _spec_of(module: str) -> ModuleSpec | None:
     """Return where an installed module lies; unlike ``find_spec`` this executes no parent of it."""
-    spec, path, known = None, None, ""
+    spec, path, text = None, None, ""
     for part in module.split("."):
-        known = f"{known}.{part}" if known else part
-        spec = PathFinder.find_spec(known, path)
+        text = f"{text}.{part}" if text else part
+        spec = PathFinder.find_spec(text, path)
         if spec is None:
             return None
         path = spec.submodule_search_locations

@@ -48,8 +48,8 @@ class _Family:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         members = _listed_in(schema).items()
-        each = {kind: member.__pydantic_core_schema__ for kind, member in members}
-        listed = handler(core_schema.tagged_union_schema({**each}, discriminator="kind"))
+        columns = {kind: member.__pydantic_core_schema__ for kind, member in members}
+        listed = handler(core_schema.tagged_union_schema({**columns}, discriminator="kind"))
         if len(members) == 1:
             [listed] = listed["oneOf"]
         outside = {"type": "string", "pattern": "^python:"}
@@ -85,8 +85,8 @@ FAMILY_BY_NAME = _Family(alone=True)
 def base_of(listed: tuple[type[Spec], ...]) -> type[Spec] | None:
     """Return the base class of a family: what its members have in common besides being a kind."""
     for base in reversed(listed[0].__mro__):
-        known = issubclass(base, Spec) and base not in Variant.__mro__
-        if known and base not in listed and all(issubclass(member, base) for member in listed):
+        value = issubclass(base, Spec) and base not in Variant.__mro__
+        if value and base not in listed and all(issubclass(member, base) for member in listed):
             return base
     return None
 
@@ -95,8 +95,8 @@ def _listed_in(schema: Any) -> Members:
     """Return the members that a family's schema keeps, inside what wraps it."""
     while _MEMBERS not in schema.get("metadata", {}):
         schema = schema["schema"]
-    found: Members = schema["metadata"][_MEMBERS]
-    return found
+    result: Members = schema["metadata"][_MEMBERS]
+    return result
 
 
 def _taken(members: Members, given: Any) -> Any:
@@ -130,9 +130,9 @@ def _named(members: Members, given: Any) -> type[Variant]:
         if kind in GONE:
             with _in_words("kind"):
                 raise SpecError([Fault("", repr(kind), f"this kind is gone: {GONE[kind]}")])
-        allowed = ", ".join(repr(each) for each in members)
-        said = {"discriminator": "'kind'", "tag": str(kind), "expected_tags": allowed}
-        raise PydanticKnownError("union_tag_invalid", said)
+        remedy = ", ".join(repr(member) for member in members)
+        content = {"discriminator": "'kind'", "tag": str(kind), "expected_tags": remedy}
+        raise PydanticKnownError("union_tag_invalid", content)
     return members[kind]
 
 
@@ -162,16 +162,16 @@ def _taken_alone(members: Members, given: Any) -> Any:
 def _written_alone(members: Members, given: Any, how: SerializationInfo) -> Any:
     table = _written(members, given, how)
     fields = type(given).model_fields.items()
-    said = any(getattr(given, name) != field.default for name, field in fields)
-    return table if said else table["kind"]
+    faults = any(getattr(given, name) != field.default for name, field in fields)
+    return table if faults else table["kind"]
 
 
 def _found(listed: tuple[type[Spec], ...], kind: str) -> Any:
     """Return the class that a kind names by its place."""
     place = Place.named(kind)
     if place is None:
-        allowed = "allowed is python:FILE.py:CLASS, or python:MODULE:CLASS"
-        raise SpecError([Fault("", repr(kind), allowed)])
+        remedy = "allowed is python:FILE.py:CLASS, or python:MODULE:CLASS"
+        raise SpecError([Fault("", repr(kind), remedy)])
     member = place.found()
     _require_member(listed, member, repr(kind))
     return member
@@ -181,16 +181,16 @@ def _require_member(listed: tuple[type[Spec], ...], member: Any, given: str) -> 
     """Raise unless a class can be a member of the family of those listed."""
     base = base_of(listed)
     if base is None:
-        allowed = f"allowed: {', '.join(kind_of(each) for each in listed)}"
+        remedy = f"allowed: {', '.join(kind_of(item) for item in listed)}"
     elif not (isinstance(member, type) and issubclass(member, base)):
-        allowed = f"allowed is a class whose base is {base.__name__}"
+        remedy = f"allowed is a class whose base is {base.__name__}"
     elif "kind" not in member.model_fields or member.model_fields["kind"].is_required():
-        allowed = f"allowed is a class with a kind, beneath {base.__name__}"
+        remedy = f"allowed is a class with a kind, beneath {base.__name__}"
     elif not is_outside(member):
-        allowed = f"allowed is kind = {kind_of(member)!r}, of this package"
+        remedy = f"allowed is kind = {kind_of(member)!r}, of this package"
     else:
         return
-    raise SpecError([Fault("", given, allowed)])
+    raise SpecError([Fault("", given, remedy)])
 
 
 @contextmanager

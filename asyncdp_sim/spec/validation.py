@@ -59,26 +59,26 @@ def fields_of_kind(spec: object, path: Sequence[str | int], kind: object) -> set
 
 def faults(error: ValidationError, spec: object, raw: object) -> list[Fault]:
     """Return every fault of a validation error, with the user's own key paths."""
-    found: list[Fault] = []
+    problems: list[Fault] = []
     for item in error.errors(include_url=False):
         key = _user_path(item["loc"], raw)
-        kind, given = item["type"], item["input"]
+        kind, value = item["type"], item["input"]
         if kind == _CONFLICTS:
-            found += [fault.under(_dotted(key)) for fault in item["ctx"]["faults"]]
+            problems += [fault.under(_dotted(key)) for fault in item["ctx"]["faults"]]
             continue
-        if kind == "too_short" and isinstance(given, Sequence) and len(given) > 0:
+        if kind == "too_short" and isinstance(value, Sequence) and len(value) > 0:
             continue  # its values are wrong, and each has a line of its own
         if kind in ("union_tag_invalid", "union_tag_not_found") and not _stands_alone(raw, key):
             key = [*key, "kind"]
-            given = dict(given).get("kind") if isinstance(given, Mapping | BaseModel) else None
+            value = dict(value).get("kind") if isinstance(value, Mapping | BaseModel) else None
         if kind == "extra_forbidden":
-            said, allowed = f"an unknown key {key[-1]!r}", _known_keys(spec, raw, key)
+            text, options = f"an unknown key {key[-1]!r}", _known_keys(spec, raw, key)
         else:
             absent = kind in ("missing", "union_tag_not_found")
-            said = "nothing" if absent else show(given)
-            allowed = _allowed(item, spec, raw, key)
-        found.append(Fault(_dotted(key), said, allowed))
-    return found
+            text = "nothing" if absent else show(value)
+            options = _allowed(item, spec, raw, key)
+        problems.append(Fault(_dotted(key), text, options))
+    return problems
 
 
 def _user_path(location: tuple[str | int, ...], raw: object) -> list[str | int]:
@@ -153,23 +153,25 @@ def _allowed(item: Mapping[str, Any], spec: object, raw: object, key: list[str |
 
 def _known_keys(spec: object, raw: object, key: list[str | int]) -> str:
     """List the keys that a table knows; suggest a field of another table, or one spelled alike."""
-    known = _names_at(spec, raw, key[:-1])
+    value = _names_at(spec, raw, key[:-1])
     elsewhere = [
         f"{table}.{key[-1]}"
         for table in _names_at(spec, raw, [])
         if key[-1] in _names_at(spec, raw, [table])
         and key[-1] not in _names_at(spec, None, key[:-1])  # a field of another kind of this table
     ]
-    near = difflib.get_close_matches(str(key[-1]), known, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(key[-1]), value, n=1, cutoff=0.5)
     meant = " or ".join(map(repr, elsewhere or near))
     hint = f"did you mean {meant}? " if meant != "" else ""
-    return f"{hint}known keys: {', '.join(known)}"
+    return f"{hint}known keys: {', '.join(value)}"
 
 
 def _names_at(spec: object, raw: object, path: Sequence[str | int]) -> list[str]:
     """Return the names of all fields of the table at ``path``."""
     members = _members_at(spec, raw, path)
-    names = [field.alias or name for each in members for name, field in each.model_fields.items()]
+    names = [
+        field.alias or name for member in members for name, field in member.model_fields.items()
+    ]
     return list(dict.fromkeys(names))
 
 

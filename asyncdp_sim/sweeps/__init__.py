@@ -100,33 +100,33 @@ def sweep(
         If a data file cannot be read.
     """
     cells = grid(scenario)
-    said = placeless(scenario)  # reads every data file once, before anything is written
+    text = placeless(scenario)  # reads every data file once, before anything is written
     into = Folder(place if address is None else place.absolute())  # workers start elsewhere
     if address is None:
-        there = into.entries() if into.begun else {}
-        for alike in networks([cell for cell in cells if cell.name not in there]):
+        present = into.entries() if into.begun else {}
+        for alike in networks([cell for cell in cells if cell.name not in present]):
             require_room(max(alike, key=attrgetter("size")).scenario)
     with _at_work(workers, address) as (pool, count):
         if not into.begun:
             into.begin(scenario)
         require_same_scenario(scenario, into, place)
-        if is_finished(said, into, cells, place):
+        if is_finished(text, into, cells, place):
             return status(scenario, place)
         with into.claimed():
-            require_same_making(said, into, place, mixed_versions=mixed_versions)
+            require_same_making(text, into, place, mixed_versions=mixed_versions)
             finished = into.entries()
             todo = [cell for cell in cells if cell.name not in finished]
-            told = _Cells(progress, len(cells), len(cells) - len(todo))
-            inside = told.parts if count == 1 and address is None else None
+            reported = _Cells(progress, len(cells), len(cells) - len(todo))
+            inside = reported.parts if count == 1 and address is None else None
             on_input = 0
             for ended in _ended(pool, count, into, todo, inside):
-                told.another()
+                reported.another()
                 on_input += ended.on_input
             failed = errors(into)
             if on_input == len(cells):
                 into.discard()
                 return Status(len(cells), 0, failed, None)
-            close(scenario, said, into, cells, failed)
+            close(scenario, text, into, cells, failed)
     return status(scenario, place)
 
 
@@ -174,24 +174,24 @@ def reproduce_all(
     or whose sweep is not finished, is a ``ResultError``.
     """
     if "cells" not in read_manifest(directory):
-        how: Any = {"workers": workers, "settings": settings, "allow_code": allow_code}
-        reproduce(directory, **how, on_note=on_note, progress=progress)
+        options: Any = {"workers": workers, "settings": settings, "allow_code": allow_code}
+        reproduce(directory, **options, on_note=on_note, progress=progress)
         return 1
     with made_again(directory, settings, allow_code=allow_code) as (scenario, again):
-        found = sweep(scenario, again, workers=workers, progress=progress)
+        result = sweep(scenario, again, workers=workers, progress=progress)
         if not again.exists():
-            said = "; ".join(found.errors())
-            raise ReplayError(f"{directory}: not reproduced: no cell could be run again: {said}")
+            text = "; ".join(result.errors())
+            raise ReplayError(f"{directory}: not reproduced: no cell could be run again: {text}")
         for note in require_same(directory, again):
             on_note(note)
-    return found.done
+    return result.done
 
 
 @contextmanager
 def _at_work(workers: int, address: str | None) -> Iterator[tuple[Executor, int]]:
     if address is not None:
-        with connected(address) as found:
-            yield found
+        with connected(address) as result:
+            yield result
         return
     try:
         with executor(workers) as pool:
@@ -212,14 +212,14 @@ def _ended(
     waiting: set[Future[list[Ended]]] = set()
     reserve = 1 if workers == 1 else 2 * workers
     for cells in _batches(pool, workers, into, todo):
-        told = () if inside is None else (inside(len(cells)),)  # stays in this process
-        waiting.add(pool.submit(learn, into, cells, *told))
+        reported = () if inside is None else (inside(len(cells)),)  # stays in this process
+        waiting.add(pool.submit(learn, into, cells, *reported))
         if len(waiting) == reserve:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for each in done:
-                yield from each.result()
-    for each in as_completed(waiting):
-        yield from each.result()
+            for item in done:
+                yield from item.result()
+    for item in as_completed(waiting):
+        yield from item.result()
 
 
 def _batches(

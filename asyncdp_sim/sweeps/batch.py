@@ -74,9 +74,9 @@ class Cell:
     ) -> "Cell":
         """Return the cell of these values, which make this scenario of the base."""
         run = scenario.run
-        said = scenario.model_dump_json(include={"data", "owners"})
+        content = scenario.model_dump_json(include={"data", "owners"})
         read = len(scenario.model.labels), scenario.model.intercept
-        data = hashlib.sha256(f"{run.seed} {read} {said}".encode()).hexdigest()
+        data = hashlib.sha256(f"{run.seed} {read} {content}".encode()).hexdigest()
         rows = run.replicates * (run.updates // run.record_every + 2)
         network = network_digest(scenario, run.replicates)
         size = 8 * rows * (scenario.data.features + 8)
@@ -116,10 +116,10 @@ def grid(scenario: Scenario) -> list[Cell]:
 
 def networks(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
     """Yield the cells of each network, in the order of the first ones."""
-    found: dict[str, list[Cell]] = {}
+    by_name: dict[str, list[Cell]] = {}
     for cell in cells:
-        found.setdefault(cell.network, []).append(cell)
-    yield from found.values()
+        by_name.setdefault(cell.network, []).append(cell)
+    yield from by_name.values()
 
 
 def batches(cells: Sequence[Cell], workers: int) -> Iterator[list[Cell]]:
@@ -128,11 +128,11 @@ def batches(cells: Sequence[Cell], workers: int) -> Iterator[list[Cell]]:
     Where there are enough of them for all workers they stay together, so that records and noise
     are drawn once; else each worker has some. What is in a batch does not change its results.
     """
-    found: dict[str, list[Cell]] = {}
+    by_name: dict[str, list[Cell]] = {}
     for cell in cells:
-        found.setdefault(cell.data, []).append(cell)
-    parts = 1 if len(found) >= ENOUGH * workers else workers
-    for alike in found.values():
+        by_name.setdefault(cell.data, []).append(cell)
+    parts = 1 if len(by_name) >= ENOUGH * workers else workers
+    for alike in by_name.values():
         most = min(TOGETHER, ceil(len(alike) / parts), 1 + _ROOM // max(c.size for c in alike))
         for start in itertools.count(step=most):
             if start >= len(alike):
@@ -196,18 +196,18 @@ def _learned(folder: Folder, cells: Sequence[Cell], progress: Progress | None) -
     ended = []
     ready: list[tuple[Cell, Ready]] = []
     shared = f"traces/{cells[0].network}"
-    known = "runs.parquet" in folder.entries(shared)
+    value = "runs.parquet" in folder.entries(shared)
     network = cells[0].scenario.network
     for cell in cells:
         scenario = cell.scenario.over(network)
         try:
             dataset = _dataset(scenario)
-            if known and scenario.run.learning != "live":
+            if value and scenario.run.learning != "live":
                 like = ready[-1][1] if len(ready) > 0 else None
                 ready.append((cell, Ready.from_scenario(scenario, dataset, like)))
                 continue
-            told = progress if len(cells) == 1 else None
-            outcome = run(scenario, dataset=dataset, progress=told)
+            reported = progress if len(cells) == 1 else None
+            outcome = run(scenario, dataset=dataset, progress=reported)
             if cell.network not in folder.entries("traces"):
                 keep_traces(folder, cell, outcome.traces, whole=False)
             write(outcome, folder.root / cell.name, updates=False)
@@ -217,8 +217,8 @@ def _learned(folder: Folder, cells: Sequence[Cell], progress: Progress | None) -
     if len(ready) > 0:
         owners = ready[0][0].scenario.participants(())
         traces = known_traces(folder.root / shared, owners)
-        told = progress if len(ready) == len(cells) else None
-        ended += _learn_together(folder, ready, traces, told)
+        reported = progress if len(ready) == len(cells) else None
+        ended += _learn_together(folder, ready, traces, reported)
     return ended
 
 
@@ -234,7 +234,7 @@ def _learn_together(
     """
     ended: list[Ended] = []
     built: list[tuple[Cell, Writer]] = []
-    outcomes = run_together([each for _, each in ready], traces, progress)
+    outcomes = run_together([item for _, item in ready], traces, progress)
     try:
         for number, (cell, _) in enumerate(ready):
             try:
@@ -288,10 +288,10 @@ def _failed(folder: Folder, cell: Cell, error: Exception) -> Ended:
             return Ended(cell.number)
         raise error
     on_input = isinstance(error, InputError)
-    said = _in_words(machine or error)
-    how = {"cell": cell.number, "error": said, "machine": machine is not None}
-    folder.put(f"{FAILED}/{cell.name}.json", how)
-    return Ended(cell.number, said, on_input)
+    text = _in_words(machine or error)
+    options = {"cell": cell.number, "error": text, "machine": machine is not None}
+    folder.put(f"{FAILED}/{cell.name}.json", options)
+    return Ended(cell.number, text, on_input)
 
 
 def _in_words(error: Exception) -> str:
@@ -307,8 +307,8 @@ def _in_words(error: Exception) -> str:
 
 def _dataset(scenario: Scenario) -> Dataset:
     read = len(scenario.model.labels), scenario.model.intercept is True
-    how = (scenario.owners.whole, scenario.all_records, scenario.run.seed)
-    return scenario.part(records(scenario.data, *read, *how))
+    arguments = (scenario.owners.whole, scenario.all_records, scenario.run.seed)
+    return scenario.part(records(scenario.data, *read, *arguments))
 
 
 @lru_cache(maxsize=1)

@@ -42,18 +42,18 @@ def connected(address: str) -> Iterator[tuple[Executor, int]]:
     try:
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
-        said = " ".join(str(error).split())
-        raise _refused(address, f"a scheduler that answers ({said})") from None
+        text = " ".join(str(error).split())
+        raise _refused(address, f"a scheduler that answers ({text})") from None
     with client:
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError:
             raise _refused(address, "a scheduler with at least one worker") from None
         try:
-            found = client.run(made_with)
+            result = client.run(made_with)
         except Exception:  # whatever a worker raises that cannot load the package
             raise _refused(address, "workers that have asyncdp_sim installed") from None
-        for each in found.values():
+        for each in result.values():
             _require_same(address, each)
         pool = Carrying(_OnWorkers(address, client.get_executor(pure=False)))
         with _scheduler_there(address):
@@ -65,13 +65,13 @@ def _require_certificates(address: str) -> None:
     from distributed import Security
 
     try:
-        given = Security().get_connection_args("client")
+        value = Security().get_connection_args("client")
     except OSError as error:
         raise _refused(address, f"certificates that can be read ({error})") from None
     encrypted = address.startswith(("tls:", "wss:"))
-    if encrypted and given["ssl_context"] is None:
+    if encrypted and value["ssl_context"] is None:
         raise _refused(address, "tls:// where certificates are set")
-    if given["require_encryption"] and not encrypted:
+    if value["require_encryption"] and not encrypted:
         raise _refused(address, "tls://…, as encryption is required by Dask's settings")
 
 
@@ -86,8 +86,8 @@ def _scheduler_there(address: str) -> Iterator[None]:
     except (CancelledError, CommClosedError):
         raise MachineError(f"the scheduler {address} is gone") from None
     except KilledWorker as error:
-        said = " ".join(str(error).split())
-        raise MachineError(f"workers of {address} were killed ({said})") from None
+        text = " ".join(str(error).split())
+        raise MachineError(f"workers of {address} were killed ({text})") from None
 
 
 def made_with() -> dict[str, str]:
@@ -130,8 +130,8 @@ def _require_same(
     ours = made_with() if wanted is None else wanted
     differ = [f"{name} {theirs.get(name)}" for name in ours if theirs.get(name) != ours[name]]
     if len(differ) > 0:
-        said = ", ".join(f"{name} {version}" for name, version in ours.items())
-        raise _refused(address, f"workers with {said}; one has {', '.join(differ)}")
+        text = ", ".join(f"{name} {version}" for name, version in ours.items())
+        raise _refused(address, f"workers with {text}; one has {', '.join(differ)}")
 
 
 def _refused(address: str, allowed: str) -> SpecError:

@@ -43,8 +43,8 @@ class Folder:
         Directories appear by being renamed, so they are complete.
         """
         try:
-            with os.scandir(self.root / name) as found:
-                return {e.name: e.stat().st_mtime for e in found if not e.name.startswith(".")}
+            with os.scandir(self.root / name) as result:
+                return {e.name: e.stat().st_mtime for e in result if not e.name.startswith(".")}
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except OSError as error:
@@ -93,8 +93,8 @@ class Folder:
             except ImportError:  # a system without such locks
                 pass
             except BlockingIOError:
-                allowed = "allowed is one sweep at a time: wait for it, or name another --out"
-                fault = Fault("--out", "a sweep that is running", allowed)
+                remedy = "allowed is one sweep at a time: wait for it, or name another --out"
+                fault = Fault("--out", "a sweep that is running", remedy)
                 raise ResultError([fault], str(self.root)) from None
             self._tidy()
             yield
@@ -138,6 +138,6 @@ def _remove(written: Path) -> None:
 
 def unreachable(place: Path | str, error: Exception) -> ResultError:
     """Return the error of a place that cannot be read or written."""
-    said = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    allowed = "allowed is a place that can be read and written to"
-    return ResultError([Fault("--out", " ".join(said.split()), allowed)], str(place))
+    content = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    remedy = "allowed is a place that can be read and written to"
+    return ResultError([Fault("--out", " ".join(content.split()), remedy)], str(place))

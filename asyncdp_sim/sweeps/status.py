@@ -50,8 +50,8 @@ def require_sweep(place: Path) -> dict[str, Any]:
     """
     raw = _tables(Folder(place))
     if "sweep" not in raw:
-        allowed = "allowed is the directory of a sweep that has begun"
-        raise ResultError([Fault("--out", "no sweep", allowed)], str(place))
+        remedy = "allowed is the directory of a sweep that has begun"
+        raise ResultError([Fault("--out", "no sweep", remedy)], str(place))
     return raw
 
 
@@ -69,8 +69,8 @@ def require_same_scenario(scenario: Scenario, into: Folder, place: Path) -> None
     asked = from_toml(dump(scenario, None))
     differ = list(between("", without_places(raw), without_places(asked), "asked"))
     if len(differ) > 0:
-        given = f"an existing path, a sweep of another scenario ({in_words(differ)})"
-        raise ResultError([Fault("--out", given, _ALLOWED)], str(place))
+        problem = f"an existing path, a sweep of another scenario ({in_words(differ)})"
+        raise ResultError([Fault("--out", problem, _ALLOWED)], str(place))
 
 
 def is_finished(said: Mapping[str, Any], into: Folder, cells: Sequence[Cell], place: Path) -> bool:
@@ -90,8 +90,8 @@ def is_finished(said: Mapping[str, Any], into: Folder, cells: Sequence[Cell], pl
     ResultError
         If it was made of other data files.
     """
-    there = into.entries()
-    if not all(name in there for name in ("cells.parquet", *(cell.name for cell in cells))):
+    present = into.entries()
+    if not all(name in present for name in ("cells.parquet", *(cell.name for cell in cells))):
         return False
     try:
         kept = into.manifest("", "cells")
@@ -120,18 +120,18 @@ def require_same_making(
         Naming which parts have which versions.
     """
     now = _digests(said)
-    others: dict[str, list[str]] = {}
+    rest: dict[str, list[str]] = {}
     for name, manifest in manifests(into).items():
         if not _digests(manifest["scenario"]) <= now:
             raise _other_data(place / name)
-        _note(others, name, manifest["versions"])
+        _note(rest, name, manifest["versions"])
     for name, made in versions_of_traces(into).items():
-        _note(others, name, made)
-    if len(others) == 0 or mixed_versions:
+        _note(rest, name, made)
+    if len(rest) == 0 or mixed_versions:
         return
-    given = "; ".join(f"{some_of(names)} made with {which}" for which, names in others.items())
-    allowed = "allowed are parts of one version, in a new directory, or --mixed-versions"
-    raise ResultError([Fault("--out", given, allowed)], str(place))
+    problem = "; ".join(f"{some_of(names)} made with {which}" for which, names in rest.items())
+    remedy = "allowed are parts of one version, in a new directory, or --mixed-versions"
+    raise ResultError([Fault("--out", problem, remedy)], str(place))
 
 
 def manifests(into: Folder) -> dict[str, dict[str, Any]]:
@@ -142,7 +142,7 @@ def manifests(into: Folder) -> dict[str, dict[str, Any]]:
 
 def versions_of_traces(into: Folder) -> dict[str, Any]:
     """Return what made the traces of each network; None where it is not known."""
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for network in sorted(into.entries("traces")):
         text = into.text(f"traces/{network}/{VERSIONS}")
         try:
@@ -151,8 +151,8 @@ def versions_of_traces(into: Folder) -> dict[str, Any]:
             made = None
         if isinstance(made, dict):
             made.pop("loop", None)  # older versions name the event loop here
-        found[f"traces/{network}"] = made
-    return found
+        by_name[f"traces/{network}"] = made
+    return by_name
 
 
 def some_of(names: Sequence[str]) -> str:
@@ -162,7 +162,7 @@ def some_of(names: Sequence[str]) -> str:
 
 
 def _note(others: dict[str, list[str]], name: str, made: object) -> None:
-    which = ", ".join(f"{part} {said}" for part, said in other_versions(made).items())
+    which = ", ".join(f"{part} {text}" for part, text in other_versions(made).items())
     if which != "":
         others.setdefault(which, []).append(name)
 
@@ -174,8 +174,8 @@ def _digests(said: Mapping[str, Any]) -> set[str]:
 
 
 def _other_data(place: Path) -> ResultError:
-    given = "results of data files with other contents"
-    return ResultError([Fault("--out", given, _ALLOWED)], str(place))
+    problem = "results of data files with other contents"
+    return ResultError([Fault("--out", problem, _ALLOWED)], str(place))
 
 
 def _tables(into: Folder) -> dict[str, Any]:
@@ -224,20 +224,20 @@ class Status:
     def lines(self) -> list[str]:
         """Return all of it in words."""
         took = "not known yet" if self.seconds_left is None else duration(self.seconds_left)
-        told = [
+        entries = [
             f"cells      {self.cells}",
             f"done       {self.done}",
             f"failed     {len(self.failed)}",
             f"left       {self.left}",
         ]
-        return [*told, *([f"time left  {took}"] if self.left > 0 else []), *self.errors()]
+        return [*entries, *([f"time left  {took}"] if self.left > 0 else []), *self.errors()]
 
     def errors(self) -> list[str]:
         """Return a line for each error, naming the cells that ended with it."""
         cells: dict[str, list[int]] = {}
         for number in sorted(self.failed):
             cells.setdefault(self.failed[number], []).append(number)
-        return [f"cell{'s' * (len(some) > 1)} {ranges(some)}: {why}" for why, some in cells.items()]
+        return [f"cell{'s' * (len(item) > 1)} {ranges(item)}: {why}" for why, item in cells.items()]
 
 
 def status(scenario: Scenario | None, place: Path) -> Status:
@@ -257,7 +257,7 @@ def status(scenario: Scenario | None, place: Path) -> Status:
     done = (f"cell-{number:04d}" for number in range(cells))
     came = [entries[name] for name in done if name in entries]
     records = _failures(into)
-    machine = any(each.get("machine") is True for each in records.values())
+    machine = any(record.get("machine") is True for record in records.values())
     pace = _pace([when for when in came if when is not None])
     seconds = None if pace is None else (cells - len(came) - len(records)) * pace
     return Status(cells, len(came), _reasons(records), seconds, machine)
@@ -269,7 +269,7 @@ def errors(into: Folder) -> dict[int, str]:
 
 
 def _reasons(records: Mapping[int, Mapping[str, Any]]) -> dict[int, str]:
-    return {number: str(each["error"]) for number, each in records.items()}
+    return {number: str(item["error"]) for number, item in records.items()}
 
 
 def _failures(into: Folder) -> dict[int, dict[str, Any]]:
@@ -278,16 +278,16 @@ def _failures(into: Folder) -> dict[int, dict[str, Any]]:
     A file of any other name, or that cannot be read, tells nothing: its cell is to be run.
     """
     done = into.entries()
-    found = {}
+    by_name = {}
     for entry in sorted(into.entries(FAILED)):
         match = _RECORD.fullmatch(entry)
         if match is None or entry.removesuffix(".json") in done:
             continue
         with suppress(ValueError):  # damaged
-            said = from_json(into.text(f"{FAILED}/{entry}") or "")
-            if isinstance(said, dict) and "error" in said:
-                found[int(match[1])] = said
-    return found
+            content = from_json(into.text(f"{FAILED}/{entry}") or "")
+            if isinstance(content, dict) and "error" in content:
+                by_name[int(match[1])] = content
+    return by_name
 
 
 def _pace(came: Sequence[float]) -> float | None:
@@ -295,5 +295,5 @@ def _pace(came: Sequence[float]) -> float | None:
     gaps = [later - earlier for earlier, later in pairwise(sorted(came)[-LATELY:])]
     if len(gaps) == 0:
         return None
-    others = (sum(gaps) - max(gaps)) / max(1, len(gaps) - 1)
-    return others if max(gaps) > PAUSE * others > 0 else fmean(gaps)
+    rest = (sum(gaps) - max(gaps)) / max(1, len(gaps) - 1)
+    return rest if max(gaps) > PAUSE * rest > 0 else fmean(gaps)

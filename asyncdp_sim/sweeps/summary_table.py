@@ -57,7 +57,7 @@ def close(
     done = [cell for cell in cells if cell.number not in failed]
     same: dict[Any, Any] = {}
     manifests = {cell.number: _trimmed(into, cell, same) for cell in done}
-    known = [manifests.get(cell.number) for cell in cells]
+    entries = [manifests.get(cell.number) for cell in cells]
     columns: dict[str, Any] = {"cell": np.arange(len(cells), dtype=np.int32)}
     for path, values in _swept(said, len(cells)):
         columns[path] = swept_column(values)
@@ -68,16 +68,16 @@ def close(
         columns["error"] = arrow_texts([failed.get(cell.number) for cell in cells])
     columns["seed"] = np.array([cell.seed for cell in cells])
     columns["network"] = arrow_texts([cell.network for cell in cells])
-    made = [None if each is None else each["updates_per_replicate"] for each in known]
+    made = [None if item is None else item["updates_per_replicate"] for item in entries]
     columns["updates_per_replicate"] = summary_column("updates_per_replicate", made)
-    summaries = [{} if each is None else flat(each["summary"]) for each in known]
+    summaries = [{} if item is None else flat(item["summary"]) for item in entries]
     for some in summaries:
         some.pop("updates", None)  # of all replicates together
     for name in dict.fromkeys(itertools.chain(*summaries)):
         columns[name] = summary_column(name, [summary.get(name) for summary in summaries])
     together = None if len(manifests) == 0 else label(list(manifests.values()))
     into.put("cells.parquet", columns, {} if together is None else together.metadata_of_exact())
-    warnings = gathered([None if each is None else each["notices"] for each in known])
+    warnings = gathered([None if item is None else item["notices"] for item in entries])
     reasons = {cells[number].name: why for number, why in failed.items()}
     content = {
         "schema": SCHEMA,
@@ -92,8 +92,8 @@ def close(
         "cpu_features": cpu_features(),
         "blas_kernel": blas_kernel(),
         "fingerprints": {cell.name: manifests[cell.number]["fingerprints"] for cell in done},
-        "warnings": [each.describe() for each in warnings],
-        "warning_fields": [each.content() for each in warnings],
+        "warnings": [item.describe() for item in warnings],
+        "warning_fields": [item.content() for item in warnings],
         **({} if together is None else {"label": together.text}),
     }
     into.put(README, readme(content, {"cells": columns, **_of_traces(into)}, OTHERS))
@@ -102,23 +102,23 @@ def close(
 
 def _of_traces(into: Folder) -> dict[str, list[str]]:
     """Return the tables that some network's traces have, and their columns."""
-    there = {name for each in into.entries("traces") for name in into.entries(f"traces/{each}")}
-    known = {n: t for n, t in tables().items() if n.startswith("traces/")}
+    present = {name for item in into.entries("traces") for name in into.entries(f"traces/{item}")}
+    values = {n: t for n, t in tables().items() if n.startswith("traces/")}
     return {
-        name: [each.name for each in table.columns]
-        for name, table in known.items()
-        if f"{name.removeprefix('traces/')}.parquet" in there
+        name: [item.name for item in table.columns]
+        for name, table in values.items()
+        if f"{name.removeprefix('traces/')}.parquet" in present
     }
 
 
 def _mixed(into: Folder, cells: Mapping[str, Any]) -> dict[str, Any]:
     """Return which versions made which cells and traces; nothing where these made all."""
     made: dict[str, list[str]] = {}
-    for name, said in ({**cells, **versions_of_traces(into)}).items():
-        made.setdefault(json.dumps(said, sort_keys=True), []).append(name)
+    for name, text in ({**cells, **versions_of_traces(into)}).items():
+        made.setdefault(json.dumps(text, sort_keys=True), []).append(name)
     if set(made) <= {json.dumps(versions(), sort_keys=True)}:
         return {}
-    parts = [{"versions": json.loads(said), "made": names} for said, names in made.items()]
+    parts = [{"versions": json.loads(text), "made": names} for text, names in made.items()]
     return {"mixed_versions": parts}
 
 
@@ -128,14 +128,14 @@ def _trimmed(into: Folder, cell: Cell, same: dict[Any, Any]) -> dict[str, Any]:
     What several cells say alike is kept once, in ``same``: there may be thousands of cells.
     """
     manifest = into.manifest(cell.name, "summary")
-    said = {name: manifest[name] for name in _NEEDED}
-    sections = said["scenario"].items()
-    said["scenario"] = {name: same.setdefault(repr(part), part) for name, part in sections}
-    said["versions"] = same.setdefault(repr(said["versions"]), said["versions"])
-    said["warnings"] = [same.setdefault(sentence, sentence) for sentence in said["warnings"]]
-    said["updates_per_replicate"] = manifest["summary"]["updates"] / len(manifest["replicates"])
-    said["notices"] = [same.setdefault(each, each) for each in revived(manifest)]
-    return said
+    content = {name: manifest[name] for name in _NEEDED}
+    sections = content["scenario"].items()
+    content["scenario"] = {name: same.setdefault(repr(part), part) for name, part in sections}
+    content["versions"] = same.setdefault(repr(content["versions"]), content["versions"])
+    content["warnings"] = [same.setdefault(sentence, sentence) for sentence in content["warnings"]]
+    content["updates_per_replicate"] = manifest["summary"]["updates"] / len(manifest["replicates"])
+    content["notices"] = [same.setdefault(item, item) for item in revived(manifest)]
+    return content
 
 
 def _swept(said: Mapping[str, Any], cells: int) -> Iterator[tuple[str, list[Any]]]:

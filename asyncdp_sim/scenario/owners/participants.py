@@ -58,8 +58,8 @@ def count_owners(
             names = names_of(parse(DataSpec, raw.get("data")))
         except SpecError:
             names = ()
-    told = isinstance(names, list | tuple) and len(names) > 0
-    count = len(names) if told else otherwise
+    reported = isinstance(names, list | tuple) and len(names) > 0
+    count = len(names) if reported else otherwise
     if count is not None:
         raw["owners"] = owners | {"count": count}
     return count is not None
@@ -114,8 +114,8 @@ class Participants:
 
     def numbered(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a table's columns with the owners' numbers in the place of 1…N; 0 is nobody."""
-        known = np.array([0, *self.numbers], dtype=np.int32)
-        return {**columns, "owner": known[columns["owner"]]}
+        value = np.array([0, *self.numbers], dtype=np.int32)
+        return {**columns, "owner": value[columns["owner"]]}
 
     def said(self, place: int) -> str:
         """Return what the owner at a place (from 0) is called, such as ``owner 7 (St. Mary's)``."""
@@ -162,40 +162,42 @@ def places(
     SpecError
         With one fault for each that there is not, with the nearest names.
     """
-    found, wrong, by_number = [], [], {number: place for place, number in enumerate(numbers)}
+    matches, wrong, by_number = [], [], {number: place for place, number in enumerate(numbers)}
     words = not any(map(_is_number, names))
-    for each in given:
-        named = [place for place, name in enumerate(names) if name == each]
-        number = each if isinstance(each, int) else int(each) if words and _is_number(each) else 0
+    for entry in given:
+        named = [place for place, name in enumerate(names) if name == entry]
+        number = (
+            entry if isinstance(entry, int) else int(entry) if words and _is_number(entry) else 0
+        )
         if len(named) > 1:
             whose = ", ".join(str(numbers[place]) for place in named[:_NEAR])
-            allowed = f"several owners are called so: allowed are their numbers, {whose}"
-            wrong.append(Fault(key, show(each), allowed))
+            remedy = f"several owners are called so: allowed are their numbers, {whose}"
+            wrong.append(Fault(key, show(entry), remedy))
         elif len(named) == 1:
-            found.append(named[0])
+            matches.append(named[0])
         elif number in by_number:
-            found.append(by_number[number])
+            matches.append(by_number[number])
         else:
-            wrong.append(Fault(key, show(each), _nearest(str(each), names, numbers)))
-    twice = [place for place, times in Counter(found).items() if times > 1]
+            wrong.append(Fault(key, show(entry), _nearest(str(entry), names, numbers)))
+    twice = [place for place, times in Counter(matches).items() if times > 1]
     if len(twice) > 0:
         wrong.append(Fault(key, f"owner {numbers[twice[0]]} twice", "allowed is every owner once"))
     if len(wrong) > 0:
         raise SpecError(wrong)
-    return sorted(found)
+    return sorted(matches)
 
 
 def _nearest(given: str, names: Sequence[str], numbers: Sequence[int]) -> str:
     if len(names) == 0:
         gaps = numbers[-1] - numbers[0] >= len(numbers)
-        known = ", ".join(map(str, numbers)) if gaps else f"{numbers[0]} to {numbers[-1]}"
-        return f"allowed are owner numbers {known}: these owners have no names"
+        value = ", ".join(map(str, numbers)) if gaps else f"{numbers[0]} to {numbers[-1]}"
+        return f"allowed are owner numbers {value}: these owners have no names"
     folded = {name.casefold(): name for name in names}
     near = difflib.get_close_matches(given.casefold(), folded, n=_NEAR, cutoff=0.5)
     near += [name for name in folded if given.casefold() in name and name not in near]
-    some = [folded[name] for name in near[:_NEAR]] or names[:_NEAR]
-    told = ", ".join(_cut(_printable(name), _WHOLE) for name in some)
-    return f"{'nearest' if near else 'some of the'} names: {told}"
+    part = [folded[name] for name in near[:_NEAR]] or names[:_NEAR]
+    text = ", ".join(_cut(_printable(name), _WHOLE) for name in part)
+    return f"{'nearest' if near else 'some of the'} names: {text}"
 
 
 def _is_number(text: str) -> bool:

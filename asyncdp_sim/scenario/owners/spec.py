@@ -170,7 +170,7 @@ class Owners(Spec):
         """Whether some are still called by what they are to be found by."""
         judges = self.score_on if isinstance(self.score_on, tuple) else ()
         called = self.only is not None or self.without is not None
-        return called or any(isinstance(each, str) for each in judges)
+        return called or any(isinstance(judge, str) for judge in judges)
 
     def chosen(self, names: Sequence[str]) -> list[int]:
         """Return the places, from 0, of those who take part by ``only`` and ``without``.
@@ -185,13 +185,13 @@ class Owners(Spec):
             key, called = "only", self.only
         if called is None:
             return list(range(self.count))
-        found = places(f"owners.{key}", called, names, self.participants)
+        result = places(f"owners.{key}", called, names, self.participants)
         if key == "only":
-            return found
-        rest = sorted(set(range(self.count)) - set(found))
+            return result
+        rest = sorted(set(range(self.count)) - set(result))
         if len(rest) == 0:
-            allowed = "allowed are fewer: one owner at least takes part"
-            raise SpecError([Fault("owners.without", "every owner", allowed)])
+            remedy = "allowed are fewer: one owner at least takes part"
+            raise SpecError([Fault("owners.without", "every owner", remedy)])
         return rest
 
     @property
@@ -203,19 +203,19 @@ class Owners(Spec):
 
     def _judges(self, names: Sequence[str]) -> tuple[int, ...]:
         """Return the numbers that ``score_on`` lists, the participants being called by names."""
-        given = self.score_on if isinstance(self.score_on, tuple) else ()
+        value = self.score_on if isinstance(self.score_on, tuple) else ()
         absent = {*range(1, self.whole + 1)} - {*self.participants}
-        called = [each for each in given if each not in absent]
-        found = places("owners.score_on", called, names, self.participants)
-        here = (self.participants[place] for place in found)
-        return tuple(sorted({*here, *(absent & {*given})}))
+        called = [entry for entry in value if entry not in absent]
+        result = places("owners.score_on", called, names, self.participants)
+        here = (self.participants[place] for place in result)
+        return tuple(sorted({*here, *(absent & {*value})}))
 
     def judging_beside(self, called: Sequence[int | str]) -> "Judging | None":
         """Return the specification of the judging owners, given participants' names."""
         if self.score_on == "everybody" or self.numbers is None:
             return "everybody"
-        others = (number for number in self.judging if number not in self.participants)
-        return (*called, *others)
+        rest = (number for number in self.judging if number not in self.participants)
+        return (*called, *rest)
 
     def taking_part(self, chosen: Sequence[int], called: Sequence[str]) -> "Owners":
         """Return the owners at these places, who keep their numbers; by now all are called so."""
@@ -237,28 +237,30 @@ class Owners(Spec):
             key, other = ("of", "numbers") if self.of is None else ("numbers", "of")
             return [Fault(f"owners.{key}", "nothing", f"this field goes with owners.{other}")]
         judges = self.score_on if isinstance(self.score_on, tuple) else ()
-        beyond = [each for each in judges if isinstance(each, int) and not 1 <= each <= self.whole]
+        beyond = [
+            judge for judge in judges if isinstance(judge, int) and not 1 <= judge <= self.whole
+        ]
         if len(beyond) > 0:
-            allowed = f"allowed are owner numbers 1 to {self.whole}, and names"
-            return [Fault("owners.score_on", show(beyond[0]), allowed)]
+            remedy = f"allowed are owner numbers 1 to {self.whole}, and names"
+            return [Fault("owners.score_on", show(beyond[0]), remedy)]
         if self.numbers is None or self.of is None:
             return []
         listed = list(self.numbers)
         if listed != sorted({*listed}) or len(listed) != self.count or listed[-1] > self.of:
-            allowed = f"allowed are {self.count} numbers from 1 to {self.of}, ascending"
-            return [Fault("owners.numbers", show(listed), allowed)]
+            remedy = f"allowed are {self.count} numbers from 1 to {self.of}, ascending"
+            return [Fault("owners.numbers", show(listed), remedy)]
         return []
 
     def name_faults(self, column: str | None) -> list[Fault]:
         """Return what is wrong with the names, the data being split by a column or not."""
         if self.names is None:
             return []
-        key, given = "owners.names", f"{len(self.names)} names"
+        key, problem = "owners.names", f"{len(self.names)} names"
         if column is not None:
-            allowed = f"not allowed where the values of {column!r} are the names"
-            return [Fault(key, given, allowed)]
-        found = wrong_length(key, self.names, self.count, "name")
+            remedy = f"not allowed where the values of {column!r} are the names"
+            return [Fault(key, problem, remedy)]
+        result = wrong_length(key, self.names, self.count, "name")
         twice = [name for name, times in Counter(self.names).items() if times > 1]
         if len(twice) > 0:
-            found.append(Fault(key, f"{show(twice[0])} twice", "allowed is every name once"))
-        return found
+            result.append(Fault(key, f"{show(twice[0])} twice", "allowed is every name once"))
+        return result
