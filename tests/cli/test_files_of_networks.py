@@ -83,7 +83,7 @@ def test_each_file_is_found_where_its_field_is_set(command: Command, folder: Pat
         shutil.move(folder / "tables" / name, folder / "far" / f"my-{name}")
     said = command("replay", "s")
     assert said.code == 2
-    looked = "there is no such file, here or beside the result; say where: --set"
+    looked = "there is no such file, here or next to the result; give its place: --set"
     assert said.lines == [
         f"s: {field}: given '{folder / 'tables' / name}'; {looked} {field}=…"
         for field, name in fields.items()

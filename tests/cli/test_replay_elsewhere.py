@@ -105,7 +105,7 @@ def test_a_place_that_is_named_is_the_only_one_looked_at(command: Command, made:
     assert said.code == 2
     [line] = said.lines
     nowhere = str(made / "nowhere" / "rates.csv")
-    assert line.startswith(f"old/r: data.path: given {nowhere!r}; there is no such file; say")
+    assert line.startswith(f"old/r: data.path: given {nowhere!r}; there is no such file; give its place")
 
 
 def test_no_table_is_one_line_that_says_what_to_do(command: Command, made: Path) -> None:
@@ -116,7 +116,7 @@ def test_no_table_is_one_line_that_says_what_to_do(command: Command, made: Path)
     assert line.startswith(
         f"old/r: data.path: given '{made / 'old' / 'rates.csv'}'; there is no such"
     )
-    assert line.endswith("say where: --set data.path=…")
+    assert line.endswith("give its place: --set data.path=…")
 
 
 def test_which_parts_others_made_is_said(command: Command, made: Path) -> None:

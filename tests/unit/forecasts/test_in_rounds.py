@@ -167,7 +167,7 @@ OTHER = {
             "algorithm": ALGORITHMS["parameter-server"] | {"batch": 5},
             "privacy": {"mechanism": "none", "sensitivity": None},
         },
-        "some of an owner's records",
+        "a new random sample of the owner's records",
     ),
     "clipped": ({"privacy": {"sensitivity": {"kind": "clip", "bound": 1.0}}}, "clipped"),
     "not quadratic": (

@@ -161,7 +161,7 @@ def test_private_targets_that_are_no_labels_contribute_nothing(tmp_path: Path) -
     model = MODELS["svm"]
     here = scenario(table(tmp_path, model, 0), model, SENSITIVITIES["clip"])
     problem = prepare(here, build_dataset(here))
-    assert "Records without a target: 1. They contribute nothing" in " ".join(
+    assert "Records without a target: 1. Their loss and gradient are 0" in " ".join(
         build_dataset(here).notes
     )
     spoilt = scenario(table(tmp_path, model, "maybe"), model, SENSITIVITIES["clip"])

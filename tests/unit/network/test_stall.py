@@ -264,7 +264,7 @@ SAID = {
     "lost": (
         {"channel": {"kind": "ideal", "loss": [1.0, 0.0]}},
         "2 of 2 replicates ended before T = 50 updates (2 to 2): every owner has spent its budget; "
-        "of 8 answers released 4 were lost",
+        "of 8 released answers, 4 were lost",
     ),
     "silent": (
         {"clock": {"kind": "scripted", "times": [[1.0], [2.0]]}},
