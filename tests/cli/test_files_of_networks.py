@@ -92,7 +92,7 @@ def test_each_file_is_found_where_its_field_is_set(command: Command, folder: Pat
     assert "reproduced" in command.done("replay", "s", *settings).out
     wrong = command("replay", "s", *settings[:-1], "--set=sweep.variant.1.compute.path=scene.toml")
     assert wrong.code == 3
-    assert "another place: --set sweep.variant.1.compute.path=…" in wrong.lines[0]
+    assert "give another file: --set sweep.variant.1.compute.path=…" in wrong.lines[0]
 
 
 def test_another_file_under_its_name_is_no_replay(command: Command, folder: Path) -> None:
