@@ -323,8 +323,8 @@ def audit_once(scenario: Scenario, count: int | None, doubt: float) -> Guessed:
 def judged(scores: Array, coins: Coins) -> tuple[int, int]:
     """Return how many coins are guessed, and how many rightly, by the sign of their scores.
 
-    Half of those that have any score, those with the largest: which they are, and how many, is
-    told by what was released alone.
+    Half of the canaries that have a score, those with the largest: the choice, and how many it
+    takes, depends on released answers alone.
     """
     guesses = int(np.ceil(_SHARE * np.count_nonzero(scores)))
     chosen = np.argsort(-np.abs(scores), kind="stable")[:guesses]

@@ -105,7 +105,7 @@ def test_a_place_that_is_named_is_the_only_one_looked_at(command: Command, made:
     assert said.code == 2
     [line] = said.lines
     nowhere = str(made / "nowhere" / "rates.csv")
-    assert line.startswith(f"old/r: data.path: given {nowhere!r}; there is no such file; give its place")
+    assert line.startswith(f"old/r: data.path: given {nowhere!r}; there is no such file; give")
 
 
 def test_no_table_is_one_line_that_says_what_to_do(command: Command, made: Path) -> None:
