@@ -93,7 +93,7 @@ def neighbours(scenario: Scenario) -> Neighbours:
         recoded = _recoded(scenario, dataset, problem, owner, row)
         if recoded is not None:
             return recoded
-    first_place, other = _apart(gradients, length, order, varied=bool(public.any()))
+    first_place, other = _apart(gradients, length, order)
     swaps = [Swap(row, places[j].row, places[j].factor) for j in (first_place, other)]
     replacements = ", or by ".join(
         dataset.row_name(swap.by)
@@ -156,29 +156,21 @@ def _moved(dataset: Dataset, other: Dataset, problem: Problem) -> npt.NDArray[np
     return np.where(np.isfinite(problem.accountant.epsilon), moved, 0)
 
 
-def _apart(gradients: Array, length: Array, order: int, *, varied: bool) -> tuple[int, int]:
+def _apart(gradients: Array, length: Array, order: int) -> tuple[int, int]:
     """Return two records whose gradients (queries, records, p) are far apart, summed over queries.
 
-    One of them is among the longest or at an even distance in the table. Of pairs that are equally
-    far apart, which rounding must not decide, that is taken whose differences vary the most from
-    query to query, if asked; else that with the longest in the Euclidean norm, for noise hides
-    least what lies along one coordinate.
+    One of them is among the longest or at an even distance in the table.
     """
     count = gradients.shape[1]
-    longest = np.argsort(-np.round(length / length.max(), 9), kind="stable")[:_STARTS]
-    best, found = (0.0, 0.0), (0, 0)
-    for one in np.unique([*longest, *range(0, count, -(-count // _STARTS))]).tolist():
-        apart = gradients - gradients[:, [one]]
-        distance = np.linalg.norm(apart, ord=order, axis=2).sum(axis=0)
-        near = np.flatnonzero(distance * _BETTER >= distance.max())
-        tied = apart[:, near] - (apart[:, near].mean(axis=0) if varied else 0.0)
-        worth = np.linalg.norm(tied, ord=order if varied else 2, axis=2).sum(axis=0)
-        at = int(np.argmax(worth * _BETTER >= worth.max()))
-        farther = distance[near[at]] > best[0] * _BETTER
-        as_far = distance[near[at]] * _BETTER >= best[0]
-        if farther or (as_far and worth[at] > best[1] * _BETTER):
-            best, found = (float(distance[near[at]]), float(worth[at])), (one, int(near[at]))
-    return found
+    starts = np.concatenate(
+        [np.argsort(length)[-_STARTS:], np.arange(0, count, -(-count // _STARTS))]
+    )
+    best = (-1.0, 0, 0)
+    for first in np.unique(starts).tolist():
+        apart = np.linalg.norm(gradients - gradients[:, [first]], ord=order, axis=2).sum(axis=0)
+        other = int(np.argmax(apart))
+        best = max(best, (float(apart[other]), first, other))
+    return best[1], best[2]
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def test_a_sound_scenario_passes(command: Command) -> None:
     assert answer.startswith("one answer of owner 1: measured ε ≥ 0")
     assert "stated 0.08333: not exceeded" in answer
     assert "stated 1: not exceeded" in run
-    assert made_up.startswith("the whole run with a made-up record of owner 1: ε ≥ 0")
+    assert made_up.startswith("the whole run with a made-up record of owner 1: measured ε ≥ 0")
     assert [fact.rpartition(": ")[2] for fact in facts] == ["not exceeded"] * 4
     assert (
         verdict

@@ -71,9 +71,7 @@ def simulated(these: Features, until: float) -> Network:
     """Return the network for the simulator."""
     erlang = these.phases > 1
     compute = Gamma(mean=these.compute, cv=these.phases**-0.5) if erlang else None
-    availability = (
-        Always() if these.online_for_query == 1 else Bernoulli(probability=these.online_for_query)
-    )
+    availability = Always() if these.listens == 1 else Bernoulli(probability=these.listens)
     if these.on > 0:
         availability = OnOff(on=Exponential(mean=these.on), off=Exponential(mean=these.off))
     if these.protocol == "push":
@@ -176,7 +174,7 @@ class Chain:
         these, world = self.these, World(*state)
         for i, (place, number, online) in enumerate(world.owners):
             if place == "idle" and online:
-                yield from _at(these.rates[i] * these.online_for_query, self.ask(world, i))
+                yield from _at(these.rates[i] * these.listens, self.ask(world, i))
             elif place == "compute":
                 phase = number % these.phases
                 after = (

@@ -6,7 +6,6 @@ from scipy.stats import binom
 
 from asyncdp_sim.audits import check as attack_module
 from asyncdp_sim.audits.check import Claim, Pair, attack
-from asyncdp_sim.audits.neighbours import _apart
 from asyncdp_sim.privacy.accountants.attacker import delta_of, epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 
@@ -80,18 +79,3 @@ def test_no_noise_and_no_claim_are_the_ends() -> None:
     assert mu_of(np.inf, 1e-5) == np.inf
     assert epsilon_of(0.0, 1e-5) == 0
     assert epsilon_of(1e-9, 1e-5) == 0  # δ alone suffices
-
-
-@pytest.mark.no_evidence
-@pytest.mark.parametrize("varied", [False, True])
-def test_rounding_has_no_say_in_which_of_equally_distant_records_are_taken(varied: bool) -> None:
-    """Gradients that are clipped at one bound are as far from many as from their opposite."""
-    draws = np.random.default_rng(1)
-    gradients = draws.normal(size=(1, 60, 3))
-    gradients /= np.abs(gradients).sum(axis=2, keepdims=True)
-    gradients = np.concatenate([gradients, -gradients], axis=1)
-    taken = set()
-    for _ in range(5):
-        rounded = gradients * (1 + 1e-15 * draws.integers(-3, 4, gradients.shape))
-        taken.add(_apart(rounded, np.abs(rounded).sum(axis=(0, 2)), 1, varied=varied))
-    assert len(taken) == 1

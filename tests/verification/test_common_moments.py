@@ -97,14 +97,14 @@ def test_a_budget_that_ends_is_said_whatever_else_is_doubted() -> None:
 
 def test_splits_leave_the_fitness_as_it_is() -> None:
     known = population(scenario(shift=0.3), "common", private=False)
-    several = unlike(known, None)
+    objectives, _ = unlike(known, None)
     assert known.objective is not None
-    for each in several.objectives:
+    for each in objectives:
         assert each.hessian == pytest.approx(known.objective.hessian, rel=1e-9)
         assert each.free_optimum == pytest.approx(known.objective.free_optimum, rel=1e-8)
         assert each.least == pytest.approx(known.objective.least, rel=1e-9)
-    assert unlike(known, 0.0).apart == 0.0
-    assert np.ptp([each.moment[0, 0] for each in several.objectives]) > 0
+    assert unlike(known, 0.0)[1] == 0.0
+    assert np.ptp([each.moment[0, 0] for each in objectives]) > 0
 
 
 def test_how_far_apart_truths_are_is_found() -> None:
@@ -115,13 +115,13 @@ def test_how_far_apart_truths_are_is_found() -> None:
         assert known.objective is not None
         least, share = known.objective.least, known.objective.weights
         spread = 0.2**2 * (1 - share @ share) * np.trace(known.objective.hessian)
-        found.append(unlike(known, None).apart)
+        found.append(unlike(known, None)[1])
         real.append(spread / least)
     error = np.std(np.array(found) - real, ddof=1) / 25**0.5
     assert error <= 0.1 * np.mean(real)
     assert abs(np.mean(found) - np.mean(real)) <= 4 * error
     assert np.mean(
-        [unlike(population(scenario(s), "common", private=False), None).apart for s in range(5)]
+        [unlike(population(scenario(s), "common", private=False), None)[1] for s in range(5)]
     ) < 0.1 * np.mean(found)
 
 

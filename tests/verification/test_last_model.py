@@ -303,7 +303,7 @@ def audited() -> dict[str, Any]:
 def test_the_audit_of_models_shows_much_of_what_is_claimed_and_no_more() -> None:
     told = audited()
     assert 0.7 * told["claimed"] < told["shown"] <= told["claimed"]
-    assert told["words"].startswith("the last model of owner 1: ε ≥ ")
+    assert told["words"].startswith("the last model of owner 1: measured ε ≥ ")
     assert "not exceeded" in told["words"]
     assert "not exceeded" in told["fact"]
 

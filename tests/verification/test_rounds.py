@@ -179,7 +179,7 @@ def test_a_late_owner_that_drops_its_work_is_seen(monkeypatch):
     """Planted bug: at the deadline late owners are free at once, and begin anew."""
     close = rounds._close
 
-    begin, known = Rounds.begin, []
+    begin, known = Rounds.start_processes, []
 
     def remember(self, owners, learner, streams):
         known[:] = owners
