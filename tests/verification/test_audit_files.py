@@ -12,6 +12,7 @@ from asyncdp_sim.audits.neighbours import neighbours
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.data.tables.encodings import Number, Ordinal
 from asyncdp_sim.data.tables.generic import encoded_columns, table_data
+from asyncdp_sim.data.tables.generic.encoded_columns import encoded
 from asyncdp_sim.data.tables.text_columns import cells
 from asyncdp_sim.scenario import load
 from tests.cli.command import Command
@@ -80,11 +81,12 @@ def test_a_loader_that_asks_public_rows_alone_is_not_refuted(tmp_path: Path, for
     assert "in every cell" not in found.pair
 
 
-def over_all_rows(column: Any, name: str, declared: Any, first_public: int, decimal: str) -> Any:
+def over_all_rows(frame: Any, names: Any, declared: Any, first_public: int, decimal: str) -> Any:
     """Encode a column as one of texts where any cell is one, a private one too."""
     del declared
-    encoding = Ordinal() if cells(column, decimal)[1].any() else Number()
-    return encoding.learn(column.iloc[first_public:], name, decimal)
+    texts = {name: cells(frame[name], decimal)[1].any() for name in names}
+    chosen = {name: Ordinal() if there else Number() for name, there in texts.items()}
+    return encoded(frame, names, chosen, first_public, decimal)
 
 
 def without_rows(frame: Any, name: str, *_: Any) -> Any:
@@ -97,7 +99,7 @@ def without_rows(frame: Any, name: str, *_: Any) -> Any:
 @pytest.mark.parametrize(
     ("where", "name", "planted"),
     [
-        (encoded_columns, "_learned", over_all_rows),
+        (table_data, "encoded", over_all_rows),
         pytest.param(table_data, "target_of", without_rows, marks=pytest.mark.nightly),
     ],
 )

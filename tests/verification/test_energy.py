@@ -262,7 +262,7 @@ class Hasty(OccupationNotes):
     ],
 )
 def test_planted_bugs_are_seen(bug, name):
-    with patch("asyncdp_sim.network.simulate.OccupationNotes", bug):
+    with patch("asyncdp_sim.network.occupancy.OccupationNotes", bug):
         assert seen(measure(name)) > 5
 
 
