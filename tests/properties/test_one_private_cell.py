@@ -228,6 +228,7 @@ def test_under_any_encoding_and_in_any_form(
     @example(["wholes"], [Ordinal()] * 4, "csv", ",", None, True, Change(3, 0, "many"))
     @example(["wholes"], [Ordinal()] * 4, "csv", ",", ",", True, Change(3, 0, "007"))
     @example(["codes"], [ENCODINGS[6]] * 4, "csv", ",", ".", False, Change(0, 0, " "))
+    @example(["all true"], [ENCODINGS[10]] * 4, "parquet", ",", ".", False, Change(0, 0, ""))
     def holds(
         chosen: list[str], how: list[Encoding], form: str, separator: str, decimal: str | None,
         apart: bool, change: Change,

@@ -173,6 +173,7 @@ def _parquet(
 def _changed(column: "pa.ChunkedArray", row: int, cell: str | float | None) -> "pa.ChunkedArray":
     """Return a column with one cell replaced, in a type that holds it beside all the others."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -185,6 +186,8 @@ def _changed(column: "pa.ChunkedArray", row: int, cell: str | float | None) -> "
     elif cell is not None:
         if pa.types.is_floating(column.type):
             column = column.cast(pa.float64())  # as text, 0.1 of four bytes is another number
+        if pa.types.is_boolean(column.type):  # as the loader spells them; Arrow writes true
+            column = pc.if_else(column, "True", "False")
         column = column.cast(pa.string())
         cell = f"{cell:g}" if isinstance(cell, float) else cell
     if row >= len(column):
