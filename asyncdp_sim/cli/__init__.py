@@ -309,11 +309,12 @@ def _as_setting(option: str) -> str:
     """Return how a field is set that somebody takes for an option; nothing for other options."""
     if option == "":
         return ""
-    from asyncdp_sim.scenario.fields import tables
+    from asyncdp_sim.scenario.fields import fields
 
     name = option.lstrip("-").replace("-", "_")
-    fields = [f"{table.path}.{name}" for table in tables() for f in table.fields if f.name == name]
-    return f"; a field is set by --set {fields[0]}=VALUE" if len(fields) > 0 else ""
+    paths = dict.fromkeys(field.path for field in fields() if field.name == name)
+    ways = " or ".join(f"--set {path}=VALUE" for path in paths)
+    return f"; a field is set by {ways}" if ways != "" else ""
 
 
 @cache

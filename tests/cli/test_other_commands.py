@@ -250,6 +250,7 @@ def test_a_package_that_is_not_installed_is_one_line(
         (("--set", "protocol.features=3"), "did you mean 'data.features'? known keys: kind"),
         (("--epsilon", "3"), "; a field is set by --set privacy.epsilon=VALUE"),
         (("--updates", "3"), "; a field is set by --set run.updates=VALUE"),
+        (("--bound", "3"), "VALUE or --set privacy.sensitivity.bound=VALUE"),
     ],
 )
 def test_a_field_that_is_named_without_its_table(
