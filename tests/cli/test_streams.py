@@ -66,6 +66,7 @@ def closed(*numbers: int) -> Callable[[], None]:
     return close
 
 
+@pytest.mark.long
 def test_closed_streams_take_what_is_printed(here: Path) -> None:
     assert started(COMMANDS["check"], here, closed(1)) == (0, "")
     assert started(COMMANDS["run"], here, closed(0, 1, 2)) == (0, "")

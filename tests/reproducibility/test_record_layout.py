@@ -79,6 +79,7 @@ def test_no_order_of_records_changes_a_bit(kind: str, clip: float | None) -> Non
     assert np.array_equal(*found)
 
 
+@pytest.mark.long
 def test_rows_of_a_custom_kind_replay_on_another_number_of_cores(tmp_path: Path) -> None:
     (tmp_path / "kind.py").write_text(CODE, encoding="utf-8")
     for kind, name in zip(("gaussian", "python:kind.py:InRows"), NAMES, strict=True):

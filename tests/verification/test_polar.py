@@ -329,6 +329,7 @@ def test_the_mean_path_with_a_consensus_after_every_step_is_exact():
     require(sound(4), error=0.01)
 
 
+@pytest.mark.long
 @pytest.mark.no_evidence
 def test_the_mean_path_sees_weights_that_sum_to_a_tenth_more():
     assert seen(measure(4, total=2.2)) > 5

@@ -130,6 +130,7 @@ def test_small_banks_end_where_they_are_forecast_to(accountant: str) -> None:
     assert found.told_profits == found.profits == ((2,) if accountant == "Gaussian" else ())
 
 
+@pytest.mark.long
 def test_a_forecast_by_another_accountant_is_seen() -> None:
     told = banks("ε adds up", SMALL)
     assert abs(compared("losses composed", SMALL, 100, told).z) > LIMIT

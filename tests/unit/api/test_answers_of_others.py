@@ -34,6 +34,7 @@ def test_many_numbers_together_show_more_than_each() -> None:
     assert together > 3 * alone
 
 
+@pytest.mark.long
 def test_where_nothing_is_to_be_shown_nothing_is() -> None:
     shown = [
         ad.audit_answers(answers(1.0, 0.0, runs=100, numbers=60, seed=seed), confidence=0.9)

@@ -37,6 +37,7 @@ def test_a_table_is_read_to_the_last_digit(form, tmp_path):
     assert np.array_equal(found["x"].to_numpy(dtype=np.float64), VALUES)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", FORMS)
 def test_records_are_the_tables_numbers(form, tmp_path):
     place, declared = written(tmp_path, form)

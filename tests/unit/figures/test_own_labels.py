@@ -26,6 +26,7 @@ GRIDS = {
 CHANNELS = {"channel": {"kind": "aloha", "airtime": 0.1}, "protocol": {"kind": "push"}}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("swept", GRIDS)
 def test_every_row_has_the_true_epsilon_of_its_own_cell(swept: str, tmp_path: Path) -> None:
     more = CHANNELS if swept == "channels" else {"run__alone": True, "run__split": True}

@@ -269,6 +269,7 @@ def test_cells_have_no_less_than_their_probability_and_no_less_of_it_at_the_uppe
     assert beyond * (1 - 1e-9) <= cells.beyond <= 2 * beyond
 
 
+@pytest.mark.long
 @COMPOSED
 @pytest.mark.parametrize(
     ("name", "large"), [("CUT", 0.5), ("TAIL", 0.05), ("CONVERGED", 0.5)], ids=str

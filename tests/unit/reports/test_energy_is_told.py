@@ -29,6 +29,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(tmp_path_factory.mktemp("energy") / "result", **POWERED)
 
 
+@pytest.mark.long
 def test_what_is_forecast_is_what_is_measured(result: Path) -> None:
     said, summary = forecast(scenario(**POWERED), redraws=0), read_manifest(result)["summary"]
     assert said.energy is not None

@@ -112,6 +112,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("when", ["early", "never"])
 def test_a_server_of_modules_hears_no_ctrl_c(when: str, tmp_path: Path) -> None:
     """A terminal sends it to all: only who gave the command says that it was interrupted."""

@@ -125,6 +125,7 @@ def test_the_record_of_a_failure_that_was_cut_short_is_no_record(
     assert not any(name.name.endswith(".tmp") for name in out.rglob("*"))
 
 
+@pytest.mark.long
 def test_what_is_left_is_whole_and_the_end_is_the_same(tmp_path: Path) -> None:
     killed_and_continued(tmp_path, 12, 1, seed=1)
 
