@@ -71,7 +71,7 @@ class FittedNetwork:
         return Network(
             answers_allowed=(_MANY,) * owners,
             updates=_MANY,
-            answers_per_update=None if isinstance(self.protocol, Rounds) else 1,
+            answers_per_update=1 if self.protocol.update_of == "answer" else None,
             until=until,
             clock=here.clock or PoissonClock(),
             availability=here.availability,

@@ -15,7 +15,6 @@ from asyncdp_sim.imports.exchanges import MeasuredTrace
 from asyncdp_sim.imports.fitted import ENOUGH, FittedRounds, Floats
 from asyncdp_sim.imports.fitted_network import FittedNetwork, fit
 from asyncdp_sim.network import simulate
-from asyncdp_sim.network.availability import Always
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.spec.base import Spec
 from asyncdp_sim.trace import Trace
@@ -49,7 +48,7 @@ def write_scenario(
     blocks += [f"{name} = {stage(name)}" for name in found.stages if name != "compute"]
     if here.clock is not None:
         blocks += ["", *_section("clock", here.clock)]
-    if not isinstance(here.availability, Always):
+    if not here.availability.always_online:
         blocks += ["", *_section("availability", here.availability)]
     blocks += ["", "[protocol]", f'kind = "{found.protocol.kind}"']
     blocks += [f'{name} = "{value}"' for name, value in found.protocol_fields.items()]
