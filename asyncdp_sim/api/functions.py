@@ -164,7 +164,7 @@ def run(
     out: Path | str | None = None,
     events: bool = False,
     workers: int = 1,
-    progress: Progress | bool = False,
+    progress: Progress | bool | None = None,
 ) -> Result:
     """Simulate a scenario and learn.
 
@@ -179,10 +179,10 @@ def run(
         Whether to keep every event.
     workers : int
         Processes, ≥ 1; does not change the result.
-    progress : Progress or bool
+    progress : Progress, bool or None
         Told what is being done, how much of it is done and how much that will be (None where
         nobody knows), so that ``progress=print`` shows it; True draws a line on a terminal or in a
-        notebook: done of total, the rate, and the time left.
+        notebook: done of total, the rate, and the time left. None draws it in a notebook only.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def sweep(
     *,
     out: Path | str | None = None,
     workers: int = 1,
-    progress: Progress | bool = False,
+    progress: Progress | bool | None = None,
 ) -> Sweep:
     """Run every cell of a scenario's sweep.
 
@@ -263,7 +263,7 @@ def forecast(
     target: float | None = None,
     heterogeneity: float | None = None,
     workers: int = 1,
-    progress: Progress | bool = False,
+    progress: Progress | bool | None = None,
 ) -> Forecast:
     """Forecast a scenario without training a model on private records.
 
@@ -355,7 +355,7 @@ def audit(
     runs: int = 1000,
     confidence: float = 0.999,
     workers: int = 1,
-    progress: Progress | bool = False,
+    progress: Progress | bool | None = None,
 ) -> Audit:
     """Attack a scenario's privacy: lower bounds on ε beside what it claims.
 
@@ -490,7 +490,7 @@ def replay(
     *,
     workers: int = 1,
     allow_code: bool = False,
-    progress: Progress | bool = False,
+    progress: Progress | bool | None = None,
 ) -> int:
     """Make a result or a sweep again from its manifest, and compare all of it.
 
@@ -501,7 +501,7 @@ def replay(
         Processes, ≥ 1.
     allow_code : bool
         Whether code from outside may be executed where the scenario names it.
-    progress : Progress or bool
+    progress : Progress, bool or None
         As for :func:`run`.
 
     Returns

@@ -82,8 +82,13 @@ def drawn() -> Iterator[Progress | None]:
 
 
 @contextmanager
-def told(asked: Progress | bool) -> Iterator[Progress | None]:
-    """Give the receiver of progress: the given one, a line on screen (True), or none (False)."""
+def told(asked: Progress | bool | None) -> Iterator[Progress | None]:
+    """Give the receiver of progress: the given one, a line on screen (True), or none (False).
+
+    None draws a line in a notebook only.
+    """
+    if asked is None:
+        asked = "ipykernel" in sys.modules
     if not isinstance(asked, bool):
         yield asked
     elif asked:

@@ -129,8 +129,7 @@ kind = "ridge"
 regularisation = 1e-3
 
 [algorithm]  # a choice
-kind = "async-gossip"
-rho = 1.0
+{algorithm}
 
 [privacy]  # a choice
 epsilon = 1.0
@@ -148,6 +147,7 @@ def written_around(
     records: int = 100,
     updates: int = 1000,
     until: float | None = None,
+    algorithm: str = 'kind = "async-gossip"\nrho = 1.0',
 ) -> None:
     """Write a scenario that can be run, around the network part that ``blocks`` say in TOML.
 
@@ -169,6 +169,7 @@ def written_around(
         until="" if until is None else f"\nuntil = {until!r}",
         owners=owners,
         records=records,
+        algorithm=algorithm,
     )
     write_into(out.absolute().parent, out.name, text)
     load(out)

@@ -57,6 +57,38 @@ class MeasuredTrace:
         order = np.argsort(mine.read, kind="stable")
         return bool((mine.read[order][1:] >= mine.end[order][:-1] - 1e-9).all())
 
+    def rounds(self) -> tuple[npt.NDArray[np.int64], Floats]:
+        """Return the round of each exchange, by its read, and when the round before it ended."""
+        order = np.argsort(self.read, kind="stable")
+        ends = np.where(np.isnan(self.end), self.read, self.end)[order]
+        before = np.append(-np.inf, np.maximum.accumulate(ends)[:-1])
+        begins = self.read[order] >= before - 1e-9
+        number = np.empty(len(order), np.int64)
+        number[order] = np.cumsum(begins) - 1
+        return number, before[begins]
+
+    @property
+    def in_rounds(self) -> bool:
+        """Whether the learner sent its model to several owners at once and waited for all.
+
+        In a round each owner is asked once and, in the median of ten answers or more to rounds with
+        several owners, all within a tenth of the longest answer's time.
+        """
+        mine = self.only(self.heard)
+        number, ended = mine.rounds()
+        sizes = np.bincount(number)
+        if len(np.unique(np.stack([number, mine.owner]), axis=1).T) < len(number):
+            return False
+        several = sizes >= 2
+        if sizes[several].sum() < 10:
+            return False
+        first, last, longest = (np.zeros(len(ended)) for _ in range(3))
+        first[:] = np.inf
+        np.minimum.at(first, number, mine.read)
+        np.maximum.at(last, number, mine.read)
+        np.maximum.at(longest, number, mine.end - mine.read)
+        return bool(np.median(((last - first) / np.maximum(longest, 1e-9))[several]) < 0.1)
+
     @property
     def staleness(self) -> Floats:
         """Other answers received between an answer's read and its end."""
@@ -81,12 +113,19 @@ class MeasuredTrace:
     def durations(self) -> dict[str, tuple[Floats, npt.NDArray[np.int64]]]:
         """Return durations and owners by stage.
 
-        A request's travel is seen where the learner was free when it was sent.
+        A request's travel is seen where the learner was free when it was sent. In rounds, a query's
+        time counts from the end of the round before.
         """
         mine = self.only(self.heard)
-        free = self.found_free if self.locked else np.ones(len(mine.owner), bool)
+        if self.in_rounds:
+            number, ended = mine.rounds()
+            later = number > 0
+            first = {"query": ((mine.read - ended[number])[later], mine.owner[later])}
+        else:
+            free = self.found_free if self.locked else np.ones(len(mine.owner), bool)
+            first = {"request": ((mine.read - mine.request)[free], mine.owner[free])}
         return {
-            "request": ((mine.read - mine.request)[free], mine.owner[free]),
+            **first,
             "compute": (mine.release - mine.read, mine.owner),
             "answer": (mine.end - mine.release, mine.owner),
         }
@@ -155,12 +194,16 @@ def read_trace(file: Path) -> MeasuredTrace:
     if len(wrong) > 0:
         wrong.sort(key=lambda pair: pair[0])
         raise DataError(shortened([fault for _, fault in wrong], file.name), str(file))
-    texts = columns.cells["owner"]
-    names = tuple(sorted(set(texts), key=lambda text: (len(text), text)))
-    numbers = {name: place for place, name in enumerate(names)}
-    owner = np.array([numbers[text] for text in texts])
+    names, owner = numbered(columns.cells["owner"])
     order = np.argsort(times["request"], kind="stable")
     return MeasuredTrace(names, owner[order], *(times[name][order] for name in COLUMNS[1:]))
+
+
+def numbered(texts: Sequence[str]) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
+    """Return the names of owners 0, 1, …, and each row's owner."""
+    names = tuple(sorted(set(texts), key=lambda text: (len(text), text)))
+    numbers = {name: place for place, name in enumerate(names)}
+    return names, np.array([numbers[text] for text in texts], np.int64)
 
 
 def _times(cells: Sequence[str]) -> Floats:

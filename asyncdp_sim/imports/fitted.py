@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.words import number
+from asyncdp_sim.network.availability import Always, Availability, Bernoulli, OnOff
+from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Law, Lognormal, NoTime
 from asyncdp_sim.network.laws.kind import WIDEST, WIDEST_GAMMA
 
@@ -162,6 +164,18 @@ class FittedPresence:
         """Whether no owner is ever offline."""
         return self.off == 0
 
+    @property
+    def clock(self) -> PoissonClock:
+        """The owners' clocks."""
+        return PoissonClock(rate=self.rates)
+
+    @property
+    def availability(self) -> Availability:
+        """When the owners are online."""
+        if self.always:
+            return Always()
+        return OnOff(on=Exponential(mean=self.on), off=Exponential(mean=self.off))
+
     def lines(self) -> list[str]:
         """Return what was found in words."""
         shown = f"{number(min(self.rates))} to {number(max(self.rates))}"
@@ -177,6 +191,63 @@ class FittedPresence:
         share = self.on / (self.on + self.off)
         gain = f"log-likelihood +{number(self.gain)} over always"
         return [*entries, f"availability: on-off, {', '.join(ends)}, share {share:.3g}, {gain}"]
+
+
+@dataclass(frozen=True)
+class FittedRounds:
+    """Owners that take part in each round with a probability; they have no clocks of their own.
+
+    Attributes
+    ----------
+    shares : tuple of float
+        Each owner's probability.
+    errors : tuple of float
+        Their standard errors.
+    count : int
+        Rounds.
+    """
+
+    shares: tuple[float, ...]
+    errors: tuple[float, ...]
+    count: int
+    clock: PoissonClock | None = None
+
+    @property
+    def availability(self) -> Availability:
+        """How likely the owners are online when a query arrives."""
+        if min(self.shares) == 1:
+            return Always()
+        return Bernoulli(probability=self.shares)
+
+    def lines(self) -> list[str]:
+        """Return what was found in words."""
+        shown = f"{number(min(self.shares))} to {number(max(self.shares))}"
+        spread = number(max(self.errors))
+        part = f"bernoulli, probability {shown} (standard errors up to {spread})"
+        always = min(self.shares) == 1
+        return [f"availability: {'always' if always else part}, in {self.count:,} rounds"]
+
+
+def fit_rounds(
+    rounds: npt.NDArray[np.int64], owners: npt.NDArray[np.int64], n: int
+) -> FittedRounds:
+    """Return how likely each of n owners takes part in a round.
+
+    A round without owners leaves no trace. Given shares s of the rounds that are seen, the
+    likelihood is largest where p = s(1 − ∏(1 − p)).
+    """
+    count = int(rounds.max()) + 1
+    seen = np.bincount(owners, minlength=n) / count
+    shares, none = seen, 0.0
+    for _ in range(1000):
+        none = float(np.prod(1 - shares))
+        shares = seen * (1 - none)
+    # Information per round seen: of each owner alone, less what is lost in empty rounds.
+    odds = np.sqrt(none) / (1 - none) / np.maximum(1 - shares, 1e-12)
+    alone = 1 / np.maximum(shares * (1 - shares), 1e-12) / (1 - none)
+    information = np.diag(alone) - np.outer(odds, odds)
+    spread = np.sqrt(np.maximum(np.diag(np.linalg.pinv(information)), 0) / count)
+    return FittedRounds(tuple(map(float, shares)), tuple(map(float, spread)), count)
 
 
 def fit_presence(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -9,11 +10,13 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import aligned, number
 from asyncdp_sim.imports.around import counted, write_columns, written_around
-from asyncdp_sim.imports.exchanges import MeasuredTrace, read_trace
-from asyncdp_sim.imports.fitted import ENOUGH, Floats
+from asyncdp_sim.imports.client_log import read_measured
+from asyncdp_sim.imports.exchanges import MeasuredTrace
+from asyncdp_sim.imports.fitted import ENOUGH, FittedRounds, Floats
 from asyncdp_sim.imports.fitted_network import FittedNetwork, fit
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.laws import Law
+from asyncdp_sim.spec.base import Spec
 from asyncdp_sim.trace import Trace
 
 
@@ -41,12 +44,12 @@ def write_scenario(
 
     names = (f"#   {i}: {name}" for i, name in enumerate(trace.names, start=1))
     blocks = ["# owners by number:", *names, f"compute = {stage('compute')}"]
-    blocks += ["", "[latency]", f"request = {stage('request')}", f"answer = {stage('answer')}"]
-    rates = ", ".join(repr(rate) for rate in here.rates)
-    blocks += ["", "[clock]", 'kind = "poisson"', f"rate = [{rates}]"]
-    if not here.always:
-        on, off = (f'{{ kind = "exponential", mean = {m!r} }}' for m in (here.on, here.off))
-        blocks += ["", "[availability]", 'kind = "on-off"', f"on = {on}", f"off = {off}"]
+    blocks += ["", "[latency]"]
+    blocks += [f"{name} = {stage(name)}" for name in found.stages if name != "compute"]
+    if here.clock is not None:
+        blocks += ["", *_section("clock", here.clock)]
+    if not here.availability.always_online:
+        blocks += ["", *_section("availability", here.availability)]
     blocks += ["", "[protocol]", f'kind = "{found.protocol.kind}"']
     blocks += [f'{name} = "{value}"' for name, value in found.protocol_fields.items()]
     if len(kept) > 0:
@@ -56,8 +59,27 @@ def write_scenario(
             for name, values in kept.items()
         }
         write_columns(columns, beside)
-    updates = int(trace.heard.sum())
-    written_around(blocks, out, file, owners=len(trace.names), updates=updates, until=length)
+    owners, answers = len(trace.names), int(trace.heard.sum())
+    if isinstance(found.presence, FittedRounds):
+        algorithm, updates = 'kind = "collab-2"\nstep = 0.1', found.presence.count
+        written_around(
+            blocks, out, file, owners=owners, updates=updates, until=length, algorithm=algorithm
+        )
+    else:
+        written_around(blocks, out, file, owners=owners, updates=answers, until=length)
+
+
+def _section(name: str, kind: Spec) -> list[str]:
+    """Return a kind as a section of TOML."""
+    return [f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in kind.model_dump().items())]
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key} = {_toml(item)}' for key, item in value.items())} }}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
 def _rows(values: Sequence[str]) -> str:
@@ -82,12 +104,10 @@ def compared(
             within.sum() / (ended - middle),
             [len(u) / (ended - middle) for u in applied],
         ),
-        (
-            "mean staleness",
-            float(second.staleness.mean()),
-            [float(u["staleness"].mean()) if len(u) > 0 else 0.0 for u in applied],
-        ),
     ]
+    if not trace.in_rounds:  # there every answer is of the newest model
+        predicted = [float(u["staleness"].mean()) if len(u) > 0 else 0.0 for u in applied]
+        rows.append(("mean staleness", float(second.staleness.mean()), predicted))
     shown = np.argsort(-np.bincount(owner, minlength=len(trace.names)), kind="stable")
     for i in shown[[0, -1]] if len(shown) > 1 else ():
         rows.append(
@@ -123,7 +143,8 @@ def import_trace(file: Path, out: Path, seed: int) -> list[str]:
     file : Path
         A CSV or Parquet file with a row per request: the owner, and when it asked, when the model
         was read for it, when its answer left and when that was heard (time units); empty from
-        where an exchange did not come to its end.
+        where an exchange did not come to its end. Or a row per client, sent and received (seconds
+        or ISO 8601), or the log of NVFlare's server or of Flower's SuperNodes.
     out : Path
         The scenario, .toml; durations that no law fits are written beside it.
     seed : int
@@ -139,7 +160,7 @@ def import_trace(file: Path, out: Path, seed: int) -> list[str]:
     DataError
         If the file is no such table, or too short.
     """
-    trace = read_trace(file)
+    trace = read_measured(file)
     if not trace.heard.any():
         remedy = f"allowed are {ENOUGH} answers in each half"
         raise DataError([Fault("", "no request with an answer", remedy)], str(file))
@@ -154,7 +175,10 @@ def import_trace(file: Path, out: Path, seed: int) -> list[str]:
             raise DataError([Fault("", problem, remedy)], str(file))
     half = fit(first, second)
     simulated = [
-        simulate(half.network(ended - middle), Streams(seed).within("replicate", replicate))
+        simulate(
+            half.network(ended - middle, len(trace.names)),
+            Streams(seed).within("replicate", replicate),
+        )
         for replicate in range(1, REPLICATES + 1)
     ]
     complete = fit(trace, second).judged(half)

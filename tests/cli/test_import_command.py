@@ -165,6 +165,43 @@ def test_a_wrong_trace_is_one_line(rows: str, line: str, command: Command, folde
     assert not (folder / "t.toml").exists()
 
 
+ASSIGNED = "2026-03-01 10:00:00,000 - assigned task to client a: name=train, id=1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("client,sent,received\na,2,1\n", "given a,2,1 (t.log, line 2); allowed are sent and"),
+        ("client,sent,received\n,1,2\n", "given ,1,2 (t.log, line 2); allowed are sent and"),
+        ("client,sent,received\na,soon,2\n", "given a,soon,2 (t.log, line 2); allowed are"),
+        (
+            "client,sent,received\na,1,2\na,2026-03-01T10:00,\n",
+            "given a,2026-03-01T10:00, (t.log, line 3); allowed are",
+        ),
+        ("client,sent,received\na,1,2e9\n", "given 2e+09 s between first and last (t.log)"),
+        ("client,sent\na,1\n", "given the header 'client,sent' (t.log, line 1); allowed"),
+        (ASSIGNED, "given no request with an answer; allowed are 20 answers in each half"),
+        (ASSIGNED.replace("train", "validate"), "given no task named train (t.log); allowed"),
+        (
+            "INFO :      SuperNode ID: 5\nINFO :      Receiving: train message (ID: 1)\n",
+            "given no time: 'INFO : Receiving: train message (ID: 1)' (t.log, line 2); "
+            "allowed are lines with a time (Flower: FLWR_LOG_LEVEL=DEBUG)",
+        ),
+        (
+            "INFO flower 2022-01-06 09:21:15,045 | server.py:148 | fit progress: (4, 2.3)\n",
+            "given a log without clients: 'INFO flower 2022-01-06",
+        ),
+    ],
+)
+def test_a_wrong_log_is_one_line(text: str, line: str, command: Command, folder: Path) -> None:
+    (folder / "t.log").write_text(text)
+    said = command("import", "trace", "t.log", "--fit", "-o", "t.toml")
+    assert said.code == 2
+    assert len(said.lines) == 1
+    assert line in said.lines[0]
+    assert not (folder / "t.toml").exists()
+
+
 def test_a_trace_becomes_a_scenario_whatever_the_order_of_its_rows(
     command: Command, folder: Path
 ) -> None:

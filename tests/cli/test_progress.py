@@ -254,3 +254,9 @@ def test_python_hears_of_progress_and_may_have_it_drawn(small, monkeypatch, tmp_
     assert screen.getvalue() == ""
     ad.run(small, progress=True)
     assert "learning: updates" in screen.getvalue() or "simulating runs" in screen.getvalue()
+    monkeypatch.setitem(sys.modules, "ipykernel", SimpleNamespace())  # as in a notebook
+    screen.truncate(0)
+    ad.run(small, progress=False)
+    assert screen.getvalue() == ""
+    ad.run(small)
+    assert "learning: updates" in screen.getvalue() or "simulating runs" in screen.getvalue()

@@ -9,17 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from asyncdp_sim.imports.client_log import read_measured
 from asyncdp_sim.imports.exchanges import MeasuredTrace, read_trace
-from asyncdp_sim.imports.fitted import fit_law, fit_presence
+from asyncdp_sim.imports.fitted import FittedRounds, fit_law, fit_presence
+from asyncdp_sim.imports.fitted_network import fit
 from asyncdp_sim.imports.measured import import_trace
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.availability import Always, Availability, OnOff
+from asyncdp_sim.network.availability import Always, Availability, Bernoulli, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.latency import Latency
 from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Law, Lognormal
-from asyncdp_sim.network.protocols import Push, Request
+from asyncdp_sim.network.protocols import Push, Request, Rounds
 from asyncdp_sim.scenario import load
-from tests.unit.imports.measure import measured
+from tests.unit.imports.measure import client_log, measured
 
 pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
 
@@ -127,3 +129,64 @@ def test_the_first_half_predicts_the_second(
     scenario, _ = load(tmp_path / "fitted.toml")
     assert scenario.protocol.kind == protocol.kind
     assert scenario.owners.count == 5
+
+
+SHARES = (0.15, 0.3, 0.5, 0.7, 0.9)
+
+
+@pytest.mark.parametrize("form", ["seconds", "iso", "nvflare"])
+@pytest.mark.parametrize("shares", [SHARES, (0.2, 0.4)], ids=["five", "two"])
+def test_who_takes_part_in_rounds_is_found(
+    shares: tuple[float, ...], form: str, tmp_path: Path
+) -> None:
+    """Of two owners, 48 % of the rounds are empty and leave no trace."""
+    rounds = Network(
+        answers_allowed=(10**8,) * len(shares),
+        updates=4000,
+        answers_per_update=None,
+        availability=Bernoulli(probability=shares),
+        compute=Lognormal(mean=20.0, cv=0.8),
+        protocol=Rounds(),
+    )
+    trace = read_measured(client_log(rounds, tmp_path / "log.csv", form))
+    found = fit(trace, trace)
+    assert found.protocol == Rounds()
+    assert isinstance(found.presence, FittedRounds)
+    z = (np.array(found.presence.shares) - shares) / found.presence.errors
+    assert np.abs(z).max() < 4
+    law = found.laws("compute")
+    assert isinstance(law, Lognormal)
+    assert abs(law.mean - 20.0) < 4 * 0.8 * 20.0 / len(trace.owner) ** 0.5
+
+
+@pytest.mark.parametrize("form", ["seconds", "iso", "nvflare", "flower"])
+def test_a_log_of_clients_that_come_and_go_is_found(form: str, tmp_path: Path) -> None:
+    file = client_log(network(Push(), AWAY, 4000.0), tmp_path / "log.csv", form)
+    trace = read_measured(file)
+    assert not trace.in_rounds
+    assert np.abs(scores(trace, True)).max() < 4
+    stages = trace.durations()
+    parts = {"compute": 0.1, "answer": 0.02} if form == "flower" else {"compute": 0.12}
+    for stage, mean in parts.items():
+        values, _ = stages[stage]
+        assert abs(values.mean() - mean) < 4 * values.std() / len(values) ** 0.5 + 1e-3
+
+
+def test_rounds_with_a_pause_predict_their_second_half(tmp_path: Path) -> None:
+    rounds = Network(
+        answers_allowed=(10**8,) * 5,
+        updates=1000,
+        answers_per_update=None,
+        availability=Bernoulli(probability=SHARES),
+        compute=Gamma(mean=20.0, cv=0.5),
+        protocol=Rounds(),
+    )
+    file = client_log(rounds, tmp_path / "log.csv", "seconds", pause=7.0)
+    told = import_trace(file, tmp_path / "fitted.toml", 1)
+    assert "latency.query: constant, mean 7 (7 to 7)" in told
+    begin = next(i for i, line in enumerate(told) if "second half" in line)
+    for line in told[begin + 1 : begin + 4]:
+        was, foretold, spread = (float(cell) for cell in line[line.index("  ", 15) :].split()[:3])
+        assert abs(was - foretold) <= 5 * spread, line
+    scenario, _ = load(tmp_path / "fitted.toml")
+    assert scenario.protocol.kind == "rounds"
