@@ -6,6 +6,7 @@ beyond`` does so with what others have published since.
 """
 
 import argparse
+import os
 import shlex
 import sys
 import time
@@ -38,12 +39,16 @@ def main(arguments: list[str] | None = None) -> int:
         help="of verify: as-published, as-written or sound; may be given again; none: all",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, help="result directory; must not exist")
-    parser.add_argument("--workers", type=int, default=1, help="processes")
+    parser.add_argument(
+        "--workers", type=int, help="processes; none: 1, and of verify one for each core"
+    )
     parser.add_argument(
         "--set", action="append", default=[], metavar="PATH=VALUE", help="as for asyncdp run"
     )
     ready_streams()
     asked = parser.parse_args(arguments)
+    if asked.workers is None:
+        asked.workers = (os.cpu_count() or 1) if asked.name == "verify" else 1
     if asked.workers < 1:
         parser.error(f"--workers: given {asked.workers}; allowed is a whole number ≥ 1")
     try:

@@ -5,11 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.core.progress import drawn
+from asyncdp_sim.core.progress import drawn, duration
 from scenarios.beyond import RESULTS
 from scenarios.papers import FIGURES, PaperFigure
 from scenarios.papers.verify import as_text, verify
 
+SECONDS = 2
+"""Of a core for a variant of a figure, in the mean over the papers' at the reduced size."""
 GROUPS = {"beyond": RESULTS}
 """Names for several figures at once; without any name all of the papers' are run."""
 
@@ -37,6 +39,10 @@ def verified(asked: argparse.Namespace, say: Callable[..., object]) -> int:
     out = Path("results") / ("verify-full" if asked.full else "verify")
     out = out if asked.out is None else asked.out
     more = tuple(asked.set)
+    count = sum(name in asked.variant or not asked.variant for f in chosen for name in f.variants)
+    cores = min(asked.workers, len(chosen))
+    told = f"{len(chosen)} figures in {count} variants on {cores} processes"
+    say(told if asked.full else f"{told}: about {duration(SECONDS * count / cores)}")
     found = verify(
         chosen, out, full=asked.full, workers=asked.workers, variants=asked.variant, more=more,
         say=say, watch=drawn,

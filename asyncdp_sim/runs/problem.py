@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import cast
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import extent
-from asyncdp_sim.data import Dataset
+from asyncdp_sim.data import Dataset, DataSpec
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.learning.algorithms import (
     Algorithm,
@@ -132,8 +133,22 @@ def build_dataset(scenario: Scenario, swap: Swap | None = None) -> Dataset:
     DataError
         If a data file is not what the scenario says.
     """
-    arguments = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
-    made = scenario.read_data.build(*arguments, swap)
+    arguments = (scenario.owners.whole, scenario.all_records)
+    if scenario.data.synthetic and swap is None:
+        made = _drawn(scenario.read_data, *arguments, scenario.run.seed)
+    else:
+        made = scenario.read_data.build(*arguments, Streams(scenario.run.seed), swap)
+    return of_owners(scenario, made)
+
+
+@lru_cache(maxsize=1)
+def _drawn(data: DataSpec, count: int, sizes: tuple[int, ...] | None, seed: int) -> Dataset:
+    """Return synthetic records: the latest are kept, since a forecast follows a run, or a run it."""
+    return data.build(count, sizes, Streams(seed))
+
+
+def of_owners(scenario: Scenario, made: Dataset) -> Dataset:
+    """Return what a scenario's owners have of all records that were made."""
     if not (made.real or scenario.data.synthetic):  # data from outside, which say what they read
         made = replace(made, real=True)
     return scenario.part(made)

@@ -85,6 +85,16 @@ class PaperFigure:
     alike: str = ""
     printed: tuple[Printed, ...] = ()
 
+    def __reduce__(self) -> tuple[Callable[[str], "PaperFigure"], tuple[str]]:
+        """Pickle it by its name: what reads and draws it may be functions without a name."""
+        return _named, (self.name,)
+
+    @property
+    def together(self) -> str:
+        """What figures that take least time in one process have in common."""
+        data = entry(self.entry).scenario().data.kind
+        return data if data == "hospital" else self.entry  # its records and moments take longest
+
     def scenario(self, variant: str, *, full: bool, more: Settings = ()) -> Scenario:
         """Load the scenario of a variant.
 
@@ -99,6 +109,14 @@ class PaperFigure:
     def repeats(self, variant: str) -> bool:
         """Return whether a variant asks for nothing else than what is run as published."""
         return variant != AS_PUBLISHED and len(self.variants[variant]) == 0
+
+
+def _named(name: str) -> PaperFigure:
+    from scenarios.beyond import RESULTS  # which import this module
+    from scenarios.papers import FIGURES
+
+    [figure] = (figure for figure in (*FIGURES, *RESULTS) if figure.name == name)
+    return figure
 
 
 def read_figures(file: Path, names: Mapping[str, Any]) -> tuple[PaperFigure, ...]:

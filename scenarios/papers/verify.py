@@ -7,14 +7,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from math import inf, isfinite
 from pathlib import Path
 
-from asyncdp_sim.core.progress import Progress
+from asyncdp_sim.core.progress import Progress, counted
 from asyncdp_sim.core.words import SCREEN
 from asyncdp_sim.figures.kit.picture import captions_page, save, write
 from asyncdp_sim.results import Sweep, read_manifest
 from asyncdp_sim.results.provenance import described, digest
+from asyncdp_sim.runs.workers import executor
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.batch import grid
@@ -41,6 +43,7 @@ BELOW = 2
 """Columns that stand below their line on a screen: the last ones."""
 WHOLE = "runs.parquet"
 """What traces have that are kept whole, to learn over."""
+_Verified = tuple[list[Judged], list[tuple[object, ...]], list[str]]
 ALIKE = "settings other than as published: none"
 
 
@@ -69,7 +72,7 @@ def verify(
     full : bool
         Whether at the papers' size.
     workers : int
-        Processes.
+        Processes: figures that share no work run side by side.
     variants : sequence of str
         Which of each figure's; all of them by default.
     more : tuple of str
@@ -77,18 +80,60 @@ def verify(
     say : callable
         Told of each figure that is done, a line at a time.
     watch : callable, optional
-        Gives, for each sweep, who is told how far it has come.
+        Gives what reports progress: of each sweep in one process, else of the figures.
 
     Raises
     ------
     InputError
         If a setting does not fit, or a directory holds something else.
     """
+    jobs: dict[str, list[PaperFigure]] = {}
+    for figure in figures:
+        jobs.setdefault(figure.together, []).append(figure)
+    most, alone = max(1, workers // len(jobs)), workers == 1 or len(jobs) == 1
+    work = partial(
+        _verified, out=out, full=full, workers=most, variants=variants, more=more,
+        watch=watch if alone else nullcontext,
+    )  # fmt: skip
+    done: dict[str, _Verified] = {}
     found: list[Judged] = []
     beside: list[tuple[object, ...]] = []
+    with (
+        executor(min(workers, len(jobs))) as pool,
+        nullcontext() if alone else watch() as progress,
+    ):
+        advance = counted(progress, "verifying figures", len(figures))
+        waiting = {name: pool.submit(work, alike) for name, alike in jobs.items()}
+        for figure in figures:
+            if figure.name not in done:
+                done |= waiting[figure.together].result()
+            judged, rows, lines = done[figure.name]
+            found, beside = found + judged, beside + rows
+            for line in lines:
+                say(line)
+            advance(1)
+    for name, header, rows in (("verdicts", HEADER, table(found)), ("variants", OVERVIEW, beside)):
+        write(out / f"{name}.md", as_markdown(header, rows).encode())
+        write(out / f"{name}.csv", as_csv(header, rows).encode())
+    return found
+
+
+def _verified(
+    figures: Sequence[PaperFigure],
+    out: Path,
+    full: bool,
+    workers: int,
+    variants: Sequence[str],
+    more: Settings,
+    watch: Callable[[], AbstractContextManager[Progress | None]],
+) -> dict[str, _Verified]:
+    """Do the figures of one job; return by name verdicts, rows of ``variants``, and lines."""
+    done: dict[str, _Verified] = {}
     runs, traces = dict[str, Path](), dict[str, Path]()
     for figure in figures:
-        swept: dict[str, Sweep] = {}
+        found: list[Judged] = []
+        rows: list[tuple[object, ...]] = []
+        swept, lines = dict[str, Sweep](), list[str]()
         for variant in (each for each in figure.variants if each in variants or not variants):
             began = time.perf_counter()
             scenario = figure.scenario(variant, full=full, more=more)
@@ -106,14 +151,12 @@ def verify(
             if figure.repeats(variant):
                 same = Judged(figure.source, variant, ALIKE, None, 0, "agrees", figure.alike)
                 found.append(replace(same, judges=OURS))
-            say(f"{figure.name} {variant}: {time.perf_counter() - began:.1f} s{origin}")
+            lines.append(f"{figure.name} {variant}: {time.perf_counter() - began:.1f} s{origin}")
         if len(swept) > 0:
             write(out / figure.name / "variants.csv", differences(swept).encode())
-            beside += overview(figure.source, swept)
-    for name, header, rows in (("verdicts", HEADER, table(found)), ("variants", OVERVIEW, beside)):
-        write(out / f"{name}.md", as_markdown(header, rows).encode())
-        write(out / f"{name}.csv", as_csv(header, rows).encode())
-    return found
+            rows += overview(figure.source, swept)
+        done[figure.name] = found, rows, lines
+    return done
 
 
 def _run(

@@ -102,13 +102,13 @@ def rows_by_value(
         when an owner has fewer rows than that.
     """
     groups, too_few = _groups(values, least)
-    unowned = sum(value is None for value in values)
+    unowned = values.count(None)
     if len(groups) != n_owners:
         enough = f" with at least {least} rows" if least > 1 else ""
         rule = f"allowed is {len(groups)}, the number of distinct values of {column!r}{enough}"
         raise DataError([Fault("owners.count", str(n_owners), rule)])
     names = _in_order(groups)
-    rows = [np.array(groups[name], dtype=np.int64) for name in names]
+    rows = [groups[name] for name in names]
     notes = [
         FormattedMessage(
             "Each of the {values} values of {column!r} is one owner, in sorted order.",
@@ -147,14 +147,17 @@ def rows_by_value(
     return rows, tuple(notes)
 
 
-def _groups(values: Sequence[object], least: int) -> tuple[dict[str, list[int]], int]:
+def _groups(values: Sequence[object], least: int) -> tuple[dict[str, Rows], int]:
     """Return the rows of each value that has enough, and how many values have too few."""
-    groups: dict[str, list[int]] = {}
-    for row, value in enumerate(values):
-        if value is not None:
-            groups.setdefault(name_of(value), []).append(row)
-    enough = {value: rows for value, rows in groups.items() if len(rows) >= least}
-    return enough, len(groups) - len(enough)
+    numbers = dict[object, int]()
+    held = [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]
+    names = dict[str, int]()  # of values that differ some have one name, such as 1 and 1.0
+    named = [names.setdefault(name_of(value), len(names)) for value in numbers]
+    groups = np.array([*named, -1], dtype=np.int64)[held]
+    ends = np.cumsum(np.bincount(groups + 1, minlength=len(names) + 1))
+    _, *parts = np.split(np.argsort(groups, kind="stable"), ends[:-1])
+    enough = {name: rows for name, rows in zip(names, parts, strict=True) if len(rows) >= least}
+    return enough, len(names) - len(enough)
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
