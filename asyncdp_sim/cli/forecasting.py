@@ -157,7 +157,7 @@ def forecast_command(
         require_new(save)
     if advising:
         named = shlex.join([str(file), *as_options(settings)])
-        with blaming(file), drawn() as progress:
+        with blaming(file), drawn("more --workers take less") as progress:
             advice = _advice(
                 scenario.base(), data, inviting, tuning, prices, target,
                 workers=workers, progress=progress,
