@@ -120,7 +120,6 @@ def forecast_command(
     from asyncdp_sim.forecasts import forecast, grid, words
     from asyncdp_sim.forecasts.changes import Change, changes
     from asyncdp_sim.forecasts.population import Moments, population
-    from asyncdp_sim.forecasts.words import decide
     from asyncdp_sim.reference import write_beside
     from asyncdp_sim.scenario import require_new, save_new
 
@@ -158,7 +157,7 @@ def forecast_command(
         require_new(save)
     if advising:
         named = shlex.join([str(file), *as_options(settings)])
-        with blaming(file), drawn() as progress:
+        with blaming(file), drawn("more --workers take less") as progress:
             advice = _advice(
                 scenario.base(), data, inviting, tuning, prices, target,
                 workers=workers, progress=progress,
@@ -195,7 +194,7 @@ def forecast_command(
         typer.echo(words.as_json(result, rest))
         note_all(text)
         return
-    show(words.lines(result, rest) if details else words.decision_lines(decide(result, rest)))
+    show(words.lines(result, rest) if details else words.first_screen(result, rest))
     note_all(text)
     again = ["forecast", file, *as_options(settings), "--details"]
     steps = ("to run it", ["run", file, *as_options(settings)])

@@ -83,7 +83,7 @@ def run_command(
     with blaming(file):
         directory = default_directory(scenario) if out is None else out
     with keeping(lambda: _kept(directory)):
-        with blaming(file), drawn() as progress:
+        with blaming(file), drawn("fewer --replicates take less") as progress:
             done = finished(scenario, directory, events=events)
             if not done:
                 note_all(size_notes(scenario, events=events))

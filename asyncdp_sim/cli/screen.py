@@ -35,14 +35,15 @@ def show_settings(lines: Sequence[str]) -> None:
 
     What is copied from there means the same.
     """
-    from asyncdp_sim.core.words import SCREEN
+    from asyncdp_sim.core.words import screen_width
 
+    width = screen_width()
     for line in lines:
         setting, mark, comment = line.rpartition("  # ")
-        if len(line) <= SCREEN or mark == "" or not watched(err=False):
+        if len(line) <= width or mark == "" or not watched(err=False):
             typer.echo(line)
             continue
-        above = textwrap.wrap(comment, SCREEN, initial_indent="# ", subsequent_indent="# ")
+        above = textwrap.wrap(comment, width, initial_indent="# ", subsequent_indent="# ")
         typer.echo("\n".join([*above, setting.rstrip()]))
 
 
@@ -56,15 +57,16 @@ def _folded(line: str) -> list[str]:
 
     A word that does not fit, such as a path, is left whole, so that it can be copied.
     """
-    from asyncdp_sim.core.words import SCREEN
+    from asyncdp_sim.core.words import screen_width
 
-    if len(line) <= SCREEN:
+    width = screen_width()
+    if len(line) <= width:
         return [line]
     begins = re.match(r" *(?:\S+ )*\S+ {2,}|\s*", line)
     result = 0 if begins is None else begins.end()
     return textwrap.wrap(
         line,
-        SCREEN,
+        width,
         subsequent_indent=" " * (min(24, result) if result > 0 else 2),
         break_on_hyphens=False,
         break_long_words=False,

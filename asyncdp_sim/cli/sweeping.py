@@ -85,7 +85,7 @@ def sweep_command(
         return f"{come.done} of {come.cells} cells are kept in {place}"
 
     with keeping(kept):
-        with blaming(file), drawn() as progress:
+        with blaming(file), drawn("more --workers and fewer run.replicates take less") as progress:
 
             def told(doing: str, done: float, total: float | None) -> None:
                 nonlocal ran

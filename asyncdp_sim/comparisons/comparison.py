@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.comparisons.quantities import Contrast, Quantity, contrast, pairs, quantities
-from asyncdp_sim.core.words import SCREEN, aligned, figure, number, ranges
+from asyncdp_sim.core.words import aligned, figure, number, ranges, screen_width
 from asyncdp_sim.measures import Ratio
 from asyncdp_sim.privacy.label import (
     epsilons,
@@ -319,4 +319,4 @@ def _won(wins: int, found: Contrast) -> str:
 
 
 def _wrapped(*said: str) -> list[str]:
-    return [line for paragraph in said for line in textwrap.wrap(paragraph, SCREEN)]
+    return [line for paragraph in said for line in textwrap.wrap(paragraph, screen_width())]

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -63,13 +64,19 @@ def _nothing(count: int) -> None:
 
 
 @contextmanager
-def drawn() -> Iterator[Progress | None]:
-    """Give what draws progress while work is done; None where there is nowhere to draw it.
+def drawn(shorter: str = "") -> Iterator[Progress | None]:
+    """Give what draws progress while work is done.
 
-    It is drawn on a terminal, on its error stream, and in a notebook.
+    It is drawn on the error stream of a terminal, and in a notebook. In a pipe it is a line after
+    ten seconds, and one a minute.
+
+    Parameters
+    ----------
+    shorter : str
+        What makes the work shorter; part of the first line in a pipe.
     """
     if not (sys.stderr.isatty() or "ipykernel" in sys.modules):
-        yield None
+        yield _Lines(shorter)
         return
     from rich.console import Console
 
@@ -100,6 +107,8 @@ def told(asked: Progress | bool | None) -> Iterator[Progress | None]:
 
 _EVERY = 0.05
 """Seconds between two pictures of the same task."""
+_FIRST, _LATER = 10, 60
+"""Seconds before the first line in a pipe, and between two of them."""
 
 
 class Drawn:
@@ -126,6 +135,32 @@ class Drawn:
         )
 
 
+class _Lines:
+    """Writes lines to a pipe: the first after ten seconds, then one a minute.
+
+    Parameters
+    ----------
+    shorter : str
+        What makes the work shorter.
+    """
+
+    def __init__(self, shorter: str) -> None:
+        self._shorter, self._doing, self._next = shorter, "", time.monotonic() + _FIRST
+
+    def __call__(self, doing: str, done: float, total: float | None, /) -> None:
+        now = time.monotonic()
+        if doing != self._doing:
+            self._doing, self._began, self._before = doing, now, done
+        if now < self._next or done == total:
+            return
+        self._next = now + _LATER
+        speed = (done - self._before) / max(now - self._began, _EVERY)
+        text = figures(SimpleNamespace(total=total, completed=done, speed=speed))
+        line = ": ".join(part for part in (doing, text) if part != "")
+        sys.stderr.write(f"{line}{self._shorter and f' ({self._shorter})'}\n")
+        self._shorter = ""
+
+
 class _Following:
     """Follows what is being done: one task at a time, from where it begins."""
 
@@ -148,7 +183,7 @@ class _Following:
         display.update(self._task, figures=figures(task))
 
 
-def figures(task: "Task") -> str:
+def figures(task: "Task | SimpleNamespace") -> str:
     """Return done/total, the rate, and the time left, as far as they are known."""
     if task.total is None:
         return ""

@@ -1,12 +1,16 @@
 """Numbers and tables as a reader wants them, and numbers as a manifest holds them."""
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from html import escape
-from itertools import accumulate, chain, groupby
+from itertools import chain, groupby, zip_longest
 from math import inf, isnan, nan
+from operator import gt
+from shutil import get_terminal_size
 
-SCREEN = 80  # columns
+SCREEN = 80  # columns of a pipe
+NARROWEST, FOLDED = 40, 12  # columns: the least of a terminal, and of a cell that is folded
 MOST_NUMBERS = 6  # more values than this are said as a range
 
 
@@ -59,42 +63,55 @@ def ranges(counts: Sequence[int]) -> str:
     return ", ".join(chain(*parts))
 
 
-def aligned(rows: Sequence[Sequence[str]], width: int = SCREEN) -> list[str]:
-    """Return a table as lines of right-aligned columns.
+def screen_width() -> int:
+    """Return the columns of the terminal: those of COLUMNS if it is set, 80 in a pipe."""
+    return max(NARROWEST, get_terminal_size((SCREEN, 24)).columns)
 
-    One that is wider than the screen is cut between columns into several tables, one below
-    another, each of which begins with the first column; a cell wider than half the screen is
-    folded.
+
+def aligned(rows: Sequence[Sequence[str]], width: int | None = None) -> list[str]:
+    """Return a table as lines of right-aligned columns; a row is never cut.
+
+    Headers, then cells of the widest columns, are folded until the table fits; numbers never.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of str
+        The header first.
+    width : int, optional
+        In columns; that of the terminal if it is not given.
     """
     columns = list(zip(*rows, strict=True))
-    if sum(max(map(len, column)) + 2 for column in columns) - 2 <= width:
-        return _lines(columns)
-    folded = [[textwrap.wrap(cell, width // 2) or [""] for cell in column] for column in columns]
-    heights = [max(map(len, row)) for row in zip(*folded, strict=True)]
-    tall = [_stretched(column, heights) for column in folded]
-    first, rest = tall[0], tall[1:]
-    lines: list[str] = []
-    while len(rest) > 0:
-        room = width - max(map(len, first))
-        wide = accumulate(max(map(len, column)) + 2 for column in rest)
-        count = max(1, sum(end <= room for end in wide))
-        lines += [""] * (len(lines) > 0) + _lines([first, *rest[:count]])
-        rest = rest[count:]
+    widths = [max(map(len, column)) for column in columns]
+    least = [
+        min(FOLDED, max(len(word) for cell in column for word in _words(cell)))
+        for column in columns
+    ]
+    room = (screen_width() if width is None else width) - 2 * (len(widths) - 1)
+    while sum(widths) > room and any(map(gt, widths, least)):
+        _, _, widest = max(
+            (size > max((len(cell) for cell in columns[n][1:]), default=0), size, n)
+            for n, size in enumerate(widths)
+            if size > least[n]
+        )
+        widths[widest] -= 1
+    lines = list[str]()
+    for row in rows:
+        cells = [_fold(cell, size) for cell, size in zip(row, widths, strict=True)]
+        for parts in zip_longest(*cells, fillvalue=""):
+            texts = (f"{part:>{size}}" for part, size in zip(parts, widths, strict=True))
+            lines.append("  ".join(texts).rstrip())
     return lines
 
 
-def _lines(columns: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in columns]
-    return [
-        "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
-        for row in zip(*columns, strict=True)
-    ]
+def _words(cell: str) -> list[str]:
+    """Return the words of a cell; a field's path is cut after its dots."""
+    return re.sub(r"\.(?=[a-z_])", ". ", cell).split() or [""]
 
 
-def _stretched(column: Sequence[list[str]], heights: Sequence[int]) -> list[str]:
-    """Return the lines of folded cells, as many of each as the tallest cell of its row has."""
-    filled = (cell + [""] * (n - len(cell)) for cell, n in zip(column, heights, strict=True))
-    return list(chain(*filled))
+def _fold(cell: str, width: int) -> list[str]:
+    if len(cell) <= width:
+        return [cell]
+    return [line.replace(". ", ".") for line in textwrap.wrap(" ".join(_words(cell)), width)]
 
 
 def as_float(value: object) -> float | None:

@@ -91,9 +91,8 @@ def _network(scenario: Scenario) -> Iterator[str]:
     service = float(services.mean()) + (0.0 if airtime is None else airtime)
     text = f"an exchange takes {service:.4g} units on average"
     yield from network.protocol.describe(network, text, service)
-    yield f"protocol: {network.protocol.kind}, channel {network.channel.kind}"
-    if airtime is not None:
-        yield f"airtime: {airtime:.4g} units for an answer of {network.answer_bytes} bytes"
+    sent = "" if airtime is None else f", {airtime:.4g} units for {network.answer_bytes} bytes"
+    yield f"protocol: {network.protocol.kind}, channel {network.channel.kind}{sent}"
     yield from _online(scenario)
     yield from (finding.describe() for finding in NeverOnline.from_scenario(scenario))
     yield from (
@@ -142,15 +141,18 @@ _MANY = 10_000
 
 
 def _predictions(predicted: Iterable[Prediction], network: Network) -> Iterator[str]:
-    """Yield a line for each prediction, and one for each reason why no formula applies."""
-    missing = dict[str, list[str]]()
+    """Yield a line for each formula, and one for all quantities to which none applies."""
+    missing, alike = dict[str, list[str]](), dict[str, list[str]]()
     for prediction in predicted:
         if prediction.value is None and prediction.between is None:
             missing.setdefault(str(prediction.reason), []).append(prediction.quantity)
         else:
-            yield f"predicted {prediction.quantity}: {_value(prediction, network)}"
-    for reason, quantities in missing.items():
-        yield f"no formula applies for {', '.join(quantities)}: {reason}"
+            value, _, formula = _value(prediction, network).partition(" (")
+            alike.setdefault(formula, []).append(f"{prediction.quantity}: {value}")
+    yield from (f"predicted {', '.join(values)} ({formula}" for formula, values in alike.items())
+    if len(missing) > 0:
+        reasons = (f"{', '.join(names)} ({reason})" for reason, names in missing.items())
+        yield f"no formula applies for {'; '.join(reasons)}"
 
 
 def _value(prediction: Prediction, network: Network) -> str:

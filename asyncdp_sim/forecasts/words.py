@@ -301,8 +301,23 @@ def decision_lines(decision: Decision) -> list[str]:
     return [f"{name:<{width}}  {value}" for name, value in rows]
 
 
+def first_screen(found: Forecast, changes: Sequence[Change] = ()) -> list[str]:
+    """Return the decision, and at most 20 owners, a row each.
+
+    Parameters
+    ----------
+    found : Forecast
+    changes : sequence of Change
+        Further changes that were tried.
+    """
+    texts = decision_lines(decide(found, changes))
+    if len(found.verdicts) > 0:
+        texts += ["", *aligned(owners(found)), *_more(found)]
+    return texts
+
+
 def lines(found: Forecast, changes: Sequence[Change] = ()) -> list[str]:
-    """Return the decision, the forecast as a table, and its owners as another.
+    """Return the first screen, then all figures and the meaning of columns.
 
     Parameters
     ----------
@@ -312,11 +327,10 @@ def lines(found: Forecast, changes: Sequence[Change] = ()) -> list[str]:
     """
     rows = figures(found)
     width = max(len(name) for name, _ in rows)
-    texts = [*decision_lines(decide(found, changes)), ""]
-    texts += [f"{name:<{width}}  {value}" for name, value in rows]
+    texts = first_screen(found, changes)
     if len(found.verdicts) > 0:
-        texts += [*aligned(owners(found)), *_more(found)]
         texts += [_BY_PSI if found.worth is None else _BY_ERRORS, _BREAK_EVEN]
+    texts += ["", *(f"{name:<{width}}  {value}" for name, value in rows)]
     if found.worth is not None:
         texts += _meaning(found.worth, found.may_be_off)
     texts += [

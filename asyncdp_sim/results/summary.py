@@ -1,13 +1,13 @@
 """A result in words: what the screen shows after a run or a sweep."""
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
-from math import isfinite
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.core.units import ROUNDS, counts_rounds, in_unit, unit_of
-from asyncdp_sim.core.words import aligned, figure, number
+from asyncdp_sim.core.words import aligned, figure, known, number
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.privacy.accountants.attacker import words as attacker_words
 from asyncdp_sim.privacy.label import (
@@ -270,33 +270,51 @@ _WHERE_THERE_IS_ANY = {
 
 
 def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
-    swept = list(manifest["scenario"]["sweep"])
-    unit = unit_of([manifest["scenario"]])
-    pace, time = in_unit("updates per unit", unit), "time" if unit is None else f"time ({unit}s)"
-    header = ["cell", *swept, pace, time, "ψ median", "25 %", "75 %", "mean"]
-    grid = list(itertools.product(*manifest["scenario"]["sweep"].values()))
+    """Return the best cell, and all cells, a row each: settings, ψ, time and label."""
     cells = {name: read_manifest(directory / name, "summary") for name in manifest["fingerprints"]}
-    alone = composition(list(cells.values())) if len(cells) > 0 else None
+    if len(cells) == 0:
+        return []
+    swept, unit = manifest["scenario"]["sweep"], unit_of([manifest["scenario"]])
+    grid = list(itertools.product(*(_swept_values(path, swept[path]) for path in swept)))
     trusted = any(label([cell]).epsilon_at_least for cell in cells.values())
-    with_delta = any((stated_delta(cell) or 0) > 0 for cell in cells.values())
-    rows = [[*header, "private", "ε" if trusted else "true ε", *["δ"] * with_delta]]
+    last = ["time" if unit is None else f"time ({unit}s)", "private", "ε" if trusted else "true ε"]
+    rows, medians = [["cell", *swept, "ψ median", "25 %", "75 %", *last, "δ"]], list[float]()
     for name, cell in cells.items():
-        values = grid[int(name.removeprefix("cell-"))]
-        figures, psi = cell["summary"], cell["summary"]["psi_final"]
-        text = label([cell])
+        psi, text, place = cell["summary"]["psi_final"], label([cell]), name.removeprefix("cell-")
         rows.append(
             [
-                name.removeprefix("cell-"),
-                *(_swept_value(spoken(*pair)) for pair in zip(swept, values, strict=True)),
-                figure(figures["throughput"]),
-                figure(figures["simulated_time"]),
-                *(figure(psi[part]) for part in ("median", "q25", "q75", "mean")),
+                place,
+                *grid[int(place)],
+                *(figure(psi[part]) for part in ("median", "q25", "q75")),
+                figure(cell["summary"]["simulated_time"]),
                 _verdict(text) if claims(cell) else "no claim",
                 _epsilon(text),
-                *[figure(text.delta)] * with_delta,
+                figure(text.delta or 0),
             ]
         )
-    return aligned(rows) + ([] if alone is None else [f"{alone[0].upper()}{alone[1:]}."])
+        medians.append(known(psi["median"], inf))
+    best = rows[1 + medians.index(min(medians))]
+    chosen = ", ".join(f"{path} {value}" for path, value in zip(swept, best[1:], strict=False))
+    columns = list(zip(*rows, strict=True))
+    alike = [column for column in columns[-4:] if len(set(column[1:])) == 1]
+    columns = [column for column in columns if column not in alike]
+    shared = [f"{column[0]} {column[1]}" for column in alike if column[:2] != ("δ", "0")]
+    alone = composition(list(cells.values()))
+    return [
+        f"smallest median ψ: {best[len(swept) + 1]} in cell {best[0]} ({chosen})",
+        *([f"in all cells: {', '.join(shared)}"] if len(shared) > 0 else []),
+        *aligned(list(zip(*columns, strict=True))),
+        *([] if alone is None else [f"{alone[0].upper()}{alone[1:]}."]),
+    ]
+
+
+def _swept_values(path: str, values: Sequence[Any]) -> list[str]:
+    """Return the values of a swept field as texts: tables by their kind, if kinds differ."""
+    named = [spoken(path, value) for value in values]
+    kinds = [value.get("kind") if isinstance(value, Mapping) else None for value in named]
+    if None not in kinds and len(set(kinds)) == len(kinds):
+        return list(map(str, kinds))
+    return list(map(_swept_value, named))
 
 
 def _swept_value(value: Any) -> str:

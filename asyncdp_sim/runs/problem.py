@@ -1,7 +1,7 @@
 """Fills in the numbers of a scenario from its data, for the replicates to learn with."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import cast
@@ -12,6 +12,7 @@ from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import extent
 from asyncdp_sim.data import Dataset, DataSpec
+from asyncdp_sim.data.dataset import FROM_PRIVATE
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.learning.algorithms import (
     Algorithm,
@@ -288,6 +289,8 @@ def _sample(scenario: Scenario, records: Records) -> Sampling | None:
     return None if batch is None else Sample(records, batch)
 
 
+MOST_OF_COLUMNS = 4
+"""Notes on single columns that are printed, if there are no more."""
 _PRIVATE = "NOT FOR RELEASE: the lines below are exact counts of private rows, which no ε covers"
 
 
@@ -310,11 +313,20 @@ def table_lines(scenario: Scenario) -> list[str]:
         else:
             sizes = f"{extent(dataset.records)} records of an owner"
             head = [_PRIVATE] if dataset.real and len(dataset.notes) > 0 else []
-            notes = (f"table: {note}" for note in dataset.notes)
-            lines = lines or [f"table: {sizes}", *head, *notes]
+            lines = lines or [f"table: {sizes}", *head, *_few(cell, dataset.notes)]
     if len(faults) > 0:
         raise DataError(dict.fromkeys(faults))
     return lines
+
+
+def _few(scenario: Scenario, notes: Sequence[str]) -> Iterator[str]:
+    """Yield the notes on a table; those on single columns are counted where they are many."""
+    columns = tuple(f"{name}: " for name in getattr(scenario.data, "columns", None) or ())
+    single = [note for note in notes if note.removeprefix(FROM_PRIVATE).startswith(columns)]
+    many = len(single) > MOST_OF_COLUMNS
+    yield from (f"table: {note}" for note in notes if not (many and note in single))
+    if many:
+        yield f"table: {len(single)} notes on the encoding of columns; asyncdp run prints them"
 
 
 def _cells(scenario: Scenario) -> Iterator[tuple[str, Scenario]]:

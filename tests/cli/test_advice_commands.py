@@ -113,10 +113,21 @@ def test_a_forecast_begins_with_its_decision_and_keeps_the_rest_for_details(
 ) -> None:
     shown = command.done("forecast", "exact.toml").out.splitlines()
     assert shown[0].startswith("Decision ")
-    assert len(shown) == 11
+    assert len(shown) == 16
+    assert shown[10].split() == [
+        "owner",
+        "records",
+        "ε",
+        "spent",
+        "ψ",
+        "alone",
+        "gains",
+        "break-even",
+    ]
+    assert len({row.split()[0] for row in shown[11:14]}) == 3
     assert shown[-2] == "all figures: asyncdp forecast exact.toml --details"
     whole = command.done("forecast", "exact.toml", "--details").out.splitlines()
-    assert whole[:9] == shown[:9]
+    assert whole[:14] == shown[:14]
     assert len(whole) > 15
 
 

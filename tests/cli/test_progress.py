@@ -1,4 +1,4 @@
-"""Progress: what is told of it, what a terminal shows, and that a pipe shows nothing."""
+"""Progress: what is told of it, what a terminal shows, and that a pipe has few lines."""
 
 import io
 import sys
@@ -160,8 +160,23 @@ def test_a_terminal_shows_done_of_total_the_rate_and_what_is_left(monkeypatch):
     assert "learning: updates" in shown or "simulating the best 12 afresh: runs" in shown
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with drawn() as progress:
-        assert progress is None
+        progress("learning: updates", 0, 100_000)
+        progress("learning: updates", 60_000, 100_000)
     assert sys.stderr.getvalue() == ""
+
+
+def test_a_pipe_has_a_line_after_ten_seconds_and_one_a_minute(monkeypatch):
+    """It says how long the work will take, and once what makes it shorter."""
+    seconds = iter([0, 0, 9, 11, 50, 72, 100])
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.setattr("asyncdp_sim.core.progress.time.monotonic", lambda: next(seconds))
+    with drawn("fewer --replicates take less") as progress:
+        for done in (0, 9, 11, 50, 72, 1000):
+            progress("simulating runs", done, 1000)
+    assert sys.stderr.getvalue().splitlines() == [
+        "simulating runs: 11/1,000, 1/s, 16 min left (fewer --replicates take less)",
+        "simulating runs: 72/1,000, 1/s, 15 min left",
+    ]
 
 
 def test_the_line_fits_eighty_columns():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.comparisons import comparison
-from asyncdp_sim.core.words import SCREEN, aligned, figure, number
+from asyncdp_sim.core.words import SCREEN, aligned, figure, number, screen_width
 from asyncdp_sim.reports.numbers import shown
 from asyncdp_sim.results import summary as on_screen
 from asyncdp_sim.runs import run
@@ -19,17 +19,26 @@ def test_a_narrow_table_is_one() -> None:
     assert aligned([["cell", "x"], ["0000", "12"]]) == ["cell   x", "0000  12"]
 
 
-def test_a_wide_table_is_several_that_begin_with_the_first_column() -> None:
-    names = [f"a rather long name {n}" for n in range(6)]
-    rows = [["cell", *names], ["0000", *"123456"], ["0001", *"789abc"]]
-    lines = aligned(rows)
-    assert max(map(len, lines)) <= SCREEN
-    assert [line[:4] for line in lines] == ["cell", "0000", "0001", "", "cell", "0000", "0001"]
-    assert lines[1].split() == ["0000", "1", "2", "3"]
-    assert lines[5].split() == ["0000", "4", "5", "6"]
+@pytest.mark.parametrize("width", [80, 140, 200])
+def test_a_table_fits_the_terminal_and_never_cuts_a_row(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    names = [f"a long.name of column {n}" for n in range(6)]
+    numbers = [f"{n}.2345e+9" for n in range(6)]
+    lines = aligned([["cell", *names], ["0000", *numbers], ["0001", *"789abc"]])
+    assert max(map(len, lines)) == min(width, 154)
+    assert lines[-2].split() == ["0000", *numbers]  # settings and result in one row
+    assert lines[-1].split() == ["0001", *"789abc"]
+    assert (len(lines) == 3) is (width == 200)  # headers are folded before numbers
 
 
-def test_a_cell_wider_than_half_the_screen_is_folded() -> None:
+def test_a_pipe_has_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert screen_width() == SCREEN
+
+
+def test_a_long_cell_is_folded() -> None:
     long = ", ".join(f"{n}.5" for n in range(40))
     lines = aligned([["cell", "owners"], ["0000", long], ["0001", "1"]])
     assert max(map(len, lines)) <= SCREEN

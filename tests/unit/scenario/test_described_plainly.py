@@ -1,5 +1,7 @@
 """Descriptions of scenarios by ``asyncdp check``, in words that need no other page."""
 
+import pytest
+
 from asyncdp_sim.describe import describe
 from asyncdp_sim.network.channels import label_of
 from scenarios import entry
@@ -22,6 +24,16 @@ def test_one_draw_of_noise_is_not_said_to_be_one_on_each_coordinate() -> None:
         assert " on each coordinate of an answer" in noise
         assert end in noise
         assert (", one draw for all of them" in noise) is (manner != "vector")
+
+
+@pytest.mark.parametrize("name", ["lending-sound", "async-08", "lossy-rural-links"])
+def test_a_description_fits_a_screen(name: str) -> None:
+    """One line for a formula, and one for all quantities to which none applies."""
+    said = lines(name)
+    assert len(said) < 20
+    assert sum(line.startswith("no formula applies") for line in said) == 1
+    formulas = [line.rpartition(" (")[2] for line in said if line.startswith("predicted ")]
+    assert len(set(formulas)) == len(formulas)
 
 
 def test_the_load_is_said_in_exchanges() -> None:

@@ -53,8 +53,8 @@ def test_a_cell_that_fails_stops_no_other_and_is_tried_again(
     assert table["private"][2] is None
     assert table["psi_final.mean"][2] is None
     assert set(read_manifest(out)["failed"]) == {"cell-0002", "cell-0003"}
-    first = ["cell", "0000", "0001", "0004", "0005"]
-    assert [line[:4] for line in result_lines(out)[:-1]] == [*first, "", *first]
+    [*_, one, two, three, four, _] = result_lines(out)
+    assert [line[:4] for line in (one, two, three, four)] == ["0000", "0001", "0004", "0005"]
 
     before = {path: path.stat().st_mtime_ns for path in out.glob("cell-*/*")}
     assert sweep(scenario, out).failed == {}
