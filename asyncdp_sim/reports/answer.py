@@ -17,7 +17,7 @@ PRIVATE = {True: "yes", False: "NO", None: "not shown"}
 
 
 @dataclass(frozen=True)
-class Fact:
+class KeyFigure:
     """A figure of the first screen, and what it means.
 
     Attributes
@@ -37,7 +37,7 @@ class Answer:
     """The decision of a page, and the figures behind it."""
 
     decision: str
-    facts: tuple[Fact, ...]
+    facts: tuple[KeyFigure, ...]
 
 
 def of_result(result: Result) -> Answer:
@@ -48,9 +48,9 @@ def of_result(result: Result) -> Answer:
     return Answer(
         _decision(result, psi.value),
         (
-            Fact("ψ at the end", number(psi.value), f"median; {interval}{PSI}"),
-            Fact("Time", _time(result), "simulated, per replicate"),
-            Fact("ε", _epsilon(manifest), "per owner, for the whole run"),
+            KeyFigure("ψ at the end", number(psi.value), f"median; {interval}{PSI}"),
+            KeyFigure("Time", _time(result), "simulated, per replicate"),
+            KeyFigure("ε", _epsilon(manifest), "per owner, for the whole run"),
             *_private(manifest),
         ),
     )
@@ -80,8 +80,8 @@ def _epsilon(manifest: Mapping[str, Any]) -> str:
     return epsilon_words(manifest).removeprefix("true ε ").removeprefix("ε ")
 
 
-def _private(manifest: Mapping[str, Any]) -> tuple[Fact, ...]:
-    return (Fact("Private as stated", PRIVATE[label([manifest]).private]),)
+def _private(manifest: Mapping[str, Any]) -> tuple[KeyFigure, ...]:
+    return (KeyFigure("Private as stated", PRIVATE[label([manifest]).private]),)
 
 
 def of_sweep(sweep: Sweep) -> Answer:
@@ -98,10 +98,12 @@ def of_sweep(sweep: Sweep) -> Answer:
     return Answer(
         f"The smallest ψ is {number(values[best])}, with {cell.label(sweep.paths)}.",
         (
-            Fact("ψ at the end", _range(values), f"over cells, median of each; {PSI}"),
-            Fact("Time", in_unit(f"{_range(times)} time units", unit), "simulated, per replicate"),
-            Fact("ε", ", ".join(epsilons[:4]) + ", …" * (len(epsilons) > 4), "per owner"),
-            Fact("Private as stated", f"{private} of {len(results)} cells", missing),
+            KeyFigure("ψ at the end", _range(values), f"over cells, median of each; {PSI}"),
+            KeyFigure(
+                "Time", in_unit(f"{_range(times)} time units", unit), "simulated, per replicate"
+            ),
+            KeyFigure("ε", ", ".join(epsilons[:4]) + ", …" * (len(epsilons) > 4), "per owner"),
+            KeyFigure("Private as stated", f"{private} of {len(results)} cells", missing),
         ),
     )
 
@@ -125,21 +127,21 @@ def of_forecast(found: Mapping[str, Any]) -> Answer:
     rows = [*((name, decision[key]) for key, name in names.items()), changes]
     text = str(decision["decision"])
     notes = {"How good": PSI if "ψ" in decision["how_good"] else ""}
-    facts = (Fact(name, str(value), notes.get(name, "")) for name, value in rows if value)
+    facts = (KeyFigure(name, str(value), notes.get(name, "")) for name, value in rows if value)
     return Answer(f"{text[:1].upper()}{text[1:]}.", tuple(facts))
 
 
 def of_comparison(compared: Comparison) -> Answer:
     """Return the answer of a comparison: whose ψ is smaller, and the figures of each result."""
     facts = [
-        Fact(
+        KeyFigure(
             name,
             f"ψ {number(psi_at_end(result).value)}, {_time(result)}, ε {_epsilon(result.manifest)}",
             f"private as stated: {PRIVATE[label([result.manifest]).private]}",
         )
         for name, result in compared.results.items()
     ]
-    return Answer(" ".join(_verdicts(compared)), (*facts, Fact("", "", f"ψ: {PSI}")))
+    return Answer(" ".join(_verdicts(compared)), (*facts, KeyFigure("", "", f"ψ: {PSI}")))
 
 
 def _verdicts(compared: Comparison) -> list[str]:

@@ -19,7 +19,7 @@ MOST = 20
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """A table of a page.
 
     Attributes
@@ -63,7 +63,7 @@ def of_forecast(file: Path) -> dict[str, Any]:
     }
 
 
-def _forecast_tables(found: Mapping[str, Any]) -> Iterator[Table]:
+def _forecast_tables(found: Mapping[str, Any]) -> Iterator[PageTable]:
     rows = [
         [
             str(owner["owner"]) + (f" ({owner['name']})" if owner.get("name") is not None else ""),
@@ -76,13 +76,13 @@ def _forecast_tables(found: Mapping[str, Any]) -> Iterator[Table]:
     ]
     head = ["owner", "records", "ψ alone", "gains by joining", "break-even ε"]
     if len(rows) > 0:
-        yield Table("Owners", [head, *rows[:MOST]])
+        yield PageTable("Owners", [head, *rows[:MOST]])
     if len(rows) > MOST:
-        yield Table(f"{len(rows) - MOST} more owners", [head, *rows[MOST:]], folded=True)
+        yield PageTable(f"{len(rows) - MOST} more owners", [head, *rows[MOST:]], folded=True)
     figures = [[name, shown(found[key])] for key, name in _FIGURES.items() if key in found]
     texts = [["method", str(found["method"])], ["data", str(found["moments"])]]
     doubts = [["because", str(doubt)] for doubt in found.get("doubts", [])]
-    yield Table("All figures", [["figure", "value"], *figures, *texts, *doubts], folded=True)
+    yield PageTable("All figures", [["figure", "value"], *figures, *texts, *doubts], folded=True)
 
 
 _GAINS = {True: "yes", False: "no", None: "undecided"}
@@ -109,17 +109,17 @@ def of_comparison(compared: Comparison) -> dict[str, Any]:
     }
 
 
-def _comparison_tables(compared: Comparison) -> Iterator[Table]:
+def _comparison_tables(compared: Comparison) -> Iterator[PageTable]:
     for pair in compared.others:
         name = f"{pair.name} against {compared.name}"
         head, *rows = compared.figures(pair)
-        yield Table(name, [["figure", *head[1:]], *rows], _sentence(pair.pairing))
+        yield PageTable(name, [["figure", *head[1:]], *rows], _sentence(pair.pairing))
         settings = [["field", compared.name, pair.name], *(s.describe() for s in pair.settings)]
         if len(pair.settings) > 0:
-            yield Table(f"Settings that differ: {name}", settings)
-        yield Table(f"Publishing both: {name}", [], _sentence(pair.together))
+            yield PageTable(f"Settings that differ: {name}", settings)
+        yield PageTable(f"Publishing both: {name}", [], _sentence(pair.together))
     labels = [[name, text] for name, text in compared.labels.items()]
-    yield Table("Privacy of each result", [["result", "label"], *labels])
+    yield PageTable("Privacy of each result", [["result", "label"], *labels])
 
 
 def _sentence(text: str) -> str:
