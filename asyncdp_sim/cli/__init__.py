@@ -91,7 +91,7 @@ COMMANDS = {
     "report": Command(
         "plotting",
         "Write a page about a result or a sweep.",
-        ("asyncdp report DIR", "asyncdp report DIR -o page.html"),
+        ("asyncdp report DIR", "asyncdp report FORECAST.json -o page.html"),
     ),
     "compare": Command(
         "plotting",

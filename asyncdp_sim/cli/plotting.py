@@ -106,8 +106,14 @@ def _studied(place: Path) -> list[str]:
 
 
 def report_command(
-    directory: Annotated[
-        Path, typer.Argument(help="Describe this result or sweep.", metavar="DIR")
+    places: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Describe this result, sweep or forecast (a file of forecast --json); compare "
+            "several results with the first.",
+            metavar="PLACE…",
+            show_default=False,
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -115,18 +121,19 @@ def report_command(
             "-o",
             "--out",
             metavar="FILE",
-            help="Write the page to FILE (default: DIR/report.html).",
+            help="Write the page to FILE (default: report.html in the first directory, or the "
+            "name of the forecast with .html).",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Write a page about a result or a sweep.
+    """Write a page about a result, a sweep, a forecast or a comparison.
 
     The page is a single HTML file, and needs no network.
     """
     from asyncdp_sim.reports import write_report
 
-    typer.echo(f"report in {write_report(directory, out)}")
+    typer.echo(f"report in {write_report(places, out)}")
 
 
 def compare_command(

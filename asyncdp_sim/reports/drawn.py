@@ -1,5 +1,6 @@
 """Figures of a page as inline SVG; the space–time diagram is wide enough to move about in."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +8,9 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures.draw import pictures
-from asyncdp_sim.figures.kit.picture import Shown
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.printed import fit
+from asyncdp_sim.figures.kit.style import style
 from asyncdp_sim.figures.kit.svg import inline
 from asyncdp_sim.figures.spacetime.diagram import diagram
 from asyncdp_sim.network import Network, simulate
@@ -16,6 +19,8 @@ from asyncdp_sim.theory.prediction import Unknown
 
 BUDGET = 3_000_000
 """Characters of all figures together."""
+WIDTH = 3.4
+"""Inches at which figures are drawn: letters are legible on a phone."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +56,20 @@ class DrawnFigure:
 def figures(opened: Result | Sweep, without: str) -> tuple[list[DrawnFigure], list[str]]:
     """Return the figures of a directory but for one, and notes on what is not drawn."""
     entries, notes = pictures(opened)
-    kept = [entry for entry in entries if entry[0].name != without]
-    share = BUDGET // max(1, len(kept))
-    pages = [drawn(entry, number, share) for number, entry in enumerate(kept, start=1)]
-    return pages, notes
+    return in_columns([picture for picture, _ in entries if picture.name != without]), notes
 
 
-def drawn(entry: Shown, number: int, largest: int, prefix: str = "figure") -> DrawnFigure:
+def in_columns(pictures: Sequence[Picture]) -> list[DrawnFigure]:
+    """Return pictures at the width of a phone, which is that of a column of the page."""
+    share = BUDGET // max(1, len(pictures))
+    for picture in pictures:
+        with style():
+            fit(picture.figure, WIDTH)
+    return [drawn(picture, number, share) for number, picture in enumerate(pictures, start=1)]
+
+
+def drawn(picture: Picture, number: int, largest: int, prefix: str = "figure") -> DrawnFigure:
     """Return one picture as an element of the page."""
-    picture, _ = entry
     inner, (width, height) = inline(picture, f"{prefix}-{number}", largest)
     caption = f"Figure {number}. {picture.caption}"
     return DrawnFigure(picture.name, inner, width, height, picture.caption, caption)
@@ -86,15 +96,8 @@ class SpaceTime:
     note: str
 
 
-def spacetime(result: Result, which: str = "") -> SpaceTime:
-    """Return the diagram of a result's first replicate.
-
-    Parameters
-    ----------
-    result : Result
-    which : str
-        Which cell of a sweep it is, in words.
-    """
+def spacetime(result: Result) -> SpaceTime:
+    """Return the diagram of a result's first replicate."""
     if result.summary["simulated_time"] == 0:
         return SpaceTime(None, "nothing takes time")
     happened, origin = None, "as the run kept them"
@@ -107,8 +110,8 @@ def spacetime(result: Result, which: str = "") -> SpaceTime:
         result, happened=happened, window=LONG, most=MESSAGES, inches=INCHES, name="space-time"
     )
     picture.figure.axes[0].yaxis.set_gid("rows")
-    note = f"{which}At most {MESSAGES} messages from the start of the run, {origin}."
-    return SpaceTime(drawn((picture, [result]), 1, LARGEST, "spacetime"), note)
+    note = f"At most {MESSAGES} messages from the start of the run, {origin}."
+    return SpaceTime(drawn(picture, 1, LARGEST, "spacetime"), note)
 
 
 def _again(result: Result) -> npt.NDArray[np.void] | Unknown:

@@ -14,13 +14,16 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from asyncdp_sim.columns import tables
+from asyncdp_sim.comparisons import compare
 from asyncdp_sim.core.errors import Fault, InputError, ResultError
+from asyncdp_sim.core.files import is_dir
 from asyncdp_sim.describe import describe
 from asyncdp_sim.figures.kit.picture import write
-from asyncdp_sim.privacy.label import Label, label, reasons, timing_reasons
-from asyncdp_sim.reports import basis
+from asyncdp_sim.reports import answer, basis
+from asyncdp_sim.reports.banner import banner
 from asyncdp_sim.reports.drawn import figures, spacetime
 from asyncdp_sim.reports.numbers import cells, key_numbers, owners
+from asyncdp_sim.reports.tables import of_comparison, of_forecast
 from asyncdp_sim.results import Result, Sweep, column_names, open_directory, read_manifest
 from asyncdp_sim.results.summary import notes
 from asyncdp_sim.scenario import data_files, load
@@ -93,35 +96,6 @@ def _paragraphs(text: str) -> Iterator[str]:
             yield " ".join(part.split())
 
 
-@dataclass(frozen=True)
-class Banner:
-    """The head of the page: its statement on privacy.
-
-    Attributes
-    ----------
-    text : str
-        The label of all results that the page shows, word by word.
-    tone : str
-        "broken" where any is not private as claimed, not shown to be, or its timing is not
-        accounted; "withheld" where all are, and private records were read; "kept" else.
-    reasons : tuple of str
-        Why, in full.
-    """
-
-    text: str
-    tone: str
-    reasons: tuple[str, ...]
-
-
-def banner(manifests: Sequence[Mapping[str, Any]]) -> Banner:
-    """Return the privacy label of these results on a page, with at least the label's content."""
-    page_label: Label = label(manifests)
-    why = [reason for said in manifests for reason in (*reasons(said), *timing_reasons(said))]
-    kept = page_label.private is True  # which it is not where timing is not accounted
-    tone = "broken" if not kept else "withheld" if page_label.not_for_release else "kept"
-    return Banner(page_label.text, tone, tuple(dict.fromkeys(why)))
-
-
 def reproduction(name: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return commands to be run beside a directory of this name, and what decides its bits."""
     place, swept = shlex.quote(name), "summary" not in manifest
@@ -164,76 +138,113 @@ NAME = "report.html"
 _TEMPLATES = "templates"
 
 
-def write_report(directory: Path, out: Path | None = None) -> Path:
-    """Write the page of a result or a sweep, and return where.
+def write_report(places: Sequence[Path], out: Path | None = None) -> Path:
+    """Write the page of a result, a sweep, a forecast or a comparison, and return where.
 
     Parameters
     ----------
-    directory : Path
+    places : sequence of Path
+        As of :func:`page`.
     out : Path, optional
-        A file; absent, ``report.html`` in the directory.
+        A file; absent, ``report.html`` in the first directory, or beside the forecast.
 
     Raises
     ------
     ResultError
-        If the directory is neither, a table is damaged, or nothing can be written.
+        As :func:`page`, or if nothing can be written.
     """
-    path = directory / NAME if out is None else out
-    write(path, page(directory).encode())
+    place = places[0] / NAME if is_dir(places[0]) else places[0].with_suffix(".html")
+    path = place if out is None else out
+    write(path, page(places).encode())
     return path
 
 
-def page(directory: Path) -> str:
-    """Return the page of a result or a sweep: one document that needs no other.
+def page(places: Sequence[Path]) -> str:
+    """Return a page: one document that needs no other.
+
+    Parameters
+    ----------
+    places : sequence of Path
+        The directory of a result or a sweep, or what ``asyncdp forecast --json`` printed (a file
+        that ends in ``.json``); of several results, the page compares them with the first.
 
     Raises
     ------
     ResultError
-        If the directory is neither, or a table is damaged; or if the page would be too large.
+        If a place is none of them, or a table is damaged; or if the page would be too large.
     """
-    opened = open_directory(directory)
-    text = _environment().get_template("page.html.j2").render(**_content(opened))
+    name, content = _content(places)
+    text = _environment().get_template(name).render(**content, **_fixed())
     if len(text.encode()) > LARGEST:
         size, limit = f"{len(text.encode()):,} bytes", f"allowed are {LARGEST:,}"
-        raise ResultError([Fault("", f"a page of {size}", limit)], str(directory))
+        raise ResultError([Fault("", f"a page of {size}", limit)], str(places[0]))
     return text
 
 
-def _content(opened: Result | Sweep) -> dict[str, Any]:
-    """Return what the template shows; everything in it is text to be escaped, but for drawings."""
-    directory, manifest = opened.directory, read_manifest(opened.directory)
-    results = [opened] if isinstance(opened, Result) else [cell.result for cell in opened.cells]
-    manifests = [result.manifest for result in results]
-    shown, which = _drawn_of(opened)
-    drawn, undrawn = figures(opened, without="space-time")
+def _fixed() -> dict[str, Any]:
+    """Return what all pages have in common."""
+    digest = b64encode(sha256(_file("page.js").encode()).digest()).decode()
     return {
-        "account": account(opened, dict(manifest["scenario"])),
+        "style": Markup(_file("page.css")),
+        "script": Markup(_file("page.js")),
+        "script_digest": digest,
+    }
+
+
+def _content(places: Sequence[Path]) -> tuple[str, dict[str, Any]]:
+    """Return the template of a page and what it shows; text is escaped, but for drawings."""
+    if len(places) > 1:
+        return "tables.html.j2", of_comparison(compare(places))
+    if places[0].suffix == ".json" and not is_dir(places[0]):
+        return "tables.html.j2", of_forecast(places[0])
+    return "result.html.j2", _of_directory(open_directory(places[0]))
+
+
+def _of_directory(opened: Result | Sweep) -> dict[str, Any]:
+    """Return what the page of a result or a sweep shows."""
+    directory, manifest = opened.directory, read_manifest(opened.directory)
+    if isinstance(opened, Result):
+        results, own = [opened], _of_run(opened)
+    else:
+        results, own = [cell.result for cell in opened.cells], _of_sweep(opened)
+    manifests = [result.manifest for result in results]
+    drawn, undrawn = figures(opened, without="space-time")
+    described = account(opened, dict(manifest["scenario"]))
+    return {
+        "title": described.title,
+        "account": described,
         "banner": banner(manifests),
-        "numbers": key_numbers(opened) if isinstance(opened, Result) else [],
-        "cells": cells(opened) if isinstance(opened, Sweep) else None,
-        "owners": owners(shown),
-        "which": which,
         "figures": drawn,
         "undrawn": undrawn,
-        "spacetime": spacetime(shown, which),
         "foundation": basis.foundation(manifests),
         "meaning": basis.meaning,
         "notes": notes(directory),
         "reproduction": reproduction(directory.absolute().name, manifest),
-        "tables": tables_of(directory) + (tables_of(shown.directory) if which else []),
-        "style": Markup(_file("page.css")),
-        "script": Markup(_file("page.js")),
-        "script_digest": b64encode(sha256(_file("page.js").encode()).digest()).decode(),
+        "tables": tables_of(directory),
+        **own,
     }
 
 
-def _drawn_of(opened: Result | Sweep) -> tuple[Result, str]:
-    """Return the result whose owners and messages are shown, and which cell of a sweep it is."""
-    if isinstance(opened, Result):
-        return opened, ""
-    moved = [cell for cell in opened.cells if cell.result.summary["updates"] > 0]
-    cell = moved[0] if len(moved) > 0 else opened.cells[0]
-    return cell.result, f"Of cell {cell.number} ({cell.label(opened.paths)}). "
+def _of_run(result: Result) -> dict[str, Any]:
+    """Return what the page of a result has and that of a sweep lacks."""
+    return {
+        "answer": answer.of_result(result),
+        "numbers": key_numbers(result),
+        "cells": None,
+        "owners": owners(result),
+        "spacetime": spacetime(result),
+    }
+
+
+def _of_sweep(sweep: Sweep) -> dict[str, Any]:
+    """Return what the page of a sweep has and that of a result lacks; no cell stands for all."""
+    return {
+        "answer": answer.of_sweep(sweep),
+        "numbers": [],
+        "cells": cells(sweep),
+        "owners": None,
+        "spacetime": None,
+    }
 
 
 def _file(name: str) -> str:

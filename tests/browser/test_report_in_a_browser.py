@@ -46,7 +46,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     place = tmp_path_factory.mktemp("pages")
     directories = {"run": written(place / "run", events=True), "sweep": swept(place / "sweep")}
-    return {name: write_report(directory) for name, directory in directories.items()}
+    return {name: write_report([directory]) for name, directory in directories.items()}
 
 
 def opened(browser: Any, page: Path, size: str = "desktop", scheme: str = "light") -> Any:
@@ -58,6 +58,8 @@ def opened(browser: Any, page: Path, size: str = "desktop", scheme: str = "light
     for kind in ("browser", "performance"):
         browser.get_log(kind)
     browser.get(page.as_uri())
+    browser.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
+    settle(browser)
     return browser
 
 
@@ -68,7 +70,6 @@ def test_no_error_no_other_address_and_nothing_too_wide(
     browser: Any, pages: dict[str, Path], name: str, size: str, scheme: str
 ) -> None:
     shown = opened(browser, pages[name], size, scheme)
-    shown.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
     assert shown.get_log("browser") == []
     asked = [each["message"] for each in shown.get_log("performance")]
     sent = [each for each in asked if '"Network.requestWillBeSent"' in each]
@@ -170,7 +171,7 @@ def test_a_script_of_others_is_refused(browser: Any, pages: dict[str, Path]) -> 
 def test_on_paper_nothing_is_left_to_click(browser: Any, pages: dict[str, Path]) -> None:
     shown = opened(browser, pages["sweep"])
     shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    hidden = "return [...document.querySelectorAll('nav, .tools')].every(e => !e.offsetParent)"
+    hidden = "return [...document.querySelectorAll('.tools')].every(e => !e.offsetParent)"
     assert shown.execute_script(hidden)
     assert luminance(shown, "backgroundColor") == 255
     assert len(shown.execute_cdp_cmd("Page.printToPDF", {})["data"]) > 10_000

@@ -44,6 +44,19 @@ def draw_comparison(results: Mapping[str, Result], folder: Path) -> list[Path]:
     ResultError
         If a curve is absent or damaged, or the folder cannot be written to.
     """
+    shown = [(picture, list(results.values())) for picture in pictures(results)]
+    write(folder / "captions.md", captions_page(shown, []).encode())
+    return [save(picture, folder) for picture, _ in shown]
+
+
+def pictures(results: Mapping[str, Result]) -> list[Picture]:
+    """Draw results over each other; the ratio of ψ where replicates are paired.
+
+    Raises
+    ------
+    ResultError
+        If a curve is absent or damaged.
+    """
     lines = named(results)
     drawn = [convergence.by_update(lines)]
     if any(line.result.summary["simulated_time"] > 0 for line in lines):
@@ -51,9 +64,7 @@ def draw_comparison(results: Mapping[str, Result], folder: Path) -> list[Path]:
     ratio = psi_ratio(lines)
     drawn += [] if ratio is None else [ratio]
     places = dict(zip([line.name for line in lines], map(plain_text, results), strict=True))
-    shown = [(_by_place(picture, places), list(results.values())) for picture in drawn]
-    write(folder / "captions.md", captions_page(shown, []).encode())
-    return [save(picture, folder) for picture, _ in shown]
+    return [_by_place(picture, places) for picture in drawn]
 
 
 def named(results: Mapping[str, Result]) -> list[CurveLine]:

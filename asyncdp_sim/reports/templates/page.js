@@ -1,5 +1,5 @@
 "use strict";
-for (const box of document.querySelectorAll(".movable")) {
+const start = (box) => {
   const svg = box.querySelector("svg");
   const tools = box.parentElement.querySelector(".tools");
   const rows = svg.querySelector("[id$='-rows']");
@@ -95,13 +95,8 @@ for (const box of document.querySelectorAll(".movable")) {
   }, { passive: false });
   zoom(first);
   box.scrollTo(0, 0);
+};
+for (const box of document.querySelectorAll(".movable")) {
+  // Sizes are known when the part that contains the diagram is open.
+  box.closest("details").addEventListener("toggle", () => start(box), { once: true });
 }
-
-// What is folded on a screen is open on paper, where nobody can open it.
-const folded = () => document.querySelectorAll("details:not([open])");
-let opened = [];
-addEventListener("beforeprint", () => {
-  opened = [...folded()];
-  opened.forEach((each) => { each.open = true; });
-});
-addEventListener("afterprint", () => opened.forEach((each) => { each.open = false; }));

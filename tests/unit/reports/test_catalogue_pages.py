@@ -19,7 +19,7 @@ def test_a_cell_has_a_page(name: str, tmp_path: Path) -> None:
     [*_, cell] = cells(name)
     scenario = small(name, cell)
     write(run(scenario), tmp_path / "result")
-    seen = Seen(page(tmp_path / "result"))
+    seen = Seen(page([tmp_path / "result"]))
     assert seen.faults == []
     assert seen.foreign == []
     assert len(seen.text.encode()) < LARGEST / 2

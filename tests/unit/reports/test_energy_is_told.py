@@ -56,7 +56,7 @@ def test_a_run_tells_both(result: Path) -> None:
 
 
 def test_the_page_tells_every_owner_both(result: Path) -> None:
-    told = Seen(page(result)).said
+    told = Seen(page([result])).said
     found = Result.read(result)
     for column, name in (("joules", "joules"), ("sent", "bytes_sent"), ("heard", "bytes_received")):
         means = found.of_owners(name).astype(float).mean(axis=0)

@@ -11,20 +11,24 @@ import numpy as np
 import pytest
 
 from asyncdp_sim import cli
+from asyncdp_sim.comparisons import compare
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.draw import pictures
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.style import canvas, style
 from asyncdp_sim.figures.kit.svg import inline
 from asyncdp_sim.figures.spacetime import marks
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.words import as_json, decide
 from asyncdp_sim.privacy.label import label
-from asyncdp_sim.reports import LARGEST, page
+from asyncdp_sim.reports import LARGEST, page, write_report
+from asyncdp_sim.reports.banner import banner
 from asyncdp_sim.reports.basis import foundation
 from asyncdp_sim.reports.drawn import _again
 from asyncdp_sim.reports.numbers import owners as owners_of
-from asyncdp_sim.reports.page import account, banner
+from asyncdp_sim.reports.page import account
 from asyncdp_sim.results import Result, open_directory, read_manifest
-from tests.unit.reports.pages import AS_PUBLISHED, BASE, EVIL, Seen, swept, written
+from tests.unit.reports.pages import AS_PUBLISHED, BASE, EVIL, Seen, scenario, swept, written
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +43,12 @@ def result(place: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def of_run(result: Path) -> Seen:
-    return Seen(page(result))
+    return Seen(page([result]))
 
 
 @pytest.fixture(scope="module")
 def of_sweep(place: Path) -> Seen:
-    return Seen(page(swept(place / "sweep")))
+    return Seen(page([swept(place / "sweep")]))
 
 
 @pytest.mark.long
@@ -73,14 +77,64 @@ def test_what_would_be_fetched_is_seen() -> None:
     assert Seen("<p><b>open</p>").faults != []
 
 
+def test_the_first_screen_is_the_answer(of_run: Seen, of_sweep: Seen) -> None:
+    for seen in (of_run, of_sweep):
+        first = seen.text.partition('<section id="answer">')[2].partition("</section>")[0]
+        for word in ('class="decision"', "<svg", "ψ at the end", "Time", "<dt>ε</dt>", "banner"):
+            assert word in first
+        assert "<h2>" not in first
+        folded = [name for name, _ in seen.elements].index("details")
+        assert [each for each in seen.elements[:folded] if each[0] == "svg"] != []
+        assert all("open" not in each for each in seen.all("details"))
+    assert "After 25 updates the loss is" in of_run.said
+    least, largest = re.findall(r"ψ at the end ([\d.]+) to ([\d.]+) over cells", of_sweep.said)[0]
+    assert float(least) < float(largest)
+    assert f"The smallest ψ is {least}, with " in of_sweep.said
+
+
+def test_a_sweeps_page_is_of_no_single_cell(of_run: Seen, of_sweep: Seen) -> None:
+    assert "Privacy of each owner" in of_run.text
+    assert "Privacy of each owner" not in of_sweep.text
+    assert any("movable" in str(each.get("class")) for each in of_run.all("div"))
+    assert not any("movable" in str(each.get("class")) for each in of_sweep.all("div"))
+
+
+def test_a_forecast_has_a_page(place: Path) -> None:
+    file = place / "soon.json"
+    made = forecast(scenario(), redraws=0)
+    file.write_text(as_json(made))
+    seen = Seen(page([file]))
+    assert seen.faults == seen.foreign == []
+    assert decide(made).how_good in seen.said
+    assert "No private record was read" in seen.said
+    assert all(str(name) in seen.said for name in made.participants.numbers)
+    assert write_report([file]) == place / "soon.html"
+    old = json.loads(as_json(made))
+    del old["decision"]
+    file.write_text(json.dumps(old))
+    with pytest.raises(ResultError, match="older version"):
+        page([file])
+
+
+def test_several_results_are_compared(result: Path, place: Path) -> None:
+    other = written(place / "louder", privacy=BASE["privacy"] | {"epsilon": 1000.0})
+    seen = Seen(page([result, other]))
+    assert seen.faults == seen.foreign == []
+    compared = compare([result, other])
+    assert "louder against result: no certain difference in ψ." in seen.said
+    assert compared.others[0].together[1:] in seen.said
+    assert "privacy.epsilon" in seen.said
+    assert all(text in seen.said for text in compared.labels.values())
+
+
 def test_names_and_titles_are_text(of_run: Seen, of_sweep: Seen) -> None:
     for seen in (of_run, of_sweep):
         assert EVIL in seen.said
         assert len(seen.all("script")) == 1
         assert "alert('" not in seen.text
         assert f"Told {EVIL}" in seen.said
-        assert "Ann & Sons" in seen.said
-        assert "Ann &amp; Sons" in seen.text
+    assert "Ann & Sons" in of_run.said
+    assert "Ann &amp; Sons" in of_run.text
     assert "code" in seen.said
     assert "`" not in of_run.said
 
@@ -129,7 +183,7 @@ def test_what_is_no_result_is_one_line(
     assert ended.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
     with pytest.raises(ResultError):
-        page(tmp_path)
+        page([tmp_path])
 
 
 def test_numbers_have_intervals_and_predictions_beside_them(of_run: Seen, result: Path) -> None:
@@ -154,7 +208,7 @@ def test_each_owner_is_there_by_name_with_what_was_charged(of_run: Seen, result:
 
 def test_a_sweep_tells_every_cell_and_that_none_is_private(of_sweep: Seen) -> None:
     assert "NOT PRIVATE as claimed" in of_sweep.said
-    assert [each["class"] for each in of_sweep.all("section") if "class" in each] == [
+    assert [each["class"] for each in of_sweep.all("p") if "banner" in str(each.get("class"))] == [
         "banner broken"
     ]
     for words in ("ε = 1", "ε = 5", "loss = 0", "loss = 0.2", "4 finished cells", "in 2 of 4"):
@@ -247,7 +301,7 @@ def test_many_owners_open_below_and_names_that_are_numbers_are_not_told_twice(
 ) -> None:
     names = [str(number) for number in range(1, 16)]
     owners = {"count": 15, "records": 20, "names": names}
-    seen = Seen(page(written(tmp_path / "many", owners=owners)))
+    seen = Seen(page([written(tmp_path / "many", owners=owners)]))
     assert "3 more owners" in " ".join(seen.words)
     assert '<th scope="col">name</th>' not in seen.text
     assert seen.faults == []
@@ -257,7 +311,7 @@ def test_many_owners_open_below_and_names_that_are_numbers_are_not_told_twice(
 
 @pytest.mark.long
 def test_one_replicate_has_no_quartiles_no_band_and_no_replicates(tmp_path: Path) -> None:
-    seen = Seen(page(written(tmp_path / "one", run={"updates": 25, "replicates": 1})))
+    seen = Seen(page([written(tmp_path / "one", run={"updates": 25, "replicates": 1})]))
     said = " ".join(seen.words)
     assert "psi_final.median" in said
     assert "psi_final.q25" not in said
@@ -275,6 +329,6 @@ def test_where_nothing_takes_time_there_is_no_space_and_time(tmp_path: Path) -> 
     rounds = {"protocol": {"kind": "rounds"}, "compute": {"kind": "none"}}
     algorithm = {"kind": "collab-2", "step": 1.0}
     result = written(tmp_path / "still", **rounds, algorithm=algorithm)
-    seen = Seen(page(result))
+    seen = Seen(page([result]))
     assert "Not drawn: nothing takes time." in " ".join(seen.words)
     assert not any("movable" in str(each.get("class")) for each in seen.all("div"))

@@ -85,7 +85,7 @@ def test_screen_and_report_tell_it(powered: Path) -> None:
     told = "\n".join(result_lines(powered))
     assert "J per update" in told
     assert "learner draws" in told
-    page = write_report(powered).read_text(encoding="utf-8")
+    page = write_report([powered]).read_text(encoding="utf-8")
     assert '<th scope="col">joules</th>' in page
     assert "joules_per_update" in page
 

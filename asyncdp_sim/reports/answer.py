@@ -1,0 +1,163 @@
+"""The first screen of a page: a decision in a sentence, the figures behind it, and a picture."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from asyncdp_sim.comparisons import Comparison
+from asyncdp_sim.core.units import in_unit, unit_of
+from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.kit.outcomes import psi_at_end
+from asyncdp_sim.privacy.label import epsilon_words, label
+from asyncdp_sim.reports.numbers import shown, span
+from asyncdp_sim.results import Result, Sweep
+
+PSI = "relative fitness f(θ)/f(θ*) − 1; 0 is the best model"
+PRIVATE = {True: "yes", False: "NO", None: "not shown"}
+
+
+@dataclass(frozen=True)
+class KeyFigure:
+    """A figure of the first screen, and what it means.
+
+    Attributes
+    ----------
+    name, value : str
+    note : str
+        Its meaning or its interval; may be empty.
+    """
+
+    name: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The decision of a page, and the figures behind it."""
+
+    decision: str
+    facts: tuple[KeyFigure, ...]
+
+
+def of_result(result: Result) -> Answer:
+    """Return the answer of one result."""
+    psi, manifest = psi_at_end(result), result.manifest
+    ends = span(psi.low, psi.high)
+    interval = f"95 %: {ends}; " if ends else ""
+    return Answer(
+        _decision(result, psi.value),
+        (
+            KeyFigure("ψ at the end", number(psi.value), f"median; {interval}{PSI}"),
+            KeyFigure("Time", _time(result), "simulated, per replicate"),
+            KeyFigure("ε", _epsilon(manifest), "per owner, for the whole run"),
+            *_private(manifest),
+        ),
+    )
+
+
+def _decision(result: Result, psi: float) -> str:
+    """Return which owners gain, where the run knows it; else how good the model becomes."""
+    for name, by in (
+        ("profits_held_out", "by errors on their held-out rows"),
+        ("profits_psi", "by ψ of all records"),
+    ):
+        gain = result.summary.get(name)
+        if gain is not None:
+            return f"{shown(gain)} of {result.n_owners:,} owners gain by joining, {by}."
+    updates = f"After {shown(result.updates)} updates"
+    if psi >= 1:
+        return f"{updates} the loss is {number(1 + psi)} times the least possible loss."
+    return f"{updates} the loss is {number(100 * psi)} % above the least possible loss."
+
+
+def _time(result: Result) -> str:
+    unit = unit_of([result.manifest["scenario"]])
+    return in_unit(f"{number(float(result.summary['simulated_time']))} time units", unit)
+
+
+def _epsilon(manifest: Mapping[str, Any]) -> str:
+    return epsilon_words(manifest).removeprefix("true ε ").removeprefix("ε ")
+
+
+def _private(manifest: Mapping[str, Any]) -> tuple[KeyFigure, ...]:
+    return (KeyFigure("Private as stated", PRIVATE[label([manifest]).private]),)
+
+
+def of_sweep(sweep: Sweep) -> Answer:
+    """Return the answer of a sweep: the settings of its least ψ, and the range of its figures."""
+    results = [cell.result for cell in sweep.cells]
+    values = [psi_at_end(result).value for result in results]
+    best = min(range(len(values)), key=lambda at: values[at])
+    cell = sweep.cells[best]
+    times = [float(result.summary["simulated_time"]) for result in results]
+    unit = unit_of([results[0].manifest["scenario"]])
+    epsilons = list(dict.fromkeys(_epsilon(result.manifest) for result in results))
+    private = sum(label([result.manifest]).private is True for result in results)
+    missing = f"{len(sweep.missing)} not finished" if len(sweep.missing) > 0 else ""
+    return Answer(
+        f"The smallest ψ is {number(values[best])}, with {cell.label(sweep.paths)}.",
+        (
+            KeyFigure("ψ at the end", _range(values), f"over cells, median of each; {PSI}"),
+            KeyFigure(
+                "Time", in_unit(f"{_range(times)} time units", unit), "simulated, per replicate"
+            ),
+            KeyFigure("ε", ", ".join(epsilons[:4]) + ", …" * (len(epsilons) > 4), "per owner"),
+            KeyFigure("Private as stated", f"{private} of {len(results)} cells", missing),
+        ),
+    )
+
+
+def _range(values: list[float]) -> str:
+    low, high = number(min(values)), number(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def of_forecast(found: Mapping[str, Any]) -> Answer:
+    """Return the answer of a forecast: its own decision, line by line."""
+    decision = found["decision"]
+    names = {
+        "how_good": "How good",
+        "how_soon": "How soon",
+        "privacy": "At what privacy",
+        "break_even": "Break-even ε",
+        "how_sure": "How sure",
+    }
+    changes = ("What would change it", "; ".join(decision["would_change_it"]))
+    rows = [*((name, decision[key]) for key, name in names.items()), changes]
+    text = str(decision["decision"])
+    notes = {"How good": PSI if "ψ" in decision["how_good"] else ""}
+    facts = (KeyFigure(name, str(value), notes.get(name, "")) for name, value in rows if value)
+    return Answer(f"{text[:1].upper()}{text[1:]}.", tuple(facts))
+
+
+def of_comparison(compared: Comparison) -> Answer:
+    """Return the answer of a comparison: whose ψ is smaller, and the figures of each result."""
+    facts = [
+        KeyFigure(
+            name,
+            f"ψ {number(psi_at_end(result).value)}, {_time(result)}, ε {_epsilon(result.manifest)}",
+            f"private as stated: {PRIVATE[label([result.manifest]).private]}",
+        )
+        for name, result in compared.results.items()
+    ]
+    return Answer(" ".join(_verdicts(compared)), (*facts, KeyFigure("", "", f"ψ: {PSI}")))
+
+
+def _verdicts(compared: Comparison) -> list[str]:
+    """Return a sentence on ψ for each comparison with the first result."""
+    texts = []
+    for pair in compared.others:
+        row = next((row for row in pair.rows if row.quantity.name == "psi_final"), None)
+        against = f"{pair.name} against {compared.name}"
+        found = None if row is None else row.contrast
+        if found is None or found.mean is None or found.low is None or found.high is None:
+            texts.append(f"{against}: no interval of the difference in ψ.")
+        elif found.low <= 0 <= found.high:
+            texts.append(f"{against}: no certain difference in ψ.")
+        else:
+            way = "smaller" if found.mean < 0 else "larger"
+            ends = span(found.low, found.high)
+            size = number(abs(found.mean))
+            texts.append(f"{against}: ψ is {way} by {size} (95 % of the difference: {ends}).")
+    return texts
