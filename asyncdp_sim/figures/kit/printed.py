@@ -64,6 +64,7 @@ def _stacked(several: Sequence[Axes], width: float) -> float:
         axes.set_ylabel(axes.get_ylabel() or row.get_ylabel())
         axes.set_xlabel("" if names[place : place + 2] == [names[place]] * 2 else names[place])
         axes.tick_params(labelleft=True, labelbottom=True)
+        axes.set_title(axes.get_title() or several[place % columns].get_title())
         axes.set_subplotspec(grid[place, 0])
     return len(several) / rows
 
