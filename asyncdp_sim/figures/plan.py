@@ -14,6 +14,7 @@ from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.figures.sweeps import (
     adversaries,
+    break_even,
     coalition,
     collaboration,
     crossed,
@@ -34,6 +35,7 @@ ENDS = 2  # records of a curve that is known at its ends alone
 CHANGES: tuple[SweepFigure[Any], ...] = (overview.FIGURE, settings.FIGURE, crossed.FIGURE)
 """Pictures of what changes with the settings."""
 BEYOND: tuple[SweepFigure[Any], ...] = (
+    break_even.FIGURE,
     collaboration.FIGURE,
     coalition.FIGURE,
     fairness.FIGURE,
