@@ -15,7 +15,6 @@ STUDIES: Mapping[str, tuple[str, str, str]] = {
     "collab-11": ("analysis.papers.four_cases", "four_cases", "four-cases"),
     "data-market": ("scenarios.data_market", "market_of", "the-market"),
     "joules-against-accuracy": ("analysis.energy_frontier", "energy_frontier", "energy-frontier"),
-    "lending-three-budgets": ("analysis.three_budgets", "psi_against_time", "three-budgets"),
     "owner-learner-collude": ("scenarios.collusion", "collusion", "collusion"),
     "privacy-over-distance": ("scenarios.over_distance", "by_distance", "distance"),
     "steps-against-staleness": ("scenarios.stale_steps", "stale_steps", "stale-steps"),

@@ -23,7 +23,6 @@ STUDIES = {
     "data-market": "the market of data: which records are bought, and at which prices",
     "joules-against-accuracy": "what ψ costs in joules and in time, protocol by protocol",
     "lending-convergence": "the published points and ψ",
-    "lending-three-budgets": "ψ against time for three budgets in one picture",
     "owner-learner-collude": "what coalitions learn of the others' answers",
     "privacy-over-distance": "what a record costs over the hops from its owner",
     "steps-against-staleness": "the limit of models, by how steps fall with staleness",
