@@ -1,16 +1,17 @@
-"""Sweeps of settings that are no numbers, of graphs, and the README's picture."""
+"""Sweeps of settings that are no numbers, of graphs, and the pictures of single entries."""
 
 import subprocess
 import sys
 from pathlib import Path
 
+from asyncdp_sim.figures.plan import plan
+from asyncdp_sim.figures.studies import STUDIES as OF_ENTRIES
 from asyncdp_sim.figures.sweeps import graphs, settings
+from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.catalogue import catalogue, entry
 from scenarios.published import ELSEWHERE, FINAL_PSI
-from scenarios.studies import STUDIES, study
+from scenarios.studies import STUDIES
 from tests.unit.figures.made import curve, finished, made, scenario
-
-SMALL = ("run.replicates=2", "owners.records=400", "data.public_records=401")
 
 
 def test_settings_stand_beside_one_another_and_what_is_alike_is_told(tmp_path: Path) -> None:
@@ -65,19 +66,20 @@ def test_published_points_are_not_on_their_papers_law() -> None:
 
 
 def test_a_study_that_a_sweep_does_not_allow_is_told(tmp_path: Path) -> None:
-    curve(made(tmp_path / "cell-0000"), [1.0])
-    finished(tmp_path, {"privacy.epsilon": [1.0]})
     for name in ("collab-06", "whom-to-ask"):
-        drawn, [note] = study(name, tmp_path)
-        assert drawn == []
-        assert note.startswith(f"the study of {name}: ")
-    assert set(STUDIES) <= {found.name for found in catalogue()}
+        place = tmp_path / name
+        curve(made(place / "cell-0000", said=scenario() | {"id": name}), [1.0])
+        finished(place, {"privacy.epsilon": [1.0]})
+        _, notes = plan(Sweep.read(place))
+        assert any(note.startswith(f"the study of {name}: ") for note in notes)
+    assert {*STUDIES, *OF_ENTRIES} <= {found.name for found in catalogue()}
 
 
 def test_a_command_without_a_study_imports_none_of_them() -> None:
     code = (
-        "import sys, scenarios.command, scenarios.studies; "
-        "print(*(name for name in sys.modules if name.startswith('analysis')))"
+        "import sys, scenarios.command, asyncdp_sim.figures.plan; "
+        "studied = ('analysis', 'asyncdp_sim.figures.studies.'); "
+        "print(*(name for name in sys.modules if name.startswith(studied)))"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert said.stdout.strip() == ""
