@@ -87,7 +87,7 @@ def plan(
             notes.append(f"ψ against owners that lie: {lies}")
         entries += _planned(opened, (adversaries.FIGURE,))
         entries += _planned(opened, (guarantees.FIGURE,)) or _planned(opened, (rivals.FIGURE,))
-        entries += _planned(opened, BEYOND) + _of_entry(opened, name, notes)
+        entries += _planned(opened, BEYOND) + of_entry(opened, name, notes)
     if panels:
         entries += networks.pictures(panels, notes)
     else:
@@ -98,8 +98,17 @@ def plan(
     return planned + [picture.of(name) for picture in entries], notes
 
 
-def _of_entry(sweep: Sweep, name: str, notes: list[str]) -> list[LazyFigure]:
-    """Return the picture of an entry's own question; the reason if its sweep was changed."""
+def of_entry(sweep: Sweep, name: str, notes: list[str]) -> list[LazyFigure]:
+    """Return the picture of an entry's own question; say in ``notes`` why it does not apply.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    name : str
+        The entry's.
+    notes : list of str
+        Grows.
+    """
     draw = study(name)
     if draw is None:
         return []

@@ -4,10 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from asyncdp_sim.figures.plan import plan
+from asyncdp_sim.figures.plan import of_entry
 from asyncdp_sim.figures.studies import STUDIES as OF_ENTRIES
 from asyncdp_sim.figures.sweeps import graphs, settings
-from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.catalogue import catalogue, entry
 from scenarios.published import ELSEWHERE, FINAL_PSI
 from scenarios.studies import STUDIES
@@ -66,12 +65,12 @@ def test_published_points_are_not_on_their_papers_law() -> None:
 
 
 def test_a_study_that_a_sweep_does_not_allow_is_told(tmp_path: Path) -> None:
+    curve(made(tmp_path / "cell-0000"), [1.0])
+    swept = finished(tmp_path, {"privacy.epsilon": [1.0]})
     for name in ("collab-06", "whom-to-ask"):
-        place = tmp_path / name
-        curve(made(place / "cell-0000", said=scenario() | {"id": name}), [1.0])
-        finished(place, {"privacy.epsilon": [1.0]})
-        _, notes = plan(Sweep.read(place))
-        assert any(note.startswith(f"the study of {name}: ") for note in notes)
+        notes: list[str] = []
+        assert of_entry(swept, name, notes) == []
+        assert notes[0].startswith(f"the study of {name}: ")
     assert {*STUDIES, *OF_ENTRIES} <= {found.name for found in catalogue()}
 
 
