@@ -11,19 +11,8 @@ from pathlib import Path
 from asyncdp_sim.core.errors import ResultError
 
 STUDIES: Mapping[str, tuple[str, str, str]] = {
-    "collab-06": ("analysis.papers.four_cases", "four_cases", "four-cases"),
-    "collab-11": ("analysis.papers.four_cases", "four_cases", "four-cases"),
-    "data-market": ("scenarios.data_market", "market_of", "the-market"),
-    "joules-against-accuracy": ("analysis.energy_frontier", "energy_frontier", "energy-frontier"),
-    "lending-three-budgets": ("analysis.three_budgets", "psi_against_time", "three-budgets"),
     "owner-learner-collude": ("scenarios.collusion", "collusion", "collusion"),
-    "privacy-over-distance": ("scenarios.over_distance", "by_distance", "distance"),
     "steps-against-staleness": ("scenarios.stale_steps", "stale_steps", "stale-steps"),
-    "value-of-aggregation": ("analysis.privacy.sums", "value_of_sums", "sums"),
-    "value-of-local-steps": ("analysis.local_steps", "local_steps", "local-steps"),
-    "value-of-subsampling": ("analysis.privacy.subsampling", "subsampling", "subsampling"),
-    "whom-to-ask": ("analysis.whom_to_ask", "whom_to_ask", "whom-to-ask"),
-    "wifi-contention": ("analysis.fixed_point", "bianchi", "fixed-point"),
 }
 """By the entry's name: the module and the function that draw, and the name of the captions.
 

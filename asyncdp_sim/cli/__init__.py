@@ -81,7 +81,7 @@ COMMANDS = {
     "sweep": Command(
         "sweeping",
         "Run all cells of a sweep, or those that remain.",
-        ("asyncdp sweep lending-three-budgets --plot", "asyncdp sweep DIR --workers 8"),
+        ("asyncdp sweep twenty-small-banks --plot", "asyncdp sweep DIR --workers 8"),
     ),
     "plot": Command(
         "plotting",

@@ -18,20 +18,9 @@ if TYPE_CHECKING:
 FileFormat = Literal["png", "pdf", "svg"]
 
 STUDIES = {
-    "collab-06": "ψ over owner 1's records and budget, with four kinds of other owners",
-    "collab-11": "ψ over owner 1's records and budget, with four kinds of other owners",
-    "data-market": "the market of data: which records are bought, and at which prices",
-    "joules-against-accuracy": "what ψ costs in joules and in time, protocol by protocol",
     "lending-convergence": "the published points and ψ",
-    "lending-three-budgets": "ψ against time for three budgets in one picture",
     "owner-learner-collude": "what coalitions learn of the others' answers",
-    "privacy-over-distance": "what a record costs over the hops from its owner",
     "steps-against-staleness": "the limit of models, by how steps fall with staleness",
-    "value-of-aggregation": "the noise part of ψ over the number of owners",
-    "value-of-local-steps": "the exchanges that local steps save, and the ψ that they cost",
-    "value-of-subsampling": "the price and the worth of sampling records",
-    "whom-to-ask": "the time to a ψ over the number of open tasks, by dispatch policy",
-    "wifi-contention": "the error of Bianchi's fixed point over the number of owners",
 }
 """Pictures of the project's own studies, by entry; they are no part of the package."""
 

@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.core.errors import InputError
 from asyncdp_sim.figures.kit.picture import LazyFigure
 from asyncdp_sim.figures.kit.small_multiples import Panel
 from asyncdp_sim.figures.runs import convergence, held_out, profit, psi_split, utilisation
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.spacetime import diagram
+from asyncdp_sim.figures.studies import study
 from asyncdp_sim.figures.sweeps import (
     adversaries,
+    break_even,
     coalition,
     collaboration,
     crossed,
@@ -34,6 +37,7 @@ ENDS = 2  # records of a curve that is known at its ends alone
 CHANGES: tuple[SweepFigure[Any], ...] = (overview.FIGURE, settings.FIGURE, crossed.FIGURE)
 """Pictures of what changes with the settings."""
 BEYOND: tuple[SweepFigure[Any], ...] = (
+    break_even.FIGURE,
     collaboration.FIGURE,
     coalition.FIGURE,
     fairness.FIGURE,
@@ -83,7 +87,7 @@ def plan(
             notes.append(f"ψ against owners that lie: {lies}")
         entries += _planned(opened, (adversaries.FIGURE,))
         entries += _planned(opened, (guarantees.FIGURE,)) or _planned(opened, (rivals.FIGURE,))
-        entries += _planned(opened, BEYOND)
+        entries += _planned(opened, BEYOND) + of_entry(opened, name, notes)
     if panels:
         entries += networks.pictures(panels, notes)
     else:
@@ -92,6 +96,28 @@ def plan(
     entries += _of_events(panels[0].result if panels else first(opened), notes)
     planned = [picture.of(name, fixed) for picture in compared]
     return planned + [picture.of(name) for picture in entries], notes
+
+
+def of_entry(sweep: Sweep, name: str, notes: list[str]) -> list[LazyFigure]:
+    """Return the picture of an entry's own question; say in ``notes`` why it does not apply.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    name : str
+        The entry's.
+    notes : list of str
+        Grows.
+    """
+    draw = study(name)
+    if draw is None:
+        return []
+    try:
+        picture = draw(sweep)
+    except InputError as error:
+        notes.extend(f"the study of {name}: {line}" for line in error.lines())
+        return []
+    return [LazyFigure(lambda: picture, [cell.result for cell in sweep.cells])]
 
 
 def first(opened: Result | Sweep) -> Result:

@@ -20,13 +20,13 @@ import numpy.typing as npt
 from analysis.beyond.message_sums import MessageSums, message_sums
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.studies.by_distance import distances
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers.node import Round, leverages, meetings
 from asyncdp_sim.results import Cell, Sweep
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.messages import counts, first_alone, new_messages, sums
-from scenarios.over_distance import distances
 from scenarios.papers.claims import Range, Reason
 from scenarios.papers.figure import read_figures
 from scenarios.papers.resampled import places

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from analysis.whom_to_ask import time_to
 from asyncdp_sim.evidence.exact_moments import ENDLESS
+from asyncdp_sim.figures.studies.whom_to_ask import time_to
 from asyncdp_sim.measures.energy import Energy, expected
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.scenario import Scenario

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.whom_to_ask import TARGET, TASKS, end, time_to, whom_to_ask
 from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.studies.whom_to_ask import TARGET, TASKS, end, time_to, whom_to_ask
 from asyncdp_sim.results import Cell, Sweep
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.paths import VARIANT

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from analysis.papers.boxes import by_iteration
-from analysis.papers.four_cases import four_cases
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.runs.convergence import CurveLine
+from asyncdp_sim.figures.studies.four_cases import four_cases
 from asyncdp_sim.figures.sweeps.psi_lines import markers
 from asyncdp_sim.figures.sweeps.psi_surface import Reference, surface
 from asyncdp_sim.results import Cell, Sweep

@@ -5,8 +5,8 @@ from math import isfinite
 
 import numpy as np
 
-from analysis.papers.four_cases import Case, cases
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
+from asyncdp_sim.figures.studies.four_cases import Case, cases
 from asyncdp_sim.figures.sweeps.psi_lines import series_of
 from asyncdp_sim.figures.sweeps.psi_surface import grid
 from asyncdp_sim.results import Sweep

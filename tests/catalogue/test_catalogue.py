@@ -66,6 +66,7 @@ PROMISED = {
     "statistics-or-gradients",
     "steps-against-staleness",
     "sync-or-async",
+    "twenty-small-banks",
     "unlike-owners",
     "value-of-aggregation",
     "value-of-collaboration",

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.energy_frontier import energy_frontier, frontier
 from asyncdp_sim.core.errors import ResultError
+from asyncdp_sim.figures.studies.energy_frontier import energy_frontier, frontier
 from asyncdp_sim.measures.energy import used
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs import run

@@ -62,7 +62,7 @@ def test_what_is_no_result_is_refused(command):
 def test_a_study_that_the_repository_draws_is_named(command, here):
     """By the entries' names: no other has a picture besides, and an unlike sweep names none."""
     assert set(plotting.STUDIES) == {*STUDIES, *FINAL_PSI}
-    for name, said in (("collab-06", [STUDY]), ("small", [])):
+    for name, said in (("steps-against-staleness", [STUDY]), ("small", [])):
         text = SWEEP.replace('id = "small"', f'id = "{name}"')
         (here / "sweep.toml").write_text(text, encoding="utf-8")
         command.done("sweep", "sweep.toml", "--out", name)
@@ -71,6 +71,7 @@ def test_a_study_that_the_repository_draws_is_named(command, here):
 
 
 STUDY = (
-    "note: collab-06: not drawn: ψ over owner 1's records and budget, with four kinds of other "
-    "owners: a study in the project's repository, where python -m scenarios collab-06 draws it"
+    "note: steps-against-staleness: not drawn: the limit of models, by how steps fall with "
+    "staleness: a study in the project's repository, where python -m scenarios "
+    "steps-against-staleness draws it"
 )

@@ -22,7 +22,10 @@ WITH_A_REASON = {
         "asyncdp_sim/core/messages.py",
         "Number",
     ): "of a warning: no column of a table, which has that name too",
-    ("scenarios/over_distance.py", "NodeObserver"): "what is no node is refused, nothing chosen",
+    (
+        "asyncdp_sim/figures/studies/by_distance.py",
+        "NodeObserver",
+    ): "what is no node is refused, nothing chosen",
 }
 """Type tests that remain; each has its reason where it stands."""
 MESSAGES = "asyncdp_sim/rehearsals/"

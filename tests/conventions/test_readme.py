@@ -5,12 +5,16 @@ import re
 import tomllib
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import asyncdp_sim
-from scenarios.command import main as scenarios
+from asyncdp_sim.figures.sweeps import break_even
+from asyncdp_sim.results import Sweep
+from asyncdp_sim.scenario.catalogue import entry
+from asyncdp_sim.sweeps import sweep
 from tests.cli.command import Command
-from tests.cli.pages import fenced, missing
+from tests.cli.pages import fenced
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "README.md"
@@ -59,17 +63,51 @@ def test_both_commands_are_where_the_ci_script_looks():
     assert command.endswith("-m pytest -n 2")
 
 
-@pytest.mark.documents
-def test_the_main_command_prints_what_is_shown(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: Command
+def test_the_main_command_draws_the_picture_and_its_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:
-    [(_, block)] = fenced(FILE, "console")
-    asked, *shown = block.splitlines()
     [main] = re.findall(r"<!-- main command -->\n```bash\n(.*)\n```", README)
-    assert main.endswith(f".venv/bin/{asked.removeprefix('$ ')}")
-    assert scenarios(["lending-three-budgets", "--out", str(tmp_path / "three")]) == 0
-    assert missing(tuple(shown), capsys.readouterr().out.splitlines()) is None
-    assert (tmp_path / "three" / "figures" / "three-budgets.png").is_file()
+    asked = main.rpartition("bin/asyncdp ")[2].split()
+    assert asked == ["sweep", "twenty-small-banks", "--plot"]
+    monkeypatch.chdir(tmp_path)
+    assert "figures/break-even.png" in command.done(*asked, "--out", "twenty").out
+    page = (tmp_path / "twenty" / "figures" / "captions.md").read_text(encoding="utf-8")
+    [sentence] = re.findall(r"Twenty banks, 100 loans each: a(.*?gain\.)\n", README, re.S)
+    assert f" A{' '.join(sentence.split())} " in page
+    drawn = pd.read_csv(tmp_path / "twenty" / "figures" / "break-even.csv", comment="#")
+    gains = drawn.groupby("epsilon").gains.sum()
+    assert gains.to_dict() == {0.1: 0, 0.3: 0, 1.0: 0, 3.0: 7, 10.0: 19}
+    [best, middle] = re.findall(r"ψ is ([\d.]+) for the luckiest bank, and ([\d.]+)", README)[0]
+    own = drawn[drawn.epsilon == 10].psi_alone
+    assert (f"{own.min():.3f}", f"{own.median():.3f}") == (best, middle)
+    strict, loose = (drawn[drawn.epsilon == epsilon].iloc[0] for epsilon in (0.1, 10.0))
+    assert strict.psi_final_mean_low > own.max()
+    assert loose.psi_final_mean_high < own.median()
+
+
+def test_the_first_screen_fits_one_and_shows_the_picture_of_the_docs() -> None:
+    first = README.partition("\n## ")[0].splitlines()
+    assert len(first) <= 40
+    assert (ROOT / "docs/pictures/break-even.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.documents
+def test_other_loans_give_the_same_answer(tmp_path: Path) -> None:
+    """The README's sentence on other seeds: 0 banks gain at ε = 0.1, 15 to 20 at ε = 10."""
+    [low, high] = re.findall(r"seeds 2 to 8\), (\d+) to (\d+) of 20 banks gain", README)[0]
+    gains = []
+    for seed in range(2, 9):
+        scenario = entry("twenty-small-banks").scenario((f"run.seed={seed}",))
+        sweep(scenario, tmp_path / str(seed))
+        drawn = break_even.FIGURE.picture(Sweep.read(tmp_path / str(seed))).table
+        at = [drawn["gains"][drawn["epsilon"] == epsilon].sum() for epsilon in (0.1, 10.0)]
+        assert at[0] == 0
+        gains.append(at[1])
+    assert (min(gains), max(gains)) == (int(low), int(high))
+
+
+@pytest.mark.documents
+def test_the_lessons_are_those_of_the_runs(tmp_path: Path, command: Command) -> None:
     one_step = ("run", "lending-sound", "--set", "privacy.epsilon=0.1", "--out")
     assert "median 79.92" in command.done(*one_step, tmp_path / "sound").out
     lesson = command.done("run", "lending-convergence", "--out", tmp_path / "published").out
@@ -80,10 +118,9 @@ def test_the_main_command_prints_what_is_shown(
 
 @pytest.mark.documents
 def test_whether_joining_pays(command: Command) -> None:
-    said = command.done("forecast", "lending-three-budgets").out
-    assert "no owner should join at ε = 0.1" in said
-    [alone] = re.findall(r"together, ([\d.]+) alone", said)
-    assert f"{100 * float(alone):.2f} %" == "0.06 %"
+    assert (
+        "no owner should join at ε = 0.1" in command.done("forecast", "lending-three-budgets").out
+    )
     assert "should join at ε = 1" in command.done("forecast", "value-of-collaboration").out
 
 

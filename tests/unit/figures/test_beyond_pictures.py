@@ -15,7 +15,7 @@ from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.kit.outcomes import answers_paid
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.plan import BEYOND
-from asyncdp_sim.figures.sweeps import coalition, collaboration, fairness
+from asyncdp_sim.figures.sweeps import break_even, coalition, collaboration, fairness
 from asyncdp_sim.results import Result, Sweep
 
 R = 2
@@ -97,6 +97,40 @@ def test_without_owners_alone_nobody_can_tell_who_profits(tmp_path: Path) -> Non
     assert collaboration.FIGURE.why_not(sweep) == "owners alone are not known: run.alone"
     with pytest.raises(ResultError):
         collaboration.FIGURE.picture(sweep)
+
+
+def of_epsilon(directory: Path, psi: Sequence[float] = (8.0, 2.0)) -> Sweep:
+    """One budget at two ε for three owners."""
+    owners = {"owner": [1, 2, 3], "records": [100, 200, 400], "psi_alone": [16.0, 4.0, 1.0]}
+    rows = [
+        written(
+            directory, {"privacy.epsilon": epsilon}, scenario(privacy={"epsilon": epsilon}),
+            owners, (mean, mean), profits_psi=1,
+        )
+        for epsilon, mean in zip((1.0, 4.0), psi, strict=True)
+    ]  # fmt: skip
+    return read(directory, rows)
+
+
+def test_break_even_is_where_the_joint_models_line_crosses_an_owners_own(tmp_path: Path) -> None:
+    """ψ is 8 / ε: it is 4 at ε = 2, and below 16 from the first ε on, and never below 1."""
+    picture = break_even.FIGURE.picture(of_epsilon(tmp_path))
+    table = picture.table
+    np.testing.assert_allclose(table["break_even_epsilon"], [1.0, 2.0, np.inf] * 2)
+    assert table["gains"].tolist() == [1, 0, 0, 1, 1, 0]
+    said = (
+        "At ε = 1, 1 of 3 owners gain by joining; at ε = 4, 2 do. "
+        "Join if ε may be 2 or more: then half of the owners gain."
+    )
+    assert picture.caption.endswith(said)
+    assert said.replace(". ", ".\n", 1) in texts(picture)
+    levels = [line for line in picture.figure.axes[0].lines if len(set(line.get_ydata())) == 1]
+    assert {float(line.get_ydata()[0]) for line in levels} >= {16.0, 4.0, 1.0}
+
+
+def test_where_most_owners_do_worse_the_decision_is_not_to_join(tmp_path: Path) -> None:
+    picture = break_even.FIGURE.picture(of_epsilon(tmp_path, (90.0, 9.0)))
+    assert picture.caption.endswith("Do not join at these ε: fewer than half of the owners gain.")
 
 
 def of_coalitions(directory: Path, members: Sequence[Sequence[float]]) -> Sweep:
@@ -206,6 +240,7 @@ def test_a_lost_answer_is_paid_for(tmp_path: Path) -> None:
 
 def test_each_says_why_it_does_not_apply_to_the_others_sweeps(tmp_path: Path) -> None:
     sweeps = {
+        break_even.FIGURE: of_epsilon(tmp_path / "d"),
         collaboration.FIGURE: of_budgets(tmp_path / "a"),
         coalition.FIGURE: of_coalitions(tmp_path / "b", [[1, 0, 0], [1, 1, 0], [1, 1, 1]]),
         fairness.FIGURE: of_seeds(tmp_path / "c"),

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from made import curve, finished, made, scenario
 
-from analysis.papers.four_cases import cases, four_cases, scale
 from asyncdp_sim.core.errors import ResultError
+from asyncdp_sim.figures.studies.four_cases import cases, four_cases, scale
 from asyncdp_sim.results import Sweep
 from scenarios.papers.collab_readings import exponent, over_epsilon, over_records
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.local_steps import local_steps
 from asyncdp_sim.core.errors import ResultError
+from asyncdp_sim.figures.studies.local_steps import local_steps
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.sweeps import sweep
 from scenarios import entry

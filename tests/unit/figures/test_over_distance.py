@@ -6,11 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.privacy.over_distance import Pairs
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.draw import draw_all
+from asyncdp_sim.figures.studies import by_distance
+from asyncdp_sim.figures.studies.over_distance import Pairs
 from asyncdp_sim.sweeps import sweep
-from scenarios import entry, over_distance, studies
+from scenarios import entry
 
 NAME = "privacy-over-distance"
 
@@ -20,7 +22,7 @@ def whole(place: int) -> Pairs:
     """Every pair of one cell of the entry, as it stands."""
     scenario = entry(NAME).scenario()
     chosen = list(scenario.grid())[place]
-    return over_distance.pairs(scenario.cell(chosen), str(place))
+    return by_distance.pairs(scenario.cell(chosen), str(place))
 
 
 def median(pairs: Pairs, hops: int) -> float:
@@ -64,10 +66,9 @@ def test_the_study_draws_a_line_for_each_graph(tmp_path: Path) -> None:
         '{ name = "complete", "protocol.graph" = { kind = "complete" } }]',
     )
     sweep(entry(NAME).scenario(small), tmp_path / "s")
-    [drawn], said = studies.study(NAME, tmp_path / "s")
-    assert said == []
-    assert drawn.is_file()
-    captions = (tmp_path / "s" / "figures" / "captions-of-distance.md").read_text("utf-8")
+    drawn = draw_all(tmp_path / "s").pictures
+    assert "over-distance.png" in [picture.name for picture in drawn]
+    captions = (tmp_path / "s" / "figures" / "captions.md").read_text("utf-8")
     assert "against another node of the graph that sees its own meetings" in captions
     assert f"4 owners that put one noisy vector in each and average it in {number(12)}" in captions
 
@@ -75,4 +76,4 @@ def test_the_study_draws_a_line_for_each_graph(tmp_path: Path) -> None:
 def test_another_observer_is_refused() -> None:
     scenario = entry(NAME).scenario(('privacy.observer={ kind = "transcript" }',))
     with pytest.raises(SpecError, match="allowed is node"):
-        over_distance.pairs(scenario.base(), "ring")
+        by_distance.pairs(scenario.base(), "ring")

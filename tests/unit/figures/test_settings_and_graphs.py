@@ -1,20 +1,16 @@
-"""Sweeps of settings that are no numbers, of graphs, and the README's picture."""
+"""Sweeps of settings that are no numbers, of graphs, and the pictures of single entries."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-from analysis.three_budgets import psi_against_time
+from asyncdp_sim.figures.plan import of_entry
+from asyncdp_sim.figures.studies import STUDIES as OF_ENTRIES
 from asyncdp_sim.figures.sweeps import graphs, settings
-from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.catalogue import catalogue, entry
-from asyncdp_sim.sweeps import sweep
 from scenarios.published import ELSEWHERE, FINAL_PSI
-from scenarios.studies import STUDIES, study
+from scenarios.studies import STUDIES
 from tests.unit.figures.made import curve, finished, made, scenario
-
-PICTURE = Path(__file__).resolve().parents[3] / "docs" / "pictures" / "three-budgets.png"
-SMALL = ("run.replicates=2", "owners.records=400", "data.public_records=401")
 
 
 def test_settings_stand_beside_one_another_and_what_is_alike_is_told(tmp_path: Path) -> None:
@@ -56,23 +52,6 @@ def test_graphs_are_drawn_with_their_edges_and_psi_over_the_gap(tmp_path: Path) 
     assert len(below.containers) == 2
 
 
-def test_the_readmes_picture_is_private_and_of_its_entry(tmp_path: Path) -> None:
-    assert 10_000 < PICTURE.stat().st_size < 200_000
-    assert PICTURE.read_bytes().startswith(b"\x89PNG")
-    scenario = entry("lending-three-budgets").scenario(SMALL)
-    sweep(scenario, tmp_path / "three", workers=1)
-    picture = psi_against_time(Sweep.read(tmp_path / "three"))
-    assert picture.name == PICTURE.stem
-    assert set(picture.table["line"]) == {"ε = 0.1", "ε = 1", "ε = 10"}
-    assert picture.label.text.startswith("Private as claimed: ε = 0.1, 1, 10 per owner")
-    [axes] = picture.figure.axes
-    *said, band = [text.get_text() for text in axes.texts]
-    assert [text.partition(":")[0] for text in said] == ["ε = 0.1", "ε = 1", "ε = 10"]
-    assert band == "line: median of 2 runs\nband: the middle half of them"
-    assert axes.spines["bottom"].get_bounds()[1] == picture.table["time"].max()
-    assert max(axes.get_xticks()) <= picture.table["time"].max() < axes.get_xlim()[1]
-
-
 def test_published_points_are_not_on_their_papers_law() -> None:
     published = FINAL_PSI["lending-convergence"]
     records = entry("lending-convergence").scenario().owners.records
@@ -87,18 +66,19 @@ def test_published_points_are_not_on_their_papers_law() -> None:
 
 def test_a_study_that_a_sweep_does_not_allow_is_told(tmp_path: Path) -> None:
     curve(made(tmp_path / "cell-0000"), [1.0])
-    finished(tmp_path, {"privacy.epsilon": [1.0]})
-    for name in ("collab-06", "lending-three-budgets"):
-        drawn, [note] = study(name, tmp_path)
-        assert drawn == []
-        assert note.startswith(f"the study of {name}: ")
-    assert set(STUDIES) <= {found.name for found in catalogue()}
+    swept = finished(tmp_path, {"privacy.epsilon": [1.0]})
+    for name in ("collab-06", "whom-to-ask"):
+        notes: list[str] = []
+        assert of_entry(swept, name, notes) == []
+        assert notes[0].startswith(f"the study of {name}: ")
+    assert {*STUDIES, *OF_ENTRIES} <= {found.name for found in catalogue()}
 
 
 def test_a_command_without_a_study_imports_none_of_them() -> None:
     code = (
-        "import sys, scenarios.command, scenarios.studies; "
-        "print(*(name for name in sys.modules if name.startswith('analysis')))"
+        "import sys, scenarios.command, asyncdp_sim.figures.plan; "
+        "studied = ('analysis', 'asyncdp_sim.figures.studies.'); "
+        "print(*(name for name in sys.modules if name.startswith(studied)))"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert said.stdout.strip() == ""

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.privacy.subsampling import ANSWERS, noise_over_whole, subsampling
 from asyncdp_sim.core.errors import ResultError
+from asyncdp_sim.figures.studies.subsampling import ANSWERS, noise_over_whole, subsampling
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.sweeps import sweep
 from scenarios import entry
@@ -34,7 +34,7 @@ def test_noise_of_samples_is_hardly_less_at_best() -> None:
 def test_psi_is_drawn_against_passes_over_the_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analysis.privacy.subsampling.ANSWERS", (1,))
+    monkeypatch.setattr("asyncdp_sim.figures.studies.subsampling.ANSWERS", (1,))
     sweep(entry("value-of-subsampling").scenario(FEW), tmp_path / "sampled", workers=1)
     picture = subsampling(Sweep.read(tmp_path / "sampled"))
     table = picture.table

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.privacy.sums import noise_parts
 from asyncdp_sim.core.errors import ResultError
+from asyncdp_sim.figures.draw import draw_all
+from asyncdp_sim.figures.studies.sums import noise_parts
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.sweeps import sweep
-from scenarios import entry, studies
+from scenarios import entry
 
 NAME = "value-of-aggregation"
 LITTLE = ("run.updates=3", "run.replicates=3", "owners.records=20", 'sweep."owners.count"=[4, 8]')
@@ -63,10 +64,9 @@ def swept(tmp_path_factory: Any) -> Path:
 
 @pytest.mark.long
 def test_the_study_draws_what_noise_adds(swept: Path) -> None:
-    [drawn], said = studies.study(NAME, swept)
-    assert said == []
-    assert drawn.is_file()
-    captions = (swept / "figures" / "captions-of-sums.md").read_text("utf-8")
+    drawn = draw_all(swept).pictures
+    assert "value-of-sums.png" in [picture.name for picture in drawn]
+    captions = (swept / "figures" / "captions.md").read_text("utf-8")
     assert "mean over 3 replicates and its 95 % interval" in captions
     assert "how many times less it is in “only sums are seen”" in captions
     lines = noise_parts(Sweep.read(swept))

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.figures.studies import data_market
 from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.advice.market import Demand, buy, cheapest, demand
 from asyncdp_sim.scenario import Scenario, load
-from scenarios import data_market
 from tests.unit.forecasts.banks import banks
 
 WANTED = Demand(0.05, np.array([0.4, 0.02, 0.1, 0.003]))

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from analysis.market import Offers, market
 from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.studies.market import Offers, market
 from asyncdp_sim.forecasts.advice.market import cheapest, demand
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import Scenario, load

@@ -5,10 +5,10 @@ The networks of ``privacy-over-distance`` of the catalogue are simulated again.
 
 import numpy as np
 
-from analysis.privacy.over_distance import Pairs, over_distance
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.studies.over_distance import Pairs, over_distance
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.results import Sweep
