@@ -16,7 +16,7 @@ from pathlib import Path
 PLAN = Path(__file__).with_name("plan.json")
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The client does not answer, and the reason may be sent to the server."""
 
 
@@ -50,7 +50,7 @@ def charge(path: str, owner: str, cost: float, budget: float, answers: int) -> s
 
     Raises
     ------
-    Refused
+    RefusedError
         If the budget is spent, or the charge cannot be written.
     """
     try:
@@ -59,7 +59,9 @@ def charge(path: str, owner: str, cost: float, budget: float, answers: int) -> s
             charged, warning = _read(file.read(), owner, _place(file.fileno()))
             spent = sum(map(Fraction, charged), Fraction(0))
             if len(charged) >= answers or spent + Fraction(cost) > Fraction(budget):
-                raise Refused(f"{len(charged)} answers of {answers} are charged: no budget is left")
+                raise RefusedError(
+                    f"{len(charged)} answers of {answers} are charged: no budget is left"
+                )
             torn = file.tell() > 0 and not _ends(file)
             line = json.dumps({"answer": len(charged) + 1, "cost": cost}) + "\n"
             file.write(b"\n" * torn + line.encode())
@@ -67,9 +69,9 @@ def charge(path: str, owner: str, cost: float, budget: float, answers: int) -> s
             os.fsync(file.fileno())
             return warning
     except FileNotFoundError:
-        raise Refused("there is no ledger: its owner makes it, once") from None
+        raise RefusedError("there is no ledger: its owner makes it, once") from None
     except OSError as error:
-        raise Refused(f"the ledger cannot be charged: {error.strerror}") from None
+        raise RefusedError(f"the ledger cannot be charged: {error.strerror}") from None
 
 
 def spent(path: str, owner: str) -> tuple[int, float, str]:
@@ -78,7 +80,7 @@ def spent(path: str, owner: str) -> tuple[int, float, str]:
         with Path(path).open("rb") as file:
             charged, warning = _read(file.read(), owner, _place(file.fileno()))
     except OSError as error:
-        raise Refused(f"the ledger cannot be read: {error.strerror}") from None
+        raise RefusedError(f"the ledger cannot be read: {error.strerror}") from None
     return len(charged), float(sum(map(Fraction, charged), Fraction(0))), warning
 
 
@@ -88,9 +90,9 @@ def _read(content: bytes, owner: str, place: str) -> tuple[list[float], str]:
     try:
         head = json.loads(lines[0])
     except ValueError:
-        raise Refused("the ledger has no head") from None
+        raise RefusedError("the ledger has no head") from None
     if head.get("owner") != owner or head.get("plan") != digest():
-        raise Refused("the ledger belongs to another owner or plan")
+        raise RefusedError("the ledger belongs to another owner or plan")
     charged: list[float | None] = []
     for line in filter(None, lines[1:]):
         try:

@@ -11,7 +11,7 @@ import opendp.prelude as dp
 
 dp.enable_features("contrib")
 SLACK = 1 + 2.0**-20
-"""Covers rounding in sums of up to 10⁹ records' gradients, which ``steps.gradient`` adds exactly."""
+"""Covers rounding in exact sums of up to 10⁹ records' gradients, as ``steps.gradient`` adds."""
 
 
 class Noise:

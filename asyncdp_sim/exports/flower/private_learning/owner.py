@@ -37,9 +37,9 @@ def respond(settings: dict, point: list[float] | None) -> dict:
             reply["answer"], reply["warning"] = _answer(plan, owner, settings, point)
         count, _, reply["warning"] = ledger.spent(str(settings["ledger"]), owner["name"])
         return {**reply, "left": max(owner["answers"] - count, 0)}
-    except (KeyError, ValueError, OSError, ledger.Refused) as error:
+    except (KeyError, ValueError, OSError, ledger.RefusedError) as error:
         # A message about a table may quote a private cell, so that only its kind is sent.
-        said = str(error) if isinstance(error, ledger.Refused) else type(error).__name__
+        said = str(error) if isinstance(error, ledger.RefusedError) else type(error).__name__
         return {"owner": -1, "left": 0, "refused": said, "local": str(error)}
 
 
@@ -49,7 +49,7 @@ def _answer(plan: dict, owner: dict, settings: dict, point: list[float]) -> tupl
 
     theta = np.array(point, dtype=float)
     if theta.shape != (plan["size"],) or not np.isfinite(theta).all():
-        raise ledger.Refused("the query is no model")
+        raise ledger.RefusedError("the query is no model")
     x, y = table.read(str(settings["table"]), owner, plan["data"])
     exact = steps.gradient(x, y, theta, plan["model"])
     noise = Noise(plan["privacy"], owner, plan["size"])
