@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.unit.exports.banks import BANKS, banks
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
@@ -19,6 +18,7 @@ from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.scored import prepared
 from asyncdp_sim.scenario import Scenario
+from tests.unit.exports.banks import BANKS, banks
 
 ROUNDS = {"protocol": {"kind": "rounds"}}
 PUSH = {"protocol": {"kind": "push"}}
@@ -194,7 +194,7 @@ def test_a_ledger_counts_a_line_that_was_cut_off(charged: str) -> None:
 def test_a_ledger_is_charged_on_disk_before_an_answer_leaves(
     charged: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(descriptor: int) -> None:
+    def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)

@@ -38,7 +38,7 @@ def create(path: str, owner: str) -> None:
 
 
 def charge(path: str, owner: str, cost: float, budget: float, answers: int) -> str:
-    """Charge an answer, and return once that is on disk; ``path`` may warn of a copied ledger.
+    """Charge an answer, and return once that is on disk; the text warns of a copied ledger.
 
     Parameters
     ----------
