@@ -139,6 +139,14 @@ COMMANDS = {
             "asyncdp import topology clouds.graphml --unit ms -o net.graphml",
         ),
     ),
+    "export": Command(
+        "exporting",
+        "Export a scenario as an app that runs it over a real network.",
+        (
+            "asyncdp export flower mine.toml -o app",
+            "asyncdp export flower mine.toml -o app --unit 60",
+        ),
+    ),
     "play-release": Command(
         "table",
         "Simulate a release of second moments on synthetic records.",

@@ -1,0 +1,1 @@
+"""Exports: what was decided, in forms that other software carries out."""

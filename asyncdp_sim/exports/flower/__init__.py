@@ -1,0 +1,291 @@
+"""A Flower app that carries out a scenario's algorithm, with noise by OpenDP."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from asyncdp_sim.core.errors import DataError, Fault, SpecError
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.data.tables.encodings import ClassLabels, Encoding, Number, OneHot, Ordinal, usual
+from asyncdp_sim.data.tables.generic import TableData
+from asyncdp_sim.data.tables.generic.encoded_columns import TableEncoder
+from asyncdp_sim.data.tables.held_out import keep_apart
+from asyncdp_sim.privacy.sensitivity import Domain
+from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.scenario import Scenario
+
+APP = "private_learning"
+PATIENCE = 120.0
+"""Seconds after which the server waits for a reply no more, where the scenario says nothing."""
+
+_ALGORITHMS = ("async-gossip", "fedasync", "fedbuff", "collab-1", "collab-2", "parameter-server")
+_MODELS = ("ridge", "huber", "logistic", "svm")
+
+
+def export_flower(scenario: Scenario, folder: Path, unit: float = 1.0) -> list[str]:
+    """Write a Flower app into a new folder.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its sweep, if any, is left out.
+    folder : Path
+    unit : float
+        Seconds of a time unit, > 0.
+
+    Returns
+    -------
+    list of str
+        What was written, in words.
+
+    Raises
+    ------
+    SpecError
+        With all that the app cannot carry out, and what to use.
+    DataError
+        If the table is not what the scenario says, or the folder is there.
+    """
+    scenario = scenario.base()
+    faults = list(_misfits(scenario))
+    if len(faults) > 0:
+        raise SpecError(faults)
+    if folder.exists():
+        raise DataError([Fault("--out", str(folder), "allowed is a new directory")])
+    plan = plan_of(scenario, unit)
+    here = Path(__file__).parent
+    code = folder / APP
+    code.mkdir(parents=True)
+    for file in sorted((here / APP).glob("*.py")):
+        shutil.copyfile(file, code / file.name)
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copyfile(here / name, folder / name)
+    (code / "plan.json").write_text(json.dumps(plan, indent=1) + "\n", encoding="utf-8")
+    owners = plan["owners"]
+    return [
+        f"app: {plan['algorithm']['kind']} over {plan['protocol']['kind']}, "
+        f"{len(owners)} owners, {plan['updates']} updates, {scenario.privacy.mechanism.kind} noise",
+        "not in the app, but in the world: channel, latency, compute, availability",
+    ]
+
+
+def plan_of(scenario: Scenario, unit: float) -> dict[str, Any]:
+    """Return all decided numbers, which are public, as JSON holds them."""
+    dataset = build_dataset(scenario)
+    problem = prepare(scenario, dataset, judged=False)
+    accountant, size = problem.accountant, problem.task.steps.n_features
+    apart = [len(y) for y in dataset.held_out_targets] or [0] * len(dataset.records)
+    sizes = [int(n) + held for n, held in zip(dataset.records, apart, strict=True)]
+    _, held_out = keep_apart(scenario.data.held_out, sizes, Streams(scenario.run.seed))
+    rates = scenario.clock.rates(len(sizes))
+    gaps = None if not scenario.protocol.acts_on_ticks or rates is None else rates
+    owners = [
+        {
+            "name": name,
+            "records": int(dataset.records[i]),
+            "held_out": held_out[i].tolist(),
+            "epsilon": float(accountant.epsilon[i]),
+            "answers": int(accountant.answers[i]),
+            "mean_gap": None if gaps is None else unit / gaps[i],
+            "simulated_scale": float(problem.noise.scale[i]),
+        }
+        for i, name in enumerate(dataset.owner_names)
+    ]
+    return {
+        "updates": scenario.run.updates,
+        "size": size,
+        "unit_seconds": unit,
+        "patience": _patience(scenario, unit),
+        "protocol": _protocol(scenario, unit),
+        "algorithm": _algorithm(scenario, problem.task.steps),
+        "model": _model(scenario),
+        "privacy": {
+            "mechanism": scenario.privacy.mechanism.kind,
+            "bound": problem.xi,
+            "norm": scenario.privacy.norm,
+            "delta": scenario.privacy.stated_delta,
+        },
+        "owners": owners,
+        "data": _data(scenario),
+    }
+
+
+def _misfits(scenario: Scenario) -> Iterator[Fault]:
+    """Yield what the app cannot carry out, and what to use."""
+    privacy, protocol, algorithm = scenario.privacy, scenario.protocol, scenario.algorithm
+    protocols = ("rounds",) if algorithm.kind in _ALGORITHMS[3:] else ("request", "push")
+    data = scenario.data
+    yield from _allowed("algorithm.kind", algorithm.kind, _ALGORITHMS)
+    if algorithm.kind in _ALGORITHMS:
+        yield from _allowed("protocol.kind", protocol.kind, protocols)
+    if protocol.kind in ("request", "push"):
+        yield from _allowed("protocol.own_tick", protocol.own_tick, ("drop",))
+        yield from _allowed("clock.kind", scenario.clock.kind, ("poisson",))
+    if protocol.kind == "request":
+        yield from _allowed("protocol.busy", protocol.busy, ("refuse", "queue"))
+    yield from _allowed("model.kind", scenario.model.kind, _MODELS)
+    mechanisms = ("laplace", "discrete-laplace", "gaussian")
+    yield from _allowed("privacy.mechanism", privacy.mechanism.kind, mechanisms)
+    if not isinstance(data, TableData):
+        yield Fault("data.kind", repr(data.kind), 'allowed in a Flower app is "table"')
+    else:
+        if data.path.endswith(".parquet") or (data.public_path or "").endswith(".parquet"):
+            yield Fault("data.path", repr(data.path), "allowed in a Flower app is a CSV")
+        if data.split_column is None:
+            remedy = "allowed in a Flower app is a column: each owner has a table of its own"
+            yield Fault("data.owner_column", "nothing", remedy)
+    absent = {
+        "algorithm.local_steps": algorithm.gradients_per_answer > 1,
+        "algorithm.batch": algorithm.sample is not None,
+        "algorithm.trim": getattr(algorithm, "trim", 0) > 0,
+        "privacy.sampling": privacy.sampling is not None,
+        "privacy.accountant": privacy.accountant is not None,
+        "privacy.learner": privacy.learner is not None,
+        "privacy.observer": privacy.observer is not None and privacy.listener.kind != "transcript",
+        "privacy.grid": privacy.grid is not None,
+        "adversary": scenario.adversary is not None,
+        "acceptance": scenario.acceptance is not None,
+        "trigger": scenario.trigger is not None,
+        "run.target": scenario.run.target is not None,
+        "run.until": scenario.run.until is not None,
+    }
+    for key, there in absent.items():
+        if there:
+            yield Fault(key, "a setting", "allowed in a Flower app is nothing: leave it out")
+    if not privacy.budget.even:
+        remedy = "allowed in a Flower app is horizon or per-owner-cap, with equal parts"
+        yield Fault("privacy.budget.kind", repr(privacy.budget.kind), remedy)
+    if privacy.noise != "vector":
+        yield Fault("privacy.noise", repr(privacy.noise), 'allowed in a Flower app is "vector"')
+    if privacy.hides and privacy.norm != privacy.mechanism.norm:
+        remedy = f'allowed in a Flower app is "{privacy.mechanism.norm}"'
+        yield Fault("privacy.sensitivity.norm", repr(privacy.norm), remedy)
+    if privacy.hides and np.isinf(scenario.accountant.epsilon).any():
+        yield Fault("privacy.epsilon", "inf", "allowed in a Flower app is a finite ε")
+
+
+def _allowed(key: str, given: str, fitting: tuple[str, ...]) -> Iterator[Fault]:
+    if given not in fitting:
+        yield Fault(key, repr(given), f"allowed in a Flower app is {' or '.join(fitting)}")
+
+
+def _patience(scenario: Scenario, unit: float) -> float:
+    timeout = scenario.protocol.gives_up_after
+    return PATIENCE if timeout is None else timeout * unit
+
+
+def _protocol(scenario: Scenario, unit: float) -> dict[str, Any]:
+    protocol = scenario.protocol
+    deadline = protocol.round_deadline
+    return {
+        "kind": protocol.kind,
+        "busy": getattr(protocol, "busy", None),
+        "deadline": None if deadline is None else deadline * unit,
+    }
+
+
+def _algorithm(scenario: Scenario, steps: Any) -> dict[str, Any]:
+    """Return the numbers of the algorithm's steps, and the models that it begins with."""
+    state = steps.init([Streams(scenario.run.seed).within("replicate", 1)])
+    copies = getattr(state, "copies", None)
+    numbers = {
+        "kind": scenario.algorithm.kind,
+        "central": state.central[0].tolist(),
+        "copies": None if copies is None else copies[0].tolist(),
+        "theta_max": scenario.model.theta_max,
+    }
+    fields = (
+        "apply_at", "shrink_copy", "shrink_central", "step", "shrink", "mixing", "often",
+        "weighting", "exponent", "patience", "server_step", "weights", "rate", "lead", "sigma",
+    )  # fmt: skip
+    for name in fields:
+        if hasattr(steps, name):
+            value = getattr(steps, name)
+            numbers[name] = value.tolist() if isinstance(value, np.ndarray) else value
+    if numbers.get("often", 0) is None:
+        numbers["often"] = [1.0] * scenario.owners.count
+    if scenario.algorithm.kind == "fedbuff":
+        numbers["buffer"] = steps.answers_per_update
+    return numbers
+
+
+def _model(scenario: Scenario) -> dict[str, Any]:
+    return {
+        "loss": scenario.model.kind,
+        "bound": scenario.xi,
+        "norm": 1 if scenario.privacy.norm == "l1" else 2,
+        "delta": getattr(scenario.model, "delta", None),
+    }
+
+
+def _data(scenario: Scenario) -> dict[str, Any]:
+    """Return how a client reads its table: what public rows alone have decided."""
+    data: Any = scenario.read_data
+    encoder: TableEncoder = data.encoder()
+    form, projection = data.form, encoder.projection
+    domain = scenario.privacy.bounded
+    bounded = None
+    if isinstance(domain, Domain):
+        norm = domain.rows or scenario.privacy.norm
+        order = 1 if norm == "l1" else 2
+        bounded = {"order": order, "row_norm": domain.row_norm, "target_max": domain.target_max}
+    return {
+        "separator": form.separator,
+        "decimal": form.decimal,
+        "charset": form.charset,
+        "skip": form.skip,
+        "missing": [word.lower() for word in encoder.missing],
+        "owner_column": data.split_column,
+        "first_rows": scenario.all_records is not None,
+        "columns": [_column(encoder, str(name)) for name in encoder.public],
+        "target": _target(scenario, encoder),
+        "shift": None if projection.shift is None else projection.shift.tolist(),
+        "matrix": None if projection.matrix is None else projection.matrix.tolist(),
+        "target_shift": projection.target_shift,
+        "ones": projection.ones,
+        "labels": list(scenario.model.labels) or None,
+        "domain": bounded,
+        "append_one": scenario.model.augmented,
+    }
+
+
+def _column(encoder: TableEncoder, name: str) -> dict[str, Any]:
+    """Return how a column of features is read."""
+    public, decimal = encoder.public[name], encoder.decimal
+    encoding: Encoding = encoder.declared.get(name) or usual(public, decimal)
+    codes = encoding.learn(public, name, decimal)
+    if isinstance(encoding, Number):
+        return {"name": name, "kind": "number", "unknown": codes.unknown[0]}
+    if isinstance(encoding, OneHot):
+        values = [text.removeprefix(f"{name} = ") for text in codes.names]
+        return {"name": name, "kind": "one-hot", "values": values}
+    if isinstance(encoding, Ordinal):
+        from asyncdp_sim.data.tables.encodings.texts import distinct
+
+        order = distinct(public) if encoding.order is None else list(encoding.order)
+        return {"name": name, "kind": "ordinal", "order": order, "unknown": codes.unknown[0]}
+    if isinstance(encoding, ClassLabels):
+        return {"name": name, "kind": "classes", "labels": _labels(encoding.values), "unknown": 0.0}
+    remedy = "allowed in a Flower app is number, one-hot, ordinal, classes or drop"
+    raise SpecError([Fault(f"data.columns.{name}", repr(encoding.kind), remedy)])
+
+
+def _target(scenario: Scenario, encoder: TableEncoder) -> dict[str, Any]:
+    """Return how the target is read: a number, or the name of a class."""
+    data: Any = scenario.data
+    name = data.target
+    if len(encoder.classes) > 0:
+        return {"name": name, "kind": "classes", "labels": _labels(encoder.classes)}
+    declared = data.columns.get(name)
+    if declared is None or isinstance(declared, Number):
+        return {"name": name, "kind": "number"}
+    remedy = "allowed in a Flower app is number or classes"
+    raise SpecError([Fault(f"data.columns.{name}", repr(declared.kind), remedy)])
+
+
+def _labels(classes: tuple[str, ...]) -> dict[str, float]:
+    labels = [-1.0, 1.0] if len(classes) == 2 else range(1, len(classes) + 1)
+    return {name: float(label) for name, label in zip(classes, labels, strict=True)}

@@ -1,0 +1,1 @@
+"""Private learning over Flower: clients that answer with noise, and a server that learns."""

@@ -1,0 +1,55 @@
+"""The noise of an exported app, by OpenDP, and audits of its clients' answers.
+
+Needs the extra ``flower``: ``python -m pytest -m flower tests/flower``.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.exports.flower import plan_of
+from asyncdp_sim.exports.flower.private_learning import ledger, owner
+from tests.unit.exports.banks import banks
+
+pytestmark = pytest.mark.flower
+GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
+
+
+@pytest.mark.parametrize(("changes", "most"), [({}, 1.002), (GAUSSIAN, 1.25)])
+def test_all_answers_cost_what_is_allowed_and_noise_is_hardly_more_than_simulated(
+    tmp_path: Path, changes: dict, most: float
+) -> None:
+    from asyncdp_sim.exports.flower.private_learning.noise import Noise
+
+    plan = plan_of(banks(tmp_path).replace(privacy=changes), 1.0)
+    for each in plan["owners"]:
+        noise = Noise(plan["privacy"], each, plan["size"])
+        assert noise.cost * each["answers"] <= noise.budget
+        assert 1 <= noise.scale / each["simulated_scale"] < most
+        drawn = np.array([noise.answer([0.0] * 4) for _ in range(2000)]).ravel()
+        spread = noise.scale * (1.0 if changes else 2**0.5)
+        assert drawn.std() == pytest.approx(spread, rel=0.05)
+        np.testing.assert_array_equal(np.round(drawn / noise.grid) * noise.grid, drawn)
+
+
+def test_a_client_charges_each_answer_and_refuses_when_its_budget_is_spent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps(plan_of(banks(tmp_path), 1.0)), encoding="utf-8")
+    monkeypatch.setattr(ledger, "PLAN", plan)
+    path = str(tmp_path / "north.ledger")
+    ledger.create(path, "north")
+    settings = {"owner": "north", "table": str(tmp_path / "north.csv"), "ledger": path}
+    assert owner.respond(settings, None)["left"] == 15
+    for left in range(14, -1, -1):
+        reply = owner.respond(settings, [0.0] * 4)
+        assert (reply["left"], len(reply["answer"])) == (left, 4)
+    reply = owner.respond(settings, [0.0] * 4)
+    assert "answer" not in reply
+    assert "no budget is left" in reply["refused"]
+    count, cost, _ = ledger.spent(path, "north")
+    assert count == 15
+    assert cost <= 5.0

@@ -1,0 +1,68 @@
+"""Three banks with a table each, for exported apps."""
+
+import csv
+from pathlib import Path
+from random import Random
+
+from asyncdp_sim.scenario import Scenario, load
+
+HEAD = ["bank", "income", "purpose", "debt", "rate"]
+BANKS = {"north": 80, "south": 60, "west": 100}
+
+_SCENARIO = """
+id = "banks"
+[data]
+kind = "table"
+path = "{path}"
+target = "rate"
+owner_column = "bank"
+features = 4
+public_records = 100
+preprocessing = "pca"
+[owners]
+count = 3
+[model]
+kind = "ridge"
+regularisation = 0.01
+theta_max = 5.0
+intercept = true
+[algorithm]
+kind = "async-gossip"
+step = 0.3
+[protocol]
+kind = "request"
+[privacy]
+epsilon = 5.0
+sensitivity = {{ kind = "clip", bound = 4.0 }}
+budget = {{ kind = "per-owner-cap", answers = 15 }}
+[run]
+updates = 30
+replicates = 2
+seed = 1
+"""
+
+
+def banks(folder: Path) -> Scenario:
+    """Write the banks' tables and one with public rows; return a scenario over them."""
+    draw, rows = Random(7), []
+    for bank in [name for name, n in BANKS.items() for _ in range(n)] + ["public"] * 100:
+        income, debt = draw.gauss(50, 12), draw.uniform(0, 30)
+        purpose = draw.choice(["car", "house", "study"])
+        rate = 3 + debt / 20 - income / 50 + (purpose == "car") + draw.gauss(0, 0.5)
+        known = f"{debt:.1f}" if draw.random() > 0.05 else draw.choice(["NA", "", "none"])
+        target = f"{rate:.3f}" if draw.random() > 0.03 or bank == "public" else ""
+        owner = draw.choice(sorted(BANKS)) if bank == "public" else bank
+        if bank == "public":
+            known = f"{debt:.1f}"
+        rows.append([owner, f"{income:.2f}", purpose, known, target])
+    _write(folder / "loans.csv", rows)
+    for name in BANKS:
+        _write(folder / f"{name}.csv", [row for row in rows[:-100] if row[0] == name])
+    file = folder / "banks.toml"
+    file.write_text(_SCENARIO.format(path=folder / "loans.csv"), encoding="utf-8")
+    return load(file)[0]
+
+
+def _write(path: Path, rows: list[list[str]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([HEAD, *rows])
