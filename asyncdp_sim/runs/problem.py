@@ -144,7 +144,7 @@ def build_dataset(scenario: Scenario, swap: Swap | None = None) -> Dataset:
 
 @lru_cache(maxsize=1)
 def _drawn(data: DataSpec, count: int, sizes: tuple[int, ...] | None, seed: int) -> Dataset:
-    """Return synthetic records: the latest are kept, since a forecast follows a run, or a run it."""
+    """Return synthetic records; the latest are kept, since a forecast often follows a run."""
     return data.build(count, sizes, Streams(seed))
 
 
