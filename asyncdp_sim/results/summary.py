@@ -76,7 +76,7 @@ def _rehearsed(measured: Any) -> Iterator[tuple[str, str]]:
 
 
 def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the main figures of one result: each one's name, and its value in words."""
+    """Return how good, who gains, how soon, at what privacy; the label; then the network."""
     summary, psi = manifest["summary"], manifest["summary"]["psi_final"]
     predicted = {item["quantity"]: _theory(item) for item in manifest.get("predictions", [])}
     intervals = summary.get("intervals", {})
@@ -94,13 +94,22 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     waiting = "" if unit is None else " units"
     return [
         *_rehearsed(manifest.get("measured")),
-        ("replicates", str(len(manifest["replicates"]))),
-        ("updates", f"{figure(summary['updates'] / len(manifest['replicates']))} per replicate"),
+        (
+            "ψ at the end",
+            f"median {figure(psi['median'])}, 25–75 % {figure(psi['q25'])} … "
+            f"{figure(psi['q75'])}, mean {figure(psi['mean'])}",
+        ),
+        *_honest(summary),
+        *_scores(summary, manifest.get("target_unit")),
         (
             "simulated time",
             in_unit(f"{figure(summary['simulated_time'])} units per replicate", unit),
         ),
         *rounds,
+        ("budget spent", _spent(summary)),
+        ("updates", f"{figure(summary['updates'] / len(manifest['replicates']))} per replicate"),
+        ("replicates", str(len(manifest["replicates"]))),
+        *_label(manifest),
         ("throughput", in_unit(measured("throughput", " updates per unit"), unit)),
         ("learner busy", measured("utilisation")),
         *(
@@ -113,16 +122,7 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
             f"{figure(summary['p_repeat'])} "
             f"(uniform choice: {figure(summary['p_repeat_uniform'])})",
         ),
-        (
-            "ψ at the end",
-            f"median {figure(psi['median'])}, 25–75 % {figure(psi['q25'])} … "
-            f"{figure(psi['q75'])}, mean {figure(psi['mean'])}",
-        ),
         *_energy(summary, measured),
-        *_honest(summary),
-        *_scores(summary, manifest.get("target_unit")),
-        ("budget spent", _spent(summary)),
-        *_label(manifest),
     ]
 
 
@@ -205,6 +205,8 @@ def _honest(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield "smaller ψ", f"for {fits} owners, the joint model fits all records better"
         else:
             yield "owners that gain", f"{fits}, by ψ of all records"
+    else:
+        yield "owners that gain", "not computed; asyncdp forecast computes them"
     parts = figures.get("psi_split")
     if parts is not None:
         names = ("bias", "selection", "transient", "noise")

@@ -110,6 +110,17 @@ def test_says_what_matters_and_where_the_result_is(command: Command, here: Path)
     assert leftovers(here) == []
 
 
+@pytest.mark.usefixtures("here")
+def test_a_result_begins_with_the_answer_and_its_label(command: Command) -> None:
+    """ψ, owners that gain, time, budget and updates stand first, then the label."""
+    said = command.done("run", "small.toml", "--out", "result").out.splitlines()
+    names = [line[:19].rstrip() for line in said]
+    first = ["ψ at the end", "owners that gain", "simulated time", "budget spent", "updates"]
+    places = [names.index(name) for name in (*first, "private as claimed", "throughput")]
+    assert places == sorted(places)
+    assert names[0] == first[0]
+
+
 def test_what_follows_a_figure_is_its_interval(command: Command, here: Path) -> None:
     said = command.done("run", "small.toml", "--out", "result").out
     summary = manifest(here / "result")["summary"]

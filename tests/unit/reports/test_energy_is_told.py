@@ -44,7 +44,7 @@ def test_without_a_formula_the_reason_is_told() -> None:
     fails = scenario(**POWERED, channel={"kind": "ideal", "loss": 0.1})
     told = dict(figures(forecast(fails, redraws=0)))["energy"]
     assert told == "no formula, since messages are lost; a run tells it"
-    assert ": messages are lost" in "\n".join(describe(fails))
+    assert "(messages are lost)" in "\n".join(describe(fails))
 
 
 def test_a_run_tells_both(result: Path) -> None:
