@@ -1,9 +1,11 @@
-"""Hooks of the docs site: folders in its navigation, and notebooks as pages.
+"""Hooks of the docs site: folders in its navigation, notebooks as pages, and the gallery.
 
 An entry of ``nav`` that ends in "/" stands for the pages of that folder, its README first.
 """
 
 import json
+import posixpath
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +20,38 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add a page for every notebook."""
+    """Add a page for every notebook, and the gallery."""
     for path in sorted(Path(config.docs_dir).rglob("*.ipynb")):
         name = path.relative_to(config.docs_dir).with_suffix(".md").as_posix()
         files.append(File.generated(config, name, content=notebook_page(path)))
+    content = gallery_page(Path(config.docs_dir))
+    files.append(File.generated(config, "gallery.md", content=content))
     return files
+
+
+PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*pictures/[^)]*\.png)\)", re.S)
+COMMAND = re.compile(r"(?:python -m scenarios|asyncdp sweep|asyncdp run)\s[^`\n]+")
+
+
+def gallery_page(root: Path) -> str:
+    """Return the pictures of all pages, each with its sentence, command and page."""
+    parts = ["# Gallery", "Each picture with the command that computes its numbers."]
+    for page in sorted(root.rglob("*.md")):
+        name, text = page.relative_to(root).as_posix(), page.read_text("utf-8")
+        for found in PICTURE.finditer(text):
+            before = text.rfind("\n#", 0, found.start())
+            after = text.find("\n#", found.end())
+            section = text[max(before, 0) : after if after >= 0 else len(text)]
+            heads = [part.strip().partition("\n")[0].lstrip("# ") for part in (text, section)]
+            title = ": ".join(dict.fromkeys(heads))
+            command = COMMAND.search(section) or COMMAND.search(text)
+            sentence = " ".join(found[1].split())
+            place = posixpath.normpath(posixpath.join(posixpath.dirname(name), found[2]))
+            parts.append(f"## {title}\n\n![{title}]({place})")
+            parts.append(f"[{title}]({name}): {sentence}.")
+            if command is not None:
+                parts.append(f"```sh\n{' '.join(command[0].split())}\n```")
+    return "\n\n".join(parts) + "\n"
 
 
 def notebook_page(path: Path) -> str:
