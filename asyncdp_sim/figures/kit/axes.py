@@ -221,6 +221,12 @@ def number_ticks(axes: Axes, places: Iterable[float]) -> None:
 
 LONGEST_AT_END = 18  # letters of a name that fits beside its line; longer ones go on top
 GAP = 0.055  # between two names, as a share of the axes' height
+LINE_END = "line-end"
+"""Mark of a name at the end of a line, and of its marker."""
+MAY_GO = "may-go"
+"""Mark of numbers of which some are left out where they would touch."""
+BETTER = "(lower is better)"
+"""What stands beside ψ on an axis."""
 
 
 def end_labels(
@@ -253,13 +259,13 @@ def end_labels(
     for height, name, colour, sign in zip(placed, names, colours, signs, strict=True):
         left = 1.022
         if sign is not None:
-            look: dict[str, Any] = {"transform": axes.transAxes, "clip_on": False}
+            look: dict[str, Any] = {"transform": axes.transAxes, "clip_on": False, "gid": LINE_END}
             axes.plot(left, height, sign, color=colour, markersize=4.5, scalex=False,
                       scaley=False, **look)  # fmt: skip
             left += 0.018
         axes.text(
             left, height, lettered(name), color=legible(colour), transform=axes.transAxes,
-            va="center", fontsize=8,
+            va="center", fontsize=8, gid=LINE_END,
         )  # fmt: skip
 
 

@@ -74,24 +74,6 @@ def sheet(width: float, height: float, *, measured: bool = True) -> Figure:
     return figure
 
 
-@contextmanager
-def laid_out(figure: Figure, dpi: float) -> Iterator[None]:
-    """Lay a figure out once, for a resolution, and keep all where it is meanwhile.
-
-    Asked to save a figure whose layout is still to come, matplotlib draws all of it twice.
-    """
-    engine, before = figure.get_layout_engine(), figure.dpi
-    try:
-        figure.set_dpi(dpi)
-        if engine is not None:
-            engine.execute(figure)
-        figure.set_layout_engine(None)
-        yield
-    finally:
-        figure.set_layout_engine(engine)
-        figure.set_dpi(before)
-
-
 def canvas(width: float = 6.5, height: float = 3.6) -> tuple[Figure, Axes]:
     """Return a figure with one pair of axes (sizes in inches)."""
     figure = sheet(width, height)

@@ -10,7 +10,8 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.style import laid_out, style
+from asyncdp_sim.figures.kit.printed import laid_out
+from asyncdp_sim.figures.kit.style import style
 
 RASTER_DPI = 150
 _PROLOGUE = re.compile(r"\A.*?(?=<svg\b)", re.S)

@@ -8,7 +8,7 @@ import numpy as np
 
 from asyncdp_sim.core.files import file_bytes, from_json
 from asyncdp_sim.core.words import as_float, known, numbers
-from asyncdp_sim.figures.kit.axes import log_axis
+from asyncdp_sim.figures.kit.axes import BETTER, log_axis
 from asyncdp_sim.figures.kit.outcomes import owner_table
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.style import (
@@ -84,7 +84,9 @@ def over_time(found: dict[str, Any]) -> Picture:
             )  # fmt: skip
         if np.isfinite(known(found.get("target"))):
             axes.axhline(known(found["target"]), color=VERMILION, linestyle=":", label="target")
-        axes.set(xlabel=time_axis(found.get("time_unit")), ylabel="relative fitness $\\psi$")
+        axes.set(
+            xlabel=time_axis(found.get("time_unit")), ylabel=f"relative fitness $\\psi$ {BETTER}"
+        )
         log_axis(axes)
         axes.legend(loc="best")
     caption = (
@@ -122,7 +124,10 @@ def owners(found: dict[str, Any]) -> Picture:
         budgets = [epsilon for owner in rows if (epsilon := as_float(owner.get("epsilon")))]
         if budgets:
             axes.set_title(f"Forecast at ε = {numbers(budgets)}", loc="left", fontsize=9)
-        axes.set(xlabel="records of the owner $n_i$", ylabel="$\\psi$ of the owner's own model")
+        axes.set(
+            xlabel="records of the owner $n_i$",
+            ylabel=f"$\\psi$ of the owner's own model\n{BETTER}",
+        )
         log_axis(axes, "xy")
         for side in ("x", "y"):
             plain_numbers(axes, side)

@@ -8,7 +8,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 from asyncdp_sim.core.words import known
-from asyncdp_sim.figures.kit.axes import end_labels, key, legend, log_axis
+from asyncdp_sim.figures.kit.axes import BETTER, end_labels, key, legend, log_axis
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, colours, panels, plain_numbers, style
 from asyncdp_sim.figures.runs.convergence import (
@@ -68,8 +68,8 @@ def curves(lines: Sequence[CurveLine]) -> Picture:
                 names = [line.name for line in lines]
                 last = [values[1, -1] for _, values in scores]
                 end_labels(axes, last, names, shades, line_marks(len(lines)))
-        both[0].set_ylabel(r"$\psi(\theta_{L,k})$, rows trained on")
-        both[1].set_ylabel("mean loss, held-out rows")
+        both[0].set_ylabel(r"$\psi(\theta_{L,k})$, rows trained on" + f"\n{BETTER}")
+        both[1].set_ylabel(f"mean loss, held-out rows\n{BETTER}")
         both[1].set_xlabel("update $k$")
         legend(figure, marks, 2, right=True)
     caption = (

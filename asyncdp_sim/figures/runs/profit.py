@@ -8,7 +8,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.axes import end_labels, key, log_axis
+from asyncdp_sim.figures.kit.axes import BETTER, end_labels, key, log_axis
 from asyncdp_sim.figures.kit.outcomes import owner_table
 from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
 from asyncdp_sim.figures.kit.style import (
@@ -69,7 +69,7 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
         top.plot(owners, alone, label="" if both else OWN, **ALONE)
         for mean, shade in zip(means, shades, strict=True):
             top.axhline(mean, color=shade, linewidth=1.3)
-        top.set_ylabel(r"$\psi$ on all rows trained on")
+        top.set_ylabel(r"$\psi$ on all rows trained on" + f"\n{BETTER}")
         if both:
             table |= _unseen(shown[1], lines, shades, owners)
         plain_numbers(top)

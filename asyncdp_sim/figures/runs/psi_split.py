@@ -8,7 +8,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from asyncdp_sim.core.words import known
-from asyncdp_sim.figures.kit.axes import log_axis, wrapped
+from asyncdp_sim.figures.kit.axes import BETTER, log_axis, wrapped
 from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
 from asyncdp_sim.figures.kit.style import BAND, BLUE, OKABE_ITO, plain_numbers, sheet, style
 from asyncdp_sim.figures.runs.convergence import CurveLine
@@ -69,7 +69,7 @@ def stacked(lines: Sequence[CurveLine]) -> Picture:
         log_axis(means, "x")
         means.margins(x=0.2)
         plain_numbers(means, "x")
-        means.set_xlabel(r"mean $\psi$ at the end")
+        means.set_xlabel(r"mean $\psi$ at the end" + f"\n{BETTER}")
         means.grid(axis="both")
         for axes in (shares, means):
             axes.tick_params(axis="y", length=0)

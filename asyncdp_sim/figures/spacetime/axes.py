@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from asyncdp_sim.core.units import TICKS_PER_UNIT
+from asyncdp_sim.figures.kit.axes import MAY_GO
 from asyncdp_sim.figures.kit.style import OKABE_ITO, plain_text
 from asyncdp_sim.figures.spacetime import marks as m
 from asyncdp_sim.figures.spacetime.marks import BROADCAST, ON_LEARNER, UPDATE, DrawnMark
@@ -280,7 +281,7 @@ class Scene:
         for k, mark in enumerate(updates, start=first_k):
             x = _units(mark.start)
             if x >= free:
-                self._axes.text(x, -0.34, f"{k}", ha="center", va="bottom", fontsize=7)
+                self._axes.text(x, -0.34, f"{k}", ha="center", va="bottom", fontsize=7, gid=MAY_GO)
                 free = x + room * max(1, len(str(k)) / 3)
 
     def _put(self, segments: Sequence[Any], **look: Any) -> None:

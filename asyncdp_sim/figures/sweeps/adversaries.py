@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.axes import draw_line, key, legend, looks, scale, wrapped
+from asyncdp_sim.figures.kit.axes import BETTER, draw_line, key, legend, looks, scale, wrapped
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
 from asyncdp_sim.figures.kit.style import THEORY, small_panels
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
@@ -98,7 +98,7 @@ def panels(found: Sequence[LiarSeries], rows: Sequence[Table]) -> Figure:
     top = max(axes.get_ylim()[1] for axes in several)
     for axes in several:
         axes.set_ylim(min(other.get_ylim()[0] for other in several), top)
-    several[0].set_ylabel("$\\psi$ at the end (median)")
+    several[0].set_ylabel(f"$\\psi$ at the end, median\n{BETTER}")
     if len(names) > 1:
         keys = [key(name, **look) for name, look in zip(shown, by_name.values(), strict=True)]
         legend(figure, [*keys, key("lies outweigh answers", **TURN)], 2)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.axes import draw_line, key, legend, looks, scale, wrapped
+from asyncdp_sim.figures.kit.axes import BETTER, draw_line, key, legend, looks, scale, wrapped
 from asyncdp_sim.figures.kit.outcomes import Estimate, mean_psi_at_end
 from asyncdp_sim.figures.kit.style import FEW_OWNERS, THEORY, plain_text
 from asyncdp_sim.figures.kit.style import panels as stacked_panels
@@ -72,8 +72,8 @@ def panels(found: Sequence[Coalitions], rows: Sequence[Table]) -> Figure:
     if both:
         keys += _alone(shown[1], found[0].results[0])
     titles = (
-        "mean $\\psi$ on all owners' records",
-        f"loss of {_who(found)} on its\nheld-out rows, over that of θ*",
+        f"mean $\\psi$, all owners' records\n{BETTER}",
+        f"held-out loss of {_who(found)},\nover that of θ*",
     )
     for axes, name in zip(shown, titles, strict=False):
         scale(axes, ylabel=name)

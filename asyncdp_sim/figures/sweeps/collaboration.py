@@ -19,7 +19,7 @@ from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table
 from asyncdp_sim.results import Result, Sweep
 
 Array = npt.NDArray[np.float64]
-APART = 1.16
+APART = 1.3
 """Ratio of ε between the marks of two budgets at one ε, so that they do not overlap."""
 
 

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from asyncdp_sim.figures.kit.axes import (
+    BETTER,
     arrows,
     beyond,
     key,
@@ -95,7 +96,7 @@ def panels(found: Sequence[Marked], rows: Sequence[Table]) -> Figure:
         axes.set_title(wrapped(name, NAME), fontsize=8)
         axes.set_yticks(range(len(lines)), [wrapped(line, NAME) for line in lines])
         axes.tick_params(axis="y", length=0)
-        axes.set_xlabel("$\\psi$ at the end (median)")
+        axes.set_xlabel(f"$\\psi$ at the end, median\n{BETTER}")
         axes.grid(axis="x")
         for line in np.arange(len(lines) - 1) + 0.5:
             axes.axhline(line, color="#dddddd", linewidth=0.6, zorder=0)

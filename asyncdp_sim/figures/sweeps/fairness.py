@@ -23,6 +23,7 @@ from asyncdp_sim.scenario import Participants
 Array = npt.NDArray[np.float64]
 SEED = "run.seed"
 SHARED = "#444444"  # of what is the same for all lines
+WIDE = 20.0  # losses whose ratio is larger are on a logarithmic axis
 LEAST, MOST_SERIES = 3, 7  # availabilities that differ; lines
 
 
@@ -105,9 +106,11 @@ def panels(found: Sequence[SeedSeries], rows: Sequence[Table]) -> Figure:
     above.axhline(equal, **dashed)
     below.axhline(1.0, **dashed)
     keys.append(key("equal shares; as well as θ*: all together, without privacy", **dashed))
-    above.set_ylim(bottom=0)
+    above.set_ylim(0, 1.15 * max(float(series.share.max()) for series in found))
     scale(above, "", ylabel="share of\nthe updates")
-    scale(below, "", ylabel="loss on the owner's own held-out rows,\nover that of θ*")
+    losses = np.concatenate([series.relative.ravel() for series in found])
+    wide = losses.min() > 0 and losses.max() > WIDE * losses.min()
+    scale(below, "y" if wide else "", ylabel="loss on own held-out rows,\nover that of θ*")
     below.set_xlabel("share of the time that the owner is online")
     below.xaxis.set_major_formatter(PercentFormatter(1.0))
     below.set_xticks(sorted(set(online.tolist())))
@@ -120,13 +123,15 @@ def _owners(axes: Axes, online: Array, who: Participants) -> None:
     """Write above the axes whose share of the time a place is, where owners are few."""
     if len(who.labels) > FEW_OWNERS:
         return
-    short = "owner " if len(who.names) == 0 else ""
+    short = len(who.names) == 0
+    look: dict[str, Any] = {"va": "bottom", "fontsize": 7, "color": "#444444"}
+    if short:
+        axes.text(0, 1.03, "owner", ha="right", transform=axes.transAxes, **look)
     for share in sorted(set(online.tolist())):
         those = [plain_text(who.labels[i]) for i in np.flatnonzero(online == share)]
         axes.text(
-            share, 1.03, short + ", ".join(those), transform=axes.get_xaxis_transform(),
-            ha="center" if short else "left", va="bottom", fontsize=7, color="#444444",
-            rotation=0 if short else TILT,
+            share, 1.03, ", ".join(those), transform=axes.get_xaxis_transform(),
+            ha="center" if short else "left", rotation=0 if short else TILT, **look,
         )  # fmt: skip
 
 

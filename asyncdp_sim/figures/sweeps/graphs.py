@@ -9,7 +9,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from asyncdp_sim.figures.kit.axes import draw_line, looks, scale, wrapped
+from asyncdp_sim.figures.kit.axes import BETTER, draw_line, looks, scale, wrapped
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
 from asyncdp_sim.figures.kit.style import FEW_OWNERS, sheet
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
@@ -69,13 +69,13 @@ def panels(found: Sequence[GraphSeries], rows: Sequence[Table]) -> Figure:
     lines = looks(len(found), markersize=6, linestyle="none")
     for graph, table, small, look in zip(found, rows, several, lines, strict=True):
         _graph(small, graph, str(look["color"]))
-        small.set_title(f"{wrapped(graph.name, 16)}\n{len(graph.edges)} edges", fontsize=8)
+        small.set_title(wrapped(graph.name, 16), fontsize=8)
         draw_line(axes, table["spectral_gap"], ends(table, "psi_final_median"), **look)
         axes.annotate(
             graph.name, (table["spectral_gap"][0], table["psi_final_median"][0]), xytext=(8, 4),
             textcoords="offset points", fontsize=8,
         )  # fmt: skip
-    scale(axes, "xy", ylabel="$\\psi$ at the end\n(median)")
+    scale(axes, "xy", ylabel=f"$\\psi$ at the end, median\n{BETTER}")
     axes.set_xlabel("spectral gap of a meeting, $1 - \\lambda_2(E\\,W)$ (wide: well connected)")
     return figure
 
@@ -120,10 +120,13 @@ def _rows(each: GraphSeries) -> Table:
     return table | {"edges": np.array([len(each.edges)])}
 
 
-_CAPTION = (
-    "Above: pairs of owners that may communicate (square: a learner). Below: the median "
-    "of ψ at the end against the spectral gap, with its 95 % interval over replicates (whole "
-    "range of fewer than six)."
-)
+def _caption(found: Sequence[GraphSeries]) -> str:
+    edges = ", ".join(f"{graph.name} {len(graph.edges)}" for graph in found)
+    return (
+        f"Above: pairs of owners that may communicate (square: a learner; edges: {edges}). "
+        "Below: the median of ψ at the end against the spectral gap, with its 95 % interval over "
+        "replicates (whole range of fewer than six)."
+    )
 
-FIGURE = SweepFigure("graphs", select, _rows, panels, lambda *_: _CAPTION)
+
+FIGURE = SweepFigure("graphs", select, _rows, panels, lambda found, _: _caption(found))

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from asyncdp_sim.core.words import as_float, known
-from asyncdp_sim.figures.kit.axes import key, legend, looks, number_ticks, scale, wrapped
+from asyncdp_sim.figures.kit.axes import BETTER, key, legend, looks, number_ticks, scale, wrapped
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, psi_of_replicates
 from asyncdp_sim.figures.kit.picture import label, named_guarantee
 from asyncdp_sim.figures.kit.style import BAND, canvas
@@ -76,7 +76,7 @@ def panels(found: Sequence[PrivacySeries], rows: Sequence[Table]) -> Figure:
         axes.axhline(still, zorder=0, **dotted)
         keys.append(key("before the first update", **dotted))
     keys.append(Patch(color=BAND, alpha=0.4, linewidth=0, label="25–75 % of replicates"))
-    scale(axes, "xy", ylabel="mean $\\psi$ at the end")
+    scale(axes, "xy", ylabel=f"mean $\\psi$ at the end\n{BETTER}")
     axes.set_xlabel("stated privacy budget $\\epsilon$ per owner")
     number_ticks(axes, [epsilon for series in found for epsilon in series.at])
     legend(figure, keys)

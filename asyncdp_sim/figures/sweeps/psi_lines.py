@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from asyncdp_sim.core.words import MOST_NUMBERS, number, numbers
 from asyncdp_sim.figures.kit.axes import (
+    BETTER,
     columns,
     draw_line,
     key,
@@ -174,7 +175,7 @@ def _drawn(found: Sequence[PsiSeries], x: str, references: Sequence[Reference]) 
             tone = THEORY if shared else lines[place]["color"]
             axes.plot(found[place].x, values[place], color=tone, zorder=1, **plain)
         keys.append(key(reference.name, color=THEORY if shared else "#666666", **plain))
-    scale(axes, "xy", xlabel=axis_name(x), ylabel=PSI)
+    scale(axes, "xy", xlabel=axis_name(x), ylabel=f"{PSI}\n{BETTER}")
     places = {place for item in found for place in item.at}
     if len(places) <= MOST_NUMBERS:
         number_ticks(axes, places)

@@ -7,7 +7,15 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from asyncdp_sim.core.words import known
-from asyncdp_sim.figures.kit.axes import draw_line, key, legend, log_axis, looks, number_ticks
+from asyncdp_sim.figures.kit.axes import (
+    BETTER,
+    draw_line,
+    key,
+    legend,
+    log_axis,
+    looks,
+    number_ticks,
+)
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
 from asyncdp_sim.figures.kit.style import sheet
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
@@ -100,7 +108,7 @@ def panels(found: Sequence[RivalSeries], rows: Sequence[Table]) -> Figure:
     for (above, below), count in zip(grid.T, counts, strict=True):
         above.set_title(f"$N$ = {count}", fontsize=9)
         below.set_xlabel("privacy budget $\\epsilon$")
-    grid[0, 0].set_ylabel("$\\psi$ at the end\n(median)")
+    grid[0, 0].set_ylabel(f"$\\psi$ at the end, median\n{BETTER}")
     grid[1, 0].set_ylabel("time of the last update\n(units, median)")
     legend(figure, [key(name, **look) for name, look in lines.items()], 2)
     return figure

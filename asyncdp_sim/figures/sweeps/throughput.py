@@ -105,8 +105,8 @@ def against_load(sweep: Sweep) -> Picture:
         axes.set_xlim(0, 1.1 * reach)
         axes.set_ylim(0, None)
         axes.grid(axis="y")
-        axes.set_xlabel("offered load $G$ (mean number of transmissions on air, erlang)")
-        axes.set_ylabel("throughput $S$ (share of time in\nsurviving answers, erlang)")
+        axes.set_xlabel("offered load $G$ (transmissions on air, erlang)")
+        axes.set_ylabel("throughput $S$ (erlang)")
         keys = measured_keys + law_keys
         longest = max(len(str(handle.get_label())) for handle in keys)
         legend(figure, keys, 1 if longest > ACROSS // 2 else 2)

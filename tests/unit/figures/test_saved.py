@@ -1,6 +1,7 @@
 """A picture is saved as matplotlib would save it, with half of the work."""
 
 import io
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,10 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from asyncdp_sim.figures import Result
+from asyncdp_sim.figures.kit.axes import end_labels
 from asyncdp_sim.figures.kit.picture import UNDATED, FileFormat, Paper, Picture, save
-from asyncdp_sim.figures.kit.printed import fit
+from asyncdp_sim.figures.kit.printed import fit, laid_out
 from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.kit.style import style
+from asyncdp_sim.figures.kit.style import canvas, colours, style
 from asyncdp_sim.figures.kit.svg import inline
 from asyncdp_sim.figures.runs import convergence, shares, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
@@ -102,6 +104,21 @@ def test_for_print_letters_are_large_enough_and_nothing_overlaps(
     first, second = stacked.figure.axes
     assert first.get_position().y0 > second.get_position().y1
     assert first.get_ylabel() == second.get_ylabel() == "share of the updates"
+
+
+def test_names_at_line_ends_and_tick_labels_do_not_touch_in_a_column() -> None:
+    with style():
+        figure, axes = canvas(height=2.5)
+        axes.set_xlim(0, 12)
+        axes.set_xticks(range(12), ["6,400"] * 12)
+        end_labels(axes, [0.5] * 4, ["one", "two", "three", "four"], colours(4))
+        fit(figure, COLUMN)
+        with laid_out(figure, 100):
+            texts = [*axes.get_xticklabels(), *axes.texts]
+            shown = [text for text in texts if text.get_visible()]
+            boxes = [text.get_window_extent() for text in shown]
+    assert {text.get_text() for text in shown} == {"6,400", "one", "two", "three", "four"}
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
 
 
 @pytest.mark.parametrize(
