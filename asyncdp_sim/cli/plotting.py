@@ -62,6 +62,16 @@ def plot_command(
             show_default="as wide as each needs, 6.5 to 9",
         ),
     ] = None,
+    sheet: Annotated[
+        Path | None,
+        typer.Option(
+            "--style",
+            metavar="FILE",
+            help="Apply the matplotlib style sheet FILE over the style of all figures "
+            "(default: none).",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Draw the figures of results into DIR/figures.
 
@@ -69,19 +79,24 @@ def plot_command(
     """
     for place in places:
         with keeping(partial(_kept, place)):
-            draw(place, file_format, width)
+            draw(place, file_format, width, sheet)
 
 
 def _kept(place: Path) -> str:
     return f"only figures are missing: {place} is unchanged, with the figures drawn so far"
 
 
-def draw(place: Path, file_format: FileFormat = "png", width: float | None = None) -> None:
+def draw(
+    place: Path,
+    file_format: FileFormat = "png",
+    width: float | None = None,
+    sheet: Path | None = None,
+) -> None:
     """Draw a result, a sweep or a forecast; print the paths of its figures, and what lacks."""
     studied = _studied(place)  # reports a damaged manifest before anything is drawn
     from asyncdp_sim.figures.draw import draw_named
 
-    tell(place, draw_named(place, file_format, width), studied)
+    tell(place, draw_named(place, file_format, width, sheet), studied)
 
 
 def tell(place: Path, drawing: "Drawing", studied: Sequence[str]) -> None:

@@ -16,6 +16,7 @@ from asyncdp_sim.figures.kit.picture import (
     save,
     write,
 )
+from asyncdp_sim.figures.kit.style import style_sheet
 from asyncdp_sim.figures.plan import first, plan
 from asyncdp_sim.figures.runs import forecast
 from asyncdp_sim.results import Result, Sweep, open_directory
@@ -116,7 +117,12 @@ def pictures(opened: Result | Sweep) -> tuple[list[Shown], list[str]]:
     return [entry.shown() for entry in planned], notes
 
 
-def draw_named(path: Path, file_format: FileFormat = "png", width: float | None = None) -> Drawing:
+def draw_named(
+    path: Path,
+    file_format: FileFormat = "png",
+    width: float | None = None,
+    sheet: Path | None = None,
+) -> Drawing:
     """Draw a result's or a sweep's directory, or a file that ends in ``.json`` as a forecast.
 
     Parameters
@@ -124,16 +130,19 @@ def draw_named(path: Path, file_format: FileFormat = "png", width: float | None 
     path : Path
     file_format, width
         As of :class:`~asyncdp_sim.figures.kit.picture.Paper`.
+    sheet : Path, optional
+        A matplotlib style sheet, applied over the style of all figures.
 
     Raises
     ------
     ResultError
-        If it is none of them, or nothing can be written.
+        If it is none of them, the sheet cannot be read, or nothing can be written.
     """
     paper = Paper(file_format, width)
-    if path.suffix == ".json" and not is_dir(path):
-        return Drawing(tuple(draw_forecast(path, paper)), ())
-    return draw_all(path, paper=paper)
+    with style_sheet(sheet):
+        if path.suffix == ".json" and not is_dir(path):
+            return Drawing(tuple(draw_forecast(path, paper)), ())
+        return draw_all(path, paper=paper)
 
 
 def draw_forecast(file: Path, paper: Paper = SCREEN) -> list[Path]:

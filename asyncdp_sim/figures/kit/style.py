@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
 from typing import Any, Literal
 
 import matplotlib as mpl
@@ -10,6 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.units import in_unit
 from asyncdp_sim.core.words import number
 from asyncdp_sim.scenario import Participants
@@ -34,9 +37,33 @@ TIME_BESIDE = "simulated time $t$ (units)"  # below one of several panels side b
 _LEFT_ALONE = ("backend", "interactive", "toolbar", "tk.", "webagg.", "keymap.", "docstring.")
 
 
+_SHEET: ContextVar[dict[Any, Any] | None] = ContextVar("sheet", default=None)
+
+
+@contextmanager
+def style_sheet(file: Path | None) -> Iterator[None]:
+    """Let a matplotlib style sheet, if there is one, change the style of what is drawn meanwhile.
+
+    Raises
+    ------
+    ResultError
+        If the file is no style sheet.
+    """
+    try:
+        chosen = mpl.rc_params_from_file(file, True, False) if file is not None else None
+    except (OSError, ValueError) as error:
+        remedy = "allowed is a matplotlib style sheet: lines such as font.family: serif"
+        raise ResultError([Fault("", str(error), remedy)], str(file)) from None
+    token = _SHEET.set(chosen)
+    try:
+        yield
+    finally:
+        _SHEET.reset(token)
+
+
 @contextmanager
 def style() -> Iterator[None]:
-    """Apply the house style, whatever the user's own; everything is as before afterwards."""
+    """Apply the style of all figures, and a style sheet that was chosen; restore all afterwards."""
     settings: dict[Any, Any] = {
         key: value for key, value in mpl.rcParamsDefault.items() if not key.startswith(_LEFT_ALONE)
     }
@@ -59,7 +86,7 @@ def style() -> Iterator[None]:
         "pdf.fonttype": 42,  # TrueType, which publishers ask for
         "ps.fonttype": 42,
     }
-    with mpl.rc_context(settings):
+    with mpl.rc_context(settings | (_SHEET.get() or {})):
         yield
 
 

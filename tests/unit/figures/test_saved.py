@@ -9,7 +9,9 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Result
+from asyncdp_sim.figures.draw import draw_named
 from asyncdp_sim.figures.kit.axes import end_labels
 from asyncdp_sim.figures.kit.picture import UNDATED, FileFormat, Paper, Picture, save
 from asyncdp_sim.figures.kit.printed import fit, laid_out
@@ -119,6 +121,19 @@ def test_names_at_line_ends_and_tick_labels_do_not_touch_in_a_column() -> None:
             boxes = [text.get_window_extent() for text in shown]
     assert {text.get_text() for text in shown} == {"6,400", "one", "two", "three", "four"}
     assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+
+
+def test_a_style_sheet_changes_what_is_drawn_and_is_forgotten(result: Path, tmp_path: Path) -> None:
+    plain, file = draw_named(result, "svg"), tmp_path / "serif.mplstyle"
+    before = [path.read_text() for path in plain.pictures]
+    file.write_text("font.family: serif\n")
+    styled = draw_named(result, "svg", sheet=file)
+    assert all(path.read_text() != old for path, old in zip(styled.pictures, before, strict=True))
+    assert [path.read_text() for path in draw_named(result, "svg").pictures] == before
+    file.write_text("font.size: large and thin\n")
+    for unread in (file, tmp_path / "absent"):
+        with pytest.raises(ResultError, match="style sheet"):
+            draw_named(result, sheet=unread)
 
 
 @pytest.mark.parametrize(
