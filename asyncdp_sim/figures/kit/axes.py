@@ -18,6 +18,7 @@ from matplotlib.scale import InvertedLogTransform, LogScale, LogTransform
 from matplotlib.ticker import LogFormatterSciNotation, NullFormatter
 
 from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.kit.layout import LINE_END, lifted, spread
 from asyncdp_sim.figures.kit.style import MARKERS, colours, legible, plain_numbers
 
 MOST_LISTED = 4
@@ -79,16 +80,20 @@ def leaves_frame(figure: Figure) -> bool:
     )
 
 
-def beyond(values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Return which numbers have diverged: they, ∞ among them, are beyond a logarithmic axis."""
-    return np.asarray(values > MOST)
+def draw_rows(axes: Axes, places: npt.NDArray[Any], values: npt.NDArray[Any], **look: Any) -> None:
+    """Draw estimates and their intervals, shape (3, J), in rows at these places.
 
-
-def arrows(axes: Axes, places: npt.NDArray[Any], **look: Any) -> None:
-    """Put arrows at the right end of rows at these places, for values that are beyond it."""
-    ends = np.ones(len(places))
-    named = {"gid": AT_END, "marker": ">", "linestyle": "none", "clip_on": False}
-    axes.plot(ends, places, transform=axes.get_yaxis_transform(), **{**look, **named})
+    What has diverged is an arrow at the right end of its row.
+    """
+    diverged = values[0] > MOST
+    value, low, high = np.where(np.isfinite(values) & ~diverged, values, np.nan)
+    drawn = {"fmt": look.pop("marker"), "elinewidth": 1.1, "capsize": 2, **look}
+    points, *_ = axes.errorbar(value, places, xerr=strokes(value, low, high), **drawn)
+    points.set_clip_on(False)  # whole at the end of the axis; strokes may leave it
+    if diverged.any():
+        arrow = {"gid": AT_END, "marker": ">", "linestyle": "none", "clip_on": False, **look}
+        ends = np.ones(np.count_nonzero(diverged))
+        axes.plot(ends, places[diverged], transform=axes.get_yaxis_transform(), **arrow)
 
 
 class _Framed(LogScale):
@@ -221,10 +226,6 @@ def number_ticks(axes: Axes, places: Iterable[float]) -> None:
 
 LONGEST_AT_END = 18  # letters of a name that fits beside its line; longer ones go on top
 GAP = 0.055  # between two names, as a share of the axes' height
-LINE_END = "line-end"
-"""Mark of a name at the end of a line, and of its marker."""
-MAY_GO = "may-go"
-"""Mark of numbers of which some are left out where they would touch."""
 BETTER = "(lower is better)"
 """What stands beside ψ on an axis."""
 
@@ -267,39 +268,3 @@ def end_labels(
             left, height, lettered(name), color=legible(colour), transform=axes.transAxes,
             va="center", fontsize=8, gid=LINE_END,
         )  # fmt: skip
-
-
-def spread(heights: Sequence[float], gap: float) -> list[float]:
-    """Return heights moved as little as needed to lie ``gap`` apart, in the same order.
-
-    Neighbours that are too close form a group, centred on the mean of its members' heights.
-    """
-    order = np.argsort(heights, kind="stable")
-    groups: list[list[float]] = []
-    for height in (heights[i] for i in order):
-        groups.append([height])
-        while len(groups) > 1 and _top(groups[-2], gap) + gap > _bottom(groups[-1], gap):
-            last = groups.pop()
-            groups[-1] += last
-    placed = [_bottom(group, gap) + gap * step for group in groups for step in range(len(group))]
-    result = [0.0] * len(heights)
-    for where, height in zip(order, placed, strict=True):
-        result[int(where)] = height
-    return result
-
-
-def lifted(heights: Sequence[float], gap: float) -> list[float]:
-    """Return heights that lie ``gap`` apart with those below the axes moved up, in their order."""
-    result, least = list(heights), 0.0
-    for place in np.argsort(heights, kind="stable"):
-        result[int(place)] = max(result[int(place)], least)
-        least = result[int(place)] + gap
-    return result
-
-
-def _bottom(group: list[float], gap: float) -> float:
-    return float(np.mean(group)) - gap * (len(group) - 1) / 2
-
-
-def _top(group: list[float], gap: float) -> float:
-    return float(np.mean(group)) + gap * (len(group) - 1) / 2

@@ -17,7 +17,8 @@ from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.words import as_float, numbers
 from asyncdp_sim.data import SYNTHETIC
 from asyncdp_sim.figures.kit.axes import leaves_frame, listed
-from asyncdp_sim.figures.kit.printed import fit, laid_out
+from asyncdp_sim.figures.kit.layout import laid_out
+from asyncdp_sim.figures.kit.printed import fit
 from asyncdp_sim.figures.kit.style import DPI, VERMILION, style
 from asyncdp_sim.privacy import label as labels
 from asyncdp_sim.privacy.label import COLUMNS, Label

@@ -1,74 +1,19 @@
-"""Figures as they are laid out, at the width at which they are printed."""
+"""Figures at the width at which they are printed, such as a column of a journal."""
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from itertools import pairwise
+from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.text import Text
 
-from asyncdp_sim.figures.kit.axes import LINE_END, MAY_GO, lifted, spread
-
 LEAST_POINTS = 7.0
 LETTER = 0.55  # width of a letter, over its size
 NARROW = 2.0  # inches that a panel beside another has at least
 AXES = 0.7  # of a panel, what its axes have
 _FORMULA = re.compile(r"\$[^$]*\$")
-
-
-@contextmanager
-def laid_out(figure: Figure, dpi: float) -> Iterator[None]:
-    """Lay a figure out once, for a resolution, and keep all where it is meanwhile.
-
-    Asked to save a figure whose layout is still to come, matplotlib draws all of it twice.
-    """
-    engine, before = figure.get_layout_engine(), figure.dpi
-    try:
-        figure.set_dpi(dpi)
-        if engine is not None:
-            engine.execute(figure)
-        tidy(figure)
-        figure.set_layout_engine(None)
-        yield
-    finally:
-        figure.set_layout_engine(engine)
-        figure.set_dpi(before)
-
-
-def tidy(figure: Figure) -> None:
-    """Move names at the ends of lines apart, and hide numbers that would touch others."""
-    for axes in figure.axes:
-        names = [text for text in axes.texts if text.get_gid() == LINE_END]
-        if names:
-            gap = max(text.get_window_extent().height for text in names) / axes.bbox.height
-            placed = lifted(spread([text.get_position()[1] for text in names], gap), gap)
-            marks = [line for line in axes.lines if line.get_gid() == LINE_END]
-            for text, height in zip(names, placed, strict=True):
-                text.set_y(height)
-            for mark, height in zip(marks, placed, strict=False):
-                mark.set_ydata([height])
-        low, high = sorted(axes.get_xlim())
-        ticks = [tick for tick in axes.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
-        _thinned([tick.label1 for tick in ticks])
-        _thinned([text for text in axes.texts if text.get_gid() == MAY_GO])
-
-
-def _thinned(texts: Sequence[Text]) -> None:
-    """Hide all but every second text, or third and so on, where neighbours touch."""
-    shown = [text for text in texts if text.get_visible() and text.get_rotation() == 0]
-    boxes = [text.get_window_extent() for text in shown]
-    for step in range(1, len(shown)):
-        kept = boxes[::step]
-        if not any(one.overlaps(other) for one, other in pairwise(kept)):
-            break
-    else:
-        return
-    for place, text in enumerate(shown):
-        text.set_visible(place % step == 0)
 
 
 def fit(figure: Figure, width: float) -> None:

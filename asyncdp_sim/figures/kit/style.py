@@ -15,6 +15,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.units import in_unit
 from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.kit.layout import Layout
 from asyncdp_sim.scenario import Participants
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -96,7 +97,7 @@ def sheet(width: float, height: float, *, measured: bool = True) -> Figure:
     matplotlib's constrained layout makes room for what is written around axes, unless the figure
     is not measured.
     """
-    figure = Figure(figsize=(width, height), layout="constrained" if measured else None)
+    figure = Figure(figsize=(width, height), layout=Layout() if measured else None)
     FigureCanvasAgg(figure)
     return figure
 

@@ -9,8 +9,8 @@ from matplotlib.artist import Artist
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from asyncdp_sim.figures.kit.layout import laid_out
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.printed import laid_out
 from asyncdp_sim.figures.kit.style import style
 
 RASTER_DPI = 150

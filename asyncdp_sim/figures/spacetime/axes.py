@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from asyncdp_sim.core.units import TICKS_PER_UNIT
-from asyncdp_sim.figures.kit.axes import MAY_GO
+from asyncdp_sim.figures.kit.layout import MAY_GO
 from asyncdp_sim.figures.kit.style import OKABE_ITO, plain_text
 from asyncdp_sim.figures.spacetime import marks as m
 from asyncdp_sim.figures.spacetime.marks import BROADCAST, ON_LEARNER, UPDATE, DrawnMark

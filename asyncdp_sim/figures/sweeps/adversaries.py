@@ -26,40 +26,10 @@ TURN: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 0.9}
 
 
 @dataclass(frozen=True)
-class VariedAdversaries:
-    """The panels of this picture, and the path that sets its lines apart.
-
-    Attributes
-    ----------
-    factors : tuple of float
-        One panel each; empty where the lies' factor is not swept.
-    other : str, optional
-        What sets the lines apart.
-    """
-
-    factors: tuple[float, ...]
-    other: str | None
-
-
-@dataclass(frozen=True)
 class LiarSeries(Series):
     """One line of a panel: its cells, from the fewest owners that lie to the most."""
 
     factor: float | None
-
-
-def varied(sweep: Sweep) -> VariedAdversaries | str:
-    """Return what is drawn against the number of liars, or in words why nothing is."""
-    values = sweep.varying
-    if len({liars(cell) for cell in sweep.cells if OWNERS in cell.values}) < 2:
-        return f"{OWNERS} is not swept over two numbers of owners or more"
-    factors = values.pop(FACTOR, [])
-    rest = [path for path in values if path != OWNERS]
-    if len(rest) > 1 or len(factors) > MOST_PANELS:
-        return f"too much is swept besides {OWNERS}: {', '.join([*rest, FACTOR])}"
-    if rest and len(values[rest[0]]) > MOST_SERIES:
-        return f"{rest[0]} has {len(values[rest[0]])} values, more than {MOST_SERIES} lines"
-    return VariedAdversaries(tuple(sorted(map(float, factors))), rest[0] if rest else None)
 
 
 def liars(cell: Cell) -> int:
@@ -70,12 +40,17 @@ def liars(cell: Cell) -> int:
 
 def select(sweep: Sweep) -> list[LiarSeries] | str:
     """Return the lines of all panels, or in words why nothing is drawn against liars."""
-    axis = varied(sweep)
-    if isinstance(axis, str):
-        return axis
-    rest = [] if axis.other is None else [axis.other]
+    values = sweep.varying
+    if len({liars(cell) for cell in sweep.cells if OWNERS in cell.values}) < 2:
+        return f"{OWNERS} is not swept over two numbers of owners or more"
+    factors: Sequence[float | None] = sorted(map(float, values.pop(FACTOR, [])))
+    rest = [path for path in values if path != OWNERS]
+    if len(rest) > 1 or len(factors) > MOST_PANELS:
+        return f"too much is swept besides {OWNERS}: {', '.join([*rest, FACTOR])}"
+    if rest and len(values[rest[0]]) > MOST_SERIES:
+        return f"{rest[0]} has {len(values[rest[0]])} values, more than {MOST_SERIES} lines"
     series: list[LiarSeries] = []
-    for factor in axis.factors or (None,):
+    for factor in factors or (None,):
         cells = [c for c in sweep.cells if factor is None or c.values[FACTOR] == factor]
         series += LiarSeries.grouped(cells, lambda c: c.label(rest), liars, factor=factor)
     return series

@@ -5,19 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from asyncdp_sim.figures.kit.axes import (
     BETTER,
-    arrows,
-    beyond,
+    draw_rows,
     key,
     legend,
     log_axis,
     looks,
-    strokes,
     wrapped,
 )
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
@@ -85,13 +81,15 @@ def panels(found: Sequence[Marked], rows: Sequence[Table]) -> Figure:
     marks = list(dict.fromkeys(series.name for series in found))
     lines = found[0].rows_of_all
     shift = np.linspace(-APART / 2, APART / 2, len(marks)) if len(marks) > 1 else np.zeros(1)
-    look = looks(len(marks), markersize=3.8, linestyle="none")
+    look = looks(len(marks), markersize=3.8)
     figure = sheet(7.6, 0.34 * len(lines) + 1.5)
     several = figure.subplots(1, len(names), sharex=True, sharey=True, squeeze=False)[0]
     for series, table in zip(found, rows, strict=True):
         place = marks.index(series.name)
         axes = several[names.index(series.panel)]
-        _draw(axes, np.array(series.at) + shift[place], ends(table, PSI), look[place])
+        values = ends(table, PSI)
+        values = np.where(values > 0, values, np.nan)  # a logarithmic axis has no others
+        draw_rows(axes, np.array(series.at) + shift[place], values, **look[place])
     for axes, name in zip(several, names, strict=True):
         axes.set_title(wrapped(name, NAME), fontsize=8)
         axes.set_yticks(range(len(lines)), [wrapped(line, NAME) for line in lines])
@@ -102,20 +100,9 @@ def panels(found: Sequence[Marked], rows: Sequence[Table]) -> Figure:
             axes.axhline(line, color="#dddddd", linewidth=0.6, zorder=0)
     log_axis(several[0], "x")
     several[0].set_ylim(len(lines) - 0.5, -0.5)
-    keys = [key(name, **series) for name, series in zip(marks, look, strict=True)]
+    keys = [key(name, linestyle="none", **series) for name, series in zip(marks, look, strict=True)]
     legend(figure, keys, len(keys))
     return figure
-
-
-def _draw(
-    axes: Axes, places: npt.NDArray[Any], values: npt.NDArray[Any], look: dict[str, Any]
-) -> None:
-    diverged = beyond(values[0])
-    value, low, high = np.where(np.isfinite(values) & (values > 0) & ~diverged, values, np.nan)
-    bars = strokes(value, low, high)
-    axes.errorbar(value, places, xerr=bars, elinewidth=1.0, capsize=0, **look)
-    if diverged.any():
-        arrows(axes, places[diverged], **look)
 
 
 def _is_number(value: Any) -> bool:

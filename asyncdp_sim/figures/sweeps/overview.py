@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import NullFormatter
 
-from asyncdp_sim.core.words import MOST_NUMBERS, number
+from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import (
     LONGEST_AT_END,
     columns,
@@ -36,27 +36,7 @@ LEAST = 3  # values of the swept number
 MOST_SERIES = 8
 FEW_SERIES = 5  # of more numbers than that: so many, evenly spread, have a line
 WIDE = 20.0  # values that span more than this ratio are on a logarithmic axis
-APART = 0.15  # of the axis, between numbers that are written below it
 SHARED = {"color": "#444444", "marker": "."}  # of a line that stands for all series
-
-
-@dataclass(frozen=True)
-class Varied:
-    """The axis of this picture: the swept path, and the path of its lines.
-
-    Attributes
-    ----------
-    path : str
-        The swept number.
-    other : str, optional
-        What sets the series apart, if two paths are swept.
-    shown : tuple, optional
-        The values of ``other`` that have a line, where it has too many.
-    """
-
-    path: str
-    other: str | None
-    shown: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -74,8 +54,8 @@ class CellsOfLine(Series):
     of: str
 
 
-def varied(sweep: Sweep, *, second: bool = False) -> Varied | str:
-    """Return the swept number to draw against, or in words why there is none.
+def select(sweep: Sweep, *, second: bool = False) -> list[CellsOfLine] | str:
+    """Return the lines against the swept number, or in words why there is none.
 
     It is the one with the most values; or the second of two that are both numbers.
     """
@@ -94,27 +74,17 @@ def varied(sweep: Sweep, *, second: bool = False) -> Varied | str:
         return "no second number is swept"
     path = able[int(second)]
     rest = [other for other in values if other != path]
-    if len(rest) == 0:
-        return Varied(path, None)
-    swept = values[rest[0]]
-    if len(swept) <= MOST_SERIES:
-        return Varied(path, rest[0])
-    if not all(map(_is_number, swept)):
-        return f"{rest[0]} has {len(swept)} values, more than {MOST_SERIES} lines"
-    step, ordered = (len(swept) - 1) / (FEW_SERIES - 1), sorted(swept)
-    return Varied(path, rest[0], tuple(ordered[round(step * n)] for n in range(FEW_SERIES)))
-
-
-def select(sweep: Sweep, *, second: bool = False) -> list[CellsOfLine] | str:
-    """Return the lines against the swept number, or in words why there is none."""
-    chosen = varied(sweep, second=second)
-    if isinstance(chosen, str):
-        return chosen
-    path, rest = chosen.path, [] if chosen.other is None else [chosen.other]
     cells, of = sweep.cells, ""
-    if chosen.other is not None and len(chosen.shown) > 0:
-        cells = tuple(c for c in cells if c.values[chosen.other] in chosen.shown)
-        of = f"{len(chosen.shown)} of {len(sweep.varying[chosen.other])} values of {chosen.other}"
+    for other in rest:
+        ordered = values[other]
+        if len(ordered) <= MOST_SERIES:
+            continue
+        if not all(map(_is_number, ordered)):
+            return f"{other} has {len(ordered)} values, more than {MOST_SERIES} lines"
+        step, ordered = (len(ordered) - 1) / (FEW_SERIES - 1), sorted(ordered)
+        shown = {ordered[round(step * n)] for n in range(FEW_SERIES)}
+        cells = tuple(cell for cell in cells if cell.values[other] in shown)
+        of = f"{len(shown)} of {len(ordered)} values of {other}"
     return CellsOfLine.grouped(
         cells, lambda c: c.label(rest), lambda c: float(c.values[path]), path=path, of=of
     )
@@ -170,26 +140,10 @@ def _vertical(axes: Axes, what: str, numbers: Array) -> None:
 
 def _horizontal(axes: Axes, x: Array) -> None:
     """Scale the axis of the swept number, and put ∞ at its end if it takes that value."""
-    finite = x[np.isfinite(x)]
-    wide = _is_wide(finite)
-    if wide:
+    if _is_wide(x[np.isfinite(x)]):
         log_axis(axes, "x")
-        axes.xaxis.set_minor_formatter(NullFormatter())
-    ticks = finite
-    along = np.log(finite) if wide else finite
-    if len(finite) > MOST_NUMBERS or np.diff(along).min(initial=np.inf) < APART * np.ptp(along):
-        locator = LogLocator(subs=(1.0,)) if wide else MaxNLocator(5)
-        ticks = np.array(locator.tick_values(finite[0], finite[-1]))
-    inside = [float(tick) for tick in ticks if finite[0] <= tick <= finite[-1]]
-    if len(inside) < 2:
-        inside = [finite[0], finite[-1]]
-    if len(finite) < len(x):
-        inside.append(_places(np.array([np.inf]), x)[0])
-    names = {tick: number(tick) for tick in inside}
-    if len(finite) < len(x):
-        names[inside[-1]] = "∞"
-    axes.xaxis.set_major_locator(FixedLocator(inside))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: names.get(tick, "")))
+    axes.set_xticks(_places(x, x), ["∞" if np.isinf(value) else number(value) for value in x])
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _places(some: Array, x: Array) -> Array:

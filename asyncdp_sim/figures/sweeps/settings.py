@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from asyncdp_sim.figures.kit.axes import arrows, beyond, log_axis, strokes, wrapped
+from asyncdp_sim.figures.kit.axes import MOST as MOST_SHOWN
+from asyncdp_sim.figures.kit.axes import draw_rows, log_axis, wrapped
 from asyncdp_sim.figures.kit.outcomes import FIGURES
 from asyncdp_sim.figures.kit.style import BLUE, sheet
 from asyncdp_sim.figures.sweeps.overview import PSI, WIDE
@@ -53,19 +54,9 @@ def panels(found: Sequence[Series], rows: Sequence[Table]) -> Figure:
 
 
 def _draw(axes: Axes, what: str, values: Array, places: npt.NDArray[np.int64]) -> None:
-    diverged = beyond(values[0])
-    value, low, high = np.where(np.isfinite(values) & ~diverged, values, np.nan)
-    finite = values[np.isfinite(values) & ~diverged]
-    bars = strokes(value, low, high)
-    _, caps, strokes_drawn = axes.errorbar(
-        value, places, xerr=bars, fmt="o", color=BLUE, markersize=5, elinewidth=1.2, capsize=2,
-        clip_on=False,
-    )  # fmt: skip
-    for stroke in (*caps, *strokes_drawn):  # an interval may end far beyond the frame
-        stroke.set_clip_on(True)
-    if diverged.any():
-        arrows(axes, places[diverged], color=BLUE, markersize=5)
-    middle = value[np.isfinite(value)]
+    draw_rows(axes, places, values, marker="o", color=BLUE, markersize=5)
+    finite = values[np.isfinite(values) & (values[0] <= MOST_SHOWN)]
+    middle = values[0][np.isfinite(values[0]) & (values[0] <= MOST_SHOWN)]
     if len(middle) == 0:
         axes.set_xticks([])
     elif middle.min() > 0 and middle.max() > WIDE * middle.min():

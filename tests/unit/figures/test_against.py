@@ -11,7 +11,7 @@ from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Result, Sweep
 from asyncdp_sim.figures.kit import outcomes
 from asyncdp_sim.figures.kit.outcomes import psi_at_end, time_to_end
-from asyncdp_sim.figures.sweeps.overview import FIGURE, SECOND, Varied, varied
+from asyncdp_sim.figures.sweeps.overview import FIGURE, SECOND, select
 from asyncdp_sim.results import Cell
 from tests.together import together
 
@@ -78,9 +78,9 @@ ALIKE = ("fairness (Jain)", "$\\psi$ at the end\n(lower is better)")
 @pytest.mark.parametrize(
     ("columns", "expected"),
     [
-        ({"run.updates": [1, 2, 3]}, Varied("run.updates", None)),
-        ({"run.updates": [1, 2, 3], "run.seed": [1, 1, 1]}, Varied("run.updates", None)),
-        ({"a": [1, 1, 1, 2], "b": [1, 2, 3, 1]}, Varied("b", "a")),
+        ({"run.updates": [1, 2, 3]}, ("run.updates", 1)),
+        ({"run.updates": [1, 2, 3], "run.seed": [1, 1, 1]}, ("run.updates", 1)),
+        ({"a": [1, 1, 1, 2], "b": [1, 2, 3, 1]}, ("b", 2)),
         ({"run.seed": [1, 2, 3]}, "no number is swept over 3 values or more"),
         ({"a": [1, 2, 1]}, "no number is swept over 3 values or more"),
         ({"a": ["x", "y", "z"]}, "no number is swept over 3 values or more"),
@@ -91,15 +91,20 @@ ALIKE = ("fairness (Jain)", "$\\psi$ at the end\n(lower is better)")
          "b has 9 values, more than 8 lines"),
     ],
 )  # fmt: skip
-def test_what_is_drawn_against_what(columns: dict[str, list[Any]], expected: Varied | str) -> None:
+def test_what_is_drawn_against_what(
+    columns: dict[str, list[Any]], expected: tuple[str, int] | str
+) -> None:
     rows = zip(*columns.values(), strict=True)
     result = Result(Path("made"), {})
     cells = [Cell(n, dict(zip(columns, row, strict=True)), result) for n, row in enumerate(rows)]
     sweep = Sweep(Path("made"), tuple(columns), tuple(cells), ())
-    assert varied(sweep) == expected
-    if isinstance(expected, str):
+    found = select(sweep)
+    if isinstance(found, str):
+        assert found == expected
         with pytest.raises(ResultError, match=expected):
             FIGURE.picture(sweep)
+    else:
+        assert (found[0].path, len(found)) == expected
 
 
 def test_two_numbers_are_drawn_along_each(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from asyncdp_sim.core.words import number, numbers
-from asyncdp_sim.figures.kit.axes import lifted, spread
+from asyncdp_sim.figures.kit.layout import lifted, spread
 from asyncdp_sim.figures.kit.picture import Label, Picture, as_csv
 from asyncdp_sim.figures.kit.style import VERMILION
 

@@ -8,8 +8,8 @@ import pytest
 
 from asyncdp_sim.figures.kit import picture as pictures
 from asyncdp_sim.figures.kit.axes import AT_END, MOST, leaves_frame, log_axis, scale
+from asyncdp_sim.figures.kit.layout import laid_out
 from asyncdp_sim.figures.kit.picture import save
-from asyncdp_sim.figures.kit.printed import laid_out
 from asyncdp_sim.figures.kit.style import canvas
 from asyncdp_sim.figures.runs.convergence import CurveLine, by_update
 from asyncdp_sim.figures.sweeps import settings

@@ -13,8 +13,9 @@ from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Result
 from asyncdp_sim.figures.draw import draw_named
 from asyncdp_sim.figures.kit.axes import end_labels
+from asyncdp_sim.figures.kit.layout import laid_out
 from asyncdp_sim.figures.kit.picture import UNDATED, FileFormat, Paper, Picture, save
-from asyncdp_sim.figures.kit.printed import fit, laid_out
+from asyncdp_sim.figures.kit.printed import fit
 from asyncdp_sim.figures.kit.small_multiples import Panel
 from asyncdp_sim.figures.kit.style import canvas, colours, style
 from asyncdp_sim.figures.kit.svg import inline
