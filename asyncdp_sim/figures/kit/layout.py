@@ -42,7 +42,7 @@ def _thin(texts: Sequence[Text]) -> None:
     last: Bbox | None = None
     for text in texts:
         if text.get_visible() and text.get_rotation() == 0:
-            box = text.get_window_extent()
+            box = text.get_window_extent().padded(0.25 * float(text.get_fontsize()))
             text.set_visible(last is None or not last.overlaps(box))
             last = box if text.get_visible() else last
 
