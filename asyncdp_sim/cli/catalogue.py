@@ -22,6 +22,8 @@ FOLDER = Path(__file__).parents[1] / "catalogue"
 _TITLES = 27
 """Column at which titles begin."""
 MARKS = FOLDER / "privacy.json"
+SECONDS = FOLDER / "seconds.json"
+"""CPU seconds of each entry's sweep or run with its pictures, measured once."""
 BEYOND = "Beyond the papers"
 """The group of scenarios that redraw no figure of a paper."""
 
@@ -37,23 +39,32 @@ class ListedEntry:
         The paper whose figure it redraws, or that it redraws none.
     privacy : str
         What its settings say of privacy, in words; empty where all of it is private.
+    command : str
+        What runs all of it: ``sweep`` or ``run``.
+    seconds : int or None
+        CPU seconds that this takes, with pictures; None if not measured yet.
     """
 
     name: str
     title: str
     group: str
     privacy: str
+    command: str
+    seconds: int | None
 
 
 def listed() -> list[ListedEntry]:
     """Return all scenarios of the catalogue, by group and name."""
-    marks = json.loads(MARKS.read_text(encoding="utf-8"))
+    marks, seconds = (json.loads(each.read_text(encoding="utf-8")) for each in (MARKS, SECONDS))
     matches = []
     for file in FOLDER.glob("*.toml"):
         text = tomllib.loads(file.read_text(encoding="utf-8"))
         paper = text.get("source", "synthetic").partition(",")[0]
         group = BEYOND if paper == "synthetic" else f"From the papers: {paper}"
-        matches.append(ListedEntry(file.stem, text["title"], group, marks[file.stem]))
+        command, name = "sweep" if "sweep" in text else "run", file.stem
+        matches.append(
+            ListedEntry(name, text["title"], group, marks[name], command, seconds.get(name))
+        )
     return sorted(matches, key=lambda each: (each.group, each.name))
 
 
@@ -62,10 +73,11 @@ def list_command() -> None:
     from asyncdp_sim.core.words import SCREEN
 
     def lines(found: ListedEntry) -> list[str]:
-        mark = f" ({found.privacy})" if found.privacy != "" else ""
+        time = "" if found.seconds is None else f", {found.seconds} s"
+        marks = [f"{found.command}{time}", found.privacy]
         first = f"  {found.name:<{_TITLES - 2}} "
         return textwrap.wrap(
-            f"{found.title}{mark}",
+            f"{found.title} ({'; '.join(mark for mark in marks if mark != '')})",
             SCREEN,
             initial_indent=first,
             subsequent_indent=" " * len(first),
@@ -74,6 +86,7 @@ def list_command() -> None:
     for group, members in groupby(listed(), key=lambda found: found.group):
         typer.echo("\n".join([group, *(line for found in members for line in lines(found)), ""]))
     typer.echo(
+        "sweep, 14 s: asyncdp sweep NAME --plot takes 14 CPU seconds and draws it.\n"
         "Entries are private as claimed unless marked.\n"
         "A name goes wherever a file does: asyncdp check lending-sound\n"
         "A copy to change:                 asyncdp new lending-sound -o my.toml"

@@ -25,6 +25,7 @@ from asyncdp_sim.figures.sweeps import (
     guarantees,
     networks,
     overview,
+    psi_surface,
     rivals,
     settings,
     throughput,
@@ -77,6 +78,9 @@ def plan(
             opened, (settings.FIGURE,)
         )
         changes += _planned(opened, (crossed.FIGURE,))
+        if not isinstance(psi_surface.select(opened), str):
+            results = [cell.result for cell in opened.cells]
+            changes.append(LazyFigure(partial(psi_surface.picture_of, opened), results))
         if len(changes) == 0:
             reasons = [figure.why_not(opened) for figure in CHANGES]
             notes.append(f"what changes with the settings: {'; '.join(map(str, reasons))}")

@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 import pytest
 
-from asyncdp_sim.cli.catalogue import BEYOND, MARKS, listed
+from asyncdp_sim.cli.catalogue import BEYOND, MARKS, SECONDS, listed
 from asyncdp_sim.core.words import SCREEN
 from asyncdp_sim.data import SYNTHETIC
 from asyncdp_sim.reference import json_schema
@@ -20,6 +20,16 @@ from asyncdp_sim.scenario.files import SCHEMA_FILE
 from tests.documents.listed import marks
 
 ENTRIES = catalogue()
+
+
+NOT_TIMED = {
+    "value-of-subsampling",
+    "vary-availability",
+    "vary-owners",
+    "whom-to-ask",
+    "wifi-contention",
+}
+"""Entries whose CPU time is still to be measured."""
 
 
 def text_of(found):
@@ -37,8 +47,9 @@ def test_the_list_has_every_entry_and_fits_the_screen(command):
     assert (
         "\nFrom the papers: Async\n  async-02                  One-on-one updates of Async" in said
     )
-    assert "  lending-sound             Three banks learn interest rates, privately\n" in said
+    assert "  lending-sound             Three banks learn interest rates, privately (sweep" in said
     assert said.endswith(
+        "sweep, 14 s: asyncdp sweep NAME --plot takes 14 CPU seconds and draws it.\n"
         "Entries are private as claimed unless marked.\n"
         "A name goes wherever a file does: asyncdp check lending-sound\n"
         "A copy to change:                 asyncdp new lending-sound -o my.toml\n"
@@ -53,10 +64,13 @@ def test_the_list_is_what_validated_scenarios_say():
     for found in ENTRIES:
         each, source = told.pop(found.name), found.as_it_is.source
         assert (each.title, each.privacy) == (found.as_it_is.title, found.privacy)
+        assert each.command == ("sweep" if len(found.as_it_is.sweep) > 0 else "run")
         paper = each.group.removeprefix("From the papers: ")
         assert (source in (None, SYNTHETIC)) is (each.group == BEYOND)
         assert each.group == BEYOND or source.startswith(f"{paper},")
     assert told == {}
+    timed = set(json.loads(SECONDS.read_text("utf-8")))
+    assert {found.name for found in ENTRIES} - timed == NOT_TIMED
 
 
 def test_the_list_imports_no_scenario(tmp_path):

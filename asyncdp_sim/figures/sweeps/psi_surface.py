@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.core.words import MOST_NUMBERS, number, numbers
 from asyncdp_sim.figures.kit.axes import key
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
@@ -24,6 +25,7 @@ from asyncdp_sim.scenario.labels import symbol
 
 Array = npt.NDArray[np.float64]
 LEAST = 2  # values of either number
+LEAST_OF_FIGURE = 4  # values of either, where a sweep is drawn so unasked
 PROJECTED = 0.01
 """Share of the updates in which the projection onto Θ may act where a law without it is fitted."""
 PSI = "mean $\\psi$ at the end"
@@ -176,6 +178,58 @@ def _select(sweep: Sweep, x: str, y: str) -> list[Grid] | str:
     surface_grid = grid(sweep, x, y)
     able = np.isfinite(log10(surface_grid.psi[:, :, 0])).any()
     return [surface_grid] if able else "no cell with a finite mean ψ"
+
+
+def references(found: Grid, x: str, y: str) -> list[Reference]:
+    """Return what a sweep's surface is held against: the fitted law, and owner 1's own model.
+
+    The law is c (x y)⁻², as privacy's cost falls with records and with ε; c is fitted to the
+    cells inside. Owner 1's own model is known with ``run.alone`` (Async, figure 7).
+    """
+    laws = []
+    if {x, y} == {"owners.records", "privacy.epsilon"} and found.inside.any():
+        product = found.x[:, None] * found.y[None, :]
+        c = float(np.exp(np.log(found.psi[:, :, 0] * product**2)[found.inside].mean()))
+        name = f"fitted law {c:.3g}/(ε n_i)²"
+        laws.append(
+            Reference(name, "law", lambda cell: c / float(cell.values[x] * cell.values[y]) ** 2)
+        )
+    if all("profits_psi" in result.summary for result in found.results):
+        name = "own model of owner 1, without noise"
+        alone = Reference(
+            name, "psi_alone", lambda cell: float(cell.result.of_owners("psi_alone")[:, 0].mean()),
+            solid=True,
+        )  # fmt: skip
+        laws.append(alone)
+    return laws
+
+
+def select(sweep: Sweep) -> list[Grid] | str:
+    """Return the grid of a sweep over two positive numbers, or in words why there is none."""
+    if len(sweep.varying) != 2:
+        return "two settings are not swept"
+    x, y = _two(sweep)
+    if min(len(values) for values in sweep.varying.values()) < LEAST_OF_FIGURE:
+        return f"fewer than {LEAST_OF_FIGURE} values of {x} or {y}"
+    try:
+        return _select(sweep, x, y)
+    except ResultError as error:
+        return "; ".join(error.lines())
+
+
+def _two(sweep: Sweep) -> tuple[str, str]:
+    """Return the two swept paths, ε last."""
+    x, y = sorted(sweep.varying, key=lambda path: path == "privacy.epsilon")
+    return x, y
+
+
+def picture_of(sweep: Sweep) -> Picture:
+    """Draw mean ψ of a sweep over two numbers, with what it is held against."""
+    selected = select(sweep)
+    if isinstance(selected, str):
+        raise not_a_result(sweep.directory, selected)
+    x, y = _two(sweep)
+    return surface(sweep, x, y, references=references(selected[0], x, y))
 
 
 def _drawn(

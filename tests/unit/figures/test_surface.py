@@ -7,7 +7,14 @@ import pytest
 from swept_law import BUDGET, RECORDS, VALUES, power, written
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures.sweeps.psi_surface import Reference, grid, ratios, slopes, surface
+from asyncdp_sim.figures.sweeps.psi_surface import (
+    Reference,
+    grid,
+    ratios,
+    references,
+    slopes,
+    surface,
+)
 from asyncdp_sim.privacy.label import COLUMNS
 from asyncdp_sim.results import Cell
 
@@ -81,3 +88,10 @@ def test_other_sweeps_are_refused(
 ) -> None:
     with pytest.raises(ResultError, match=said):
         grid(written(tmp_path / "s", values=values), x, BUDGET)
+
+
+def test_a_surface_over_records_and_budget_has_the_fitted_law(tmp_path: Path) -> None:
+    swept = written(tmp_path / "s", lambda records, budget: 50.0 / (records * budget) ** 2)
+    [law] = references(grid(swept, RECORDS, BUDGET), RECORDS, BUDGET)
+    assert law.name == "fitted law 50/(ε n_i)²"
+    np.testing.assert_allclose(ratios(grid(swept, RECORDS, BUDGET), law), 1.0)
