@@ -23,11 +23,11 @@ POINT = np.array([50.0, 0.0, 0.0, 0.0])
 
 @pytest.mark.parametrize(("shrunk", "shown"), [(1.0, False), (0.5, True)])
 def test_half_the_noise_is_found(tmp_path: Path, shrunk: float, shown: bool) -> None:
-    from asyncdp_sim.exports.flower.private_learning.noise import Noise
+    from asyncdp_sim.exports.flower.private_learning.noise import OwnerNoise
 
     plan = plan_of(banks(tmp_path), 1.0)
     north = {**plan["owners"][0], "answers": 1, "epsilon": 1.0}
-    noise = Noise(plan["privacy"], north, plan["size"])
+    noise = OwnerNoise(plan["privacy"], north, plan["size"])
     x = np.zeros((north["records"], 4))
     x[0, 0], rows = 1.0, []
     for name, target in (("with", -1e6), ("without", 1e6)):  # one record replaced: ±Ξ
