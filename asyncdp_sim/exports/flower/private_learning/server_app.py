@@ -15,7 +15,7 @@ app = ServerApp()
 
 
 class FlowerLink:
-    """What the server needs of Flower."""
+    """Connection of the server to its nodes, through Flower."""
 
     def __init__(self, grid: Grid, patience: float) -> None:
         self._grid, self._patience = grid, patience
