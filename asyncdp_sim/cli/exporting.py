@@ -11,7 +11,7 @@ from asyncdp_sim.cli.screen import note_all, show
 from asyncdp_sim.core.errors import blaming
 
 
-class Target(StrEnum):
+class Software(StrEnum):
     """Software that a scenario is exported to."""
 
     flower = "flower"
@@ -19,7 +19,7 @@ class Target(StrEnum):
 
 def export_command(
     target: Annotated[  # noqa: ARG001
-        Target,
+        Software,
         typer.Argument(
             metavar="SOFTWARE", help="Export to this software: flower.", show_default=False
         ),

@@ -21,11 +21,11 @@ GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
 def test_all_answers_cost_what_is_allowed_and_noise_is_hardly_more_than_simulated(
     tmp_path: Path, changes: dict, most: float
 ) -> None:
-    from asyncdp_sim.exports.flower.private_learning.noise import Noise
+    from asyncdp_sim.exports.flower.private_learning.noise import OwnerNoise
 
     plan = plan_of(banks(tmp_path).replace(privacy=changes), 1.0)
     for each in plan["owners"]:
-        noise = Noise(plan["privacy"], each, plan["size"])
+        noise = OwnerNoise(plan["privacy"], each, plan["size"])
         assert noise.cost * each["answers"] <= noise.budget
         assert 1 <= noise.scale / each["simulated_scale"] < most
         drawn = np.array([noise.answer([0.0] * 4) for _ in range(2000)]).ravel()

@@ -13,7 +13,7 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.exports.flower import export_flower, plan_of
 from asyncdp_sim.exports.flower.private_learning import ledger, steps, table
-from asyncdp_sim.exports.flower.private_learning.server import Server
+from asyncdp_sim.exports.flower.private_learning.server import RunServer
 from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.scored import prepared
@@ -85,7 +85,7 @@ def test_steps_are_those_of_the_simulation(scenario: Scenario, changes: dict) ->
     scenario = scenario.replace(**changes)
     plan = plan_of(scenario, 1.0)
     theirs = prepare(scenario, build_dataset(scenario)).task.steps
-    ours = steps.Learner(plan["algorithm"], {})
+    ours = steps.ServerSteps(plan["algorithm"], {})
     state = theirs.init([Streams(scenario.run.seed).within("replicate", 1)])
     generator, filled = np.random.default_rng(3), 0
     for number in range(12):
@@ -102,7 +102,7 @@ def test_steps_are_those_of_the_simulation(scenario: Scenario, changes: dict) ->
             theirs.update(state)
             ours.end_round()
             filled = 0
-        ours = steps.Learner(plan["algorithm"], json.loads(json.dumps(ours.state)))
+        ours = steps.ServerSteps(plan["algorithm"], json.loads(json.dumps(ours.state)))
     np.testing.assert_allclose(ours.state["central"], state.central[0], rtol=1e-12)
 
 
@@ -145,9 +145,9 @@ def test_a_new_run_goes_on_from_the_checkpoint(
 ) -> None:
     plan = plan_of(scenario.replace(**changes), 1.0)
     world = World(plan, dict.fromkeys(range(3), 100))
-    first = Server({**plan, "updates": 7}, world, tmp_path, "digest")
+    first = RunServer({**plan, "updates": 7}, world, tmp_path, "digest")
     assert first.run() == "all updates are made"
-    second = Server(plan, world, tmp_path, "digest")
+    second = RunServer(plan, world, tmp_path, "digest")
     assert second.k == 7
     assert second.learner.state["central"] == first.learner.state["central"]
     assert second.run() == "all updates are made"
@@ -159,7 +159,7 @@ def test_a_new_run_goes_on_from_the_checkpoint(
 
 def test_owners_without_budget_end_the_run(scenario: Scenario, tmp_path: Path) -> None:
     world = World(plan := plan_of(scenario, 1.0), {0: 2, 1: 3, 2: 1})
-    assert Server(plan, world, tmp_path, "digest").run() == "no owner has budget left"
+    assert RunServer(plan, world, tmp_path, "digest").run() == "no owner has budget left"
     assert world.charged == {0: 2, 1: 3, 2: 1}
 
 

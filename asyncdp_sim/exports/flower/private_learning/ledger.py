@@ -1,7 +1,7 @@
 """The ledger: a file of the client's own, charged and synced to disk before an answer leaves.
 
-The client must trust this file, its disk, and whoever can write to either. Nobody else matters:
-no clock, no message and no server decides what is left. A ledger is made once, by its owner:
+The client must trust this file, its disk, and everybody who can write to either. No clock, no
+message and no server decides what is left. A ledger is made once, by its owner:
 ``python -m private_learning.ledger FILE OWNER``; without OWNER it prints what was spent.
 """
 

@@ -14,7 +14,7 @@ SLACK = 1 + 2.0**-20
 """Covers rounding in exact sums of up to 10⁹ records' gradients, as ``steps.gradient`` adds."""
 
 
-class Noise:
+class OwnerNoise:
     """The noise of one owner's answers.
 
     Parameters

@@ -1,6 +1,6 @@
 """The owner's part: what is computed from its rows, and what it costs before it leaves.
 
-The client must trust this file. The server may send whatever it likes, as often as it likes: each
+The client must trust this file. The server may send any query, as often as it wants: each
 answer is clipped, noised and charged by this file, ``steps.py``, ``noise.py`` and ``ledger.py``.
 """
 
@@ -45,14 +45,14 @@ def respond(settings: dict, point: list[float] | None) -> dict:
 
 def _answer(plan: dict, owner: dict, settings: dict, point: list[float]) -> tuple[list, str]:
     """Return a noisy gradient, which has been charged, and a warning of the ledger."""
-    from .noise import Noise  # OpenDP, which only clients need
+    from .noise import OwnerNoise  # OpenDP, which only clients need
 
     theta = np.array(point, dtype=float)
     if theta.shape != (plan["size"],) or not np.isfinite(theta).all():
         raise ledger.RefusedError("the query is no model")
     x, y = table.read(str(settings["table"]), owner, plan["data"])
     exact = steps.gradient(x, y, theta, plan["model"])
-    noise = Noise(plan["privacy"], owner, plan["size"])
+    noise = OwnerNoise(plan["privacy"], owner, plan["size"])
     answer = noise.answer(exact)
     path = str(settings["ledger"])
     return answer, ledger.charge(path, owner["name"], noise.cost, noise.budget, owner["answers"])

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .steps import Learner
+from .steps import ServerSteps
 
 QUIET = 300.0
 """Seconds without any reply after which a run ends; the next one goes on from its checkpoint."""
@@ -28,7 +28,7 @@ class Sent(NamedTuple):
     at: float
 
 
-class Server:
+class RunServer:
     """A run of the algorithm over a link to the owners.
 
     Parameters
@@ -49,7 +49,7 @@ class Server:
         self.names = [owner["name"] for owner in plan["owners"]]
         self._plan = digest
         saved = self._saved()
-        self.learner = Learner(plan["algorithm"], saved.get("state", {}))
+        self.learner = ServerSteps(plan["algorithm"], saved.get("state", {}))
         self._start = saved.get("start", link.now())
         self._heard = link.now()
         self.nodes: dict[int, int] = {}  # owner → node

@@ -9,13 +9,13 @@ from flwr.app import ConfigRecord, Context, Message, RecordDict
 from flwr.serverapp import Grid, ServerApp
 
 from .ledger import PLAN, digest
-from .server import Server
+from .server import RunServer
 
 app = ServerApp()
 
 
-class Link:
-    """What the server needs of Flower."""
+class FlowerLink:
+    """Connection of the server to its nodes, through Flower."""
 
     def __init__(self, grid: Grid, patience: float) -> None:
         self._grid, self._patience = grid, patience
@@ -53,7 +53,7 @@ def main(grid: Grid, context: Context) -> None:
     plan = json.loads(PLAN.read_text(encoding="utf-8"))
     folder = Path(str(context.run_config["folder"]))
     folder.mkdir(parents=True, exist_ok=True)
-    server = Server(plan, Link(grid, plan["patience"]), folder, digest())
+    server = RunServer(plan, FlowerLink(grid, plan["patience"]), folder, digest())
     logging.getLogger("flwr").info("starts at update %d of %d", server.k, plan["updates"])
     ending = server.run()
     model = {"model": server.learner.state["central"], "updates": server.k}

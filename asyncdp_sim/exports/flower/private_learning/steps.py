@@ -32,7 +32,7 @@ def gradient(x: np.ndarray, y: np.ndarray, point: np.ndarray, model: dict) -> li
         return [math.fsum(column) / len(y) for column in (x * slope[:, None]).T]
 
 
-class Learner:
+class ServerSteps:
     """The server's model and its steps.
 
     Parameters
