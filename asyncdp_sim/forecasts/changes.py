@@ -76,6 +76,8 @@ def changes(
         if found is None:
             return _by_psi(known, scenario, dataset, workers)
         data = population(scenario, "own", private=known.private, dataset=dataset)
+        if scenario.network == known.scenario.network:  # the same traces
+            data = replace(data, quick_runs=known.quick_runs)
         result = errors(data, factors=(1.0,), runs=found.joined.shape[1], workers=workers)
         return _counts(replace(result, rows=found.rows), 0)
 
