@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import cast
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import extent
-from asyncdp_sim.data import Dataset, DataSpec
+from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.dataset import FROM_PRIVATE
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.learning.algorithms import (
@@ -134,18 +133,8 @@ def build_dataset(scenario: Scenario, swap: Swap | None = None) -> Dataset:
     DataError
         If a data file is not what the scenario says.
     """
-    arguments = (scenario.owners.whole, scenario.all_records)
-    if scenario.data.synthetic and swap is None:
-        made = _drawn(scenario.read_data, *arguments, scenario.run.seed)
-    else:
-        made = scenario.read_data.build(*arguments, Streams(scenario.run.seed), swap)
-    return of_owners(scenario, made)
-
-
-@lru_cache(maxsize=1)
-def _drawn(data: DataSpec, count: int, sizes: tuple[int, ...] | None, seed: int) -> Dataset:
-    """Return synthetic records; the latest are kept, since a forecast often follows a run."""
-    return data.build(count, sizes, Streams(seed))
+    arguments = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
+    return of_owners(scenario, scenario.read_data.build(*arguments, swap))
 
 
 def of_owners(scenario: Scenario, made: Dataset) -> Dataset:

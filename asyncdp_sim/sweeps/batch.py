@@ -27,7 +27,7 @@ from asyncdp_sim.privacy.label import network_metadata
 from asyncdp_sim.results.provenance import network_digest
 from asyncdp_sim.results.write import Writer, all_on_disk
 from asyncdp_sim.runs import Ready, build, run, run_together, write
-from asyncdp_sim.runs.problem import build_dataset, of_owners
+from asyncdp_sim.runs.problem import of_owners
 from asyncdp_sim.runs.traces import read_traces, write_traces
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.sweeps.folder import FAILED, Folder
@@ -307,8 +307,6 @@ def _in_words(error: Exception) -> str:
 
 
 def _dataset(scenario: Scenario) -> Dataset:
-    if scenario.data.synthetic:
-        return build_dataset(scenario)
     read = len(scenario.model.labels), scenario.model.intercept is True
     arguments = (scenario.owners.whole, scenario.all_records, scenario.run.seed)
     return of_owners(scenario, records(scenario.data, *read, *arguments))
@@ -329,5 +327,5 @@ def records(
     sizes: tuple[int, ...] | None,
     seed: int,
 ) -> Dataset:
-    """Return a table's records: the latest are kept, since the next batch may have the same."""
+    """Return all owners' records: the latest are kept, since the next batch may have the same."""
     return data.read_for(labels, intercept=intercept).build(count, sizes, Streams(seed))

@@ -26,7 +26,7 @@ NUMBERS = ("(i)", "(ii)", "(iii)", "(iv)")
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """Mean ψ over owner 1's records and budget, beside others of one kind.
+    """Mean ψ over owner 1's records and budget, for other owners of one kind.
 
     Attributes
     ----------

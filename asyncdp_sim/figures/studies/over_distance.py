@@ -32,7 +32,7 @@ class Pairs:
     squared : array (m,)
         μ² of the record against the other owner; 0 where it has learned nothing.
     epsilon, delta : float
-        What the record costs against whoever hears every answer, and δ of all ε.
+        What the record costs against an observer of every answer, and δ of all ε.
     """
 
     name: str
@@ -82,7 +82,7 @@ def draw_quartiles(
             ("hops", "low", "median", "high"), (hops, low, middle, high), strict=True
         ):
             rows[column] += np.asarray(values, dtype=float).tolist()
-    axes.set_xlabel("hops between an owner and the other that listens")
+    axes.set_xlabel("hops between an owner and the owner that observes it")
     axes.grid(axis="y")
     return {column: np.array(values) for column, values in rows.items()}
 
@@ -101,7 +101,7 @@ def over_distance(
         axes.set_xticks(range(1, 1 + max(int(pairs.hops.max()) for pairs in graphs)))
         axes.set_ylabel(f"$\\varepsilon$ of a record at $\\delta$ = {graphs[0].delta:g}")
         keys = [key(each.name, **look) for each, look in zip(graphs, drawn, strict=True)]
-        keys.append(key("whoever hears every answer", color=THEORY, linestyle="--"))
+        keys.append(key("observer of every answer", color=THEORY, linestyle="--"))
         legend(figure, keys, 3)
     updates = int(results[0].scenario["run"]["updates"])
     n_owners = int(results[0].scenario["owners"]["count"])
@@ -109,7 +109,7 @@ def over_distance(
         f"ε of one record of an owner against another owner, {n_owners} owners that put one noisy "
         f"vector in each and average it in {updates} meetings: median over pairs and replicates "
         "(line) and quartiles (band), by the distance between the two. Exact for the meetings that "
-        "were simulated. Dashed: against whoever hears every answer, which nobody exceeds."
+        "were simulated. Dashed: against an observer of every answer, which no pair exceeds."
     )
     return Picture(name, figure, table, caption, label(list(results)))
 

@@ -1,4 +1,4 @@
-"""Where joining pays: ψ of the joint model against ε, and ψ of each owner's own model as a line."""
+"""ψ of the joint model against ε, and ψ of each owner's own model as a line: who gains."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
