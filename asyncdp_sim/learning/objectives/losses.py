@@ -43,8 +43,6 @@ class Loss(ABC):
     """z is the logarithm of the odds of label 1."""
     curvature: ClassVar[float | None]
     """Sup of φ'' in z; None where φ is not smooth."""
-    residual_slope: ClassVar[float | None] = None
-    """a where φ' = a(z − y); None where φ' is another function."""
 
     def numbers(self, features: int) -> int:
         """Return the coordinates of a model of so many features."""
@@ -100,7 +98,6 @@ class Squared(Loss):
     """φ(z, y) = (y − z)², φ' = 2(z − y), φ'' = 2."""
 
     curvature = 2.0
-    residual_slope = 2.0
 
     @override
     def value(self, z: Array, y: Array) -> Array:
