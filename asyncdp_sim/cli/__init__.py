@@ -90,7 +90,7 @@ COMMANDS = {
     ),
     "report": Command(
         "plotting",
-        "Write a page about a result or a sweep.",
+        "Write a page about a result, a sweep, a forecast or a comparison.",
         ("asyncdp report DIR", "asyncdp report FORECAST.json -o page.html"),
     ),
     "compare": Command(
@@ -293,7 +293,7 @@ def _ended() -> int | None:
         return _said(error.lines(), 2)
     except USAGE_ERROR as error:
         option = getattr(error, "option_name", "")
-        text = GONE.get(option, f"{error.format_message()}{_as_setting(option)}")
+        text = GONE.get(option, f"{_message(error)}{_as_setting(option)}")
         return _said([" ".join(f"asyncdp: {text}".split())], 2)
     except ReplayError as error:
         return _said([str(error)], 3)
@@ -311,6 +311,11 @@ def _ended() -> int | None:
             raise
         return _said([f"asyncdp: {machine}"], 4)
     return _said(Interrupted(NOTHING_KEPT).lines(), code) if code == INTERRUPTED else code
+
+
+def _message(error: Any) -> str:
+    """Return what typer says, without the name of the exception that pydantic puts before it."""
+    return str(error.format_message()).replace("Value error, ", "")
 
 
 def _as_setting(option: str) -> str:

@@ -21,7 +21,7 @@ def export_command(
     target: Annotated[  # noqa: ARG001
         Software,
         typer.Argument(
-            metavar="SOFTWARE", help="Export to this software: flower.", show_default=False
+            metavar="SOFTWARE", help="Write an app of this software: flower.", show_default=False
         ),
     ],
     file: File,

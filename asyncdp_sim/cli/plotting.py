@@ -56,7 +56,7 @@ def plot_command(
         typer.Option(
             "--style",
             metavar="FILE",
-            help="Apply the matplotlib style sheet FILE over the style of all figures "
+            help="Draw with the matplotlib style sheet FILE over the style of all figures "
             "(default: none).",
             show_default=False,
         ),

@@ -163,8 +163,9 @@ def _simulate_block(network: Network, seed: int, numbers: Numbers, *, events: bo
     try:
         return [simulate(network, scope, events=events) for scope in scopes_of(seed, numbers)]
     except InvariantError as error:
-        which = f"replicates {numbers[0]} to {numbers[-1]} of seed {seed}"
-        raise InvariantError(f"{error} ({which})") from None
+        first, last = numbers[0], numbers[-1]
+        which = f"replicate {first}" if first == last else f"replicates {first} to {last}"
+        raise InvariantError(f"{error} ({which} of seed {seed})") from None
 
 
 def _replay_block(

@@ -281,6 +281,7 @@ def test_a_pipe_is_not_waited_for(command: Command, here: Path) -> None:
 LONG = "x" * 5000
 """No file system has a name like it: the system refuses to look whether it is there."""
 FIRST = {
+    "export": ("flower", "-o", "app"),
     "import": ("trace",),
     "describe": (),
     "docs": (),

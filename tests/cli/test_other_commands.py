@@ -346,7 +346,7 @@ def test_a_broken_invariant_names_the_command_that_shows_it_again(
     if where == "network":
         monkeypatch.setattr("asyncdp_sim.trace.invariants._rises", lambda _: False)
         rule = "the trace contradicts itself: updates are not numbered one by one "
-        rule += "(replicates 1 to 2 of seed 3)"
+        rule += "(replicate 1 of seed 3)"
     else:
         charge = "asyncdp_sim.privacy.accountants.own.Pure.spent"
         monkeypatch.setattr(charge, lambda account, released: 2.0 * released * account.epsilon)

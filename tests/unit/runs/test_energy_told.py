@@ -97,8 +97,9 @@ def test_check_says_what_owners_draw_and_what_follows() -> None:
         "energy: W idle 0.25, listening 0.5, receiving 1, offline 0, computing 5 to 7, sending 2; "
         "a time unit is 60 s; 0.001 J for a byte sent, 0 J for one heard"
     )
+    predictions = "".join(line for line in told if line.startswith("predicted "))
     for quantity in ("joules_per_update", "watts", "learner_watts"):
-        assert any(line.startswith(f"predicted {quantity}: ") for line in told)
+        assert f" {quantity}: " in predictions
     assert not any("watts" in line for line in describe(scenario(**TIMES)))
 
 
