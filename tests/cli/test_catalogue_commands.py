@@ -22,16 +22,6 @@ from tests.documents.listed import marks
 ENTRIES = catalogue()
 
 
-NOT_TIMED = {
-    "value-of-subsampling",
-    "vary-availability",
-    "vary-owners",
-    "whom-to-ask",
-    "wifi-contention",
-}
-"""Entries whose CPU time is still to be measured."""
-
-
 def text_of(found):
     return found.file.read_text(encoding="utf-8")
 
@@ -70,7 +60,7 @@ def test_the_list_is_what_validated_scenarios_say():
         assert each.group == BEYOND or source.startswith(f"{paper},")
     assert told == {}
     timed = set(json.loads(SECONDS.read_text("utf-8")))
-    assert {found.name for found in ENTRIES} - timed == NOT_TIMED
+    assert timed == {found.name for found in ENTRIES}
 
 
 def test_the_list_imports_no_scenario(tmp_path):
