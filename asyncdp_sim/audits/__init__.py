@@ -55,8 +55,8 @@ class Audit:
     Examples
     --------
     >>> found = ad.Audit(checks=(), pair="one record is another", confidence=0.999)
-    >>> found.lines()[-1].startswith("claim not refuted, not proven")
-    True
+    >>> found.lines()[0]
+    'verdict: not refuted, not proven (all lower bounds hold jointly with confidence 0.999)'
     >>> found.to_frame().columns[2:5].tolist()
     ['epsilon_shown', 'epsilon_claimed', 'delta']
     """
@@ -92,40 +92,63 @@ class Audit:
 
     def _repr_html_(self) -> str:
         shown = [("", "measured ε ≥", "stated ε", ""), *(check.cells() for check in self._found)]
-        return html_table(shown, title="Audit", said=[self.lines()[0], self.verdict])
+        return html_table(shown, title="Audit", said=[*self._answer(), self.pair])
 
     @property
     def verdict(self) -> str:
-        """The verdict on the claim, in a sentence."""
-        result = "EXCEEDED: the claim is refuted" if self.exceeded else "not refuted, not proven"
+        """The verdict on the stated ε, in a sentence."""
+        result = "REFUTED, do not use the stated ε" if self.exceeded else "not refuted, not proven"
         sure = f"all lower bounds hold jointly with confidence {self.confidence:.12g}"
-        return f"claim {result} ({sure})"
+        return f"{result} ({sure})"
 
     def lines(self) -> list[str]:
-        """Return each attack with its result, a line each."""
+        """Return the verdict, the strongest attack, what to do, and then each attack."""
         shared = []
         if self.overlap > 1:
             exception = f"a record that {self.overlap} owners share is not attacked"
             shared = [f"the stated ε is for one owner's copy of a record; {exception}"]
         return [
+            *self._answer(),
             f"neighbouring datasets: {self.pair}",
             *(check.describe() for check in self.checks),
             *(check.beside() for check in self.checks if check.finding.epsilon > 0),
             *(result.describe() for result in self._found[len(self.checks) :]),
             *([] if self.guessed is None else [self.guessed.limits()]),
-            *([] if self.left is None else self._limits(self.left)),
+            *([] if self.left is None else [self._limits()]),
             *shared,
-            self.verdict,
         ]
 
-    def _limits(self, left: float) -> list[str]:
-        """Return the largest measurable ε, and what was not attacked."""
+    def _answer(self) -> list[str]:
+        """Return the verdict, the attack that came nearest to refuting it, and what to do."""
+        once = () if self.guessed is None else (self.guessed,)
+        attacks: tuple[Check | Guessed, ...] = (*self.checks, *once)
+        refuting = [fact.said for fact in self.facts if fact.exceeded]
+        strongest = max(attacks, key=lambda each: each.epsilon / each.claim.epsilon, default=None)
+        if strongest is not None and (strongest.exceeded or len(refuting) == 0):
+            what, measured, stated, _ = strongest.cells()
+            refuting = [f"{what}, measured ε ≥ {measured}, stated {stated}"]
+        return [
+            f"verdict: {self.verdict}",
+            *(f"strongest attack: {each}" for each in refuting[:1]),
+            f"what to do: {self._advice()}",
+        ]
+
+    def _advice(self) -> str:
+        """Return what to do after this verdict."""
+        if self.exceeded:
+            return "correct the scenario or the mechanism; each attack that refutes is marked below"
+        if self.left is not None:
+            seconds = duration(self.left)
+            return f"attack whole runs too: --thorough (Python: thorough=True), {seconds}"
+        if any(check.most <= check.claim.epsilon for check in self.checks):
+            return "simulate more --runs (Python: runs=): so few cannot measure the stated ε"
+        return "rely on the proof of the stated ε: asyncdp docs privacy"
+
+    def _limits(self) -> str:
+        """Return the largest measurable ε."""
         most = [f"{check.most:.4g} ({check.what})" for check in self.checks]
         most += [] if self.guessed is None else [f"{self.guessed.most:.4g} (canaries)"]
-        return [
-            f"largest measurable ε: {', '.join(most)}",
-            f"whole runs are not attacked; --thorough attacks them, in {duration(left)}",
-        ]
+        return f"largest measurable ε: {', '.join(most)}"
 
 
 def audit(

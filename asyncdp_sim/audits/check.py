@@ -277,9 +277,14 @@ class Check:
     most: float
 
     @property
+    def epsilon(self) -> float:
+        """The lower bound on ε."""
+        return self.finding.epsilon
+
+    @property
     def exceeded(self) -> bool:
         """Whether more was shown than is claimed."""
-        return self.finding.epsilon > self.claim.epsilon
+        return self.epsilon > self.claim.epsilon
 
     def describe(self) -> str:
         """Return the result in one line."""

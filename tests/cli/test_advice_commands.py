@@ -33,7 +33,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.long
 def test_a_sound_scenario_passes(command: Command) -> None:
     said = command.done("audit", "sound.toml", *QUICK)
-    pair, answer, run, made_up, *facts, verdict = said.out.splitlines()
+    verdict, strongest, advice, pair, answer, run, made_up, *facts = said.out.splitlines()
     assert pair.startswith("neighbouring datasets: row ")
     assert " is replaced by row " in pair
     assert ", or by row " in pair
@@ -42,31 +42,36 @@ def test_a_sound_scenario_passes(command: Command) -> None:
     assert "stated 1: not exceeded" in run
     assert made_up.startswith("the whole run with a made-up record of owner 1: measured ε ≥ 0")
     assert [fact.rpartition(": ")[2] for fact in facts] == ["not exceeded"] * 4
-    assert (
-        verdict
-        == "claim not refuted, not proven (all lower bounds hold jointly with confidence 0.999)"
-    )
+    sure = "all lower bounds hold jointly with confidence 0.999"
+    assert verdict == f"verdict: not refuted, not proven ({sure})"
+    assert strongest.startswith("strongest attack: one answer of owner 1, measured ε ≥ 0")
+    assert strongest.endswith(", stated 0.08333")
+    assert advice == "what to do: rely on the proof of the stated ε: asyncdp docs privacy"
 
 
 def test_a_refuted_claim_exits_with_3(command: Command) -> None:
     bound = 'privacy.sensitivity={kind="declared",bound=0.01}'
     said = command("audit", "exact.toml", *QUICK, "--set", bound)
     assert said.code == 3
-    assert "EXCEEDED: the claim is refuted" in said.out
+    verdict, strongest, advice, *_ = said.out.splitlines()
+    assert verdict.startswith("verdict: REFUTED, do not use the stated ε (")
+    assert strongest.startswith("strongest attack: the whole run of owner 2, measured ε ≥ ")
+    assert advice.startswith("what to do: correct the scenario or the mechanism; ")
     assert "Traceback" not in said.err
 
 
 def test_a_first_verdict_says_what_it_can_detect_and_what_is_left(command: Command) -> None:
     said = command.done("audit", "sound.toml", "--canaries", "4", "--answers", "2000")
-    pair, answer, guessed, _, _, limits, most, left, verdict = said.out.splitlines()
+    verdict, _, left, pair, answer, guessed, _, _, limits, most = said.out.splitlines()
     assert pair.endswith("; a fair coin chooses each of 4 canary records from two")
     assert answer.startswith("one answer of owner 1: measured ε ≥ 0")
     assert guessed.startswith("one run with 4 canaries: measured ε ≥ 0, stated 1: cannot be")
     assert guessed.endswith("of 2 guesses are right)")
     assert limits.startswith("2 guesses measure at most ε = 0 (all right), and on average")
     assert most == "largest measurable ε: 4.788 (one answer), 0 (canaries)"
-    assert left.startswith("whole runs are not attacked; --thorough attacks them, in about ")
-    assert verdict.startswith("claim not refuted, not proven")
+    whole = "attack whole runs too: --thorough (Python: thorough=True), about "
+    assert left.startswith(f"what to do: {whole}")
+    assert verdict.startswith("verdict: not refuted, not proven")
 
 
 @pytest.mark.long

@@ -193,7 +193,7 @@ def test_less_noise_is_caught_in_one_run_within_a_minute(
     assert found.exceeded
     said = command("audit", SCENE)
     assert said.code == 3
-    assert "claim EXCEEDED: the claim is refuted" in said.out
+    assert "verdict: REFUTED" in said.out
     assert said.seconds <= CPU_SECONDS
 
 
