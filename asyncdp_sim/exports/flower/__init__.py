@@ -49,7 +49,7 @@ def export_flower(scenario: Scenario, folder: Path, unit: float = 1.0) -> list[s
     SpecError
         With all that the app cannot carry out, and what to use.
     DataError
-        If the table is not what the scenario says, or the folder is there.
+        If the table is not what the scenario says, or the folder is there or cannot be made.
     """
     scenario = scenario.base()
     faults = list(_misfits(scenario))
@@ -60,7 +60,11 @@ def export_flower(scenario: Scenario, folder: Path, unit: float = 1.0) -> list[s
     plan = plan_of(scenario, unit)
     here = Path(__file__).parent
     code = folder / APP
-    code.mkdir(parents=True)
+    try:
+        code.mkdir(parents=True)
+    except OSError as error:
+        remedy = "allowed is a directory that can be made"
+        raise DataError([Fault("--out", f"{folder} ({error.strerror})", remedy)]) from None
     for file in sorted((here / APP).glob("*.py")):
         shutil.copyfile(file, code / file.name)
     for name in ("pyproject.toml", "README.md"):
