@@ -57,5 +57,5 @@ def test_no_answer_leaves_before_its_charge_is_on_disk(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        assert "answer" not in owner.respond(settings, [0.0] * 4)
+        assert "answer" not in owner.respond(settings, [0.0] * 4)[0]
     assert ledger.spent(path, "north")[0] == 1  # written, perhaps not synced: it counts

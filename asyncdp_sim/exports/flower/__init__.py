@@ -11,6 +11,7 @@ import numpy as np
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data.tables.encodings import ClassLabels, Encoding, Number, OneHot, Ordinal, usual
+from asyncdp_sim.data.tables.encodings.texts import distinct
 from asyncdp_sim.data.tables.generic import TableData
 from asyncdp_sim.data.tables.generic.encoded_columns import TableEncoder
 from asyncdp_sim.data.tables.held_out import keep_apart
@@ -22,7 +23,8 @@ APP = "private_learning"
 PATIENCE = 120.0
 """Seconds after which the server waits for a reply no more, where the scenario says nothing."""
 
-_ALGORITHMS = ("async-gossip", "fedasync", "fedbuff", "collab-1", "collab-2", "parameter-server")
+_ROUNDS = ("collab-1", "collab-2", "parameter-server")
+_ALGORITHMS = ("async-gossip", "fedasync", "fedbuff", *_ROUNDS)
 _MODELS = ("ridge", "huber", "logistic", "svm")
 
 
@@ -47,7 +49,7 @@ def export_flower(scenario: Scenario, folder: Path, unit: float = 1.0) -> list[s
     SpecError
         With all that the app cannot carry out, and what to use.
     DataError
-        If the table is not what the scenario says, or the folder is there.
+        If the table is not what the scenario says, or the folder is there or cannot be made.
     """
     scenario = scenario.base()
     faults = list(_misfits(scenario))
@@ -58,7 +60,11 @@ def export_flower(scenario: Scenario, folder: Path, unit: float = 1.0) -> list[s
     plan = plan_of(scenario, unit)
     here = Path(__file__).parent
     code = folder / APP
-    code.mkdir(parents=True)
+    try:
+        code.mkdir(parents=True)
+    except OSError as error:
+        remedy = "allowed is a directory that can be made"
+        raise DataError([Fault("--out", f"{folder} ({error.strerror})", remedy)]) from None
     for file in sorted((here / APP).glob("*.py")):
         shutil.copyfile(file, code / file.name)
     for name in ("pyproject.toml", "README.md"):
@@ -99,7 +105,10 @@ def plan_of(scenario: Scenario, unit: float) -> dict[str, Any]:
         "size": size,
         "unit_seconds": unit,
         "patience": _patience(scenario, unit),
-        "protocol": _protocol(scenario, unit),
+        "protocol": {
+            "kind": scenario.protocol.kind,
+            "busy": getattr(scenario.protocol, "busy", None),
+        },
         "algorithm": _algorithm(scenario, problem.task.steps),
         "model": _model(scenario),
         "privacy": {
@@ -116,7 +125,7 @@ def plan_of(scenario: Scenario, unit: float) -> dict[str, Any]:
 def _misfits(scenario: Scenario) -> Iterator[Fault]:
     """Yield what the app cannot carry out, and what to use."""
     privacy, protocol, algorithm = scenario.privacy, scenario.protocol, scenario.algorithm
-    protocols = ("rounds",) if algorithm.kind in _ALGORITHMS[3:] else ("request", "push")
+    protocols = ("rounds",) if algorithm.kind in _ROUNDS else ("request", "push")
     data = scenario.data
     yield from _allowed("algorithm.kind", algorithm.kind, _ALGORITHMS)
     if algorithm.kind in _ALGORITHMS:
@@ -173,43 +182,46 @@ def _allowed(key: str, given: str, fitting: tuple[str, ...]) -> Iterator[Fault]:
 
 
 def _patience(scenario: Scenario, unit: float) -> float:
-    timeout = scenario.protocol.gives_up_after
-    return PATIENCE if timeout is None else timeout * unit
-
-
-def _protocol(scenario: Scenario, unit: float) -> dict[str, Any]:
-    protocol = scenario.protocol
-    deadline = protocol.round_deadline
-    return {
-        "kind": protocol.kind,
-        "busy": getattr(protocol, "busy", None),
-        "deadline": None if deadline is None else deadline * unit,
-    }
+    """Return the seconds after which a reply is waited for no more."""
+    limits = (scenario.protocol.gives_up_after, scenario.protocol.round_deadline)
+    return min([limit * unit for limit in limits if limit is not None], default=PATIENCE)
 
 
 def _algorithm(scenario: Scenario, steps: Any) -> dict[str, Any]:
     """Return the numbers of the algorithm's steps, and the models that it begins with."""
     state = steps.init([Streams(scenario.run.seed).within("replicate", 1)])
+    algorithm: Any = scenario.algorithm
+    kind, most = algorithm.kind, scenario.model.theta_max
     copies = getattr(state, "copies", None)
     numbers = {
-        "kind": scenario.algorithm.kind,
+        "kind": kind,
         "central": state.central[0].tolist(),
-        "copies": None if copies is None else copies[0].tolist(),
-        "theta_max": scenario.model.theta_max,
+        "copies": [] if copies is None else copies[0].tolist(),
+        "box": [None, None] if most is None else [-most, most],
     }
-    fields = (
-        "apply_at", "shrink_copy", "shrink_central", "step", "shrink", "mixing", "often",
-        "weighting", "exponent", "patience", "server_step", "weights", "rate", "lead", "sigma",
-    )  # fmt: skip
-    for name in fields:
-        if hasattr(steps, name):
-            value = getattr(steps, name)
-            numbers[name] = value.tolist() if isinstance(value, np.ndarray) else value
-    if numbers.get("often", 0) is None:
-        numbers["often"] = [1.0] * scenario.owners.count
-    if scenario.algorithm.kind == "fedbuff":
-        numbers["buffer"] = steps.answers_per_update
-    return numbers
+    if kind in _ROUNDS:
+        return numbers | {
+            "weights": steps.weights.tolist(),
+            "sigma": steps.sigma,
+            "rate": steps.rate,
+            "exponent": {"collab-1": 1.0, "collab-2": 0.5}.get(kind) or steps.exponent,
+            "lead": getattr(steps, "lead", None),
+        }
+    if kind == "async-gossip":
+        shrink, step = steps.shrink_copy, steps.step
+        numbers["shrink_central"] = steps.shrink_central
+    else:
+        often = 1.0 if steps.often is None else steps.often
+        shrink, step = 1 + (steps.shrink - 1) / often, steps.step / often
+        if kind == "fedbuff":
+            shrink = -steps.shrink / often
+        numbers["fresh"] = algorithm.weight(np.arange(scenario.run.updates)).tolist()
+    shrink, step = np.broadcast_arrays(shrink, step)
+    fields = ("mixing", "server_step", "buffer")
+    own = {name: getattr(algorithm, name) for name in fields if hasattr(algorithm, name)}
+    return numbers | own | {
+        "apply_at": steps.apply_at, "shrink": shrink.tolist(), "step": step.tolist(),
+    }  # fmt: skip
 
 
 def _model(scenario: Scenario) -> dict[str, Any]:
@@ -226,6 +238,9 @@ def _data(scenario: Scenario) -> dict[str, Any]:
     data: Any = scenario.read_data
     encoder: TableEncoder = data.encoder()
     form, projection = data.form, encoder.projection
+    shift: Any = 0.0
+    if projection.shift is not None and projection.matrix is not None:
+        shift = projection.shift @ projection.matrix
     domain = scenario.privacy.bounded
     bounded = None
     if isinstance(domain, Domain):
@@ -242,7 +257,7 @@ def _data(scenario: Scenario) -> dict[str, Any]:
         "first_rows": scenario.all_records is not None,
         "columns": [_column(encoder, str(name)) for name in encoder.public],
         "target": _target(scenario, encoder),
-        "shift": None if projection.shift is None else projection.shift.tolist(),
+        "shift": np.asarray(shift).tolist(),
         "matrix": None if projection.matrix is None else projection.matrix.tolist(),
         "target_shift": projection.target_shift,
         "ones": projection.ones,
@@ -256,36 +271,36 @@ def _column(encoder: TableEncoder, name: str) -> dict[str, Any]:
     """Return how a column of features is read."""
     public, decimal = encoder.public[name], encoder.decimal
     encoding: Encoding = encoder.declared.get(name) or usual(public, decimal)
-    codes = encoding.learn(public, name, decimal)
-    if isinstance(encoding, Number):
-        return {"name": name, "kind": "number", "unknown": codes.unknown[0]}
+    learned = encoding.learn(public, name, decimal)
+    unknown, codes = list(learned.unknown), None
     if isinstance(encoding, OneHot):
-        values = [text.removeprefix(f"{name} = ") for text in codes.names]
-        return {"name": name, "kind": "one-hot", "values": values}
-    if isinstance(encoding, Ordinal):
-        from asyncdp_sim.data.tables.encodings.texts import distinct
-
-        order = distinct(public) if encoding.order is None else list(encoding.order)
-        return {"name": name, "kind": "ordinal", "order": order, "unknown": codes.unknown[0]}
-    if isinstance(encoding, ClassLabels):
-        return {"name": name, "kind": "classes", "labels": _labels(encoding.values), "unknown": 0.0}
-    remedy = "allowed in a Flower app is number, one-hot, ordinal, classes or drop"
-    raise SpecError([Fault(f"data.columns.{name}", repr(encoding.kind), remedy)])
+        values = [text.removeprefix(f"{name} = ") for text in learned.names]
+        codes = dict(zip(values, np.eye(len(values)).tolist(), strict=True))
+        unknown = [0.0] * len(values)
+    elif isinstance(encoding, Ordinal):
+        order = distinct(public) if encoding.order is None else encoding.order
+        codes = {value: [float(j)] for j, value in enumerate(order)}
+    elif isinstance(encoding, ClassLabels):
+        codes, unknown = _labels(encoding.values), [0.0]
+    elif not isinstance(encoding, Number):
+        remedy = "allowed in a Flower app is number, one-hot, ordinal, classes or drop"
+        raise SpecError([Fault(f"data.columns.{name}", repr(encoding.kind), remedy)])
+    classes = isinstance(encoding, ClassLabels)
+    return {"name": name, "codes": codes, "classes": classes, "unknown": unknown}
 
 
 def _target(scenario: Scenario, encoder: TableEncoder) -> dict[str, Any]:
     """Return how the target is read: a number, or the name of a class."""
     data: Any = scenario.data
-    name = data.target
-    if len(encoder.classes) > 0:
-        return {"name": name, "kind": "classes", "labels": _labels(encoder.classes)}
+    name, classes = data.target, len(encoder.classes) > 0
     declared = data.columns.get(name)
-    if declared is None or isinstance(declared, Number):
-        return {"name": name, "kind": "number"}
-    remedy = "allowed in a Flower app is number or classes"
-    raise SpecError([Fault(f"data.columns.{name}", repr(declared.kind), remedy)])
+    if not classes and not (declared is None or isinstance(declared, Number)):
+        remedy = "allowed in a Flower app is number or classes"
+        raise SpecError([Fault(f"data.columns.{name}", repr(declared.kind), remedy)])
+    codes = _labels(encoder.classes) if classes else None
+    return {"name": name, "codes": codes, "classes": classes, "unknown": [None]}
 
 
-def _labels(classes: tuple[str, ...]) -> dict[str, float]:
+def _labels(classes: tuple[str, ...]) -> dict[str, list[float]]:
     labels = [-1.0, 1.0] if len(classes) == 2 else range(1, len(classes) + 1)
-    return {name: float(label) for name, label in zip(classes, labels, strict=True)}
+    return {name: [float(label)] for name, label in zip(classes, labels, strict=True)}

@@ -15,35 +15,20 @@ SLACK = 1 + 2.0**-20
 
 
 class OwnerNoise:
-    """The noise of one owner's answers.
+    """The noise of one owner's answers, each of ``size`` numbers.
 
-    Parameters
-    ----------
-    privacy : dict
-        ``mechanism``, and Ξ as ``bound``.
-    owner : dict
-        ``records`` n_i, ``epsilon`` ε_i and ``answers`` K_i.
-    size : int
-        Numbers in an answer.
-
-    Attributes
-    ----------
-    cost, budget : float
-        Of one answer, and of all; K_i costs are never above the budget.
-    scale, grid : float
-        Of the noise, and of the grid that answers are rounded to.
+    ``cost`` is of one answer and ``budget`` of all: K_i costs are never above it. ``scale`` is the
+    noise's, and ``grid`` is what answers are rounded to.
     """
 
     def __init__(self, privacy: dict, owner: dict, size: int) -> None:
         moved = 2 * privacy["bound"] / owner["records"] * SLACK
         gaussian, answers = privacy["mechanism"] == "gaussian", owner["answers"]
-        self.budget = owner["epsilon"]
-        if gaussian:
-            self.budget = _rho(owner["epsilon"], privacy["delta"])
+        epsilon = owner["epsilon"]
+        self.budget = _rho(epsilon, privacy["delta"]) if gaussian else epsilon
         share = math.nextafter(self.budget / answers, 0)
         # Rounding to the grid adds a thousandth to the sensitivity, at most, and is paid for.
-        steps = 1024 * size if not gaussian else 1024 * math.sqrt(size)
-        exponent = math.floor(math.log2(moved / steps))
+        exponent = math.floor(math.log2(moved / 1024 / size ** (0.5 if gaussian else 1)))
         distance = dp.l2_distance(T=float) if gaussian else dp.l1_distance(T=float)
         space = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=size), distance
         make = dp.m.make_gaussian if gaussian else dp.m.make_laplace
@@ -59,12 +44,11 @@ class OwnerNoise:
 
 
 def _rho(epsilon: float, delta: float) -> float:
-    """Return the largest ρ, to a millionth, that OpenDP takes for (ε, δ)."""
+    """Return the largest ρ that OpenDP takes for (ε, δ)."""
     space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
     unit = dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=1.0, k=-40))
-    low, high = 0.0, epsilon
-    while high - low > 1e-6 * high:
-        middle = (low + high) / 2
-        fits = unit.map(math.sqrt(2 * middle) * SLACK).epsilon(delta) <= epsilon
-        low, high = (middle, high) if fits else (low, middle)
-    return low
+
+    def fits(rho: float) -> bool:
+        return unit.map(math.sqrt(2 * rho) * SLACK).epsilon(delta) <= epsilon
+
+    return dp.binary_search(fits, bounds=(0.0, epsilon), T=float)

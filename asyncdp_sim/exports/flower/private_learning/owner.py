@@ -16,49 +16,39 @@ GAPS = 64
 """Ticks of the client's clock that a reply announces."""
 
 
-def respond(settings: dict, point: list[float] | None) -> dict:
-    """Return the reply to a query at a point, or to a question about the budget (None).
+def respond(settings: dict, point: list[float] | None) -> tuple[dict, str]:
+    """Return the reply to a query, and a warning for the client's own log.
 
-    Parameters
-    ----------
-    settings : dict
-        The client's own: ``owner``, and the paths ``table`` and ``ledger``.
-    point : list of float or None
+    The client's own settings are ``owner``, and the paths ``table`` and ``ledger``. A point is
+    where the server wants a gradient; without one it asks what budget is left.
     """
     plan = json.loads(ledger.PLAN.read_text(encoding="utf-8"))
+    reply: dict = {}
     try:
-        [(place, owner)] = [
-            (place, each)
-            for place, each in enumerate(plan["owners"])
-            if each["name"] == str(settings["owner"])
-        ]
-        reply = {"owner": place, "gaps": _gaps(owner["mean_gap"])}
+        place = [each["name"] for each in plan["owners"]].index(str(settings["owner"]))
+        owner, path = plan["owners"][place], str(settings["ledger"])
         if point is not None:
-            reply["answer"], reply["warning"] = _answer(plan, owner, settings, point)
-        count, _, reply["warning"] = ledger.spent(str(settings["ledger"]), owner["name"])
-        return {**reply, "left": max(owner["answers"] - count, 0)}
+            reply["answer"] = _answer(plan, owner, settings, np.array(point, dtype=float))
+        count, warning = ledger.spent(path, owner["name"])
+        reply |= {"owner": place, "left": max(owner["answers"] - count, 0)}
+        if owner["mean_gap"] is not None:  # a Poisson clock of the client's own, in seconds
+            draw = SystemRandom().random
+            reply["gaps"] = [-owner["mean_gap"] * math.log1p(-draw()) for _ in range(GAPS)]
+        return reply, warning
     except (KeyError, ValueError, OSError, ledger.RefusedError) as error:
         # A message about a table may quote a private cell, so that only its kind is sent.
         said = str(error) if isinstance(error, ledger.RefusedError) else type(error).__name__
-        return {"owner": -1, "left": 0, "refused": said, "local": str(error)}
+        return {"refused": said}, f"{type(error).__name__}: {error}"
 
 
-def _answer(plan: dict, owner: dict, settings: dict, point: list[float]) -> tuple[list, str]:
-    """Return a noisy gradient, which has been charged, and a warning of the ledger."""
+def _answer(plan: dict, owner: dict, settings: dict, point: np.ndarray) -> list[float]:
+    """Return a noisy gradient, which has been charged."""
     from .noise import OwnerNoise  # OpenDP, which only clients need
 
-    theta = np.array(point, dtype=float)
-    if theta.shape != (plan["size"],) or not np.isfinite(theta).all():
+    if point.shape != (plan["size"],) or not np.isfinite(point).all():
         raise ledger.RefusedError("the query is no model")
     x, y = table.read(str(settings["table"]), owner, plan["data"])
-    exact = steps.gradient(x, y, theta, plan["model"])
     noise = OwnerNoise(plan["privacy"], owner, plan["size"])
-    answer = noise.answer(exact)
-    path = str(settings["ledger"])
-    return answer, ledger.charge(path, owner["name"], noise.cost, noise.budget, owner["answers"])
-
-
-def _gaps(mean: float | None) -> list[float]:
-    """Return seconds between the next ticks of the client's Poisson clock; none without one."""
-    draw = SystemRandom().random
-    return [] if mean is None else [-mean * math.log1p(-draw()) for _ in range(GAPS)]
+    answer = noise.answer(steps.gradient(x, y, point, plan["model"]))
+    ledger.charge(str(settings["ledger"]), owner["name"], owner["answers"])
+    return answer

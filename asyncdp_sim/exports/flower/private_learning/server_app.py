@@ -17,34 +17,28 @@ app = ServerApp()
 class FlowerLink:
     """Connection of the server to its nodes, through Flower."""
 
+    now = staticmethod(time.time)
+
     def __init__(self, grid: Grid, patience: float) -> None:
         self._grid, self._patience = grid, patience
 
-    def nodes(self) -> list[int]:
+    def nodes(self) -> set[int]:
         """Return the nodes that are there."""
-        return list(self._grid.get_node_ids())
+        return set(self._grid.get_node_ids())
 
     def send(self, node: int, point: list[float] | None) -> str:
-        """Send a query, or a question about the budget, and return the message's id."""
+        """Send a query, and return the message's id."""
         query = ConfigRecord({} if point is None else {"point": point})
-        kind = "query" if point is None else "train"
-        message = Message(RecordDict({"query": query}), node, kind, ttl=self._patience)
+        message = Message(RecordDict({"query": query}), node, "train", ttl=self._patience)
         [identity] = self._grid.push_messages([message])
         return identity
 
-    def receive(self, ids: list[str]) -> list[tuple[str, dict | None]]:
-        """Return the replies that have arrived; None for a failure."""
-        replies = self._grid.pull_messages(ids) if ids else []
-        return [
-            (m.metadata.reply_to_message_id, None if m.has_error() else dict(m.content["reply"]))
-            for m in replies
-        ]
-
-    now = staticmethod(time.time)
-
-    def sleep(self) -> None:
-        """Wait a little."""
+    def receive(self, ids: list[str]) -> list[tuple[str, dict]]:
+        """Wait a little; return the replies that have arrived, empty ones for failures."""
         time.sleep(0.1)
+        replies = self._grid.pull_messages(ids) if ids else []
+        said = [{} if reply.has_error() else dict(reply.content["reply"]) for reply in replies]
+        return [(r.metadata.reply_to_message_id, s) for r, s in zip(replies, said, strict=True)]
 
 
 @app.main()

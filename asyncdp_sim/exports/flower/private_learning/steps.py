@@ -33,91 +33,60 @@ def gradient(x: np.ndarray, y: np.ndarray, point: np.ndarray, model: dict) -> li
 
 
 class ServerSteps:
-    """The server's model and its steps.
+    """The server's model and its steps, by the numbers of the plan's algorithm.
 
-    Parameters
-    ----------
-    numbers : dict
-        The plan's ``algorithm``.
-    state : dict
-        As :attr:`state` of a learner before; empty to begin.
-
-    Attributes
-    ----------
-    state : dict
-        ``central`` is the model, ``k`` counts its updates; lists and numbers, for a checkpoint.
+    A state is lists and numbers, for a checkpoint: ``central`` is the model, ``k`` counts updates.
     """
 
     def __init__(self, numbers: dict, state: dict) -> None:
-        self.numbers = numbers
-        self._kind = numbers["kind"]
-        central = list(numbers["central"])
-        begun = {"central": central, "model": list(central), "copies": numbers.get("copies")}
-        self.state = state or {**begun, "k": 0, "sum": [0.0] * len(central), "weight": 0.0, "m": 0}
+        self._numbers, central = numbers, numbers["central"]
+        begun = {"central": central, "model": central, "copies": list(numbers["copies"])}
+        self.state = state or {**begun, "k": 0, "sum": [0.0] * len(central), "weight": 0.0}
 
     def query(self, owner: int) -> np.ndarray:
         """Return the point at which an owner (from 0) is asked for its gradient."""
-        if self._kind == "async-gossip":
-            return (np.array(self.state["copies"][owner]) + np.array(self.state["central"])) * 0.5
-        return np.array(self.state["model"])
+        model = np.array(self.state["model"])
+        return (self.state["copies"][owner] + model) * 0.5 if self.state["copies"] else model
 
     def take(self, owner: int, point: np.ndarray, answer: np.ndarray, staleness: int) -> None:
         """Take an owner's answer at a point that was read so many updates ago."""
-        n, state = self.numbers, self.state
-        if self._kind == "async-gossip":
-            if n["apply_at"] == "current":
-                point = self.query(owner)
-            copy = n["shrink_copy"][owner] * point - n["step"][owner] * answer
-            state["copies"][owner] = self._box(copy)
+        n, state = self._numbers, self.state
+        if "weights" in n:  # in rounds
+            return self._gather(n["weights"][owner] * answer, n["weights"][owner])
+        theta = self.query(owner)
+        point = theta if n["apply_at"] == "current" else point
+        local = n["shrink"][owner] * point - n["step"][owner] * answer
+        if n["kind"] == "async-gossip":
+            state["copies"][owner] = self._box(local)
             self._move(n["shrink_central"] * point)
-        elif self._kind == "fedasync":
-            local = n["shrink"] * point - n["step"][owner] * answer
-            local = point + (local - point) / n["often"][owner]
-            theta, weight = self.query(owner), n["mixing"] * self._weight(staleness)
-            self._move(theta + weight * (local - theta))
-        elif self._kind == "fedbuff":
-            step = (n["shrink"] * point + n["step"][owner] * answer) / n["often"][owner]
-            self._gather(step * self._weight(staleness), 1.0)
-            if state["m"] == n["buffer"]:
-                total = np.array(state["sum"])
-                self._move(self.query(owner) - n["server_step"] / n["buffer"] * total)
-        else:
-            self._gather(n["weights"][owner] * answer, n["weights"][owner])
+        elif n["kind"] == "fedasync":
+            self._move(theta + n["mixing"] * n["fresh"][staleness] * (local - theta))
+        else:  # fedbuff
+            self._gather(n["fresh"][staleness] * local, 1.0)
+            if state["weight"] == n["buffer"]:
+                self._move(theta + n["server_step"] * self._mean())
 
     def end_round(self) -> None:
-        """Complete an update of a round's answers; without answers there is none."""
-        state, n = self.state, self.numbers
-        if state["m"] == 0 or "weights" not in n:
-            return
-        k, theta = state["k"] + 1, self.query(0)
-        mean = np.array(state["sum"]) / state["weight"]
-        steps = {"collab-1": lambda: n["rate"] / k, "collab-2": lambda: n["rate"] / math.sqrt(k)}
-        step = steps.get(self._kind, lambda: n["rate"] * k ** -n["exponent"])()
-        average = np.array(state["central"])
-        self._move(theta - step * (n["sigma"] * theta + mean))
-        if self._kind == "collab-2":
-            lead = n["lead"]
+        """Complete the update of a round's answers."""
+        n, k, lead = self._numbers, self.state["k"] + 1, self._numbers["lead"]
+        theta, average = self.query(0), np.array(self.state["central"])
+        self._move(theta - n["rate"] * k ** -n["exponent"] * (n["sigma"] * theta + self._mean()))
+        if lead is not None:  # collab-2 learns an average of its models
             average = (k - 1) / (lead + k) * average + (lead + 1) / (lead + k) * theta
-            state["central"] = average.tolist()
+            self.state["central"] = average.tolist()
 
     def _move(self, model: np.ndarray) -> None:
         """Make a model, projected into the box, the central one; nothing is gathered any more."""
-        self.state["central"] = self.state["model"] = self._box(model)
-        empty = {"sum": [0.0] * len(model), "weight": 0.0, "m": 0}
-        self.state |= {**empty, "k": self.state["k"] + 1}
+        central, k = self._box(model), self.state["k"] + 1
+        empty = {"sum": [0.0] * len(model), "weight": 0.0}
+        self.state |= {"central": central, "model": central, "k": k, **empty}
 
     def _gather(self, answer: np.ndarray, weight: float) -> None:
-        state = self.state
-        state["sum"] = (np.array(state["sum"]) + answer).tolist()
-        state["weight"], state["m"] = state["weight"] + weight, state["m"] + 1
+        self.state["sum"] = (self.state["sum"] + answer).tolist()
+        self.state["weight"] += weight
+
+    def _mean(self) -> np.ndarray:
+        return np.array(self.state["sum"]) / self.state["weight"]
 
     def _box(self, model: np.ndarray) -> list[float]:
-        most = self.numbers["theta_max"]
-        return (model if most is None else np.clip(model, -most, most)).tolist()
-
-    def _weight(self, staleness: int) -> float:
-        kind, exponent = self.numbers["weighting"], self.numbers["exponent"]
-        if kind == "polynomial":
-            return (1.0 + staleness) ** -exponent
-        late = max(staleness - self.numbers["patience"], 0.0)
-        return 1 / (exponent * late + 1) if kind == "hinge" else 1.0
+        return np.clip(model, *self._numbers["box"]).tolist()

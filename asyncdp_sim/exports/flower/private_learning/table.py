@@ -18,30 +18,20 @@ _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?")
 
 
 def read(path: str, owner: dict, data: dict) -> tuple[np.ndarray, np.ndarray]:
-    """Return the owner's features (n, p) and targets (n,); records without a target are 0.
-
-    Raises
-    ------
-    ValueError
-        If a column is not there, or the table has other than n_i records.
-    """
-    rows = _rows(path, owner, data)
-    kept = set(owner["held_out"])
-    rows = [row for place, row in enumerate(rows) if place not in kept]
+    """Return the owner's features (n, p) and targets (n,); records without a target are 0."""
+    kept, columns = set(owner["held_out"]), data["columns"]
+    rows = [row for place, row in enumerate(_rows(path, owner, data)) if place not in kept]
     if len(rows) != owner["records"]:
         raise ValueError(f"the table has {len(rows)} records, the plan {owner['records']}")
-    columns = [part for column in data["columns"] for part in _coded(rows, column, data)]
-    x = np.array(columns).T.reshape(len(rows), -1)
-    [y] = _coded(rows, data["target"], data)
+    x = np.array([[v for each in columns for v in _coded(row, each, data)] for row in rows], float)
+    y = np.array([_coded(row, data["target"], data)[0] for row in rows], float)
     with np.errstate(over="ignore", invalid="ignore"):
         if data["matrix"] is not None:
-            matrix = np.array(data["matrix"])
-            shift = 0.0 if data["shift"] is None else np.array(data["shift"]) @ matrix
-            x = x @ matrix - shift
+            x = x @ np.array(data["matrix"]) - np.array(data["shift"])
         y = y - data["target_shift"]
         if data["ones"]:
             x = np.column_stack([x, np.ones(len(x))])
-        void = np.isnan(y) | ~(np.abs(y) <= LARGEST) | ~(np.abs(x) <= LARGEST).all(axis=1)
+        void = ~(np.abs(y) <= LARGEST) | ~(np.abs(x) <= LARGEST).all(axis=1)  # so is NaN
     if data["labels"] is not None:
         void |= ~np.isin(y, data["labels"])
     x, y = np.where(void[:, None], 0.0, x), np.where(void, 0.0, y)
@@ -56,41 +46,29 @@ def read(path: str, owner: dict, data: dict) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _rows(path: str, owner: dict, data: dict) -> list[dict]:
-    """Return the owner's rows in order, as texts by column, None where a cell is missing."""
+    """Return the owner's rows in order, as texts by column."""
     with open(path, encoding=data["charset"].replace("utf-8", "utf-8-sig"), newline="") as file:
         for _ in range(data["skip"]):
             file.readline()
-        lines = csv.reader(file, delimiter=data["separator"], strict=True)
-        names, rows = next(lines), []
-        needed = {column["name"] for column in (*data["columns"], data["target"])}
-        if not needed <= set(names):
-            raise ValueError(f"the table has no column {min(needed - set(names))!r}")
-        for line in filter(None, lines):
-            cells = dict(zip(names, line, strict=False))
-            if data["owner_column"] in names and cells.get(data["owner_column"]) != owner["name"]:
-                continue  # a table of several owners
-            rows.append({name: _present(cells.get(name, ""), data) for name in needed})
+        lines = csv.DictReader(file, delimiter=data["separator"], restval="", strict=True)
+        names, rows = lines.fieldnames or [], list(lines)
+    absent = {each["name"] for each in (*data["columns"], data["target"])}.difference(names)
+    if absent:
+        raise ValueError(f"the table has no column {min(absent)!r}")
+    if data["owner_column"] in names:  # a table of several owners
+        rows = [row for row in rows if row[data["owner_column"]] == owner["name"]]
     return rows[: owner["records"] + len(owner["held_out"])] if data["first_rows"] else rows
 
 
-def _present(text: str, data: dict) -> str | None:
-    return None if text == "" or text.strip().lower() in data["missing"] else text
-
-
-def _coded(rows: list[dict], column: dict, data: dict) -> list[np.ndarray]:
-    """Return the numbers that a column becomes."""
-    texts, unknown = [row[column["name"]] for row in rows], column.get("unknown", math.nan)
-    if column["kind"] == "one-hot":
-        return [np.array([float(text == value) for text in texts]) for value in column["values"]]
-    if column["kind"] == "number":
-        read_cell = lambda text: number(text, data["decimal"])  # noqa: E731
-    elif column["kind"] == "ordinal":
-        read_cell = {value: float(j) for j, value in enumerate(column["order"])}.get
-    else:
-        read_cell = lambda text: column["labels"].get(_spelled(text).strip())  # noqa: E731
-    values = [math.nan if text is None else read_cell(text) for text in texts]
-    values = [math.nan if value is None else value for value in values]
-    return [np.array([value if math.isfinite(value) else unknown for value in values])]
+def _coded(row: dict, column: dict, data: dict) -> list[float | None]:
+    """Return the numbers that a row's cell becomes; of an unknown target that is None."""
+    text, unknown = row[column["name"]], column["unknown"]
+    if text == "" or text.strip().lower() in data["missing"]:
+        return unknown
+    if column["codes"] is not None:
+        return column["codes"].get(_spelled(text) if column["classes"] else text, unknown)
+    value = number(text, data["decimal"])
+    return [value] if math.isfinite(value) else unknown
 
 
 def number(text: str, decimal: str = ".") -> float:
@@ -98,33 +76,32 @@ def number(text: str, decimal: str = ".") -> float:
     word = text.strip()
     if decimal == "," and _COMMA.fullmatch(word):
         word = word.replace(",", ".")
-    if "_" not in word and word.isascii():
-        try:
-            return float(word)
-        except ValueError:
-            pass
     if word.lower() in ("true", "false"):
         return float(word.lower() == "true")
     time = _TIME.fullmatch(word)
     if time is not None:
         parts = zip(time.groups(), (24, 1440, 86_400), strict=True)
         return sum(float(part or 0) / unit for part, unit in parts)
+    if not _DATE.fullmatch(word):
+        return _decimal(word)
     try:
-        when = datetime.fromisoformat(word) if _DATE.fullmatch(word) else None
+        when = datetime.fromisoformat(word)
     except ValueError:  # such as a 13th month
-        when = None
-    if when is None:
         return math.nan
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
     return math.floor((when - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()) / 86_400
 
 
+def _decimal(text: str) -> float:
+    try:
+        return float(text) if "_" not in text and text.isascii() else math.nan
+    except ValueError:
+        return math.nan
+
+
 def _spelled(text: str) -> str:
     """Return a class's name, where 1 and 1.0 are one."""
-    try:
-        value = float(text) if "_" not in text and text.isascii() else math.nan
-    except ValueError:
-        return text
+    value = _decimal(text)
     if not math.isfinite(value):
-        return text
+        return text.strip()
     return f"{value + 0.0:.0f}" if value.is_integer() else repr(value)

@@ -1,0 +1,43 @@
+"""``asyncdp export``: an app from a scenario file, and one line for what it refuses."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Command
+from tests.unit.exports.banks import banks
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    banks(tmp_path)
+    (tmp_path / "full").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_an_app_is_written(command: Command, here: Path) -> None:
+    said = command.done("export", "flower", "banks.toml", "-o", "app", "--unit", "2")
+    assert said.out.splitlines()[-1] == "written to app"
+    assert (here / "app/private_learning/plan.json").exists()
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (("flower", "banks.toml", "-o", "full"), "--out: given full; allowed is a new directory"),
+    (("flower", "banks.toml", "-o", "north.csv/app"), "north.csv/app (Not a directory)"),
+    (("flower", "banks.toml", "-o", "app", "--unit", "0"), "--unit"),
+    (("flower", "banks.toml"), "Missing option '-o'"),
+    (("flower", "nothing-near-it", "-o", "app"), "nothing-near-it: given no file, and no name"),
+    (("tensor", "banks.toml", "-o", "app"), "'tensor' is not one of 'flower'"),
+    (("flower", "lending-sound", "-o", "app"), "data.kind: given 'lending'; allowed in a Flower"),
+    (("flower", "banks.toml", "-o", "app", "--set", "privacy.mechanism=none"),
+     "privacy.mechanism: given 'none'; allowed in a Flower app is laplace"),
+])  # fmt: skip
+def test_refusals_are_one_line_and_write_nothing(
+    command: Command, here: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    before = sorted(here.rglob("*"))
+    said = command("export", *arguments)
+    assert (said.code, said.out, len(said.lines)) == (2, "", 1)
+    assert words in said.err
+    assert sorted(here.rglob("*")) == before
