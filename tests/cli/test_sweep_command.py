@@ -329,8 +329,7 @@ def test_quiet_and_whole_in_a_pipe(here: Path) -> None:
     for stream in (said.out, said.err):
         assert not any(mark in stream for mark in "\x1b\r━⠋⠙⠹⠸")
     assert "…" not in said.out  # no figure is cut
-    above, _ = said.out.split("\n\n")
-    rows = [line.split() for line in above.splitlines() if line.split()[0].isdigit()]
+    rows = [line.split() for line in said.out.splitlines() if line.split()[0].isdigit()]
     assert [[float(figure) for figure in row[:3]] for row in rows] == [
         [0, 1, 3], [1, 1, 4], [2, 2.5, 3], [3, 2.5, 4],
         [4, float("inf"), 3], [5, float("inf"), 4],

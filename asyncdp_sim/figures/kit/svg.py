@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 import matplotlib as mpl
@@ -18,6 +19,7 @@ _PROLOGUE = re.compile(r"\A.*?(?=<svg\b)", re.S)
 _METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.S)
 _COMMENT = re.compile(r"\s*<!--.*?-->", re.S)
 _STYLE = re.compile(r"\s*<style type=\"text/css\">.*?</style>", re.S)
+_ID = re.compile(r"\sid=\"[^\"]*\"")
 _ROOT = re.compile(r"<svg\b[^>]*?\bviewBox=\"([^\"]*)\"[^>]*>", re.S)
 
 
@@ -44,6 +46,8 @@ def inline(picture: Picture, prefix: str, largest: int) -> tuple[str, tuple[floa
         raise TypeError("matplotlib writes an svg element with a viewBox")
     width, height = map(float, root.group(1).split()[2:])
     inner = text[root.end() : text.rindex("</svg>")]
+    times = Counter(_ID.findall(inner))  # the mark of several artists is no id of any
+    inner = _ID.sub(lambda found: found[0] if times[found[0]] == 1 else "", inner)
     inner = re.sub(r'\bid="', f'id="{prefix}-', inner)
     inner = re.sub(r'\b(?:xlink:)?href="#', f'href="#{prefix}-', inner)
     inner = inner.replace("xlink:href=", "href=").replace("url(#", f"url(#{prefix}-")
