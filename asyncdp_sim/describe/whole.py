@@ -98,7 +98,8 @@ def _network(scenario: Scenario) -> Iterator[str]:
     yield from (
         f"resolution: {finding.describe()}" for finding in TicksMeet.from_scenario(scenario)
     )
-    predicted = predict(network)
+    always = network.availability.always_online
+    predicted = [each for each in predict(network) if not (always and each.quantity == _ONLINE)]
     yield from _predictions(predicted, network)
     yield from _duration(scenario.run.updates, predicted)
     if network.n_owners >= _MANY and not network.superposed and superposable(network):
@@ -134,6 +135,8 @@ def _energy(scenario: Scenario) -> Iterator[str]:
     yield from _predictions(predicted, scenario.network)
 
 
+_ONLINE = "mean_online"
+"""Quantity that is not printed where all owners are always online."""
 _FEW = 12
 """Number of owners that are listed by name."""
 _MANY = 10_000

@@ -1,7 +1,7 @@
 """Fills in the numbers of a scenario from its data, for the replicates to learn with."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -278,8 +278,10 @@ def _sample(scenario: Scenario, records: Records) -> Sampling | None:
     return None if batch is None else Sample(records, batch)
 
 
-MOST_OF_COLUMNS = 4
-"""Notes on single columns that are printed, if there are no more."""
+_MOST_USUAL = 4
+"""Notes on columns, and counts of rows and owners, that are printed if there are no more."""
+_COUNTS = frozenset({"values", "unused", "held"})
+"""Fields of sentences that count the rows and owners of any table."""
 _PRIVATE = "NOT FOR RELEASE: the lines below are exact counts of private rows, which no ε covers"
 
 
@@ -301,21 +303,28 @@ def table_lines(scenario: Scenario) -> list[str]:
             faults += [fault.under(place) for fault in error.faults if fault not in faults]
         else:
             sizes = f"{extent(dataset.records)} records of an owner"
-            head = [_PRIVATE] if dataset.real and len(dataset.notes) > 0 else []
-            lines = lines or [f"table: {sizes}", *head, *_few(cell, dataset.notes)]
+            lines = lines or [f"table: {sizes}", *_few(cell, dataset)]
     if len(faults) > 0:
         raise DataError(dict.fromkeys(faults))
     return lines
 
 
-def _few(scenario: Scenario, notes: Sequence[str]) -> Iterator[str]:
-    """Yield the notes on a table; those on single columns are counted where they are many."""
+def _few(scenario: Scenario, dataset: Dataset) -> Iterator[str]:
+    """Yield the notes on a table; the usual ones are counted where they are many."""
     columns = tuple(f"{name}: " for name in getattr(scenario.data, "columns", None) or ())
-    single = [note for note in notes if note.removeprefix(FROM_PRIVATE).startswith(columns)]
-    many = len(single) > MOST_OF_COLUMNS
-    yield from (f"table: {note}" for note in notes if not (many and note in single))
+    usual = [
+        note
+        for note in dataset.notes
+        if note.removeprefix(FROM_PRIVATE).startswith(columns)
+        or not _COUNTS.isdisjoint(getattr(note, "fields", ()))
+    ]
+    many = len(usual) > _MOST_USUAL
+    notes = [note for note in dataset.notes if not (many and note in usual)]
+    if dataset.real and any(not note.startswith("Public rows: ") for note in notes):
+        yield _PRIVATE
+    yield from (f"table: {note}" for note in notes)
     if many:
-        yield f"table: {len(single)} notes on the encoding of columns; asyncdp run prints them"
+        yield f"table: {len(usual)} notes on columns, rows and owners; asyncdp run prints them"
 
 
 def _cells(scenario: Scenario) -> Iterator[tuple[str, Scenario]]:

@@ -87,6 +87,23 @@ def test_check_opens_the_table_and_says_what_a_run_would(command: Command, here:
     assert "missing" not in above
 
 
+def test_check_counts_the_usual_notes_on_a_table_where_they_are_many(
+    command: Command, here: Path
+) -> None:
+    columns = "columns = { " + ", ".join(f'{name} = "number"' for name in "abcde") + " }"
+    text = ON_A_TABLE.replace("features = 2", f"features = 2\n{columns}")
+    (here / "table.toml").write_text(text, encoding="utf-8")
+    rows = [f"{j % 7},{j % 5},{j % 4},{j % 6},{j % 9},{j % 3}" for j in range(99)]
+    rows[3] = ",,,,,1"  # private rows
+    rows[4] = "1,1,1,1,1,?"
+    (here / "rates.csv").write_text("\n".join(["a,b,c,d,e,rate", *rows]), encoding="utf-8")
+    *_, head, _, targets, without, usual = command.done("check", "table.toml").out.splitlines()
+    assert head.startswith("  NOT FOR RELEASE: ")
+    assert "1 cells of the target 'rate' hold something else" in targets
+    assert "Records without a target: 1." in without
+    assert usual == "  table: 6 notes on columns, rows and owners; asyncdp run prints them"
+
+
 def test_check_says_what_is_not_private(command: Command, here: Path) -> None:
     text = SMALL.replace(
         'sensitivity = { kind = "clip", bound = 1.0 }',
