@@ -126,6 +126,7 @@ class World:
 
     def receive(self, ids: list[str]) -> Iterator[tuple[str, dict]]:
         self.clock += 0.1
+        assert self.clock < 1000, "the run does not end"
         for message in [m for m in ids if self.open[m][0] <= self.clock]:
             _, owner, point = self.open.pop(message)
             reply = {"owner": owner}
