@@ -26,11 +26,9 @@ def number(value: float) -> str:
 
 
 def figure(value: float | str | None) -> str:
-    """Return a figure of a table in four digits: ∞ where it is infinite, a dash where none is."""
+    """Return a figure of a table in three significant digits: a dash where there is none."""
     result = as_float(value)
-    if result is None or isnan(result):
-        return "–"
-    return number(result) if result in (inf, -inf) else f"{result:.4g}"
+    return "–" if result is None or isnan(result) else number(result)
 
 
 def numbers(values: Iterable[float]) -> str:

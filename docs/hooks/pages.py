@@ -31,7 +31,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*pictures/[^)]*\.png)\)", re.S)
 COMMAND = re.compile(
-    r"(?:python -m tests\.benchmarks\.\w+|(?:python -m scenarios|asyncdp sweep|asyncdp run)\s[^`\n]+)"
+    r"python -m tests\.benchmarks\.\w+|(?:python -m scenarios|asyncdp sweep|asyncdp run)\s[^`\n]+"
 )
 
 

@@ -344,4 +344,4 @@ def test_a_table_of_swept_tables_can_be_read_in_a_pipe(command: Command, here: P
     assert "…" not in said.out
     medians = pq.read_table("result/cells.parquet")["psi_final.median"].to_pylist()
     for median in medians:
-        assert f"{median:.4g}" in said.out
+        assert f"{median:.3g}" in said.out

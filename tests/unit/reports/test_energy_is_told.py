@@ -36,7 +36,7 @@ def test_what_is_forecast_is_what_is_measured(result: Path) -> None:
     for name in ("joules", "bytes_sent", "bytes_received"):
         assert getattr(said.energy, name) == pytest.approx(summary[name], rel=0.1)
     told = dict(figures(said))["energy"]
-    assert told.startswith(f"{said.energy.joules:.4g} ± ")
+    assert told.startswith(f"{said.energy.joules:.3g} ± ")
     assert f"{round(said.energy.bytes_sent or 0):,} bytes sent" in told
 
 
@@ -50,7 +50,7 @@ def test_without_a_formula_the_reason_is_told() -> None:
 def test_a_run_tells_both(result: Path) -> None:
     manifest = read_manifest(result)
     summary, rows = manifest["summary"], dict(on_screen(manifest))
-    assert f"{summary['joules']:.4g} J per replicate" in rows["energy"]
+    assert f"{summary['joules']:.3g} J per replicate" in rows["energy"]
     assert "(theory " in rows["energy"]
     assert f"{round(summary['bytes_sent']):,} sent" in rows["bytes"]
 

@@ -193,8 +193,8 @@ def test_numbers_have_intervals_and_predictions_beside_them(of_run: Seen, result
     assert predicted["throughput"] is not None
     row = re.search(r"<tr>(?:(?!</tr>).)*<code>throughput</code>.*?</tr>", of_run.text, re.S)
     assert row is not None
-    assert f"{low:.4g} to {high:.4g}" in row.group()
-    assert f">{predicted['throughput']:.4g}" in row.group()
+    assert f"{low:.3g} to {high:.3g}" in row.group()
+    assert f">{predicted['throughput']:.3g}" in row.group()
     assert "updates / time unit" in row.group()
 
 
@@ -203,7 +203,7 @@ def test_each_owner_is_there_by_name_with_what_was_charged(of_run: Seen, result:
     charged = found.of_owners("epsilon_spent").max(axis=0)
     for name, spent in zip(BASE["owners"]["names"], charged, strict=True):  # type: ignore[index]
         assert name in of_run.said
-        assert f"{spent:.4g}" in of_run.said
+        assert f"{spent:.3g}" in of_run.said
 
 
 def test_a_sweep_tells_every_cell_and_that_none_is_private(of_sweep: Seen) -> None:
