@@ -207,13 +207,13 @@ def _algorithm(scenario: Scenario, steps: Any) -> dict[str, Any]:
             "exponent": {"collab-1": 1.0, "collab-2": 0.5}.get(kind) or steps.exponent,
             "lead": getattr(steps, "lead", None),
         }
-    if kind == "async-gossip":
+    if copies is not None:
         shrink, step = steps.shrink_copy, steps.step
         numbers["shrink_central"] = steps.shrink_central
     else:
         often = 1.0 if steps.often is None else steps.often
         shrink, step = 1 + (steps.shrink - 1) / often, steps.step / often
-        if kind == "fedbuff":
+        if algorithm.kind == "fedbuff":
             shrink = -steps.shrink / often
         numbers["fresh"] = algorithm.weight(np.arange(scenario.run.updates)).tolist()
     shrink, step = np.broadcast_arrays(shrink, step)

@@ -25,9 +25,14 @@ PUSH = {"protocol": {"kind": "push"}}
 ALGORITHMS = {
     "async-gossip": {},
     "gossip by push": PUSH,
-    "fedasync": {"algorithm": {"kind": "fedasync", "step": 0.3, "mixing": 0.5}, **PUSH},
+    "fedasync": {
+        "algorithm": {"kind": "fedasync", "step": 0.3, "mixing": 0.5, "weighting": "hinge"},
+        **PUSH,
+    },
     "fedbuff": {
-        "algorithm": {"kind": "fedbuff", "step": 0.3, "server_step": 1.0, "buffer": 2}, **PUSH
+        "algorithm": {"kind": "fedbuff", "step": 0.3, "server_step": 1.0, "buffer": 2,
+                      "weighting": "polynomial"},
+        **PUSH,
     },
     "collab-1": {"algorithm": {"kind": "collab-1", "rho": 90.0}, **ROUNDS},
     "collab-2": {"algorithm": {"kind": "collab-2", "step": 0.1}, **ROUNDS},
@@ -46,6 +51,8 @@ def scenario(tmp_path: Path) -> Scenario:
     {},
     {"data": {"preprocessing": "eigen-uncentred"}},
     {"data": {"held_out": 0.2}},
+    {"data": {"columns": {"purpose": {"kind": "ordinal", "order": ["study", "car", "house"]}}}},
+    {"data": {"columns": {"purpose": {"kind": "classes", "values": ["study", "car", "house"]}}}},
     {"privacy": {"sensitivity": {"kind": "domain", "row_norm": 2.0, "target_max": 3.0}}},
 ])  # fmt: skip
 def test_a_client_reads_what_the_simulation_reads(
