@@ -14,7 +14,7 @@ MEMBERS = {member.__name__ for union in (FAMILIES | FORMS).values() for member i
 KINDS = {kind_of(member) for union in FAMILIES.values() for member in members(union)}
 IN_THE_APP = (
     "ClassLabels", "Domain", "Number", "OneHot", "Ordinal", "TableData",
-    "kind push", "kind request", "kind transcript",
+    "kind fedbuff", "kind push", "kind request", "kind transcript",
 )  # fmt: skip
 WITH_A_REASON = {
     **{

@@ -182,7 +182,7 @@ def test_the_report_says_it_in_words(directory):
     assert "held-out RMSE  " in said
     figures = read_manifest(directory)["summary"]
     private, best, own = (figures[f"held_out_mae{end}"] for end in ("", "_optimum", "_alone"))
-    row = f"median {private['median']:.4g}, of θ* {best:.4g}, of owners alone {own:.4g}"
+    row = f"median {private['median']:.3g}, of θ* {best:.3g}, of owners alone {own:.3g}"
     assert row in said
     assert f"{figures['profits_held_out']}, by errors on their held-out rows" in said
     assert f"for {figures['profits_psi']} owners, the joint model fits all records better" in said

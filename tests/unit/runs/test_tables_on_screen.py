@@ -50,7 +50,7 @@ def test_what_is_infinite_is_said_alike_in_tables_reports_and_pictures() -> None
     for value, said in ((inf, "∞"), (-inf, "−∞")):
         assert figure(value) == figure(str(value)) == shown(value) == number(value) == said
     assert figure(None) == figure(nan) == shown(None) == "–"
-    assert figure(0.123456) == "0.1235"
+    assert figure(0.123456) == "0.123"
     assert figure(6.76e287) == "6.76e+287"
     assert on_screen.figure is comparison.figure is figure  # one rule
 
