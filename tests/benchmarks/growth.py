@@ -49,7 +49,7 @@ class Axis:
 
 
 AXES = (
-    Axis("owners", (10, 1000, 100_000, 1_000_000), {"records": 4}, "bare loop"),
+    Axis("owners", (10, 1000, 100_000, 1_000_000), {"records": 4}, "NumPy calls"),
     Axis("updates", (1000, 10_000, 100_000, 1_000_000), {}, "bare loop"),
     Axis("records", (1000, 10_000, 100_000, 1_000_000), {"clip": 1, "updates": 100}, "memory"),
     Axis("features", (8, 32, 128, 512, 1024), {"records": 1000}, "BLAS", work=2),
