@@ -3,8 +3,9 @@
 Needs the extra ``flower``.
 """
 
-import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,9 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim import audit_answers
-from asyncdp_sim.exports.flower import plan_of
+from asyncdp_sim.exports.flower import export_flower, plan_of
 from asyncdp_sim.exports.flower.private_learning import ledger, owner, steps
-from tests.unit.exports.banks import banks
+from tests.unit.exports.banks import banks, north
 
 pytestmark = pytest.mark.flower
 POINT = np.array([50.0, 0.0, 0.0, 0.0])
@@ -26,9 +27,9 @@ def test_half_the_noise_is_found(tmp_path: Path, shrunk: float, shown: bool) -> 
     from asyncdp_sim.exports.flower.private_learning.noise import OwnerNoise
 
     plan = plan_of(banks(tmp_path), 1.0)
-    north = {**plan["owners"][0], "answers": 1, "epsilon": 1.0}
-    noise = OwnerNoise(plan["privacy"], north, plan["size"])
-    x = np.zeros((north["records"], 4))
+    one = {**plan["owners"][0], "answers": 1, "epsilon": 1.0}
+    noise = OwnerNoise(plan["privacy"], one, plan["size"])
+    x = np.zeros((one["records"], 4))
     x[0, 0], rows = 1.0, []
     for name, target in (("with", -1e6), ("without", 1e6)):  # one record replaced: ±Ξ
         y = np.where(x[:, 0] > 0, target, 0.0)
@@ -42,15 +43,8 @@ def test_half_the_noise_is_found(tmp_path: Path, shrunk: float, shown: bool) -> 
     assert (epsilon > noise.cost) is shown
 
 
-def test_no_answer_leaves_before_its_charge_is_on_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plan = tmp_path / "plan.json"
-    plan.write_text(json.dumps(plan_of(banks(tmp_path), 1.0)), encoding="utf-8")
-    monkeypatch.setattr(ledger, "PLAN", plan)
-    path = str(tmp_path / "north.ledger")
-    ledger.create(path, "north")
-    settings = {"owner": "north", "table": str(tmp_path / "north.csv"), "ledger": path}
+def test_a_full_disk_means_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = north(tmp_path, monkeypatch)
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
@@ -58,4 +52,55 @@ def test_no_answer_leaves_before_its_charge_is_on_disk(
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
         assert "answer" not in owner.respond(settings, [0.0] * 4)[0]
-    assert ledger.spent(path, "north")[0] == 1  # written, perhaps not synced: it counts
+    assert ledger.spent(settings["ledger"], "north")[0] == 1  # written, perhaps not synced
+
+
+CHARGE = 'ledger.charge(str(settings["ledger"]), owner["name"], owner["answers"])'
+PLANTED = {
+    "as it is": ("", ""),
+    "charged when the process ends": (
+        "ledger.charge(",
+        "__import__('atexit').register(ledger.charge, ",
+    ),
+    "charged by a thread": (
+        CHARGE,
+        f"__import__('threading').Thread(target=lambda: {CHARGE}).start()",
+    ),
+    "not synced": ("    os.fsync(file.fileno())", "    pass"),
+}
+_KILLED_WITH_AN_ANSWER = """
+import os, sys, time
+from private_learning import owner
+on_disk, fsync = 0, os.fsync
+def slow(descriptor):
+    global on_disk
+    time.sleep(0.2)
+    fsync(descriptor)
+    on_disk = os.fstat(descriptor).st_size
+os.fsync = slow
+settings = dict(zip(("owner", "table", "ledger"), sys.argv[1:]))
+reply, warning = owner.respond(settings, [0.0] * 4)
+print(on_disk, len(reply["answer"]), warning, flush=True)
+os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_a_charge_after_the_answer_is_found(tmp_path: Path, fault: str) -> None:
+    export_flower(banks(tmp_path), tmp_path / "app")
+    for file in (tmp_path / "app").rglob("*.py"):
+        right, wrong = PLANTED[fault]
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace(right, wrong) if right else text, encoding="utf-8")
+    made = tmp_path / "north.ledger"
+    command = [sys.executable, "-m", "private_learning.ledger", str(made), "north"]
+    subprocess.run(command, cwd=tmp_path / "app", check=True)
+    head = made.stat().st_size
+    command = [sys.executable, "-c", _KILLED_WITH_AN_ANSWER, "north", str(tmp_path / "north.csv")]
+    ended = subprocess.run(
+        [*command, str(made)], cwd=tmp_path / "app", capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == -9, ended.stderr
+    on_disk, size = ended.stdout.split()
+    assert int(size) == 4
+    assert (int(on_disk) == head + 1) is (fault == "as it is")

@@ -3,7 +3,6 @@
 Needs the extra ``flower``: ``python -m pytest -m flower tests/flower``.
 """
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 
 from asyncdp_sim.exports.flower import plan_of
 from asyncdp_sim.exports.flower.private_learning import ledger, owner
-from tests.unit.exports.banks import banks
+from tests.unit.exports.banks import banks, north
 
 pytestmark = pytest.mark.flower
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
@@ -37,12 +36,7 @@ def test_all_answers_cost_what_is_allowed_and_noise_is_hardly_more_than_simulate
 def test_a_client_charges_each_answer_and_refuses_when_its_budget_is_spent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = tmp_path / "plan.json"
-    plan.write_text(json.dumps(plan_of(banks(tmp_path), 1.0)), encoding="utf-8")
-    monkeypatch.setattr(ledger, "PLAN", plan)
-    path = str(tmp_path / "north.ledger")
-    ledger.create(path, "north")
-    settings = {"owner": "north", "table": str(tmp_path / "north.csv"), "ledger": path}
+    settings = north(tmp_path, monkeypatch)
     assert owner.respond(settings, None)[0]["left"] == 15
     for left in range(14, -1, -1):
         reply, warning = owner.respond(settings, [0.0] * 4)
@@ -50,4 +44,4 @@ def test_a_client_charges_each_answer_and_refuses_when_its_budget_is_spent(
     reply, warning = owner.respond(settings, [0.0] * 4)
     assert set(reply) == {"refused"}
     assert "no budget is left" in warning
-    assert ledger.spent(path, "north") == (15, "")
+    assert ledger.spent(settings["ledger"], "north") == (15, "")

@@ -1,9 +1,14 @@
 """Three banks with a table each, for exported apps."""
 
 import csv
+import json
 from pathlib import Path
 from random import Random
 
+import pytest
+
+from asyncdp_sim.exports.flower import plan_of
+from asyncdp_sim.exports.flower.private_learning import ledger
 from asyncdp_sim.scenario import Scenario, load
 
 HEAD = ["bank", "income", "purpose", "debt", "rate"]
@@ -61,6 +66,16 @@ def banks(folder: Path) -> Scenario:
     file = folder / "banks.toml"
     file.write_text(_SCENARIO.format(path=folder / "loans.csv"), encoding="utf-8")
     return load(file)[0]
+
+
+def north(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Return the settings of a client of the bank north, whose ledger is new."""
+    plan = folder / "plan.json"
+    plan.write_text(json.dumps(plan_of(banks(folder), 1.0)), encoding="utf-8")
+    monkeypatch.setattr(ledger, "PLAN", plan)
+    path = str(folder / "north.ledger")
+    ledger.create(path, "north")
+    return {"owner": "north", "table": str(folder / "north.csv"), "ledger": path}
 
 
 def _write(path: Path, rows: list[list[str]]) -> None:

@@ -3,8 +3,10 @@
 import json
 import multiprocessing
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,12 +15,13 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.exports.flower import export_flower, plan_of
 from asyncdp_sim.exports.flower.private_learning import ledger, steps, table
+from asyncdp_sim.exports.flower.private_learning import owner as client
 from asyncdp_sim.exports.flower.private_learning.server import RunServer
 from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.scored import prepared
 from asyncdp_sim.scenario import Scenario
-from tests.unit.exports.banks import BANKS, banks
+from tests.unit.exports.banks import BANKS, banks, north
 
 ROUNDS = {"protocol": {"kind": "rounds"}}
 PUSH = {"protocol": {"kind": "push"}}
@@ -219,6 +222,23 @@ def test_a_ledger_is_charged_on_disk_before_an_answer_leaves(
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         ledger.charge(charged, "north", 3)
+
+
+def test_an_answer_is_charged_before_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, on_disk, fsync = north(tmp_path, monkeypatch), [], os.fsync
+    without_noise = SimpleNamespace(OwnerNoise=lambda *_: SimpleNamespace(answer=list))
+    monkeypatch.setitem(sys.modules, f"{client.__package__}.noise", without_noise)
+
+    def watched(descriptor: int) -> None:
+        fsync(descriptor)
+        on_disk.append(os.fstat(descriptor).st_size)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    before = Path(settings["ledger"]).stat().st_size
+    assert len(client.respond(settings, [0.0] * 4)[0]["answer"]) == 4
+    assert on_disk == [before + 1]
 
 
 def test_two_processes_of_one_client_share_a_budget(charged: str) -> None:

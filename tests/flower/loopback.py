@@ -1,0 +1,175 @@
+"""An exported app on 127.0.0.1: a link, a node for each bank, and runs, by Flower's commands.
+
+Every party has a FLWR_HOME of its own. Its processes are found by that, as Flower starts some of
+them in sessions of their own, and are killed (``kill -9``) when the network is left.
+"""
+
+import csv
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tests.unit.exports.banks import BANKS
+
+_BIN = Path(sys.executable).parent
+_PATIENCE = 240.0
+"""Seconds in which whatever is waited for must come, also on a busy machine."""
+
+
+class Loopback:
+    """The link, nodes and runs of an app, whose files are all in one folder.
+
+    Parameters
+    ----------
+    app : Path
+    folder : Path
+        It holds the banks' tables.
+    """
+
+    def __init__(self, app: Path, folder: Path) -> None:
+        self._app, self._folder, self._server = app, folder, folder / "server"
+        self._port = _free_port()
+        self._commands: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> Self:
+        """Make the ledgers, and start the link and the nodes."""
+        for bank in BANKS:
+            ledger = ["-m", "private_learning.ledger", str(self._ledger(bank)), bank]
+            subprocess.run([sys.executable, *ledger], cwd=self._app, check=True)
+        self.start_link()
+        for bank in BANKS:
+            self.start_node(bank)
+        return self
+
+    def __exit__(
+        self, kind: type | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for party in ("run", "link", *BANKS):
+            while self.kill(party):  # until none is left that one of them has started meanwhile
+                time.sleep(0.1)
+        for command in self._commands:
+            command.wait()
+
+    def start_link(self) -> None:
+        """Start the link, and wait until it listens."""
+        self._start("link", "flower-superlink", "--insecure", "--database", "state.db",
+                    "--disable-runtime-dependency-installation", *_at(self._port))  # fmt: skip
+        self.wait(lambda: _listens(self._port))
+
+    def start_node(self, bank: str) -> None:
+        """Start a bank's node."""
+        settings = {
+            "owner": bank,
+            "table": self._folder / f"{bank}.csv",
+            "ledger": self._ledger(bank),
+        }
+        config = " ".join(f'{key}="{value}"' for key, value in settings.items())
+        self._start(bank, "flower-supernode", "--insecure", *_at(_free_port()),
+                    "--superlink", f"127.0.0.1:{self._port}", "--node-config", config)  # fmt: skip
+
+    def start_run(self) -> subprocess.Popen[bytes]:
+        """Start a run of the app, which continues an earlier one."""
+        home = self._home("run")
+        home.mkdir(exist_ok=True)
+        address = f'[superlink.here]\naddress = "127.0.0.1:{self._port}"\ninsecure = true\n'
+        (home / "config.toml").write_text(address, encoding="utf-8")
+        folder = f'folder="{self._server}"'
+        return self._start("run", "flwr", "run", str(self._app), "here", "--stream", "-c", folder)
+
+    def finished_run(self) -> str:
+        """Carry out a run to its end, and return what it printed."""
+        begun = len(self.printed("run"))
+        run = self.start_run()
+        self.wait(lambda: run.poll() is not None)
+        assert run.returncode == 0, self.printed("run")
+        return self.printed("run")[begun:]
+
+    def kill(self, party: str, name: str = "") -> int:
+        """Kill a party's processes whose command has a name in it; return how many they were."""
+        mark, killed = f"FLWR_HOME={self._home(party)}\0".encode(), 0
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                environment = (process / "environ").read_bytes() + b"\0"
+                if mark in environment and name.encode() in (process / "cmdline").read_bytes():
+                    os.kill(int(process.name), signal.SIGKILL)
+                    killed += 1
+            except (OSError, ValueError):  # ended meanwhile, or somebody else's
+                continue
+        return killed
+
+    def wait(self, until: Callable[[], object]) -> None:
+        """Wait for something; meanwhile no answer may be used before its charge is on disk."""
+        end = time.monotonic() + _PATIENCE
+        while not until():
+            assert time.monotonic() < end, self.printed("run") + self.printed("link")[-2000:]
+            used = self.answers()  # read before the ledgers: charges can only be later
+            assert all(used[bank] <= self.charges(bank) for bank in BANKS)
+            time.sleep(0.1)
+
+    def updates(self) -> int:
+        """Return how many updates the checkpoint has."""
+        file = self._server / "checkpoint.json"
+        return json.loads(file.read_text(encoding="utf-8"))["state"]["k"] if file.exists() else 0
+
+    def answers(self) -> Counter[str]:
+        """Return how many answers of each bank the server has received."""
+        file = self._server / "exchanges.csv"
+        if not file.exists():
+            return Counter()
+        rows = csv.DictReader(file.read_text(encoding="utf-8").splitlines())
+        return Counter(row["client"] for row in rows if row["received"])
+
+    def charges(self, bank: str) -> int:
+        """Return how many answers a bank's ledger has charged."""
+        return len(self._ledger(bank).read_bytes().split(b"\n", 1)[1])
+
+    def printed(self, party: str) -> str:
+        """Return what a party's commands have printed so far."""
+        file = self._folder / f"{party}.log"
+        return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+
+    def _start(self, party: str, command: str, *arguments: str) -> subprocess.Popen[bytes]:
+        settings = {
+            "FLWR_HOME": str(self._home(party)),
+            "FLWR_TELEMETRY_ENABLED": "0",
+            "FLWR_DISABLE_UPDATE_CHECK": "1",
+            "PATH": f"{_BIN}:{os.environ['PATH']}",
+        }
+        apart = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        with (self._folder / f"{party}.log").open("ab") as log:
+            started = subprocess.Popen(
+                [str(_BIN / command), *arguments], cwd=self._folder, stdin=subprocess.DEVNULL,
+                stdout=log, stderr=subprocess.STDOUT, env=apart | settings,
+            )  # fmt: skip
+        self._commands.append(started)
+        return started
+
+    def _home(self, party: str) -> Path:
+        return self._folder / f"home-{party}"
+
+    def _ledger(self, bank: str) -> Path:
+        return self._folder / f"{bank}.ledger"
+
+
+def _at(port: int) -> tuple[str, ...]:
+    return "--host", "127.0.0.1", "--port", str(port)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
