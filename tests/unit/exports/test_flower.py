@@ -185,6 +185,19 @@ def test_owners_without_budget_end_the_run_even_if_answers_are_lost(
     assert world.charged == {0: 2, 1: 3, 2: 1}
 
 
+def test_a_tick_just_before_a_reply_finds_the_server_busy(
+    scenario: Scenario, tmp_path: Path
+) -> None:
+    plan = {**plan_of(scenario, 1.0), "updates": 2}
+    world = World(plan, dict.fromkeys(range(3), 9))
+    gaps = iter([[1.0], [1.95, 9.0], [99.0], [99.0], [99.0]])
+    world.draw = SimpleNamespace(exponential=lambda size: np.array(next(gaps)))
+    assert RunServer(plan, world, tmp_path, "digest").run() == "all updates are made"
+    sent = (tmp_path / "exchanges.csv").read_text(encoding="utf-8").splitlines()[1:]
+    assert [line.split(",")[0] for line in sent] == ["north", "south"]
+    assert 12 < float(sent[1].split(",")[1]) < 12.5
+
+
 @pytest.fixture
 def charged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     plan = tmp_path / "plan.json"

@@ -62,13 +62,14 @@ class RunServer:
                 return "no owner has budget left"
             there = self.link.nodes()
             self._meet(there)
+            replies = dict(self.link.receive(list(self._sent)))
             able = [o for o, node in self._nodes.items() if self._left[o] > 0 and node in there]
             if self.protocol["kind"] != "rounds":
-                self._follow(able)
+                self._follow(able)  # first: until now, these replies were under way
             elif (met or self.k > 0) and not self._asked():  # the first round waits for all
                 for owner in able:
                     self._send(self._nodes[owner], owner)
-            self._take_replies()
+            self._take_replies(replies)
         return "all updates are made"
 
     def _meet(self, there: set[int]) -> None:
@@ -100,8 +101,7 @@ class RunServer:
             if owner in able:
                 self._send(self._nodes[owner], owner)
 
-    def _take_replies(self) -> None:
-        replies = dict(self.link.receive(list(self._sent)))
+    def _take_replies(self, replies: dict[str, dict]) -> None:
         now, patience = self.link.now(), self.plan["patience"]
         late = {m: {} for m, sent in self._sent.items() if now - sent.at > patience}
         for message, reply in {**late, **replies}.items():
