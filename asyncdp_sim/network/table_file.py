@@ -136,9 +136,10 @@ def _cells(column: Any) -> list[str]:
 
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.string())
-    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        return [str(number) for number in column.to_numpy(zero_copy_only=False).tolist()]
-    return ["" if cell is None else str(cell) for cell in column.to_pylist()]
+    numbers = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    cells = column.to_numpy(zero_copy_only=False).tolist() if numbers else column.to_pylist()
+    same: dict[str, str] = {}  # a long log repeats its owners and times: each text is kept once
+    return [same.setdefault(text, text) for text in ("" if c is None else str(c) for c in cells)]
 
 
 def bytes_of(path: str, key: str, allowed: str) -> bytes:

@@ -5,8 +5,9 @@ import json
 import platform
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -83,14 +84,12 @@ def default_directory(scenario: Scenario) -> Path:
 
 @cache
 def versions() -> dict[str, str]:
-    """Return the versions that decide a result's bits."""
-    return {
-        "asyncdp_sim": asyncdp_sim.__version__,
-        "python": platform.python_version(),
-        "numpy": version("numpy"),
-        "simpy": version("simpy"),
-        "networkx": version("networkx"),
-    }
+    """Return the versions that decide a result's bits, of the packages that are installed."""
+    found = {"asyncdp_sim": asyncdp_sim.__version__, "python": platform.python_version()}
+    for name in ("numpy", "simpy", "networkx"):
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 @cache

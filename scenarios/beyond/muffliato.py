@@ -37,7 +37,7 @@ Flags = npt.NDArray[np.bool_]
 AnyArray = npt.NDArray[Any]
 GRAPHS = ("ring", "grid", "geometric", "complete")
 CLOSE = 1e-9
-"""What roundings may amount to, of a loss: the accountant adds no more to stay above it."""
+"""What roundings may amount to, in the unit of losses, of which none is above 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +148,7 @@ def largest_rise(sweep: Sweep, graph: str) -> float:
 def above(sweep: Sweep, graph: str) -> float:
     """Return the share of pairs whose loss is above the sum."""
     found = of(sweep, graph)
-    return float(np.mean(found.pairs(found.exact) > (1 + CLOSE) * found.pairs(found.capped)))
+    return float(np.mean(found.pairs(found.exact) > found.pairs(found.capped) + CLOSE))
 
 
 def off_alone(sweep: Sweep, graph: str) -> float:

@@ -259,6 +259,32 @@ def test_a_package_that_is_not_installed_is_one_line(
     assert ended.stderr == f"asyncdp: {missing} is not installed: pip install {missing}\n"
 
 
+LEAN = """
+import importlib.metadata as metadata, sys
+absent, version = ("jinja2", "markupsafe", "matplotlib", "networkx"), metadata.version
+sys.modules.update(dict.fromkeys(absent))
+def installed(name):
+    if name in absent:
+        raise metadata.PackageNotFoundError(name)
+    return version(name)
+metadata.version = installed
+from asyncdp_sim import cli
+for words in ("list", "check NAME", "forecast NAME", "run NAME --out run", "replay run"):
+    sys.argv = ["asyncdp", *words.replace("NAME", "vary-availability").split()]
+    try:
+        cli.main()
+    except SystemExit as ended:
+        assert ended.code in (None, 0), words
+"""
+
+
+def test_a_lean_installation_checks_forecasts_runs_and_replays(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", LEAN], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
