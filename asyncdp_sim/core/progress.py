@@ -67,8 +67,8 @@ def _nothing(count: int) -> None:
 def drawn(shorter: str = "") -> Iterator[Progress | None]:
     """Give what draws progress while work is done.
 
-    It is drawn on the error stream of a terminal, and in a notebook. In a pipe it is a line after
-    ten seconds, and one a minute.
+    It is drawn on the error stream of a terminal, and in a notebook. In a pipe it is a line after a
+    second if ten more are expected, after ten seconds otherwise, and then one a minute.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def told(asked: Progress | bool | None) -> Iterator[Progress | None]:
 
 _EVERY = 0.05
 """Seconds between two pictures of the same task."""
-_FIRST, _LATER = 10, 60
-"""Seconds before the first line in a pipe, and between two of them."""
+_SOON, _FIRST, _LATER = 1, 10, 60
+"""Seconds before the first line in a pipe, of long and of other work, and between two lines."""
 
 
 class Drawn:
@@ -136,7 +136,7 @@ class Drawn:
 
 
 class _Lines:
-    """Writes lines to a pipe: the first after ten seconds, then one a minute.
+    """Writes lines to a pipe: the first as soon as the work is known to be long, then one a minute.
 
     Parameters
     ----------
@@ -145,16 +145,19 @@ class _Lines:
     """
 
     def __init__(self, shorter: str) -> None:
-        self._shorter, self._doing, self._next = shorter, "", time.monotonic() + _FIRST
+        began = time.monotonic()
+        self._shorter, self._doing = shorter, ""
+        self._if_long, self._next = began + _SOON, began + _FIRST
 
     def __call__(self, doing: str, done: float, total: float | None, /) -> None:
         now = time.monotonic()
         if doing != self._doing:
             self._doing, self._began, self._before = doing, now, done
-        if now < self._next or done == total:
-            return
-        self._next = now + _LATER
         speed = (done - self._before) / max(now - self._began, _EVERY)
+        is_long = total is not None and speed > 0 and (total - done) / speed >= _FIRST
+        if now < (self._if_long if is_long else self._next) or done == total:
+            return
+        self._if_long = self._next = now + _LATER
         text = figures(SimpleNamespace(total=total, completed=done, speed=speed))
         line = ": ".join(part for part in (doing, text) if part != "")
         sys.stderr.write(f"{line}{self._shorter and f' ({self._shorter})'}\n")

@@ -5,12 +5,16 @@ from typing import Literal
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms.central import CentralKind, CentralState, CentralSteps
+from asyncdp_sim.learning.algorithms.central import (
+    CentralKind,
+    CentralState,
+    CentralSteps,
+)
 
 
 @dataclass(eq=False)
 class MomentumState(CentralState):
-    """One model per replicate, and the velocity that it moves with."""
+    """One model per replicate, and its velocity."""
 
     velocity: np.ndarray
 
@@ -26,7 +30,8 @@ class MomentumSteps(CentralSteps):
     def init(self, replicates):
         """Return models at rest, one row per replicate."""
         model = self.start(replicates)
-        return MomentumState(model, np.zeros(len(model), dtype=np.int64), np.zeros_like(model))
+        counts = np.zeros(len(model), dtype=np.int64)
+        return MomentumState(model, counts, np.zeros_like(model))
 
     def apply(self, state, turn, points, answers):
         """Advance each replicate that has an answer by one update."""

@@ -1,17 +1,21 @@
-"""A page in headless Chromium: no error, nothing too wide, zoom and pan by mouse and by keys.
+"""Reports and docs in headless Chromium: errors, width, zoom, pan, and the checks of axe-core.
 
 These need Chromium with its driver and the extra ``browser``; without them they fail.
 """
 
 import shutil
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.words import as_json
 from asyncdp_sim.reports import write_report
-from tests.unit.reports.pages import swept, written
+from tests.documents.site import built
+from tests.unit.reports.pages import BASE, scenario, swept, written
 
 pytestmark = pytest.mark.browser
 
@@ -20,6 +24,8 @@ FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+SITE = ("index", "gallery", "tutorial-own-table", "reference/python", "reference/scenario/network",
+        "verification/oracles", "parts/channel/aloha")  # fmt: skip
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -45,8 +51,45 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     place = tmp_path_factory.mktemp("pages")
-    directories = {"run": written(place / "run", events=True), "sweep": swept(place / "sweep")}
-    return {name: write_report([directory]) for name, directory in directories.items()}
+    first = written(place / "run", events=True)
+    second = written(place / "louder", privacy=BASE["privacy"] | {"epsilon": 1000.0})
+    kept = place / "forecast.json"
+    kept.write_text(as_json(forecast(scenario(), redraws=0)), encoding="utf-8")
+    of = {"run": [first], "sweep": [swept(place / "sweep")], "comparison": [first, second],
+          "forecast": [kept]}  # fmt: skip
+    return {name: write_report(of[name], place / f"{name}.html") for name in of}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("site"))
+
+
+def violations(shown: Any) -> list[str]:
+    """Return what axe-core finds on the page that is open, a rule and an element each."""
+    shown.execute_script(files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8"))
+    found = shown.execute_async_script("axe.run().then(arguments[0])")["violations"]
+    return [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["run", "sweep", "comparison", "forecast"])
+def test_axe_finds_nothing_on_a_report(
+    browser: Any, pages: dict[str, Path], name: str, scheme: str
+) -> None:
+    assert violations(opened(browser, pages[name], scheme=scheme)) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", SITE)
+def test_axe_finds_nothing_in_the_docs(browser: Any, site: Path, name: str, scheme: str) -> None:
+    assert violations(opened(browser, site / f"{name}.html", scheme=scheme)) == []
+
+
+def test_axe_would_find_a_picture_without_words(browser: Any, pages: dict[str, Path]) -> None:
+    shown = opened(browser, pages["run"])
+    shown.execute_script("document.querySelector('main').append(new Image())")
+    assert [found.partition(":")[0] for found in violations(shown)] == ["image-alt"]
 
 
 def opened(browser: Any, page: Path, size: str = "desktop", scheme: str = "light") -> Any:

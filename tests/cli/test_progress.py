@@ -165,18 +165,33 @@ def test_a_terminal_shows_done_of_total_the_rate_and_what_is_left(monkeypatch):
     assert sys.stderr.getvalue() == ""
 
 
-def test_a_pipe_has_a_line_after_ten_seconds_and_one_a_minute(monkeypatch):
-    """It says how long the work will take, and once what makes it shorter."""
-    seconds = iter([0, 0, 9, 11, 50, 72, 100])
+@pytest.mark.parametrize(
+    ("counts", "lines"),
+    [
+        (
+            (0, 1, 2, 50, 72, 1000),
+            [
+                "simulating runs: 2/1,000, 1/s, 17 min left (fewer --replicates take less)",
+                "simulating runs: 72/1,000, 1/s, 15 min left",
+            ],
+        ),
+        (
+            (0, 500, 900, 950, 990, 1000),
+            ["simulating runs: 990/1,000, 14/s, 1 s left (fewer --replicates take less)"],
+        ),
+    ],
+)
+def test_a_pipe_has_a_line_once_work_is_known_to_be_long_and_one_a_minute(
+    counts, lines, monkeypatch
+):
+    """It states how long the work will take, and once what makes it shorter."""
+    seconds = iter([0, 0, 0.5, 2, 5, 72, 100])
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     monkeypatch.setattr("asyncdp_sim.core.progress.time.monotonic", lambda: next(seconds))
     with drawn("fewer --replicates take less") as progress:
-        for done in (0, 9, 11, 50, 72, 1000):
+        for done in counts:
             progress("simulating runs", done, 1000)
-    assert sys.stderr.getvalue().splitlines() == [
-        "simulating runs: 11/1,000, 1/s, 16 min left (fewer --replicates take less)",
-        "simulating runs: 72/1,000, 1/s, 15 min left",
-    ]
+    assert sys.stderr.getvalue().splitlines() == lines
 
 
 def test_the_line_fits_eighty_columns():

@@ -1,6 +1,7 @@
 """The notebook of the docs, executed: what it prints is kept in it, and what it draws."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import nbformat
 
@@ -10,13 +11,13 @@ NOTEBOOK = ROOT / "docs" / "tutorial-researcher.ipynb"
 
 
 def executed(path: Path) -> nbformat.NotebookNode:
-    """Return a notebook after running it in its folder: text and pictures are kept, and no more."""
+    """Return a notebook after running it in an empty folder; its text and pictures are kept."""
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(
-        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": path.parent}}
-    ).execute()
+    with TemporaryDirectory() as folder:
+        where = {"metadata": {"path": folder}}
+        NotebookClient(notebook, timeout=300, kernel_name="python3", resources=where).execute()
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.execution_count, cell.metadata = None, nbformat.NotebookNode()

@@ -10,6 +10,7 @@ from asyncdp_sim.evidence import Basis, Oracle, basis_of, oracles_of
 from asyncdp_sim.scenario.field_examples import examples_of
 from asyncdp_sim.spec.base import Spec, Variant, kind_of, members
 from tests.conformance.members import FAMILIES
+from tests.unit.reference.pages import home
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ROOT / "docs" / "parts"
@@ -77,8 +78,7 @@ def _fields(family: str) -> Iterator[str]:
     """Yield where the fields of a member are told."""
     if family in SECTIONS:
         section = SECTIONS[family]
-        anchor = section.replace(".", "")
-        yield f"Its fields: [`{section}`](../../reference/scenario.md#{anchor}).\n"
+        yield f"Its fields: [`{section}`](../../reference/{home(section)}).\n"
 
 
 def _setting(family: str, member: type[Variant]) -> Iterator[str]:

@@ -23,6 +23,13 @@ def test_the_notebook_prints_what_it_shows() -> None:
         assert shown == now, cell.source
 
 
+def test_its_algorithm_is_the_example_of_the_docs() -> None:
+    cells = nbformat.read(NOTEBOOK, as_version=4).cells
+    [written] = [cell.source for cell in cells if cell.source.startswith("%%writefile")]
+    example = (ROOT / "docs" / "kinds" / "momentum.py").read_text("utf-8")
+    assert written == f"%%writefile momentum.py\n{example.rstrip()}"
+
+
 def test_what_is_kept_of_the_notebook_is_small() -> None:
     assert NOTEBOOK.stat().st_size < 100_000
     kept = nbformat.read(NOTEBOOK, as_version=4)

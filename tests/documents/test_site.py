@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.documents.parts import ROOT
+from tests.documents.site import built
 
 pytestmark = pytest.mark.documents
 FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
@@ -28,15 +29,7 @@ class Fetched(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the site: broken links, anchors and omitted pages end the build."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NO_MKDOCS_2_WARNING", "1")
-        from mkdocs.commands.build import build
-        from mkdocs.config import load_config
-
-        folder = tmp_path_factory.mktemp("site")
-        build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
-    return folder
+    return built(tmp_path_factory.mktemp("site"))
 
 
 def test_it_is_built_without_a_warning(site: Path) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tests.nightly.kept import Found, keep, kept, stamp
-from tests.nightly.page import PAGE, newest, page
+from tests.nightly.page import PAGE, newest, pages
 from tests.nightly.parts import PARTS
 from tests.nightly.reports import ROOT
 
@@ -84,8 +84,9 @@ def dated(readme: str, date: str) -> str:
 
 
 def write() -> None:
-    """Write the page, and its date in the README."""
-    PAGE.write_text(page(), encoding="utf-8")
+    """Write the pages, and their date in the README."""
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
     README.write_text(dated(README.read_text(encoding="utf-8"), newest()), encoding="utf-8")
 
 

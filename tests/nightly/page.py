@@ -1,4 +1,4 @@
-"""``docs/verification.md``, made whole from what the parts found and from the registers."""
+"""``docs/verification.md`` and its two parts, from the results and the registers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -7,19 +7,33 @@ from typing import NamedTuple
 import numpy as np
 
 from asyncdp_sim.evidence import Oracle, oracles
+from asyncdp_sim.spec.base import members
+from tests.conformance.members import FAMILIES
 from tests.nightly.kept import FOLDER, Found, kept
 from tests.nightly.parts import PARTS, about_no_kind
 from tests.nightly.reports import ROOT
 from tests.versions.matrix import OF_LINT
 
 PAGE = ROOT / "docs" / "verification.md"
+ORACLES = ROOT / "docs" / "verification" / "oracles.md"
+MUTANTS = ROOT / "docs" / "verification" / "planted-mistakes.md"
 NONE = "–"
 HEAD = """# Verification
-What holds the numbers of this simulator, tried at its largest size. `python -m tests.nightly`
-writes this page whole; nothing in it is written by hand. z is the distance from what is predicted
-in standard errors; with fresh seeds a score is off where |z| > 3.29 twice, the second time over
-four times the runs. Standard errors are relative to what is predicted, or to what stands beside it
-where that is 0.
+How the numbers of this simulator are checked, at full size. [Each oracle](verification/oracles.md)
+compares a statistic with an independent value; [each planted
+mistake](verification/planted-mistakes.md) must make a test fail. `python -m tests.nightly` writes
+these three pages; nothing in them is written by hand.
+"""
+ORACLE_HEAD = """# Oracles
+Statistics of the simulator, each compared with an independent value; by the kind that is tested.
+z is the distance from the predicted value in standard errors. With fresh seeds, a score fails if
+|z| > 3.29 twice, the second time with four times the runs. Standard errors are relative to the
+predicted value, or to the value beside it if that is 0. A row without a score is an exact
+comparison, or its test states the tolerance.
+"""
+MUTANT_HEAD = """# Planted mistakes
+A mistake is planted in a copy of the code, and a test must fail; by the folder of the mistake.
+Many tests also plant mistakes themselves.
 """
 
 
@@ -33,20 +47,24 @@ class Score(NamedTuple):
     error: float
 
 
-def page(folder: Path = FOLDER) -> str:
-    """Return the page, of what is kept in a folder."""
+def pages(folder: Path = FOLDER) -> dict[Path, str]:
+    """Return the text of each page, from the results in a folder."""
     found = {name: kept(name, folder) for name in PARTS}
     blocks = [
         HEAD,
         "## When\n" + _table(WHEN, _runs(found)),
-        "## Oracles\n" + _oracles(found["oracles"]),
-        "## Planted mistakes\n" + _mutants(found["mutants"]),
+        "## Oracles and planted mistakes",
+        f"{_spread(found['oracles'])}\n\n{_noticed(found['mutants'])}\n",
         "## Hostile and random inputs\n" + _fuzz(found["fuzz"]),
         "## Versions\n" + _versions(found["versions"]),
         "## Rehearsals by real processes\n" + _rehearsals(found["rehearsals"]),
         "## What is not covered\n" + _listed(not_covered(found)),
     ]
-    return "\n".join(blocks)
+    return {
+        PAGE: "\n".join(blocks),
+        ORACLES: f"{ORACLE_HEAD}\n{_oracles(found['oracles'])}",
+        MUTANTS: f"{MUTANT_HEAD}\n{_mutants(found['mutants'])}",
+    }
 
 
 def newest(folder: Path = FOLDER) -> str:
@@ -73,34 +91,51 @@ def _all(found: Mapping[str, Found], key: str) -> list[str]:
     return sorted({str(each[key]) for each in found.values()})
 
 
-WHEN = ("part", "items run", "dates", "commits", "numbers that seeds are of", "hours")
+WHEN = ("part", "items run", "dates", "commits", "seeds", "hours")
 
 
 def _runs(found: Mapping[str, Mapping[str, Found]]) -> Iterator[Sequence[object]]:
     for name, part in PARTS.items():
         items = {item: each for item in part.items() if (each := found[name].get(item)) is not None}
         count = f"{len(items)} of {len(part.items())}"
-        told = (", ".join(_all(items, key)) or NONE for key in ("date", "commit", "seed"))
+        spans = (_span(_all(items, key)) for key in ("date", "commit", "seed"))
         hours = sum(each["seconds"] for each in items.values()) / 3600
-        yield name, count, *told, f"{hours:.2f}"
+        yield name, count, *spans, f"{hours:.2f}"
+
+
+def _span(values: Sequence[str]) -> str:
+    """Return the only value, or the first and the last of dates, or the number of others."""
+    if len(values) < 2:
+        return values[0] if len(values) == 1 else NONE
+    return f"{values[0]} to {values[-1]}" if values[0].count("-") == 2 else f"{len(values)} of them"
 
 
 ORACLE = ("what", "formula", "tests", "scores", "of these, with the largest |z|", "predicted",
           "measured", "z", "standard error", "fresh seeds")  # fmt: skip
 
 
-def _oracles(found: Mapping[str, Found]) -> str:
+def _spread(found: Mapping[str, Found]) -> str:
+    """Return how far all scores are from their predictions."""
     everything = [s for each in found.values() for s in _scores(each, each["scores"])]
     spread = f"{rms(everything):.3f}" if len(everything) > 0 else NONE
     most = max((abs(each.z) for each in everything), default=np.nan)
     failed = sorted({test for each in found.values() for test in each["failed"]})
-    return "\n".join([
+    lines = _listed([f"failed: `{test}`" for test in failed])
+    return (
         f"RMS z of all {len(everything)} scores: {spread}; the largest |z| is {most:.2f}. "
-        f"{len(failed)} tests failed.\n",
-        _listed([f"failed: `{test}`" for test in failed]),
-        "Where there is no score the comparison is exact, or its test says how near it is.\n",
-        _table(ORACLE, (_oracle(each, found) for each in oracles())),
-    ])  # fmt: skip
+        f"{len(failed)} tests failed.\n{lines}"
+    )
+
+
+def _oracles(found: Mapping[str, Found]) -> str:
+    families = {kind.__name__: name for name in FAMILIES for kind in members(FAMILIES[name])}
+    sections = dict[str, list[Oracle]]()
+    for oracle in oracles():
+        sections.setdefault(families[oracle.kinds[0]], []).append(oracle)
+    return "\n".join(
+        f"## {family}\n{_table(ORACLE, (_oracle(each, found) for each in section))}"
+        for family, section in sections.items()
+    )
 
 
 def rms(scores: Sequence[Score]) -> float:
@@ -142,17 +177,27 @@ def _told(score: Score) -> list[object]:
     return [score.name, score.exact, score.mean, f"{score.z:+.2f}", f"{score.error:.2%}"]
 
 
-def _mutants(found: Mapping[str, Found]) -> str:
+def _noticed(found: Mapping[str, Found]) -> str:
+    """Return how many mistakes are planted and noticed, and those that are not."""
     planted = PARTS["mutants"].items()
     run = [name for name in planted if name in found]
     survived = [name for name in run if found[name]["noticed_by"] is None]
-    rows = ((name, f"`{found[name]['noticed_by']}`") for name in run if name not in survived)
-    return "\n".join([
-        f"{len(planted)} in the table, {len(run)} planted, {len(run) - len(survived)} noticed. "
-        "Many tests plant mistakes of their own besides.\n",
-        _listed([f"survived: {name}" for name in survived]),
-        _table(("mistake", "noticed first by"), rows),
-    ])  # fmt: skip
+    count = f"{len(planted)} mistakes, {len(run)} planted, {len(run) - len(survived)} noticed.\n"
+    return count + _listed([f"survived: {name}" for name in survived])
+
+
+def _mutants(found: Mapping[str, Found]) -> str:
+    sections = dict[str, list[tuple[str, str]]]()
+    for name in PARTS["mutants"].items():
+        if name in found and (test := found[name]["noticed_by"]) is not None:
+            file, _, why = name.partition(": ")
+            folder, _, last = file.rpartition("/")
+            section = sections.setdefault("/".join(folder.split("/")[:2]) or "setup", [])
+            section.append((f"{why} (`{last}`)", f"`{test}`"))
+    return "\n".join(
+        f"## {folder}\n{_table(('mistake', 'noticed first by'), iter(sections[folder]))}"
+        for folder in sorted(sections)
+    )
 
 
 def _fuzz(found: Mapping[str, Found]) -> str:

@@ -9,7 +9,7 @@ from asyncdp_sim.evidence import oracles
 from tests.fresh import GIVEN, fresh_seed
 from tests.nightly.__main__ import README, dated, faults
 from tests.nightly.kept import FOLDER, keep, kept, stamp
-from tests.nightly.page import PAGE, Score, newest, page, rms
+from tests.nightly.page import Score, newest, pages, rms
 from tests.nightly.parts import FUZZ, PARTS, Oracles, chosen_of, rehearsed
 from tests.nightly.reports import ROOT, _placeless, reports
 
@@ -20,6 +20,11 @@ SCORES = [["begun", 101.0, 100.0, 0.5, 0.02], ["surviving", 49.0, 50.0, -2.25, 0
 WHEN = {"date": "2026-01-02", "commit": "abc", "seed": 7, "seconds": 3600.0}
 
 
+def page(folder: Path) -> str:
+    """Return the three pages, one after the other."""
+    return "\n".join(pages(folder).values())
+
+
 def aloha(text: str) -> str:
     """Return the row of the oracle that the file holds."""
     [found] = [line for line in text.splitlines() if "G e^(−2G); " in line]
@@ -28,7 +33,8 @@ def aloha(text: str) -> str:
 
 def test_it_is_made_whole_from_what_is_kept() -> None:
     """``python -m tests.nightly --only`` writes it anew."""
-    assert PAGE.read_text(encoding="utf-8") == page()
+    for path, text in pages().items():
+        assert path.read_text(encoding="utf-8") == text
     readme = README.read_text(encoding="utf-8")
     assert dated(readme, newest()) == readme
     with pytest.raises(ValueError, match="no link to verification"):
@@ -36,7 +42,7 @@ def test_it_is_made_whole_from_what_is_kept() -> None:
 
 
 def test_it_has_a_row_for_each_oracle() -> None:
-    lines = page().splitlines()
+    lines = page(FOLDER).splitlines()
     for oracle in oracles():
         start = f"| {oracle.statistic} | {oracle.formula} |".replace("|z|", "\\|z\\|")
         assert any(line.startswith(f"| {oracle.statistic} | ") for line in lines), start

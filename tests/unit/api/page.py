@@ -2,6 +2,8 @@
 
 import inspect
 import re
+import textwrap
+from collections.abc import Iterator
 from typing import Any
 
 import asyncdp_sim
@@ -26,7 +28,7 @@ def page() -> str:
     named: dict[str, Any] = {name: getattr(asyncdp_sim, name) for name in asyncdp_sim.__all__}
     parts: dict[str, dict[str, Any]] = {
         "Functions": {name: each for name, each in named.items() if inspect.isfunction(each)},
-        "What they return": {
+        "Classes": {
             name: each
             for name, each in named.items()
             if inspect.isclass(each) and not issubclass(each, Exception)
@@ -47,16 +49,43 @@ def page() -> str:
 
 def _entry(name: str, each: Any) -> str:
     """Return a name's signature and docstring; of a class, also its members in a line each."""
-    said = inspect.getdoc(each) or ""
-    plain = re.sub(r":\w+:`~?([\w.]+)`", r"`\1`", said)
     parts = [f"### `ad.{name}`\n" if name in asyncdp_sim.__all__ else f"### `{name}`\n"]
     if inspect.isfunction(each):
         parts.append(f"```text\n{name}{_signature(each)}\n```\n")
-    parts.append(f"```text\n{plain}\n```\n")
+    parts += _sections(inspect.getdoc(each) or "")
     if inspect.isclass(each) and each.__module__.startswith(f"{asyncdp_sim.__name__}.api."):
-        rows = [f"| `.{member}` | {first} |" for member, first in _members(each)]
-        parts.append("\n".join(["| | |", "|---|---|", *rows, ""]))
+        rows = [f"| `.{member}` | {_markdown(first)} |" for member, first in _members(each)]
+        parts.append("\n".join(["| member | meaning |", "|---|---|", *rows, ""]))
     return "\n".join(parts)
+
+
+def _sections(docstring: str) -> Iterator[str]:
+    """Yield a numpydoc docstring as Markdown: its text, then each section."""
+    text, *rest = re.split(r"^(\w[\w ]*)\n-{3,}\n", docstring, flags=re.M)
+    yield f"{_markdown(text.strip())}\n"
+    for title, body in zip(rest[::2], rest[1::2], strict=True):
+        yield f"**{title}**\n"
+        if title == "Examples":
+            yield f"```python\n{body.strip()}\n```\n"
+        else:
+            yield "\n".join(_definitions(body.strip()))
+
+
+def _definitions(section: str) -> Iterator[str]:
+    """Yield the names of a section with their types, each with its meaning below."""
+    for entry in re.split(r"\n(?=\S)", section):
+        head, _, meaning = entry.partition("\n")
+        names, _, kind = head.partition(" : ")
+        quoted = ", ".join(f"`{name}`" for name in names.split(", "))
+        yield f"{quoted} : {kind}" if kind != "" else quoted
+        if meaning != "":
+            yield textwrap.indent(f":   {_markdown(textwrap.dedent(meaning))}", "    ").lstrip()
+        yield ""
+
+
+def _markdown(text: str) -> str:
+    """Return text of a docstring with Markdown's marks for code."""
+    return re.sub(r":\w+:`~?([\w.]+)`|``(.+?)``", lambda found: f"`{found[1] or found[2]}`", text)
 
 
 def _signature(function: Any) -> str:

@@ -18,7 +18,7 @@ from asyncdp_sim.scenario.labels import labels as labels_of_pictures
 from asyncdp_sim.spec.base import kind_of, members
 from tests.cli.scenes import SMALL
 from tests.conformance.members import FAMILIES, FORMS
-from tests.unit.reference.pages import results_page, scenario_page
+from tests.unit.reference.pages import results_page, scenario_pages
 
 ROOT = Path(__file__).resolve().parents[3]
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
@@ -130,10 +130,10 @@ def test_an_unknown_name_gets_the_nearest() -> None:
         look_up("xyzzy qqq")
 
 
-@pytest.mark.parametrize("name", ["scenario", "results"])
+@pytest.mark.parametrize("name", [*scenario_pages(), "results"])
 def test_pages_are_up_to_date(name: str, file_regression) -> None:
     """``pytest tests/unit/reference --force-regen`` writes them anew."""
-    text = {"scenario": scenario_page, "results": results_page}[name]()
+    text = results_page() if name == "results" else scenario_pages()[name]
     page = ROOT / "docs" / "reference" / f"{name}.md"
     file_regression.check(text, encoding="utf-8", fullpath=page)
 
