@@ -10,7 +10,7 @@ import numpy as np
 from asyncdp_sim.core.errors import InputError
 from asyncdp_sim.figures.kit.picture import LazyFigure
 from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.runs import convergence, held_out, profit, psi_split, utilisation
+from asyncdp_sim.figures.runs import convergence, held_out, profit, psi_split
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.figures.studies import study
@@ -97,7 +97,9 @@ def plan(
     else:
         names = ", ".join(figure.name for figure in networks.FIGURES).replace("-", " ")
         notes.append(f"{names}: nothing was updated")
-    entries += _of_events(panels[0].result if panels else first(opened), notes)
+    shown = panels[0].result if panels else first(opened)
+    if shown.has("events"):
+        entries.append(LazyFigure(partial(diagram.diagram, shown), [shown]))
     planned = [picture.of(name, fixed) for picture in compared]
     return planned + [picture.of(name) for picture in entries], notes
 
@@ -187,19 +189,6 @@ def _compared(sweep: Sweep) -> tuple[list[Cell], tuple[str, ...], list[str]]:
         cells = [cells[round(step * place)] for place in range(MOST_LINES)]
     note = f"{len(sweep.cells) - len(cells)} of {len(sweep.cells)} cells in the convergence figures"
     return cells, (path,), [f"{note}, which compare {path} with all else as in the first cell"]
-
-
-def _of_events(result: Result, notes: list[str]) -> list[LazyFigure]:
-    """Return pictures of one result's events, if it kept them: messages over time."""
-    if not result.has("events"):
-        return []
-    drawings = [partial(diagram.diagram, result)]
-    measured = utilisation.measure(result)
-    if measured.is_constant:
-        notes.append("utilisation: it and who is online are the same all the time")
-    else:
-        drawings.append(partial(utilisation.drawn, result, measured))
-    return [LazyFigure(make, [result]) for make in drawings]
 
 
 def _of_channels(sweep: Sweep, notes: list[str]) -> list[LazyFigure]:
