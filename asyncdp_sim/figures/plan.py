@@ -18,11 +18,9 @@ from asyncdp_sim.figures.sweeps import (
     adversaries,
     break_even,
     coalition,
-    collaboration,
     crossed,
     fairness,
     graphs,
-    guarantees,
     networks,
     overview,
     psi_surface,
@@ -38,8 +36,6 @@ ENDS = 2  # records of a curve that is known at its ends alone
 CHANGES: tuple[SweepFigure[Any], ...] = (overview.FIGURE, settings.FIGURE, crossed.FIGURE)
 """Pictures of what changes with the settings."""
 BEYOND: tuple[SweepFigure[Any], ...] = (
-    break_even.FIGURE,
-    collaboration.FIGURE,
     coalition.FIGURE,
     fairness.FIGURE,
 )
@@ -90,7 +86,11 @@ def plan(
         if adversaries.OWNERS in opened.paths and lies is not None:
             notes.append(f"ψ against owners that lie: {lies}")
         entries += _planned(opened, (adversaries.FIGURE,))
-        entries += _planned(opened, (guarantees.FIGURE,)) or _planned(opened, (rivals.FIGURE,))
+        entries += (
+            _planned(opened, (break_even.FIGURE,))
+            or _planned(opened, (break_even.WAYS,))
+            or _planned(opened, (rivals.FIGURE,))
+        )
         entries += _planned(opened, BEYOND) + of_entry(opened, name, notes)
     if panels:
         entries += networks.pictures(panels, notes)
