@@ -115,11 +115,11 @@ def of_entry(sweep: Sweep, name: str, notes: list[str]) -> list[LazyFigure]:
     notes : list of str
         Grows.
     """
-    draw = study(name)
-    if draw is None:
+    figure = study(name)
+    if figure is None:
         return []
     try:
-        picture = draw(sweep)
+        picture = figure.picture(sweep)
     except InputError as error:
         notes.extend(f"the study of {name}: {line}" for line in error.lines())
         return []
