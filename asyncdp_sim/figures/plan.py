@@ -70,9 +70,7 @@ def plan(
     compared += beyond_psi([line for _, line in lines], notes)
     entries: list[LazyFigure] = []
     if isinstance(opened, Sweep):
-        changes = _planned(opened, (overview.FIGURE, overview.SECOND)) or _planned(
-            opened, (settings.FIGURE,)
-        )
+        changes = _planned(opened, (overview.FIGURE,)) or _planned(opened, (settings.FIGURE,))
         changes += _planned(opened, (crossed.FIGURE,))
         if not isinstance(psi_surface.select(opened), str):
             results = [cell.result for cell in opened.cells]
