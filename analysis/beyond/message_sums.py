@@ -9,7 +9,8 @@ import numpy.typing as npt
 from asyncdp_sim.figures.kit.axes import key, legend, log_axis, looks
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, canvas, style
-from asyncdp_sim.figures.studies.over_distance import LEVELS, draw_quartiles
+from asyncdp_sim.figures.studies.over_distance import LEVELS, draw_quartiles, rows
+from asyncdp_sim.figures.sweeps.sweep_figure import Table
 from asyncdp_sim.results import Result
 
 Array = npt.NDArray[np.float64]
@@ -47,12 +48,13 @@ def message_sums(
 ) -> Picture:
     """Draw exact loss over sum against hops, a line for each graph, and where they are equal."""
     drawn = looks(len(graphs), markersize=4.5)
+    tables = [rows(each.name, *each.quartiles()) for each in graphs]
+    table: Table = {name: np.concatenate([one[name] for one in tables]) for name in tables[0]}
     with style():
         figure, axes = canvas(height=3.4)
         axes.axhline(1.0, color=THEORY, linestyle="--", linewidth=0.9)
-        table = draw_quartiles(axes, [(each.name, *each.quartiles()) for each in graphs], drawn)
+        draw_quartiles(axes, tables, drawn)
         log_axis(axes, "y")
-        axes.set_xticks(range(1, 1 + max(int(graph.hops.max()) for graph in graphs)))
         axes.set_ylabel("exact loss / published sum")
         keys = [key(each.name, **look) for each, look in zip(graphs, drawn, strict=True)]
         keys.append(key("equal: above it the sum is no bound", color=THEORY, linestyle="--"))

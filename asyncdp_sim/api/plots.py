@@ -92,12 +92,6 @@ class RunPlots(TracePlots):
         """Draw ψ of the central model, its median and quartiles, by update or by time."""
         return _convergence({"": self._shown}, by)
 
-    def utilisation(self) -> tuple["Axes", ...]:
-        """Draw how busy learner and channel are over time; of a run with ``events=True``."""
-        from asyncdp_sim.figures.runs import utilisation
-
-        return self._axes(utilisation.over_time(self._shown))
-
 
 class SweepPlots:
     """Figures of a sweep.

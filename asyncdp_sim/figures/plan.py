@@ -10,7 +10,7 @@ import numpy as np
 from asyncdp_sim.core.errors import InputError
 from asyncdp_sim.figures.kit.picture import LazyFigure
 from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.runs import convergence, held_out, profit, psi_split, utilisation
+from asyncdp_sim.figures.runs import convergence, held_out, profit, psi_split
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.figures.studies import study
@@ -18,11 +18,9 @@ from asyncdp_sim.figures.sweeps import (
     adversaries,
     break_even,
     coalition,
-    collaboration,
     crossed,
     fairness,
     graphs,
-    guarantees,
     networks,
     overview,
     psi_surface,
@@ -38,8 +36,6 @@ ENDS = 2  # records of a curve that is known at its ends alone
 CHANGES: tuple[SweepFigure[Any], ...] = (overview.FIGURE, settings.FIGURE, crossed.FIGURE)
 """Pictures of what changes with the settings."""
 BEYOND: tuple[SweepFigure[Any], ...] = (
-    break_even.FIGURE,
-    collaboration.FIGURE,
     coalition.FIGURE,
     fairness.FIGURE,
 )
@@ -74,9 +70,7 @@ def plan(
     compared += beyond_psi([line for _, line in lines], notes)
     entries: list[LazyFigure] = []
     if isinstance(opened, Sweep):
-        changes = _planned(opened, (overview.FIGURE, overview.SECOND)) or _planned(
-            opened, (settings.FIGURE,)
-        )
+        changes = _planned(opened, (overview.FIGURE,)) or _planned(opened, (settings.FIGURE,))
         changes += _planned(opened, (crossed.FIGURE,))
         if not isinstance(psi_surface.select(opened), str):
             results = [cell.result for cell in opened.cells]
@@ -90,14 +84,20 @@ def plan(
         if adversaries.OWNERS in opened.paths and lies is not None:
             notes.append(f"ψ against owners that lie: {lies}")
         entries += _planned(opened, (adversaries.FIGURE,))
-        entries += _planned(opened, (guarantees.FIGURE,)) or _planned(opened, (rivals.FIGURE,))
+        entries += (
+            _planned(opened, (break_even.FIGURE,))
+            or _planned(opened, (break_even.WAYS,))
+            or _planned(opened, (rivals.FIGURE,))
+        )
         entries += _planned(opened, BEYOND) + of_entry(opened, name, notes)
     if panels:
         entries += networks.pictures(panels, notes)
     else:
         names = ", ".join(figure.name for figure in networks.FIGURES).replace("-", " ")
         notes.append(f"{names}: nothing was updated")
-    entries += _of_events(panels[0].result if panels else first(opened), notes)
+    shown = panels[0].result if panels else first(opened)
+    if shown.has("events"):
+        entries.append(LazyFigure(partial(diagram.diagram, shown), [shown]))
     planned = [picture.of(name, fixed) for picture in compared]
     return planned + [picture.of(name) for picture in entries], notes
 
@@ -113,11 +113,11 @@ def of_entry(sweep: Sweep, name: str, notes: list[str]) -> list[LazyFigure]:
     notes : list of str
         Grows.
     """
-    draw = study(name)
-    if draw is None:
+    figure = study(name)
+    if figure is None:
         return []
     try:
-        picture = draw(sweep)
+        picture = figure.picture(sweep)
     except InputError as error:
         notes.extend(f"the study of {name}: {line}" for line in error.lines())
         return []
@@ -187,19 +187,6 @@ def _compared(sweep: Sweep) -> tuple[list[Cell], tuple[str, ...], list[str]]:
         cells = [cells[round(step * place)] for place in range(MOST_LINES)]
     note = f"{len(sweep.cells) - len(cells)} of {len(sweep.cells)} cells in the convergence figures"
     return cells, (path,), [f"{note}, which compare {path} with all else as in the first cell"]
-
-
-def _of_events(result: Result, notes: list[str]) -> list[LazyFigure]:
-    """Return pictures of one result's events, if it kept them: messages over time."""
-    if not result.has("events"):
-        return []
-    drawings = [partial(diagram.diagram, result)]
-    measured = utilisation.measure(result)
-    if measured.is_constant:
-        notes.append("utilisation: it and who is online are the same all the time")
-    else:
-        drawings.append(partial(utilisation.drawn, result, measured))
-    return [LazyFigure(make, [result]) for make in drawings]
 
 
 def _of_channels(sweep: Sweep, notes: list[str]) -> list[LazyFigure]:

@@ -1,7 +1,6 @@
 """Spans of time read from events: requests, queries, computing, transmissions, locks, absences."""
 
 from bisect import bisect_left
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -68,17 +67,6 @@ def spans(events: npt.NDArray[np.void], end_tick: int) -> list[Span]:
     for tick, kind, owner, message, attempt, _ in events.tolist():
         reader.read(tick, _KINDS[kind], (owner, message), attempt)
     return sorted(reader.finish(end_tick), key=lambda span: (span.start, -span.end))
-
-
-def union(found: Iterable[Span]) -> list[tuple[int, int]]:
-    """Return the disjoint intervals, in order, that spans (in the order of start) cover."""
-    merged: list[tuple[int, int]] = []
-    for span in found:
-        if merged and span.start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], span.end))
-        else:
-            merged.append((span.start, span.end))
-    return merged
 
 
 class _Reader:

@@ -19,7 +19,7 @@ from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.runs.convergence import CurveLine
-from asyncdp_sim.figures.studies.four_cases import four_cases
+from asyncdp_sim.figures.studies import four_cases
 from asyncdp_sim.figures.sweeps.psi_lines import markers
 from asyncdp_sim.figures.sweeps.psi_surface import Reference, surface
 from asyncdp_sim.results import Cell, Sweep
@@ -80,7 +80,7 @@ def against_records(sweep: Sweep) -> Sequence[Picture]:
 
 def panels(sweep: Sweep) -> Sequence[Picture]:
     """Draw figures 6 and 11."""
-    return [four_cases(sweep)]
+    return [four_cases.FIGURE.picture(sweep)]
 
 
 THE_BOUND = Reason(

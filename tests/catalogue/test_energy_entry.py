@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures.studies.energy_frontier import energy_frontier, frontier
+from asyncdp_sim.figures.studies.energy_frontier import FIGURE, frontier
 from asyncdp_sim.measures.energy import used
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs import run
@@ -66,13 +66,12 @@ def test_psi_is_drawn_against_joules_and_time(tmp_path: Path) -> None:
     few = f"{{ name = '{names[0]}', 'run.updates' = 5, 'privacy.budget.answers' = 5 }}"
     two = f"{few}, {{ name = '{names[1]}' }}, {{ name = '{names[2]}', {DECIDES} }}"
     found = drawn(tmp_path / "frontier", f"sweep.variant=[{two}]")
-    picture = energy_frontier(found)
+    picture = FIGURE.picture(found)
     table = picture.table
-    assert table["line"].tolist() == ["all", "all", "all", "all", "some", "some"]
+    assert table["line"].tolist() == ["all", "all", "some"]
     cells = [cell.result.summary for cell in found.cells]
-    in_joules = table["panel"] == "joules"
-    assert table["x"][in_joules].tolist() == [each["joules"] for each in cells]
-    assert table["x"][~in_joules].tolist() == [each["simulated_time"] for each in cells]
+    assert table["joules"].tolist() == [each["joules"] for each in cells]
+    assert table["time"].tolist() == [each["simulated_time"] for each in cells]
     assert picture.caption.startswith("ψ at the end (median over replicates) against what it took")
     assert picture.label.text.startswith("Private as claimed: ε = 1 per owner")
 
@@ -80,8 +79,8 @@ def test_psi_is_drawn_against_joules_and_time(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_sweep_of_something_else_is_no_picture(tmp_path: Path) -> None:
     found = drawn(tmp_path / "other", "sweep={'privacy.epsilon' = [1.0, 2.0]}")
-    with pytest.raises(ResultError, match=r"a sweep of variants with \[energy\]"):
-        energy_frontier(found)
+    with pytest.raises(ResultError, match=r"none of variants with \[energy\]"):
+        FIGURE.picture(found)
 
 
 def test_the_frontier_is_what_nobody_beats() -> None:

@@ -186,6 +186,8 @@ def scale(axes: Axes, log: str = "y", **named: str) -> None:
     """Make axes that are drawn on logarithmic in x, y or both, rule them, and name them."""
     log_axis(axes, log)
     axes.set(**named)
+    if "x" in log:
+        plain_numbers(axes, "x")
     if "y" in log:
         plain_numbers(axes)
         _end_at_frame(axes)

@@ -12,6 +12,7 @@ from matplotlib.text import Text
 LEAST_POINTS = 7.0
 LETTER = 0.55  # width of a letter, over its size
 NARROW = 2.0  # inches that a panel beside another has at least
+TALL = 1.6  # inches that the tallest axes have at least
 AXES = 0.7  # of a panel, what its axes have
 _FORMULA = re.compile(r"\$[^$]*\$")
 
@@ -39,6 +40,10 @@ def fit(figure: Figure, width: float) -> None:
             text.set_text(_broken(text.get_text(), width))
             grown += (text.get_text().count("\n") - lines) * 1.2 * LEAST_POINTS / 72
     figure.set_size_inches(width, figure.get_figheight() + grown)
+    if (engine := figure.get_layout_engine()) is not None:
+        engine.execute(figure)
+        tallest = max(axes.get_window_extent().height for axes in figure.axes) / figure.dpi
+        figure.set_size_inches(width, figure.get_figheight() + max(0.0, TALL - tallest))
 
 
 def _stacked(several: Sequence[Axes], width: float) -> float:

@@ -91,13 +91,12 @@ def style() -> Iterator[None]:
         yield
 
 
-def sheet(width: float, height: float, *, measured: bool = True) -> Figure:
+def sheet(width: float, height: float) -> Figure:
     """Return an empty figure (sizes in inches), drawn without a screen.
 
-    matplotlib's constrained layout makes room for what is written around axes, unless the figure
-    is not measured.
+    matplotlib's constrained layout makes room for what is written around axes.
     """
-    figure = Figure(figsize=(width, height), layout=Layout() if measured else None)
+    figure = Figure(figsize=(width, height), layout=Layout())
     FigureCanvasAgg(figure)
     return figure
 

@@ -1,64 +1,62 @@
 """The price and the worth of local steps: ψ over time, and over exchanges, at the same ε."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.axes import draw_line, key, legend_above, log_axis, looks, scale
-from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import sheet, style
+from asyncdp_sim.figures.kit.axes import (
+    BETTER,
+    draw_line,
+    key,
+    legend_above,
+    log_axis,
+    looks,
+    scale,
+)
+from asyncdp_sim.figures.kit.style import sheet
 from asyncdp_sim.figures.runs.convergence import quartiles
-from asyncdp_sim.results import Cell, Sweep, not_a_result
+from asyncdp_sim.figures.studies.curves import curve_rows, curves, draw_curve, of_panel
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
+from asyncdp_sim.results import Cell, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 
-Array = npt.NDArray[np.float64]
 ALIKE = "data.split.dirichlet"
 
 
-def local_steps(sweep: Sweep, *, name: str = "local-steps") -> Picture:
-    """Draw ψ against time where owners are least alike, and at the end against exchanges.
+@dataclass(frozen=True)
+class AlikeSeries(Series):
+    """The cells whose owners are equally alike, by their number of exchanges.
 
-    Parameters
+    Attributes
     ----------
-    sweep : Sweep
-        Of variants that divide the same number of gradients into other numbers of exchanges, and
-        of how alike owners are.
-    name : str
-        Of the files.
-
-    Raises
-    ------
-    ResultError
-        If it is another one.
+    alpha : float
+    unlike : bool
+        Whether owners are least alike, so that ψ is drawn over time.
     """
-    groups = _groups(sweep)
-    rows: dict[str, list[Any]] = {each: [] for each in ("panel", "line", "x", "low", "y", "high")}
-    with style():
-        figure = sheet(7.6, 3.8)
-        learned, ended = figure.subplots(1, 2)
-        _over_time(learned, rows, groups[min(groups)])
-        _at_the_end(ended, rows, groups)
-        for axes in (learned, ended):
-            axes.grid(axis="y")
-    table = {column: np.array(values) for column, values in rows.items()}
-    said = label([cell.result for cell in sweep.cells])
-    return Picture(name, figure, table, _caption(groups), said)
+
+    alpha: float
+    unlike: bool
 
 
-def _groups(sweep: Sweep) -> dict[float, list[Cell]]:
-    """Return the cells of each α, which all take the same number of gradients."""
+def select(sweep: Sweep) -> list[AlikeSeries] | str:
+    """Return a line for each α; all cells take the same number of gradients."""
     if set(sweep.paths) != {ALIKE, VARIANT}:
-        raise not_a_result(sweep.directory, f"a sweep of variants and of {ALIKE}")
-    groups: dict[float, list[Cell]] = {}
-    for cell in sweep.cells:
-        groups.setdefault(float(cell.values[ALIKE]), []).append(cell)
+        return f"a sweep of something else than variants and {ALIKE}"
     if len({_local(cell) * _exchanges(cell) for cell in sweep.cells}) > 1:
-        raise not_a_result(sweep.directory, "variants that all take as many gradients")
-    return groups
+        return "a sweep without variants that all take as many gradients"
+    alphas = sorted({float(cell.values[ALIKE]) for cell in sweep.cells})
+    return [
+        AlikeSeries.ordered(
+            f"{'alike' if alpha >= 1e3 else 'unlike'} (α = {alpha:g})",
+            [cell for cell in sweep.cells if cell.values[ALIKE] == alpha],
+            lambda cell: -_exchanges(cell),
+            alpha=alpha, unlike=alpha == alphas[0],
+        )
+        for alpha in alphas
+    ]  # fmt: skip
 
 
 def _local(cell: Cell) -> int:
@@ -69,63 +67,57 @@ def _exchanges(cell: Cell) -> int:
     return int(cell.result.scenario["run"]["updates"])
 
 
-def _over_time(axes: Axes, rows: dict[str, list[Any]], cells: Sequence[Cell]) -> None:
-    drawn = looks(len(cells), markersize=4.0)
-    for cell, look in zip(cells, drawn, strict=True):
-        time, psi = quartiles(cell.result, "time", 0.5)
-        bare = {each: value for each, value in look.items() if each != "marker"}
-        axes.plot(time, psi[1], **bare)
-        axes.plot(time[-1:], psi[1, -1:], **look)
-        _row(rows, "time", cell.label([VARIANT]), time, *psi)
-    log_axis(axes, "x")
-    scale(axes, ylabel="relative fitness $\\psi$")
-    axes.set_xlabel("time (units)")
-    keys = [key(cell.label([VARIANT]), **look) for cell, look in zip(cells, drawn, strict=True)]
-    legend_above(axes, keys, 3)
+def _rows(line: AlikeSeries) -> Table:
+    """Return quartiles of ψ at the end, and where owners are least alike those over time."""
+    last = np.array([quartiles(result, "k")[1][:, -1] for result in line.results]).T
+    tables = [curve_rows("end", line.name, -np.array(line.at, dtype=float), last)]
+    if line.unlike:
+        tables += [
+            curve_rows("time", cell.label([VARIANT]), *quartiles(cell.result, "time", 0.5))
+            for cell in line.cells
+        ]
+    return curves(tables)
 
 
-def _at_the_end(axes: Axes, rows: dict[str, list[Any]], groups: dict[float, list[Cell]]) -> None:
-    drawn = looks(len(groups), markersize=5.0)
-    for (alike, cells), look in zip(groups.items(), drawn, strict=True):
-        count = np.array([_exchanges(cell) for cell in cells], dtype=float)
-        low, middle, high = _ends(cells)
-        draw_line(axes, count, np.stack([middle, low, high]), **look)
-        _row(rows, "end", _alike(alike), count, low, middle, high)
-    log_axis(axes, "x")
-    axes.set_ylim(bottom=0.0)
-    axes.set_ylabel("$\\psi$ at the end")
-    axes.set_xlabel("exchanges with each owner, $T$")
-    legend_above(axes, [key(_alike(a), **look) for a, look in zip(groups, drawn, strict=True)], 2)
+def panels(found: Sequence[AlikeSeries], rows: Sequence[Table]) -> Figure:
+    """Draw ψ against time where owners are least alike, and at the end against exchanges."""
+    figure = sheet(7.6, 3.8)
+    learned, ended = figure.subplots(1, 2)
+    over_time = of_panel(rows[0], "time")
+    drawn = looks(len(over_time), markersize=4.0)
+    for table, look in zip(over_time.values(), drawn, strict=True):
+        draw_curve(learned, table, look)
+    log_axis(learned, "x")
+    scale(learned, ylabel=f"relative fitness $\\psi$\n{BETTER}")
+    learned.set_xlabel("time (units)")
+    legend_above(learned, [key(name, **look) for name, look in zip(over_time, drawn, strict=True)],
+                 3)  # fmt: skip
+    lines = looks(len(found), markersize=5.0)
+    for line, table, look in zip(found, rows, lines, strict=True):
+        shown = of_panel(table, "end")[line.name]
+        draw_line(ended, shown["x"], np.stack([shown["y"], shown["low"], shown["high"]]), **look)
+    log_axis(ended, "x")
+    ended.set(ylim=(0.0, None), xlabel="exchanges with each owner, $T$")
+    ended.set_ylabel(f"$\\psi$ at the end\n{BETTER}")
+    legend_above(ended, [key(line.name, **look) for line, look in zip(found, lines, strict=True)],
+                 2)  # fmt: skip
+    for axes in (learned, ended):
+        axes.grid(axis="y")
+    return figure
 
 
-def _alike(alpha: float) -> str:
-    return f"alike (α = {alpha:g})" if alpha >= 1e3 else f"unlike (α = {alpha:g})"
-
-
-def _ends(cells: Sequence[Cell]) -> Array:
-    """Return the quartiles of ψ at the end, shape (3, J)."""
-    return np.array([quartiles(cell.result, "k")[1][:, -1] for cell in cells]).T
-
-
-def _row(rows: dict[str, list[Any]], panel: str, line: str, *columns: Any) -> None:
-    rows["panel"] += [panel] * len(columns[0])
-    rows["line"] += [line] * len(columns[0])
-    for name, values in zip(("x", "low", "y", "high"), columns, strict=True):
-        rows[name] += np.asarray(values, dtype=float).tolist()
-
-
-def _caption(groups: dict[float, list[Cell]]) -> str:
-    cells = groups[min(groups)]
-    total, ends = _local(cells[0]) * _exchanges(cells[0]), _ends(cells)[1].tolist()
-    said = "; ".join(
-        f"{cell.label([VARIANT])}: {number(end)}" for cell, end in zip(cells, ends, strict=True)
+def _caption(found: Sequence[AlikeSeries], rows: Sequence[Table]) -> str:
+    cells, last = found[0].cells, of_panel(rows[0], "end")[found[0].name]["y"]
+    ends = "; ".join(
+        f"{cell.label([VARIANT])}: {number(end)}" for cell, end in zip(cells, last, strict=True)
     )
     return (
-        f"{total} noisy gradients of each owner, E in each exchange, with the same noise at the "
-        f"same ε. Left: median ψ over time, owners least alike (α = {min(groups):g}). Right: ψ at "
-        "the end against the number of exchanges, median and 25–75 % over replicates. At the end, "
-        f"least alike: {said}."
+        f"{_local(cells[0]) * _exchanges(cells[0])} noisy gradients of each owner, E in each "
+        "exchange, with the same noise at the same ε. Left: median ψ over time and its 25–75 % "
+        f"band, owners least alike (α = {found[0].alpha:g}). Right: ψ at the end against the "
+        "number of exchanges, median and 25–75 % over replicates. At the end, least alike: "
+        f"{ends}."
     )
 
 
-__all__ = ["local_steps"]
+FIGURE = SweepFigure("local-steps", select, _rows, panels, _caption)

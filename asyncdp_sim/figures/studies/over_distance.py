@@ -1,4 +1,7 @@
-"""Privacy over distance: an owner's ε against another, by the hops between them."""
+"""Privacy over distance: an owner's ε against another, by the hops between them.
+
+The networks of ``privacy-over-distance`` of the catalogue are simulated again.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,16 +10,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures.kit.axes import key, legend, looks
-from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import THEORY, canvas, style
+from asyncdp_sim.figures.kit.style import THEORY, canvas
+from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table
+from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
-from asyncdp_sim.results import Result
+from asyncdp_sim.privacy.observers import NodeObserver
+from asyncdp_sim.results import Result, Sweep
+from asyncdp_sim.scenario import Scenario, load
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 LEVELS = (0.25, 0.5, 0.75)
+HEARD: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 0.9}
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +43,8 @@ class Pairs:
         μ² of the record against the other owner; 0 where it has learned nothing.
     epsilon, delta : float
         What the record costs against an observer of every answer, and δ of all ε.
+    results : tuple of Result
+        Whose networks they are.
     """
 
     name: str
@@ -40,6 +52,7 @@ class Pairs:
     squared: Array
     epsilon: float
     delta: float
+    results: tuple[Result, ...] = ()
 
     def quartiles(self) -> tuple[Numbers, Array]:
         """Return the distances that occur, and quartiles of ε at each, (3, J)."""
@@ -47,8 +60,8 @@ class Pairs:
         found = [
             np.quantile(self.squared[self.hops == hop], LEVELS, method="higher") for hop in steps
         ]
-        told = [[epsilon_of(mu, self.delta) for mu in each] for each in found]
-        return steps, np.array(told).T
+        epsilon = [[epsilon_of(mu, self.delta) for mu in each] for each in found]
+        return steps, np.array(epsilon).T
 
 
 def epsilon_of(squared: float, delta: float) -> float:
@@ -56,62 +69,112 @@ def epsilon_of(squared: float, delta: float) -> float:
     return 0.0 if squared == 0 else gaussian_epsilon(float(squared**-0.5), delta)
 
 
-def draw_quartiles(
-    axes: Axes,
-    graphs: Sequence[tuple[str, Numbers, Array]],
-    drawn: Sequence[Mapping[str, Any]],
-) -> dict[str, npt.NDArray[Any]]:
-    """Draw medians over hops with bands from quartile to quartile, and return the table of them.
+def pairs(scenario: Scenario, name: str, results: tuple[Result, ...] = ()) -> Pairs:
+    """Return what every owner has learned of every other, in all replicates of a scenario.
 
-    Parameters
-    ----------
-    axes : Axes
-    graphs : sequence of tuple
-        Name, distances (J,), and quartiles (3, J) of each graph.
-    drawn : sequence of mapping
-        The look of each.
+    Raises
+    ------
+    SpecError
+        If its observer is no node.
     """
-    rows: dict[str, list[Any]] = {each: [] for each in ("graph", "hops", "low", "median", "high")}
-    for (name, hops, (low, middle, high)), look in zip(graphs, drawn, strict=True):
-        axes.plot(hops, middle, **look)
+    observer, n_owners = scenario.privacy.listener, scenario.owners.count
+    # Only it knows pairs, not owners alone; what is no node is refused, and nothing chosen.
+    if not isinstance(observer, NodeObserver):
+        given = f"{observer.kind!r}"
+        raise SpecError([Fault("privacy.observer.kind", given, "allowed is node")])
+    accountant = scenario.accountant
+    multiplier = accountant.multiplier
+    if multiplier is None:
+        raise ValueError("an observer that is a node needs Gaussian noise")
+    streams = Streams(scenario.run.seed)
+    traces = [
+        simulate(scenario.network, streams.within("replicate", r + 1))
+        for r in range(scenario.run.replicates)
+    ]
+    squared = [observer.squared(multiplier, trace)[:, :n_owners] for trace in traces]
+    apart = ~np.eye(n_owners, dtype=np.bool_)
+    return Pairs(
+        name,
+        np.tile(distances(scenario)[apart], len(traces)),
+        np.concatenate([each[apart] for each in squared]),
+        float(accountant.epsilon.max()),
+        accountant.delta,
+        results,
+    )
+
+
+def distances(scenario: Scenario) -> Numbers:
+    """Return the hops between owners on the graph of a scenario's gossip, (N, N)."""
+    import networkx as nx
+
+    n_owners = scenario.owners.count
+    graph = scenario.protocol.graph.build(n_owners)  # type: ignore[union-attr]
+    found = dict(nx.all_pairs_shortest_path_length(graph))
+    owners = range(1, n_owners + 1)
+    return np.array([[found[a][b] for b in owners] for a in owners], dtype=np.int64)
+
+
+def select(sweep: Sweep) -> list[Pairs]:
+    """Simulate the networks of a sweep again, and return what owners learn of one another.
+
+    Raises
+    ------
+    SpecError
+        If a cell has another observer.
+    """
+    return [
+        pairs(
+            load(cell.result.directory / "scenario.toml")[0], cell.label(sweep.paths),
+            (cell.result,),
+        )
+        for cell in sweep.cells
+    ]  # fmt: skip
+
+
+def rows(name: str, hops: Numbers, quartiles: Array) -> Table:
+    """Return a graph's name, distances (J,), and quartiles (3, J), as columns."""
+    levels = dict(zip(("low", "median", "high"), quartiles, strict=True))
+    return {"graph": np.repeat([name], len(hops)), "hops": hops.astype(float)} | levels
+
+
+def draw_quartiles(axes: Axes, graphs: Sequence[Table], drawn: Sequence[Mapping[str, Any]]) -> None:
+    """Draw medians over hops with bands from quartile to quartile."""
+    for table, look in zip(graphs, drawn, strict=True):
+        hops, low, high = table["hops"], table["low"], table["high"]
+        axes.plot(hops, table["median"], **look)
         axes.fill_between(hops, low, high, color=look["color"], alpha=0.18, linewidth=0)
         if len(hops) == 1:  # a band without a width
             axes.plot([hops[0]] * 2, [low[0], high[0]], color=look["color"], linewidth=1.2)
-        rows["graph"] += [name] * len(hops)
-        for column, values in zip(
-            ("hops", "low", "median", "high"), (hops, low, middle, high), strict=True
-        ):
-            rows[column] += np.asarray(values, dtype=float).tolist()
+    axes.set_xticks(range(1, 1 + int(max(table["hops"].max() for table in graphs))))
     axes.set_xlabel("hops between an owner and the owner that observes it")
     axes.grid(axis="y")
-    return {column: np.array(values) for column, values in rows.items()}
 
 
-def over_distance(
-    graphs: Sequence[Pairs], results: Sequence[Result], *, name: str = "over-distance"
-) -> Picture:
+def panels(graphs: Sequence[Pairs], tables: Sequence[Table]) -> Figure:
     """Draw ε against hops, a line for each graph: the median over pairs, and its quartiles."""
     drawn = looks(len(graphs), markersize=4.5)
-    with style():
-        figure, axes = canvas(height=3.4)
-        table = draw_quartiles(axes, [(each.name, *each.quartiles()) for each in graphs], drawn)
-        all_heard = max(pairs.epsilon for pairs in graphs)
-        axes.axhline(all_heard, color=THEORY, linestyle="--", linewidth=0.9)
-        axes.set_ylim(-0.03 * all_heard, 1.12 * all_heard)
-        axes.set_xticks(range(1, 1 + max(int(pairs.hops.max()) for pairs in graphs)))
-        axes.set_ylabel(f"$\\varepsilon$ of a record at $\\delta$ = {graphs[0].delta:g}")
-        keys = [key(each.name, **look) for each, look in zip(graphs, drawn, strict=True)]
-        keys.append(key("observer of every answer", color=THEORY, linestyle="--"))
-        legend(figure, keys, 3)
-    updates = int(results[0].scenario["run"]["updates"])
-    n_owners = int(results[0].scenario["owners"]["count"])
-    caption = (
-        f"ε of one record of an owner against another owner, {n_owners} owners that put one noisy "
-        f"vector in each and average it in {updates} meetings: median over pairs and replicates "
-        "(line) and quartiles (band), by the distance between the two. Exact for the meetings that "
-        "were simulated. Dashed: against an observer of every answer, which no pair exceeds."
+    figure, axes = canvas(height=3.4)
+    draw_quartiles(axes, tables, drawn)
+    all_heard = max(graph.epsilon for graph in graphs)
+    axes.axhline(all_heard, **HEARD)
+    axes.set_ylim(-0.03 * all_heard, 1.12 * all_heard)
+    axes.set_ylabel(f"$\\varepsilon$ of a record at $\\delta$ = {graphs[0].delta:g}")
+    keys = [key(graph.name, **look) for graph, look in zip(graphs, drawn, strict=True)]
+    legend(figure, [*keys, key("observer of every answer", **HEARD)], 3)
+    return figure
+
+
+def _caption(graphs: Sequence[Pairs], _: Sequence[Table]) -> str:
+    result = graphs[0].results[0]
+    return (
+        f"ε of one record of an owner against another owner, {result.n_owners} owners that put one "
+        f"noisy vector in each and average it in {result.updates} meetings: median over pairs and "
+        "replicates (line) and quartiles (band), by the distance between the two. Exact for the "
+        "meetings that were simulated. Dashed: against an observer of every answer, which no pair "
+        "exceeds."
     )
-    return Picture(name, figure, table, caption, label(list(results)))
 
 
-__all__ = ["Pairs", "draw_quartiles", "epsilon_of", "over_distance"]
+FIGURE = SweepFigure(
+    "over-distance", select, lambda graph: rows(graph.name, *graph.quartiles()), panels, _caption
+)

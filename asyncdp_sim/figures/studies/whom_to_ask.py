@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.ticker import LogLocator, ScalarFormatter
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from asyncdp_sim.figures.kit.axes import key, legend, log_axis, looks
-from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import sheet, style
-from asyncdp_sim.results import Result, Sweep, not_a_result
+from asyncdp_sim.figures.kit.axes import BETTER, key, legend, looks, number_ticks, scale
+from asyncdp_sim.figures.kit.style import sheet
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
+from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 
 Array = npt.NDArray[np.float64]
@@ -24,6 +25,8 @@ BEST: dict[str, Any] = {
     "markeredgecolor": "black",
 }  # fmt: skip
 """A ring around the least price."""
+PRICES = {"time": "time until mean $\\psi$ is {:g}\n(units)",
+          "joules": "energy until mean $\\psi$ is {:g}\n(J)"}  # fmt: skip
 
 
 def mean_curve(result: Result) -> tuple[Array, Array]:
@@ -62,104 +65,69 @@ def joules_to(result: Result, target: float = TARGET) -> float:
     return time_to(result, target) * float(summary["joules"]) / float(summary["simulated_time"])
 
 
-def whom_to_ask(sweep: Sweep, *, name: str = "whom-to-ask") -> Picture:
-    """Draw what a ψ takes, and the ψ after as many updates, over m, a line for each p.
-
-    Parameters
-    ----------
-    sweep : Sweep
-        Of variants that differ in p, and of m; with ``[energy]`` joules are drawn too.
-    name : str
-        Of the files.
-
-    Raises
-    ------
-    ResultError
-        If it is another one.
-    """
+def select(sweep: Sweep) -> list[Series] | str:
+    """Return a line for each p, of a sweep of variants that differ in p, and of m."""
     if set(sweep.paths) != {TASKS, VARIANT}:
-        raise not_a_result(sweep.directory, f"a sweep of variants and of {TASKS}")
-    names = list(dict.fromkeys(str(cell.values[VARIANT]) for cell in sweep.cells))
-    drawn = looks(len(names), markersize=4.5)
-    powered = "joules" in sweep.cells[0].result.summary
-    table = _table(sweep, names, powered)
-    priced = {"time": "time until mean $\\psi$ is {:g} (units)"}
-    priced |= {"joules": "energy until mean $\\psi$ is {:g} (J)"} if powered else {}
-    with style():
-        figure = sheet(7.6, 3.6)
-        *prices, last = figure.subplots(1, len(priced) + 1)
-        for axes, (column, words) in zip(prices, priced.items(), strict=True):
-            _price(axes, table, column, names, drawn)
-            axes.set_ylabel(words.format(TARGET))
-        for one, look in zip(names, drawn, strict=True):
-            mine = table["p"] == one
-            last.plot(table["tasks"][mine], table["psi"][mine], **look)
-        log_axis(last)
-        last.axhline(TARGET, color="0.4", linestyle="--", linewidth=0.9)
-        updates = int(sweep.cells[0].result.columns("curve", "k")[0].max())
-        last.set_ylabel(f"mean $\\psi$ after {updates} updates")
-        for axes in (*prices, last):
-            _tasks(axes, sorted(set(table["tasks"].astype(int).tolist())))
-        keys = [key(one, **look) for one, look in zip(names, drawn, strict=True)]
-        keys += [key("best of all", **BEST), key("target", color="0.4", linestyle="--")]
-        legend(figure, keys, 3)
-    also = " and energy (middle)" if powered else ""
-    caption = (
-        f"Time (left){also} until mean ψ is {TARGET:g} and mean ψ after as many updates as all "
-        "have (right), over how many tasks are under way, by whom the learner asks. Choices that "
-        "never get there are at the top. Every owner spends the same ε whatever is chosen: its "
-        "answers, and the noise of each, follow how often it is asked."
+        return f"a sweep of something else than variants and {TASKS}"
+    return Series.grouped(
+        sweep.cells, lambda c: str(c.values[VARIANT]), lambda c: float(c.values[TASKS])
     )
-    return Picture(name, figure, table, caption, label([cell.result for cell in sweep.cells]))
 
 
-def _table(sweep: Sweep, names: Sequence[str], powered: bool) -> dict[str, Array]:
-    rows: dict[str, list[Any]] = {each: [] for each in ("p", "tasks", "time", "joules", "psi")}
-    for one in names:
-        for cell in (each for each in sweep.cells if each.values[VARIANT] == one):
-            rows["p"].append(one)
-            rows["tasks"].append(float(cell.values[TASKS]))
-            rows["time"].append(time_to(cell.result))
-            rows["joules"].append(joules_to(cell.result) if powered else np.nan)
-            rows["psi"].append(end(cell.result))
-    if not powered:
-        del rows["joules"]
-    return {column: np.array(values) for column, values in rows.items()}
+def _rows(line: Series) -> Table:
+    """Return the prices of the target, joules where they are known, and ψ at the end."""
+    asked = {"time": time_to, "psi": end}
+    asked |= {"joules": joules_to} if "joules" in line.results[0].summary else {}
+    columns = {name: np.array(list(map(of, line.results))) for name, of in asked.items()}
+    return line.rows("p", "tasks") | columns
 
 
-def _price(
-    axes: Any, table: dict[str, Array], column: str, names: Sequence[str], looks: Sequence[Any]
-) -> None:
+def panels(found: Sequence[Series], rows: Sequence[Table]) -> Figure:
+    """Draw what a ψ takes, and the ψ after as many updates, over m, a line for each p."""
+    drawn = looks(len(found), markersize=4.5)
+    priced = {name: words for name, words in PRICES.items() if name in rows[0]}
+    figure = sheet(7.6, 3.6)
+    *prices, last = figure.subplots(1, len(priced) + 1)
+    for axes, (column, words) in zip(prices, priced.items(), strict=True):
+        _price(axes, rows, column, drawn)
+        scale(axes, "xy", ylabel=words.format(TARGET))
+    for table, look in zip(rows, drawn, strict=True):
+        last.plot(table["tasks"], table["psi"], **look)
+    last.axhline(TARGET, color="0.4", linestyle="--", linewidth=0.9)
+    updates = found[0].results[0].updates
+    scale(last, "xy", ylabel=f"mean $\\psi$ after {updates} updates\n{BETTER}")
+    for axes in (*prices, last):
+        number_ticks(axes, rows[0]["tasks"])
+        axes.set_xlabel("tasks under way, $m$")
+    keys = [key(line.name, **look) for line, look in zip(found, drawn, strict=True)]
+    keys += [key("best of all", **BEST), key("target", color="0.4", linestyle="--")]
+    legend(figure, keys, 3)
+    return figure
+
+
+def _price(axes: Axes, rows: Sequence[Table], column: str, drawn: Sequence[Any]) -> None:
     """Draw a price over m; what never gets there is above it all, and the least is ringed."""
-    log_axis(axes)
     axes.margins(y=0.14)
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(ScalarFormatter())
-    paid = table[column]
-    there = np.isfinite(paid)
-    never = 1.7 * float(paid[there].max())
-    for at, (one, look) in enumerate(zip(names, looks, strict=True)):
-        mine = table["p"] == one
-        axes.plot(table["tasks"][mine & there], paid[mine & there], **look)
-        lost = mine & ~there
-        open_mark = {**look, "linestyle": "none", "markerfacecolor": "none"}
-        axes.plot(table["tasks"][lost], np.full(int(lost.sum()), never * APART**at), **open_mark)
-    if not there.all():
-        axes.annotate("never", (table["tasks"].min(), never), va="center", fontsize=8)
-    best = int(np.argmin(np.where(there, paid, np.inf)))
-    axes.plot(table["tasks"][best], paid[best], **BEST)
-    said = f"{paid[best]:.3g}"
-    place = {"xytext": (-8, -15), "textcoords": "offset points", "fontsize": 8}
-    axes.annotate(said, (table["tasks"][best], paid[best]), **place)
+    tasks, paid = (np.concatenate([table[name] for table in rows]) for name in ("tasks", column))
+    never = 1.7 * float(paid[np.isfinite(paid)].max())
+    for place, (table, look) in enumerate(zip(rows, drawn, strict=True)):
+        there = np.isfinite(table[column])
+        axes.plot(table["tasks"][there], table[column][there], **look)
+        lost = table["tasks"][~there]
+        hollow = look | {"linestyle": "none", "markerfacecolor": "none"}
+        axes.plot(lost, np.full(len(lost), never * APART**place), **hollow)
+    if np.isinf(paid).any():
+        axes.annotate("never", (tasks.min(), never), va="center", fontsize=8)
+    best = int(np.argmin(paid))
+    axes.plot(tasks[best], paid[best], **BEST)
+    beside: dict[str, Any] = {"xytext": (-8, -15), "textcoords": "offset points", "fontsize": 8}
+    axes.annotate(f"{paid[best]:.3g}", (tasks[best], paid[best]), **beside)
 
 
-def _tasks(axes: Any, every: Sequence[int]) -> None:
-    """Name each m below."""
-    log_axis(axes, "x")
-    axes.set_xticks(every, [str(each) for each in every])
-    axes.minorticks_off()
-    axes.set_xlabel("tasks under way, $m$")
-    axes.grid(axis="y")
-
-
-__all__ = ["TARGET", "TASKS", "end", "joules_to", "mean_curve", "reached", "time_to", "whom_to_ask"]
+_CAPTION = (
+    f"Time, and where it is known energy, until mean ψ is {TARGET:g}, and (right) mean ψ after as "
+    "many updates as all have, over how many tasks are under way, by whom the learner asks. "
+    "Choices that never get there are at the top. Every owner spends the same ε whatever is "
+    "chosen: its answers, and the noise of each, follow how often it is asked."
+)
+FIGURE = SweepFigure("whom-to-ask", select, _rows, panels, lambda *_: _CAPTION)

@@ -1,30 +1,47 @@
-"""ψ of the joint model against ε, and ψ of each owner's own model as a line: who gains."""
+"""ψ of joint models against ε, a line for each way to hide records, and own models: who gains."""
 
-from collections.abc import Sequence
+import json
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
-from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.axes import draw_line, key, legend, number_ticks, scale
+from asyncdp_sim.core.words import as_float, known, number
+from asyncdp_sim.figures.kit.axes import (
+    BETTER,
+    draw_line,
+    key,
+    legend,
+    looks,
+    number_ticks,
+    scale,
+    wrapped,
+)
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, owner_table
-from asyncdp_sim.figures.kit.picture import row_labels
-from asyncdp_sim.figures.kit.style import BLUE, VERMILION, canvas
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends, estimates
-from asyncdp_sim.results import Result, Sweep
+from asyncdp_sim.figures.kit.picture import label, named_guarantee, row_labels
+from asyncdp_sim.figures.kit.style import THEORY, VERMILION, canvas
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, estimates
+from asyncdp_sim.privacy.label import gradient_norm
+from asyncdp_sim.results import Cell, Result, Sweep
 
 Array = npt.NDArray[np.float64]
 EPSILON = "privacy.epsilon"
 LEAST = 2  # owners, and values of ε
+MOST_SERIES = 7
 OWN: dict[str, Any] = {"color": "#777777", "linewidth": 0.8}
 
 
 @dataclass(frozen=True)
-class JointModel(Series):
-    """The cells of a sweep over ε alone, in ascending order."""
+class JointModels(Series):
+    """The cells that hide records in the same way, in ascending order of ε."""
+
+    @property
+    def psi(self) -> Array:
+        """Mean ψ of the joint models and the ends of its 95 % interval, shape (3, J)."""
+        return np.array([mean_psi_at_end(result) for result in self.results]).T
 
     @property
     def alone(self) -> Array:
@@ -37,85 +54,144 @@ class JointModel(Series):
 
         Between two swept ε the logarithm of ψ is interpolated over the logarithm of ε.
         """
-        psi = np.log(_joint(self)[0])
+        psi = np.log(self.psi[0])
         return np.array([_crossing(np.log(self.at), psi, own) for own in np.log(self.alone)])
 
+    @property
+    def half(self) -> float:
+        """The ε from which on half of the owners gain."""
+        return float(np.median(self.break_even))
 
-def select(sweep: Sweep) -> list[JointModel] | str:
-    """Return the sweep's joint models, or in words why they are not compared with own models."""
-    if tuple(sweep.varying) != (EPSILON,):
-        return f"{EPSILON} is not swept alone"
-    cells = [cell for cell in sweep.cells if np.isscalar(cell.values[EPSILON])]
-    cells = [cell for cell in cells if 0 < float(cell.values[EPSILON]) < np.inf]
-    if not all("profits_psi" in cell.result.summary for cell in cells):
+    @property
+    def legend(self) -> str:
+        """Its name, the bound that its noise is scaled for, and what it guarantees."""
+        norm = (self.results[0].scenario["privacy"].get("sensitivity") or {}).get("norm")
+        sign = "Ξ₁" if (norm or gradient_norm(self.results[0].manifest)) == "l1" else "Ξ₂"
+        constants = [result.manifest.get("constants") or {} for result in self.results]
+        bounds = sorted({known(each.get("noise_bound")) for each in constants})
+        said = ", ".join(f"{bound:.4g}" for bound in bounds if np.isfinite(bound))
+        bound = f"{sign} = {said}" if said else "no bound"
+        return f"{self.name} ({bound}): {named_guarantee(self.results)}"
+
+
+def select(sweep: Sweep) -> list[JointModels] | str:
+    """Return a sweep's ways to hide records, or in words why it compares none over ε."""
+    if EPSILON not in sweep.paths:
+        return f"{EPSILON} is not swept"
+    rest = [path for path in sweep.paths if path != EPSILON]
+    cells = [cell for cell in sweep.cells if _finite(cell) and cell.result.summary["updates"] > 0]
+    series = JointModels.grouped(cells, lambda c: c.label(rest), lambda c: float(c.values[EPSILON]))
+    if not 1 <= len(series) <= MOST_SERIES:
+        return f"{len(series)} lines, and {MOST_SERIES} can be shown"
+    if len({_way(line.results[0]) for line in series}) < len(series):
+        return "lines that hide records in the same way"
+    if min(len(line.at) for line in series) < LEAST:
+        return f"fewer than {LEAST} budgets"
+    return series
+
+
+def select_ways(sweep: Sweep) -> list[JointModels] | str:
+    """Return a sweep's ways to hide records where there are several, or in words why not."""
+    series = select(sweep)
+    return "one way to hide records" if len(series) == 1 else series
+
+
+def select_alone(sweep: Sweep) -> list[JointModels] | str:
+    """Return a sweep's joint models, or in words why they are not compared with own models."""
+    series = select(sweep)
+    if isinstance(series, str):
+        return series
+    results = [result for line in series for result in line.results]
+    if not all("profits_psi" in result.summary for result in results):
         return "owners alone are not known: run.alone"
-    first = _alone(cells[0].result) if len(cells) > 0 else np.array([])
-    if min(len(cells), len(first)) < LEAST:
-        return f"fewer than {LEAST} owners or values of ε"
-    if not all(np.array_equal(_alone(cell.result), first) for cell in cells):
+    first = _alone(results[0])
+    if len(first) < LEAST:
+        return f"fewer than {LEAST} owners"
+    if not all(np.array_equal(_alone(result), first) for result in results):
         return "owners are not the same in all cells"
-    return [JointModel.ordered("", cells, lambda cell: float(cell.values[EPSILON]))]
+    return series
 
 
-def panels(found: Sequence[JointModel], _: Sequence[Table]) -> Figure:
-    """Draw ψ against ε with 95 % intervals, a level line for each owner, and the break-even ε."""
-    [joint] = found
-    figure, axes = canvas(width=7.2, height=3.9)
-    for own in joint.alone:
-        axes.axhline(own, zorder=0, **OWN)
-    look: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": 4.5, "linewidth": 1.4}
-    draw_line(axes, joint.at, _joint(joint), **look)
-    keys = [
-        key("joint model: mean and 95 % interval", **look),
-        key("own models: one line per owner, without noise", **OWN),
-    ]
-    half = float(np.median(joint.break_even))
-    if joint.at[0] < half < np.inf:
-        mark: dict[str, Any] = {"color": VERMILION, "linestyle": "--", "linewidth": 1.2}
-        axes.axvline(half, **mark)
-        keys.append(key(f"from $\\epsilon$ = {half:.2g} on, half of the owners gain", **mark))
-    scale(axes, "xy", ylabel="$\\psi$ at the end: loss above the least\n(lower is better)")
+def panels(found: list[JointModels], own: Array | None) -> Figure:
+    """Draw ψ against ε with 95 % intervals, and a level line for each owner's own model."""
+    figure, axes = canvas(width=7.2, height=3.7 + 0.2 * len(found))
+    keys: list[Artist] = []
+    half: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 1.2}
+    half |= {"color": VERMILION} if len(found) == 1 else {}
+    for line, look in zip(found, looks(len(found), markersize=4.5, linewidth=1.4), strict=True):
+        if label(line.results).private is not True:
+            look |= {"linestyle": "--", "markerfacecolor": "white"}
+        draw_line(axes, line.at, line.psi, **look)
+        name = line.legend if len(found) > 1 else "joint model: mean and 95 % interval"
+        keys.append(key(wrapped(name), **look))
+        if own is not None and line.at[0] < line.half < np.inf:
+            axes.axvline(line.half, **(half | ({"color": look["color"]} if len(found) > 1 else {})))
+    if own is not None:
+        for level in own:
+            axes.axhline(level, zorder=0, **OWN)
+        keys.append(key("own models: one line per owner, without noise", **OWN))
+        keys.append(key("from this $\\epsilon$ on, half of the owners gain", **half))
+        axes.set_title(decision(found).replace(". ", ".\n"), loc="left", fontsize=9)
+    scale(axes, "xy", ylabel=f"mean $\\psi$: loss above the least\n{BETTER}")
     axes.set_xlabel("privacy budget $\\epsilon$ per owner")
-    number_ticks(axes, joint.at)
-    axes.set_title(decision(joint).replace(". ", ".\n", 1), loc="left", fontsize=9)
+    number_ticks(axes, [epsilon for line in found for epsilon in line.at])
     legend(figure, keys)
     return figure
 
 
-def _rows(joint: JointModel) -> Table:
-    """Return what is drawn: a row for every ε and owner."""
-    owners, alone = len(joint.alone), joint.alone
-    many = len(joint.at)
-    psi = np.repeat(_joint(joint), owners, axis=1)
-    table: Table = {"epsilon": np.repeat(joint.at, owners)}
-    table |= estimates("psi_final_mean", psi.T)
-    shared = owner_table(joint.results[0].participants) | {"psi_alone": alone}
-    shared |= {"break_even_epsilon": joint.break_even}
+def rows(line: JointModels) -> Table:
+    """Return what is drawn of one line: a row for every ε."""
+    return line.rows("line", "epsilon", psi_final_mean=mean_psi_at_end)
+
+
+def rows_of_owners(line: JointModels) -> Table:
+    """Return what is drawn of one line: a row for every ε and owner."""
+    owners, many = len(line.alone), len(line.at)
+    table: Table = {"line": np.repeat([line.name], many * owners)}
+    table |= {"epsilon": np.repeat(line.at, owners)}
+    table |= estimates("psi_final_mean", np.repeat(line.psi, owners, axis=1).T)
+    shared = owner_table(line.results[0].participants) | {"psi_alone": line.alone}
+    shared |= {"break_even_epsilon": line.break_even}
     table |= {name: np.tile(column, many) for name, column in shared.items()}
-    table["gains"] = (table["psi_alone"] > ends(table, "psi_final_mean")[0]).astype(int)
-    return table | row_labels([[result] for result in joint.results], [owners] * many)
+    table["gains"] = (table["psi_alone"] > table["psi_final_mean"]).astype(int)
+    return table | row_labels([[result] for result in line.results], [owners] * many)
 
 
-def _caption(found: Sequence[JointModel], _: Sequence[Table]) -> str:
+_CAPTION = (
+    "Mean ψ after the last update against ε (markers; strokes: 95 % intervals over replicates); "
+    "hollow and dashed: not private as claimed."
+)
+
+
+def caption(found: list[JointModels]) -> str:
+    """Return what is said below a picture with own models."""
     return (
-        "Mean ψ after the last update against ε (markers; strokes: 95 % intervals over "
-        "replicates). Each gray line is ψ of one owner's own model, trained without noise; an "
+        f"{_CAPTION} Each gray line is ψ of one owner's own model, trained without noise; an "
         "owner gains where the joint model is below its line, as it then fits all records better. "
-        f"{decision(found[0])}"
+        f"{decision(found)}"
     )
 
 
-def decision(joint: JointModel) -> str:
-    """Return how many owners gain at the ends of the axis, and from which ε on half of them do."""
-    owners, half = len(joint.alone), float(np.median(joint.break_even))
-    low, high = (int((joint.alone > psi).sum()) for psi in _joint(joint)[0][[0, -1]])
+def decision(found: list[JointModels]) -> str:
+    """Return how many owners gain, and from which ε on half of them do."""
+    if len(found) > 1:
+        places = [
+            "at no ε shown" if line.half == np.inf else f"from ε = {line.half:.2g} on"
+            for line in found
+        ]
+        return " ".join(
+            f"{line.name}: half of the owners gain by joining {place}."
+            for line, place in zip(found, places, strict=True)
+        )
+    [joint] = found
+    low, high = (int((joint.alone > psi).sum()) for psi in joint.psi[0][[0, -1]])
     counts = (
-        f"At ε = {number(joint.at[0])}, {low} of {owners} owners gain by joining; "
+        f"At ε = {number(joint.at[0])}, {low} of {len(joint.alone)} owners gain by joining; "
         f"at ε = {number(joint.at[-1])}, {high} do."
     )
-    if half == np.inf:
+    if joint.half == np.inf:
         return f"{counts} Do not join at these ε: fewer than half of the owners gain."
-    return f"{counts} Join if ε may be {half:.2g} or more: then half of the owners gain."
+    return f"{counts} Join if ε may be {joint.half:.2g} or more: then half of the owners gain."
 
 
 def _crossing(epsilon: Array, psi: Array, own: float) -> float:
@@ -132,13 +208,27 @@ def _crossing(epsilon: Array, psi: Array, own: float) -> float:
     return float(np.exp(epsilon[last] + share * (epsilon[last + 1] - epsilon[last])))
 
 
-def _joint(joint: JointModel) -> Array:
-    """Return mean ψ of the joint models and the ends of its interval, shape (3, J)."""
-    return np.array([mean_psi_at_end(result) for result in joint.results]).T
-
-
 def _alone(result: Result) -> Array:
     return np.asarray(result.of_owners("psi_alone").mean(axis=0))
 
 
-FIGURE = SweepFigure("break-even", select, _rows, panels, _caption)
+def _way(result: Result) -> str:
+    """Return all of a scenario's privacy but ε, as a text."""
+    settings = {key: value for key, value in result.scenario["privacy"].items() if key != "epsilon"}
+    return json.dumps(settings, sort_keys=True)
+
+
+def _finite(cell: Cell) -> bool:
+    epsilon = as_float(cell.values[EPSILON])
+    return epsilon is not None and 0 < epsilon < np.inf
+
+
+FIGURE = SweepFigure(
+    "break-even", select_alone, rows_of_owners,
+    lambda found, _: panels(list(found), found[0].alone),
+    lambda found, _: caption(list(found)),
+)  # fmt: skip
+WAYS = SweepFigure(
+    "guarantees", select_ways, rows, lambda found, _: panels(list(found), None), lambda *_: _CAPTION
+)
+"""The same without own models, each way to hide records with its guarantee."""

@@ -11,18 +11,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.axes import draw_line, key, legend, looks, scale
+from asyncdp_sim.figures.kit.axes import BETTER, draw_line, key, legend, looks, scale
 from asyncdp_sim.figures.kit.outcomes import owner_table, psi_of_replicates
 from asyncdp_sim.figures.kit.picture import row_labels
-from asyncdp_sim.figures.kit.style import FEW_OWNERS, THEORY, TILT, plain_text
-from asyncdp_sim.figures.kit.style import panels as stacked_panels
+from asyncdp_sim.figures.kit.style import THEORY, canvas
 from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table
 from asyncdp_sim.results import Result, Sweep
-from asyncdp_sim.scenario import Participants
 
 Array = npt.NDArray[np.float64]
 SEED = "run.seed"
-SHARED = "#444444"  # of what is the same for all lines
 WIDE = 20.0  # losses whose ratio is larger are on a logarithmic axis
 LEAST, MOST_SERIES = 3, 7  # availabilities that differ; lines
 
@@ -39,8 +36,6 @@ class SeedSeries:
         The probability that an owner is online.
     relative : array (S, N)
         The mean loss on an owner's own held-out rows, over that of θ*, per seed and owner.
-    share : array (S, N)
-        The owner's share of all updates.
     psi : float
         Mean of ψ of the last model over seeds and replicates.
     """
@@ -49,7 +44,6 @@ class SeedSeries:
     results: tuple[Result, ...]
     online: Array
     relative: Array
-    share: Array
     psi: float
 
     @classmethod
@@ -59,11 +53,9 @@ class SeedSeries:
             np.stack([result.of_owners(f"held_out_{column}").mean(axis=0) for result in results])
             for column in ("loss", "optimum")
         )
-        used = np.stack([result.of_owners("updates").mean(axis=0) for result in results])
         psi = float(np.concatenate([psi_of_replicates(result) for result in results]).mean())
-        share = used / used.sum(axis=1, keepdims=True)
         online = np.array(_online(results[0]))
-        return cls(name, tuple(results), online, joint / best, share, psi)
+        return cls(name, tuple(results), online, joint / best, psi)
 
 
 def select(sweep: Sweep) -> list[SeedSeries] | str:
@@ -90,49 +82,23 @@ def panels(found: Sequence[SeedSeries], rows: Sequence[Table]) -> Figure:
     """Draw each owner's held-out loss, over that of θ*, against how often it is online."""
     del rows  # every seed is drawn, not their mean alone
     online = found[0].online
-    figure, (above, below) = stacked_panels((1.0, 2.2), height=5.0)
+    figure, axes = canvas(height=3.8)
     keys = []
-    alike = all(np.array_equal(series.share, found[0].share) for series in found)
-    if alike:
-        above.plot(online, found[0].share.mean(axis=0), "o", color=SHARED, markersize=5)
     for series, look in zip(found, looks(len(found), markersize=5), strict=True):
-        if not alike:
-            above.plot(online, series.share.mean(axis=0), linestyle="none", **look)
-        _draw(below, online, series, look)
+        _draw(axes, online, series, look)
         name = f"{series.name} (mean $\\psi$ {number(series.psi)})"
         keys.append(key(name, linewidth=1.3, **look))
-    equal = 1 / len(online)
     dashed: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 1}
-    above.axhline(equal, **dashed)
-    below.axhline(1.0, **dashed)
-    keys.append(key("equal shares; as well as θ*: all together, without privacy", **dashed))
-    above.set_ylim(0, 1.15 * max(float(series.share.max()) for series in found))
-    scale(above, "", ylabel="share of\nthe updates")
+    axes.axhline(1.0, **dashed)
+    keys.append(key("as well as θ*: all together, without privacy", **dashed))
     losses = np.concatenate([series.relative.ravel() for series in found])
     wide = losses.min() > 0 and losses.max() > WIDE * losses.min()
-    scale(below, "y" if wide else "", ylabel="loss on own held-out rows,\nover that of θ*")
-    below.set_xlabel("share of the time that the owner is online")
-    below.xaxis.set_major_formatter(PercentFormatter(1.0))
-    below.set_xticks(sorted(set(online.tolist())))
-    _owners(above, online, found[0].results[0].participants)
+    scale(axes, "y" if wide else "", ylabel=f"loss on own held-out rows,\nover that of θ* {BETTER}")
+    axes.set_xlabel("share of the time that the owner is online")
+    axes.xaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.set_xticks(sorted(set(online.tolist())))
     legend(figure, keys)
     return figure
-
-
-def _owners(axes: Axes, online: Array, who: Participants) -> None:
-    """Write above the axes whose share of the time a place is, where owners are few."""
-    if len(who.labels) > FEW_OWNERS:
-        return
-    short = len(who.names) == 0
-    look: dict[str, Any] = {"va": "bottom", "fontsize": 7, "color": "#444444"}
-    if short:
-        axes.text(0, 1.03, "owner", ha="right", transform=axes.transAxes, **look)
-    for share in sorted(set(online.tolist())):
-        those = [plain_text(who.labels[i]) for i in np.flatnonzero(online == share)]
-        axes.text(
-            share, 1.03, ", ".join(those), transform=axes.get_xaxis_transform(),
-            ha="center" if short else "left", rotation=0 if short else TILT, **look,
-        )  # fmt: skip
 
 
 def _draw(axes: Axes, online: Array, each: SeedSeries, look: dict[str, Any]) -> None:
@@ -175,7 +141,6 @@ def _rows(each: SeedSeries) -> Table:
         "line": np.repeat([each.name], n_owners),
         **owner_table(each.results[0].participants),
         "online": each.online,
-        "share": each.share.mean(axis=0),
         "relative_loss": each.relative.mean(axis=0),
         "relative_loss_se": _error(each.relative),
         "seeds": np.repeat(len(each.relative), n_owners),
@@ -184,8 +149,8 @@ def _rows(each: SeedSeries) -> Table:
 
 
 _CAPTION = (
-    "Above: each owner's share of all updates. Below: the mean loss of the final model on the "
-    "owner's own held-out rows, over that of θ* on the same rows, against the share of time "
+    "The mean loss of the final model on each owner's own held-out rows, over that of θ* on the "
+    "same rows, against the share of time "
     "that the owner is online; lines are means over seeds, each of which draws all owners' "
     "data anew (faint marks: one seed; strokes: standard errors over seeds). Below 1 the model "
     "serves the owner better than θ* does, above it worse."

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,10 +53,10 @@ class CellsOfLine(Series):
     of: str
 
 
-def select(sweep: Sweep, *, second: bool = False) -> list[CellsOfLine] | str:
+def select(sweep: Sweep) -> list[CellsOfLine] | str:
     """Return the lines against the swept number, or in words why there is none.
 
-    It is the one with the most values; or the second of two that are both numbers.
+    It is the one with the most values.
     """
     values = sweep.varying
     if len(values) > 2:
@@ -69,10 +68,7 @@ def select(sweep: Sweep, *, second: bool = False) -> list[CellsOfLine] | str:
     ]
     if len(able) == 0:
         return f"no number is swept over {LEAST} values or more"
-    able.sort(key=lambda each: -len(values[each]))
-    if second and len(able) < 2:
-        return "no second number is swept"
-    path = able[int(second)]
+    path = max(able, key=lambda each: len(values[each]))
     rest = [other for other in values if other != path]
     cells, of = sweep.cells, ""
     for other in rest:
@@ -212,5 +208,3 @@ def _caption(found: Sequence[CellsOfLine], rows: Sequence[Table]) -> str:
 
 
 FIGURE = SweepFigure("against", select, _rows, panels, _caption)
-SECOND = SweepFigure("against-second", partial(select, second=True), _rows, panels, _caption)
-"""The same cells along the other axis, where two numbers are swept."""

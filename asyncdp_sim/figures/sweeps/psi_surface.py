@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.core.words import MOST_NUMBERS, number, numbers
-from asyncdp_sim.figures.kit.axes import key
+from asyncdp_sim.figures.kit.axes import BETTER, key, legend
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture, row_labels
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, sheet
@@ -235,9 +235,10 @@ def picture_of(sweep: Sweep) -> Picture:
 def _drawn(
     found: Grid, x: str, y: str, references: Sequence[Reference], view: tuple[float, float]
 ) -> Figure:
-    figure = sheet(6.5, 5.4, measured=False)
-    axes: Any = figure.add_axes((0.08, 0.08, 0.86, 0.88), projection="3d")
+    figure = sheet(6.5, 5.4)
+    axes: Any = figure.add_subplot(projection="3d")
     axes.view_init(*view)
+    axes.set_box_aspect(None, zoom=0.88)  # room for names, which run along the edges
     keys: list[Artist] = [measured_key()]
     across, along, psi = draw_surface(axes, found.x, found.y, found.psi[:, :, 0])
     for cells, fill in ((found.inside, BLUE), (~found.inside, "white")):
@@ -256,10 +257,10 @@ def _drawn(
             keys.append(key(reference.name, **look))
     for axis, path, values in ((axes.xaxis, x, found.x), (axes.yaxis, y, found.y)):
         axis.set_label_text(axis_name(path))
-        _ticks(axis, np.log10(values))
-    axes.set_zlabel(PSI)
-    _ticks(axes.zaxis)
-    figure.legend(handles=keys, loc="upper left", ncols=min(len(keys), 3))
+        ticks(axis, np.log10(values))
+    axes.set_zlabel(f"{PSI} {BETTER}")
+    ticks(axes.zaxis)
+    legend(figure, keys, min(len(keys), 3))
     return figure
 
 
@@ -305,7 +306,7 @@ def _as_power(exponent: float, _: int | None = None) -> str:
     return f"$10^{{{power}}}$" if abs(exponent - power) < 1e-9 else number(10**exponent)
 
 
-def _ticks(axis: Any, values: Array | None = None) -> None:
+def ticks(axis: Any, values: Array | None = None) -> None:
     """Put ticks at a few values themselves, or else at whole decades; values are logarithms."""
     if values is not None and len(values) <= MOST_NUMBERS:
         axis.set_ticks(values, [number(round(10**exponent, 9)) for exponent in values])

@@ -23,7 +23,7 @@ class Shown(Protocol):
     """One line of a figure: all that is asked of it here is whose results it shows."""
 
     @property
-    def results(self) -> tuple[Result, ...]:
+    def results(self) -> Sequence[Result]:
         """The results that are shown."""
 
 

@@ -228,7 +228,7 @@ def test_figures_are_axes_of_the_house() -> None:
     sweep = ad.sweep(small().replace(sweep={"privacy.epsilon": [1.0, 2.0]}))
     shown = [
         result.plot.convergence(by="time"), result.plot.timing(), result.plot.gaps(),
-        result.plot.shares(), *result.plot.utilisation(),
+        result.plot.shares(), *result.plot.spacetime(),
         sweep.plot.convergence(), ad.forecast(small()).plot.convergence(),
     ]  # fmt: skip
     assert all(isinstance(axes, Axes) for axes in shown)

@@ -11,7 +11,7 @@ from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Result, Sweep
 from asyncdp_sim.figures.kit import outcomes
 from asyncdp_sim.figures.kit.outcomes import psi_at_end, time_to_end
-from asyncdp_sim.figures.sweeps.overview import FIGURE, SECOND, select
+from asyncdp_sim.figures.sweeps.overview import FIGURE, select
 from asyncdp_sim.results import Cell
 from tests.together import together
 
@@ -105,19 +105,6 @@ def test_what_is_drawn_against_what(
             FIGURE.picture(sweep)
     else:
         assert (found[0].path, len(found)) == expected
-
-
-def test_two_numbers_are_drawn_along_each(tmp_path: Path) -> None:
-    """The same cells, once against either; a word beside a number has no second axis."""
-    columns: dict[str, list[Any]] = {"privacy.epsilon": [1.0, 2.0, 4.0] * 3}
-    columns["owners.records"] = [100] * 3 + [200] * 3 + [400] * 3
-    sweep = swept(tmp_path / "sweep", columns)
-    assert FIGURE.picture(sweep).table["privacy.epsilon"].tolist() == [1.0, 2.0, 4.0] * 3
-    other = SECOND.picture(sweep)
-    assert other.table["owners.records"].tolist() == [100, 200, 400] * 3
-    assert other.table["series"].tolist() == ["ε = 1"] * 3 + ["ε = 2"] * 3 + ["ε = 4"] * 3
-    columns["owners.records"] = ["a"] * 3 + ["b"] * 3 + ["c"] * 3
-    assert SECOND.why_not(swept(tmp_path / "words", columns)) == "no second number is swept"
 
 
 def test_the_interval_of_the_median_is_exact(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Owner 1 beside four kinds of others: cells find their places, and Theorem 2's law is exact."""
 
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from made import curve, finished, made, scenario
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures.studies.four_cases import cases, four_cases, scale
+from asyncdp_sim.figures.studies.four_cases import FIGURE, cases
 from asyncdp_sim.results import Sweep
 from scenarios.papers.collab_readings import exponent, over_epsilon, over_records
 
@@ -60,7 +59,7 @@ def test_cases_come_in_the_papers_order_with_their_cells(tmp_path: Path) -> None
         exact = [[law([n, m, m], [e, r, r]) for e in BUDGETS] for n in FIRST]
         np.testing.assert_allclose(case.law, exact, rtol=1e-14)
         np.testing.assert_allclose(case.mean, C * case.law, rtol=1e-14)
-    assert abs(scale(found) / C - 1) < 1e-12
+    assert all(abs(case.constant / C - 1) < 1e-12 for case in found)
 
 
 def test_what_the_claims_measure_is_exact_under_the_law(tmp_path: Path) -> None:
@@ -77,13 +76,10 @@ def test_a_law_without_the_square_is_seen(tmp_path: Path) -> None:
 
 
 def test_the_picture_has_four_panels_of_one_height_and_all_numbers(tmp_path: Path) -> None:
-    picture = four_cases(swept(tmp_path / "sweep"))
+    picture = FIGURE.picture(swept(tmp_path / "sweep"))
     panels = picture.figure.axes
     titles = [axes.get_title().split()[0] for axes in panels]
-    assert titles == ["(i)", "(ii)", "(iii)", "(iv)"]  # one below another
-    corners = [axes.get_position() for axes in panels]
-    assert np.ptp([corner.x0 for corner in corners]) < 1e-12
-    assert all(above.y0 > below.y1 for above, below in pairwise(corners))
+    assert titles == ["(i)", "(ii)", "(iii)", "(iv)"]
     assert len({axes.get_zlim() for axes in panels}) == 1  # type: ignore[attr-defined]
     table = picture.labelled()
     assert len(table["psi_final_mean"]) == 4 * len(FIRST) * len(BUDGETS)
@@ -109,7 +105,7 @@ def test_a_run_that_diverged_is_left_out_of_the_picture_and_the_constant(tmp_pat
     def psi(n: list[int], e: list[float]) -> float:
         return float("nan") if (n[0], n[1], e) == (1000, 1000, [0.1] * 3) else C * law(n, e)
 
-    picture = four_cases(swept(tmp_path / "sweep", psi))
+    picture = FIGURE.picture(swept(tmp_path / "sweep", psi))
     assert np.isinf(picture.table["psi_final_mean"]).sum() == 1
     rest = np.isfinite(picture.table["psi_final_mean"])
     np.testing.assert_allclose(picture.table["law"][rest], picture.table["psi_final_mean"][rest])

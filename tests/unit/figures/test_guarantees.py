@@ -13,7 +13,8 @@ from matplotlib.text import Text
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.kit.picture import caption
-from asyncdp_sim.figures.sweeps.guarantees import FIGURE, series_of
+from asyncdp_sim.figures.sweeps.break_even import WAYS as FIGURE
+from asyncdp_sim.figures.sweeps.break_even import select_ways
 from asyncdp_sim.results import Sweep
 from tests.manifests import changed
 
@@ -35,7 +36,7 @@ def swept(directory: Path, ways: Mapping[str, dict[str, Any]] = WAYS) -> Sweep:
         cell = made(
             directory / f"cell-{number:04d}", [(), (), ()],
             scenario(privacy=ways[name] | {"epsilon": epsilon}),
-            updates=10, clip_count=5 if number == 0 else 0, private=not broken,
+            updates=10, private=not broken,
             epsilon_true=9 * epsilon if broken else epsilon,
             delta=ways[name].get("delta", 0.0),
         )  # fmt: skip
@@ -55,11 +56,9 @@ def test_each_line_is_named_with_its_guarantee(tmp_path: Path) -> None:
         "pure (Ξ₁ = 4): ε-DP, pure, Laplace noise",
         "weaker (Ξ₂ = 2): (ε, 1e-06)-DP, Gaussian noise",
         "hoped (Ξ₁ = 4): NOT PRIVATE as claimed, ε ≥ 9 to 36",
-        "before the first update",
-        "25–75 % of replicates",
     ]
     [axes] = picture.figure.axes
-    assert [line.get_linestyle() for line in axes.lines] == ["-", "-", "--", ":"]
+    assert [bars.lines[0].get_linestyle() for bars in axes.containers] == ["-", "-", "--"]
     said = [text.get_text().replace("\n", " ") for text in picture.figure.findobj(Text)]
     assert any(each.startswith("NOT PRIVATE") and "in 2 of 6 cells" in each for each in said)
 
@@ -71,16 +70,14 @@ def test_its_numbers_are_means_and_each_row_has_its_own_label(tmp_path: Path) ->
     np.testing.assert_array_equal(table["models_private"], [True] * 4 + [False] * 2)
     np.testing.assert_array_equal(table["epsilon_true"], [1, 4, 1, 4, 9, 36])
     np.testing.assert_array_equal(table["delta"], [0, 0, 1e-6, 1e-6, 0, 0])
-    np.testing.assert_array_equal(table["projected"], [0.5] + [0.0] * 5)
     half = 4.302653 * np.sqrt(7 / 3)  # Student's t with 2 degrees of freedom
     np.testing.assert_allclose(table["psi_final_mean_high"][0] - 3.0, half, rtol=1e-6)
 
 
-def test_the_caption_states_bounds_and_projections(tmp_path: Path) -> None:
+def test_the_caption_says_which_lines_are_not_private(tmp_path: Path) -> None:
     sweep = swept(tmp_path / "sweep")
     said = caption(1, FIGURE.picture(sweep), [cell.result for cell in sweep.cells])
-    assert BOUNDS in said
-    assert "changed a model in 50 % of updates at most." in said
+    assert "hollow and dashed: not private as claimed" in said
     assert "NOT PRIVATE as claimed" in said
 
 
@@ -95,7 +92,7 @@ def test_what_is_not_finite_is_left_out_of_lines_and_kept_in_numbers(tmp_path: P
 @pytest.mark.parametrize(
     ("names", "path", "said"),
     [
-        (("pure",), "privacy.epsilon", "1 lines, and 2 to 7 can be shown"),
+        (("pure",), "privacy.epsilon", "one way to hide records"),
         (("pure", "weaker"), "run.seed", "privacy.epsilon is not swept"),
     ],
 )
@@ -107,11 +104,11 @@ def test_nothing_is_compared_where_there_is_one_way_or_no_budget(
     renamed = ["cell", "variant", path, "status"]
     pq.write_table(frame.rename_columns(renamed), sweep.directory / "cells.parquet")
     sweep = Sweep.read(sweep.directory)
-    assert series_of(sweep) == said
+    assert select_ways(sweep) == said
     with pytest.raises(ResultError, match=said.partition(",")[0]):
         FIGURE.picture(sweep)
 
 
 def test_lines_that_hide_records_alike_are_not_compared(tmp_path: Path) -> None:
     sweep = swept(tmp_path / "sweep", dict.fromkeys(("pure", "again"), WAYS["pure"]))
-    assert series_of(sweep) == "lines that hide records in the same way"
+    assert select_ways(sweep) == "lines that hide records in the same way"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures.studies.local_steps import local_steps
+from asyncdp_sim.figures.studies.local_steps import FIGURE
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.sweeps import sweep
 from scenarios import entry
@@ -23,7 +23,7 @@ def swept(folder: Path, *settings: str) -> Sweep:
 
 @pytest.mark.long
 def test_psi_is_drawn_over_time_and_over_exchanges(tmp_path: Path) -> None:
-    picture = local_steps(swept(tmp_path / "local", f"sweep.variant=[{TWO}]"))
+    picture = FIGURE.picture(swept(tmp_path / "local", f"sweep.variant=[{TWO}]"))
     table = picture.table
     ended = table["panel"] == "end"
     assert set(table["line"][~ended]) == {"E = 1", "E = 4"}
@@ -37,4 +37,4 @@ def test_psi_is_drawn_over_time_and_over_exchanges(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_cells_of_unlike_numbers_of_gradients_are_no_picture(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match="variants that all take as many gradients"):
-        local_steps(swept(tmp_path / "other", f"sweep.variant=[{OTHER}]"))
+        FIGURE.picture(swept(tmp_path / "other", f"sweep.variant=[{OTHER}]"))

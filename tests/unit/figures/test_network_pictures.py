@@ -11,13 +11,12 @@ from made import Row, made, scenario
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Result, Sweep, draw_all
 from asyncdp_sim.figures.kit import outcomes
-from asyncdp_sim.figures.runs import staleness, utilisation
+from asyncdp_sim.figures.runs import staleness
 from asyncdp_sim.figures.sweeps import throughput
 from asyncdp_sim.theory.formulas.channels import aloha
 from asyncdp_sim.theory.prediction import Unknown
 
 HALF = {"kind": "constant", "value": 0.5}
-SLOW = {"kind": "exponential", "mean": 0.5}
 PUSH = {"kind": "push", "own_tick": "drop"}
 
 
@@ -30,89 +29,10 @@ def exchange(message: int, start: float, end: float) -> list[Row]:
     ]
 
 
-def test_utilisation_is_the_union_of_exchanges(tmp_path: Path) -> None:
-    first = [*exchange(1, 0.0, 1.0), *exchange(2, 0.5, 1.5), (2.0, "went_offline", 2)]
-    first += [(2.5, "went_online", 2), (3.0, "clock_tick", 1)]
-    second = [(0.0, "went_offline", 1), (3.0, "clock_tick", 2)]
-    result = Result.read(made(tmp_path / "made", [first, second]))
-    picture = utilisation.over_time(result)
-    table = picture.table
-    np.testing.assert_allclose(table["from"], np.arange(30) / 10, atol=1e-9)
-    busy = np.where(table["to"] <= 1.5 + 1e-9, 0.5, 0.0)
-    np.testing.assert_allclose(table["utilisation"], busy, atol=1e-9)
-    away = np.where((table["from"] > 1.95) & (table["to"] < 2.55), 1, 0) + 1
-    np.testing.assert_allclose(table["online"], 1 - away / 6, atol=1e-9)
-    np.testing.assert_allclose(table["utilisation_low"], 0, atol=1e-9)
-    np.testing.assert_allclose(table["utilisation_high"], 2 * busy, atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("count", "said", "high"),
-    [
-        (1, {"one replicate", "long-run law"}, np.nan),
-        (3, {"range of 3 replicates", "mean over replicates", "long-run law"}, 1.0),
-        (4, {"95 % interval", "mean over replicates", "long-run law"}, 1.0),
-    ],
-)
-def test_the_band_of_utilisation_suits_the_number_of_replicates(
-    count: int, said: set[str], high: float, tmp_path: Path
-) -> None:
-    busy: list[Row] = [*exchange(1, 0.0, 1.0), (3.0, "clock_tick", 1)]
-    idle: list[Row] = [(3.0, "clock_tick", 1)]
-    rows = [busy, *[idle] * (count - 1)]
-    picture = utilisation.over_time(Result.read(made(tmp_path / "made", rows)))
-    [legend] = picture.figure.legends
-    assert {text.get_text() for text in legend.get_texts()} == said
-    assert picture.table["utilisation"][0] == pytest.approx(1 / count)
-    np.testing.assert_equal(picture.table["utilisation_high"][0], high)
-
-
-def test_where_listening_is_drawn_ticks_or_queries_are_counted(tmp_path: Path) -> None:
-    ticks: list[Row] = [
-        (n / 10, "clock_dropped" if n % 4 == 0 else "clock_tick", 1, None, None,
-         "offline" if n % 4 == 0 else None)
-        for n in range(301)
-    ]  # fmt: skip
-    said = scenario(availability={"kind": "bernoulli", "probability": 0.75})
-    picture = utilisation.over_time(Result.read(made(tmp_path / "a", [ticks], said)))
-    assert picture.table["online"].mean() == pytest.approx(0.75, abs=0.05)
-    assert np.isnan(picture.table["online_low"]).all()
-    queries: list[Row] = []
-    for n in range(30):
-        queries.append((float(n), "broadcast_sent", 0, n + 1))
-        queries.append((float(n), "query_lost", 1, n + 1, None, "offline"))
-    queries.append((30.0, "clock_tick", 1))
-    said["protocol"] = {"kind": "broadcast"}
-    picture = utilisation.over_time(Result.read(made(tmp_path / "b", [queries], said)))
-    np.testing.assert_allclose(picture.table["online"], 2 / 3)
-
-
-@pytest.mark.parametrize(
-    ("availability", "levels", "said"),
-    [
-        ({"kind": "always"}, [0.6, 3.0], "; dashed: the long-run law."),
-        ({"kind": "on-off", "on": SLOW, "off": HALF}, [1.5], "none of the utilisation, since av"),
-        ({"kind": "churn"}, [], "none of being online, since availability is churn, which has no"),
-    ],
-)
-def test_long_run_laws_are_drawn_where_they_hold(
-    availability: dict[str, Any], levels: list[float], said: str, tmp_path: Path
-) -> None:
-    tables = scenario(availability=availability, compute=HALF)
-    directory = made(tmp_path / "made", [exchange(1, 0.0, 1.0)], tables)
-    picture = utilisation.over_time(Result.read(directory))
-    lines = [line for axes in picture.figure.axes for line in axes.get_lines()]
-    found = [line.get_ydata() for line in lines if line.get_label() == "long-run law"]
-    assert [np.asarray(level)[0] for level in found] == pytest.approx(levels)
-    assert said in picture.caption
-
-
-def test_without_the_scenarios_files_theory_is_not_drawn(tmp_path: Path) -> None:
+def test_without_the_scenarios_files_no_network_is_known(tmp_path: Path) -> None:
     said = scenario(availability={"kind": "intervals", "path": "gone.csv"})
     result = Result.read(made(tmp_path / "made", [exchange(1, 0.0, 1.0)], said))
     assert result.network == Unknown("its scenario does not load (availability.path)")
-    picture = utilisation.over_time(result)
-    assert "none of being online, since its scenario does not load" in picture.caption
     (result.directory / "scenario.toml").unlink()
     again = Result.read(result.directory)
     assert again.network == Unknown("its scenario does not load (no such file)")
@@ -277,15 +197,4 @@ def test_a_result_with_events_gets_their_pictures(tmp_path: Path, result: Path) 
     source = made(tmp_path / "made", [[*exchange(1, 0.0, 1.0), (2.0, "clock_tick", 1)]])
     (source / "events.parquet").rename(result / "events.parquet")
     names = [path.stem for path in draw_all(result).pictures]
-    assert names[-3:] == ["shares", "space-time", "utilisation"]
-
-
-@pytest.mark.long
-def test_a_learner_that_is_never_busy_has_no_utilisation_over_time(
-    tmp_path: Path, result: Path
-) -> None:
-    source = made(tmp_path / "made", [[*exchange(1, 0.0, 0.0), (2.0, "clock_tick", 1)]])
-    (source / "events.parquet").rename(result / "events.parquet")
-    drawing = draw_all(result)
-    assert drawing.pictures[-1].stem == "space-time"
-    assert "utilisation: it and who is online are the same all the time" in drawing.notes
+    assert names[-2:] == ["shares", "space-time"]

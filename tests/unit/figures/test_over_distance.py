@@ -9,8 +9,7 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.draw import draw_all
-from asyncdp_sim.figures.studies import by_distance
-from asyncdp_sim.figures.studies.over_distance import Pairs
+from asyncdp_sim.figures.studies.over_distance import Pairs, pairs
 from asyncdp_sim.sweeps import sweep
 from scenarios import entry
 
@@ -22,11 +21,11 @@ def whole(place: int) -> Pairs:
     """Every pair of one cell of the entry, as it stands."""
     scenario = entry(NAME).scenario()
     chosen = list(scenario.grid())[place]
-    return by_distance.pairs(scenario.cell(chosen), str(place))
+    return pairs(scenario.cell(chosen), str(place))
 
 
-def median(pairs: Pairs, hops: int) -> float:
-    steps, (_, middle, _) = pairs.quartiles()
+def median(graph: Pairs, hops: int) -> float:
+    steps, (_, middle, _) = graph.quartiles()
     return float(middle[list(steps).index(hops)])
 
 
@@ -34,7 +33,7 @@ def median(pairs: Pairs, hops: int) -> float:
 def test_the_entry_says_what_its_networks_give() -> None:
     said = " ".join(entry(NAME).scenario().description.split())
     ring, grid, near, complete = (whole(place) for place in range(4))
-    assert max(pairs.epsilon for pairs in (ring, grid, near, complete)) == 2
+    assert max(graph.epsilon for graph in (ring, grid, near, complete)) == 2
     five, nine, eleven = (median(ring, hops) for hops in (5, 9, 11))
     assert f"the median of ε is {five:.2g} five hops away, {nine:.2g} after nine, and" in said
     assert eleven == 0
@@ -50,10 +49,10 @@ def test_the_entry_says_what_its_networks_give() -> None:
 @pytest.mark.long
 def test_a_median_falls_with_distance_and_nobody_exceeds_who_hears_all() -> None:
     for place in range(4):
-        pairs = whole(place)
-        _, found = pairs.quartiles()
+        graph = whole(place)
+        _, found = graph.quartiles()
         assert np.all(np.diff(found[1]) <= 0)
-        assert found.max() <= pairs.epsilon
+        assert found.max() <= graph.epsilon
 
 
 def test_the_study_draws_a_line_for_each_graph(tmp_path: Path) -> None:
@@ -76,4 +75,4 @@ def test_the_study_draws_a_line_for_each_graph(tmp_path: Path) -> None:
 def test_another_observer_is_refused() -> None:
     scenario = entry(NAME).scenario(('privacy.observer={ kind = "transcript" }',))
     with pytest.raises(SpecError, match="allowed is node"):
-        by_distance.pairs(scenario.base(), "ring")
+        pairs(scenario.base(), "ring")

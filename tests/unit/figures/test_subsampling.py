@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures.studies.subsampling import ANSWERS, noise_over_whole, subsampling
+from asyncdp_sim.figures.studies.subsampling import ANSWERS, FIGURE, noise_over_whole
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.sweeps import sweep
 from scenarios import entry
@@ -36,7 +36,7 @@ def test_psi_is_drawn_against_passes_over_the_records(
 ) -> None:
     monkeypatch.setattr("asyncdp_sim.figures.studies.subsampling.ANSWERS", (1,))
     sweep(entry("value-of-subsampling").scenario(FEW), tmp_path / "sampled", workers=1)
-    picture = subsampling(Sweep.read(tmp_path / "sampled"))
+    picture = FIGURE.picture(Sweep.read(tmp_path / "sampled"))
     table = picture.table
     learned = table["panel"] == "psi"
     ends = [
@@ -51,5 +51,5 @@ def test_psi_is_drawn_against_passes_over_the_records(
 def test_a_sweep_of_something_else_is_no_picture(tmp_path: Path) -> None:
     settings = (*FEW, 'sweep."privacy.epsilon"=[1.0]', "sweep.variant=[{name='a'}]")
     sweep(entry("value-of-subsampling").scenario(settings), tmp_path / "other", workers=1)
-    with pytest.raises(ResultError, match="a sweep of variants with Gaussian noise"):
-        subsampling(Sweep.read(tmp_path / "other"))
+    with pytest.raises(ResultError, match="none of variants with Gaussian noise"):
+        FIGURE.picture(Sweep.read(tmp_path / "other"))

@@ -9,7 +9,7 @@ import pytest
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.draw import draw_all
-from asyncdp_sim.figures.studies.sums import noise_parts
+from asyncdp_sim.figures.studies.sums import FIGURE
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.sweeps import sweep
@@ -69,9 +69,9 @@ def test_the_study_draws_what_noise_adds(swept: Path) -> None:
     captions = (swept / "figures" / "captions.md").read_text("utf-8")
     assert "mean over 3 replicates and its 95 % interval" in captions
     assert "how many times less it is in “only sums are seen”" in captions
-    lines = noise_parts(Sweep.read(swept))
-    assert [each.owners.tolist() for each in lines] == [[4.0, 8.0]] * 3
-    assert all(np.all(each.noise[1] <= each.noise[0]) for each in lines)
+    table = FIGURE.picture(Sweep.read(swept)).table
+    assert table["owners"].tolist() == [4.0, 8.0] * 3
+    assert np.all(table["noise_low"] <= table["noise"])
 
 
 @pytest.mark.parametrize(
@@ -87,4 +87,4 @@ def test_a_sweep_of_something_else_is_refused(
     one = ('sweep."owners.count"=[4]',)
     sweep(entry(NAME).scenario((*LITTLE, *one, *settings)), tmp_path / "s")
     with pytest.raises(ResultError, match=said):
-        noise_parts(Sweep.read(tmp_path / "s"))
+        FIGURE.picture(Sweep.read(tmp_path / "s"))
