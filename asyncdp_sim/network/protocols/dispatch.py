@@ -21,7 +21,7 @@ from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.network.learner import ATTEMPTS, Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind
-from asyncdp_sim.spec.base import EACH_OWNER, Several, Variant, about, wrong_length
+from asyncdp_sim.spec.base import EACH_OWNER, Several, Variant, about, trait, wrong_length
 from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.trace import Detail, EventKind, Exchange
@@ -281,6 +281,9 @@ class Dispatch(ProtocolKind):
     at_mean = True
     update_of = "answer"
     ideal_only = False
+    one_each = False
+    shares_work = trait(lambda self: self.queue == "shared")
+    left_open = trait(lambda self: self.tasks - 1)
 
     kind: Literal["dispatch"] = "dispatch"
     tasks: Annotated[
@@ -331,25 +334,10 @@ class Dispatch(ProtocolKind):
             raise faults_of([Fault("policy", "a table", rule)])
         return self
 
-    @property
-    @override
-    def one_each(self) -> bool:
-        return False
-
-    @property
-    @override
-    def shares_work(self) -> bool:
-        return self.queue == "shared"
-
     def chances(self, n_owners: int) -> tuple[float, ...]:
         """Return p_i, or each owner's share of the tasks where none is drawn."""
         weights = (1.0,) * n_owners if self.probabilities is None else self.probabilities
         return tuple(weight / fsum(weights) for weight in weights)
-
-    @property
-    @override
-    def left_open(self) -> int:
-        return self.tasks - 1
 
     @override
     def selection_probabilities(self, n_owners: int) -> tuple[float, ...] | None:

@@ -27,7 +27,7 @@ from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy
-from asyncdp_sim.spec.base import Count, OneOrSeveral, about
+from asyncdp_sim.spec.base import Count, OneOrSeveral, about, trait
 from asyncdp_sim.spec.validation import TAGS, faults_of
 from asyncdp_sim.theory.formulas.polar import disagreement_left
 
@@ -71,6 +71,8 @@ class Servers(ProtocolKind):
     update_of = "servers"
     ideal_only = True
     own_network = True
+    plain = True
+    answers_each = trait(lambda self: self.n_reached if self.read == "basic" else 1)
 
     kind: Literal["servers"] = "servers"
     count: Annotated[int, Field(ge=2, le=MOST), about("S: number of servers", "servers")]
@@ -141,19 +143,9 @@ class Servers(ProtocolKind):
         return tuple(neighbours(graph, self.count) for graph in self.graph.cycle())
 
     @property
-    @override
-    def plain(self) -> bool:
-        return True
-
-    @property
     def n_reached(self) -> int:
         """|N_h|."""
         return self.count if self.reach == "all" else self.reach
-
-    @property
-    @override
-    def answers_each(self) -> int:
-        return self.n_reached if self.read == "basic" else 1
 
     def reached(self, client: int) -> tuple[int, ...]:
         """Return N_h, the numbers (from 1) of the servers that client h (from 1) talks to."""
