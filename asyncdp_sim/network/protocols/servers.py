@@ -22,12 +22,12 @@ from asyncdp_sim.network.graphs import (
     matrices_of,
     neighbours,
 )
-from asyncdp_sim.network.latency import acknowledged, laws_of
+from asyncdp_sim.network.latency import acknowledged
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy
-from asyncdp_sim.spec.base import Count, OneOrSeveral, about, trait
+from asyncdp_sim.spec.base import Count, OneOrSeveral, about, per_owner, trait
 from asyncdp_sim.spec.validation import TAGS, faults_of
 from asyncdp_sim.theory.formulas.polar import disagreement_left
 
@@ -195,7 +195,7 @@ class Servers(ProtocolKind):
     @override
     def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
         """Yield the servers of clients, and the models that servers learn in spite of masks."""
-        means = [law.mean for law in laws_of(self.latency, self.count)]
+        means = [law.mean for law in per_owner(self.latency, self.count)]
         more = f", and {extent(means)} for each message to or from a server"
         yield f"network: {said}{more if max(means) > 0 else ''}"
         yield (
@@ -244,7 +244,7 @@ class Servers(ProtocolKind):
         learner.recorder.in_order = False
         learner.hold()
         together = ServersTogether(learner, self.window, self.agreements)
-        laws = laws_of(self.latency, self.count)
+        laws = per_owner(self.latency, self.count)
         for number in range(1, self.count + 1):
             source = streams.within("server", number).generator
             latency = laws[number - 1].durations(partial(source, "latency"), _BLOCK)
