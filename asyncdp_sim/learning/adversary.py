@@ -4,24 +4,25 @@ What they send is a function of noisy answers, so their own ε is what it was; w
 model. (:mod:`asyncdp_sim.learning.acceptance` is what a learner can do about it.)
 """
 
-from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
-from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.messages import FormattedMessage, Listed
 from asyncdp_sim.learning.algorithms import Array
-from asyncdp_sim.spec.base import OWNER_NUMBERS, NonNegative, Positive, Variant, about
+from asyncdp_sim.spec.base import OWNER_NUMBERS, NonNegative, Positive, Variant, about, trait
 from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.spec.validation import show
 
 
 class AdversaryKind(Variant):
     """Owners that multiply what they send."""
+
+    multiplier: ClassVar[float]
+    """What they multiply their noisy answers by."""
 
     kind: str
     owners: Annotated[
@@ -30,11 +31,6 @@ class AdversaryKind(Variant):
         OWNER_NUMBERS,
         about("Numbers of the owners that lie, each once; not all owners. [] means none", "none"),
     ]
-
-    @property
-    @abstractmethod
-    def multiplier(self) -> float:
-        """What they multiply their noisy answers by."""
 
     def factors(self, n_owners: int) -> Array:
         """Return a_i per owner, shape (N,): 1 where owner i is honest."""
@@ -72,6 +68,8 @@ class Flip(AdversaryKind):
     the wrong way from λ = 1/(1 + factor) on.
     """
 
+    multiplier = trait(lambda self: -self.factor)
+
     kind: Literal["flip"] = "flip"
     factor: Annotated[
         Positive,
@@ -82,25 +80,17 @@ class Flip(AdversaryKind):
         ),
     ] = 1.0
 
-    @property
-    @override
-    def multiplier(self) -> float:
-        return -self.factor
-
 
 class Scale(AdversaryKind):
     """They answer ``factor`` times what they should: a_i = ``factor``; 0 says nothing."""
+
+    multiplier = trait(lambda self: self.factor)
 
     kind: Literal["scale"] = "scale"
     factor: Annotated[
         NonNegative,
         about("Factor by which lying owners multiply their answers; 0 sends zeros", "none"),
     ]
-
-    @property
-    @override
-    def multiplier(self) -> float:
-        return self.factor
 
 
 Adversary = Annotated[Flip | Scale, FAMILY]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
@@ -81,10 +81,10 @@ class Builder:
                 self._known[number] = owner
         return owner
 
-    def _durations(self, number: int) -> dict[str, Durations]:
+    def _durations(self, number: int) -> dict[str, Any]:
         """Return an owner's (from 1) durations; if all share their streams, those of all."""
         whose = ("owner", number) if self._known is None else ("crowd",)
-        size, durations = block(self._network.n_owners), dict[str, Durations]()
+        size, durations = block(self._network.n_owners), dict[str, Any]()
         for name, (laws, extra) in self._stages.items():
             source = partial(self._streams.generator, *whose, name)
             drawn: Durations = own(laws, number - 1).durations(source, size)

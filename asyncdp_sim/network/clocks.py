@@ -26,6 +26,7 @@ from asyncdp_sim.spec.base import (
     about,
     own,
     per_owner,
+    trait,
     wrong_length,
 )
 from asyncdp_sim.spec.registry import FAMILY
@@ -51,11 +52,8 @@ class ClockKind(Variant):
     """Gaps are independent and have a density: ticks keep step with nothing that is periodic."""
     saturated: ClassVar[bool]
     """There are no ticks: an owner begins its next job the moment the last one ends."""
-
-    @property
-    def superposed(self) -> bool:
-        """Whether one clock ticks for all owners."""
-        return False
+    superposed: ClassVar[bool] = False
+    """Whether one clock ticks for all owners."""
 
     @abstractmethod
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int] | None:
@@ -94,6 +92,7 @@ class PoissonClock(RatedClock):
 
     memoryless = True
     mixing = True
+    superposed = trait(lambda self: self.population == "superposed")
 
     kind: Literal["poisson"] = "poisson"
     population: Annotated[
@@ -103,11 +102,6 @@ class PoissonClock(RatedClock):
             "same law, with other random numbers; the latter is for very many owners"
         ),
     ] = "per-owner"
-
-    @property
-    @override
-    def superposed(self) -> bool:
-        return self.population == "superposed"
 
     @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:

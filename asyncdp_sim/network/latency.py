@@ -75,11 +75,6 @@ class Payload(Spec):
         return numbers * self.number_bytes + self.header_bytes
 
 
-def laws_of(laws: Law | tuple[Law, ...], n_owners: int) -> tuple[Law, ...]:
-    """Return one law per owner."""
-    return per_owner(laws, n_owners)
-
-
 def acknowledged(laws: Law | tuple[Law, ...]) -> bool:
     """Return whether some message of a kind takes an event."""
     return any(not law.instant for law in per_owner(laws, 1))
@@ -139,7 +134,7 @@ def _exchange_times(n_owners: int, parts: Any, of: Callable[[Law], float]) -> li
         else (moved / stages_of_owner for stages_of_owner in per_owner(rates, count))
     )
     far = (0.0,) * count if parts.topology is None else parts.topology.distances(count)
-    laws = zip(*(laws_of(stage, count) for stage in stages), strict=True)
+    laws = zip(*(per_owner(stage, count) for stage in stages), strict=True)
     times = [
         airtime + line + 2 * distance + sum(map(of, stages_of_owner))
         for line, distance, stages_of_owner in zip(lines, far, laws, strict=True)

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
@@ -88,6 +89,7 @@ Durations = Iterator[int] | None
 Attends = Callable[[int], bool]
 
 
+@dataclass(eq=False, slots=True)
 class Owner:
     """One owner's place in the network.
 
@@ -120,54 +122,24 @@ class Owner:
         Durations in ticks of its messages, of one gradient, and of its waits; None takes no event.
     """
 
-    __slots__ = (
-        "acknowledgement",
-        "answer",
-        "answers_reserved",
-        "busy",
-        "compute",
-        "delay",
-        "distance",
-        "heard",
-        "link",
-        "number",
-        "offline_reasons",
-        "online_at_tick",
-        "online_for_query",
-        "processor",
-        "query",
-        "request",
-        "retry",
-        "unanswered",
-    )
-
-    def __init__(
-        self,
-        number: int,
-        request: Durations = None,
-        query: Durations = None,
-        compute: Durations = None,
-        answer: Durations = None,
-        acknowledgement: Durations = None,
-    ) -> None:
-        self.number = number
-        self.busy = False
-        self.offline_reasons = 0
-        self.answers_reserved = 0
-        self.distance = 0
-        self.heard = 0
-        self.online_at_tick: Attends | None = None
-        self.online_for_query: Attends | None = None
-        self.unanswered: BroadcastQuery | None = None
-        self.link: Link | None = None
-        self.processor: Processor | None = None
-        self.request = request
-        self.query = query
-        self.compute = compute
-        self.answer = answer
-        self.acknowledgement = acknowledgement
-        self.retry: Durations = None
-        self.delay: Durations = None
+    number: int
+    request: Durations = None
+    query: Durations = None
+    compute: Durations = None
+    answer: Durations = None
+    acknowledgement: Durations = None
+    busy: bool = False
+    offline_reasons: int = 0
+    answers_reserved: int = 0
+    distance: int = 0
+    heard: int = 0
+    online_at_tick: Attends | None = None
+    online_for_query: Attends | None = None
+    unanswered: BroadcastQuery | None = None
+    link: "Link | None" = None
+    processor: Processor | None = None
+    retry: Durations = None
+    delay: Durations = None
 
     def go_offline(self, learner: Learner) -> None:
         """Take one more reason to be offline; ticks of its clock are dropped."""

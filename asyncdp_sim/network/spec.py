@@ -12,7 +12,7 @@ from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
 from asyncdp_sim.network.compatibility import conflicts
-from asyncdp_sim.network.latency import Latency, Laws, Payload, answer_bytes, laws_of, query_bytes
+from asyncdp_sim.network.latency import Latency, Laws, Payload, answer_bytes, query_bytes
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Protocol, Request
 from asyncdp_sim.network.sums import Aggregation
@@ -157,8 +157,8 @@ class Network(CachedSpec):
         The airtime of a shared channel is not part of it.
         """
         if stage == "compute":
-            return tuple(law.mean for law in laws_of(self.compute, self.n_owners))
-        laws = laws_of(getattr(self.latency, stage), self.n_owners)
+            return tuple(law.mean for law in per_owner(self.compute, self.n_owners))
+        laws = per_owner(getattr(self.latency, stage), self.n_owners)
         n_owners, topology = self.n_owners, self.topology
         far = (0.0,) * n_owners if topology is None else topology.distances(n_owners)
         parts = zip(laws, self.transfer_times(stage), far, strict=True)

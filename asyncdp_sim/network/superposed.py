@@ -6,6 +6,7 @@ is online is worked out when its clock ticks, from what was known of it last.
 """
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from functools import partial
 from itertools import accumulate
 
@@ -26,39 +27,28 @@ Ticks = npt.NDArray[np.int64]
 Owners = npt.NDArray[np.int64]
 
 
-class CrowdClock:
-    """Superposed Poisson clocks: gaps of rate Σλ_i; a tick is owner i's with chance λ_i/Σλ_j.
+def crowd_ticks(network: Network, crowd: Scope) -> Iterator[tuple[Ticks, Owners]]:
+    """Yield ticks of superposed Poisson clocks, and their owners (from 1), many at a time.
 
-    Parameters
-    ----------
-    network : Network
-        With superposed clocks.
-    crowd : Scope
-        The crowd's streams, of which ``gaps`` and ``owners`` are taken.
+    Gaps have rate Σλ_i; a tick is owner i's with chance λ_i/Σλ_j. They are drawn from the crowd's
+    streams ``gaps`` and ``owners``.
     """
-
-    def __init__(self, network: Network, crowd: Scope) -> None:
-        self._n_owners = network.n_owners
-        self._gaps = crowd.generator("gaps")
-        self._who = crowd.generator("owners")
-        rates = np.array(network.clock.rates(network.n_owners))
-        self._mean_gap = 1 / float(rates.sum())
-        self._cumulated = np.cumsum(rates) if rates.min() < rates.max() else None
-        self._last = 0
-
-    def block(self) -> tuple[Ticks, Owners]:
-        """Return the next ticks, and their owners (from 1)."""
-        gaps = block_to_ticks(self._gaps.exponential(self._mean_gap, _BLOCK))
-        if self._last + gaps.sum(dtype=np.float64) < LAST_TICK:
-            ticks = self._last + np.cumsum(gaps)
+    gap_draws, owner_draws = crowd.generator("gaps"), crowd.generator("owners")
+    rates, last = np.array(network.clock.rates(network.n_owners)), 0
+    mean_gap, cumulated = 1 / float(rates.sum()), np.cumsum(rates)
+    while True:
+        gaps = block_to_ticks(gap_draws.exponential(mean_gap, _BLOCK))
+        if last + gaps.sum(dtype=np.float64) < LAST_TICK:
+            ticks = last + np.cumsum(gaps)
         else:  # no run sees what comes later
-            late = accumulate(gaps.tolist(), initial=self._last)
+            late = accumulate(gaps.tolist(), initial=last)
             ticks = np.array([min(tick, LAST_TICK) for tick in late][1:])
-        self._last = int(ticks[-1])
-        if self._cumulated is None:
-            return ticks, self._who.integers(1, self._n_owners + 1, _BLOCK)
-        at = self._who.random(_BLOCK) * self._cumulated[-1]
-        return ticks, np.searchsorted(self._cumulated, at, side="right") + 1
+        last = int(ticks[-1])
+        if rates.min() == rates.max():
+            yield ticks, owner_draws.integers(1, network.n_owners + 1, _BLOCK)
+        else:
+            at = owner_draws.random(_BLOCK) * cumulated[-1]
+            yield ticks, np.searchsorted(cumulated, at, side="right") + 1
 
 
 class Crowd:
@@ -84,7 +74,7 @@ class Crowd:
         self._builder = builder
         self._streams = streams.within("crowd")
         self._acting: dict[int, Owner] = {}
-        self._clock = CrowdClock(network, self._streams)
+        self._blocks = crowd_ticks(network, self._streams)
         self._at = 0
         self._ticks: list[int] = []
         self._numbers: list[int] = []
@@ -170,7 +160,7 @@ class Crowd:
 
     def _draw(self) -> None:
         """Draw the next block of clock ticks and their owners (from 1), from where it ended."""
-        ticks, self._drawn = self._clock.block()
+        ticks, self._drawn = next(self._blocks)
         self._ticks = ticks.tolist()
         self._at = 0
         self._numbers = self._drawn.tolist()

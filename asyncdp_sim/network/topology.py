@@ -29,6 +29,7 @@ from asyncdp_sim.spec.base import (
     Variant,
     about,
     per_owner,
+    trait,
     wrong_length,
 )
 from asyncdp_sim.spec.registry import FAMILY
@@ -158,6 +159,8 @@ class TopologyKind(CachedSpec, Variant):
     between them, by the links' latencies (Dijkstra), on top of what its latency law draws.
     """
 
+    of_everybody = True
+
     kind: str
     failures: Annotated[
         LinkFailures | None,
@@ -169,11 +172,6 @@ class TopologyKind(CachedSpec, Variant):
             },
         ),
     ] = None
-
-    @property
-    @override
-    def of_everybody(self) -> bool:
-        return True
 
     @abstractmethod
     def draw(self, n_owners: int) -> "nx.Graph":
@@ -280,15 +278,12 @@ class Star(TopologyKind):
     Adding owners leaves the others as they are.
     """
 
+    of_everybody = trait(lambda self: self.failures is not None)
+
     kind: Literal["star"] = "star"
     latency: Annotated[
         PerOwner[Duration], about("Time that a message takes along an owner's link", "time units")
     ] = 0.0
-
-    @property
-    @override
-    def of_everybody(self) -> bool:
-        return self.failures is not None
 
     @override
     def draw(self, n_owners: int) -> "nx.Graph":

@@ -4,7 +4,7 @@ A specification is parsed once, at the door, into a frozen pydantic model. Whate
 reported in our words (see :mod:`asyncdp_sim.spec.validation`).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, get_args, get_origin
 
@@ -71,6 +71,11 @@ def about(
         examples=None if example is None else [example],
         json_schema_extra=extra,
     )
+
+
+def trait(of: Callable[[Any], Any]) -> Any:
+    """Return a trait that a member's fields decide, as ``of`` works it out of the member."""
+    return property(of)
 
 
 def _number_or_list(value: object) -> str:
@@ -153,6 +158,8 @@ class Plugin(Spec):
     called: ClassVar[str] = ""
     needed_fields: ClassVar[tuple[str, ...]] = ()
     """Fields, or properties in their place, that every member of the family has."""
+    of_everybody: ClassVar[bool] = False
+    """Whether it names all owners by their numbers, so that none can be left out of it."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -171,11 +178,6 @@ class Plugin(Spec):
     def outside(self) -> bool:
         """Whether it is not part of the package, so that nobody vouches for it."""
         return is_outside(type(self))
-
-    @property
-    def of_everybody(self) -> bool:
-        """Whether it names all owners by their numbers, so that none can be left out of it."""
-        return False
 
     def of_some(self, places: Sequence[int]) -> "Plugin":
         """Return the member that says the same of some of the owners alone; see :func:`picked`."""

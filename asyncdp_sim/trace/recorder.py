@@ -52,42 +52,24 @@ def _packer(row: np.dtype[np.void]) -> Struct:
     return Struct("<" + "".join(_CODES[row[name].name] for name in row.names or ()))
 
 
+@dataclass(eq=False, slots=True)
 class Exchange:
-    """A query on its way to becoming an update."""
+    """A query on its way to becoming an update.
 
-    __slots__ = (
-        "ended",
-        "message",
-        "outcome",
-        "owner",
-        "peer",
-        "read_k",
-        "read_tick",
-        "release_tick",
-        "request_tick",
-        "transmissions",
-    )
+    ``ended`` has the tick and the k at which the learner gave it up, where that was before its own
+    end.
+    """
 
-    def __init__(
-        self,
-        message: int,
-        owner: int,
-        request_tick: int,
-        read_tick: int,
-        read_k: int,
-        peer: int = 0,
-    ) -> None:
-        self.message = message
-        self.owner = owner
-        self.peer = peer
-        self.request_tick = request_tick
-        self.read_tick = read_tick
-        self.read_k = read_k
-        self.release_tick = read_tick
-        self.transmissions = 0
-        self.outcome = UNRELEASED
-        self.ended: tuple[int, int] | None = None
-        """Tick and k at which the learner gave it up, where that was before its own end."""
+    message: int
+    owner: int
+    request_tick: int
+    read_tick: int
+    read_k: int
+    peer: int = 0
+    release_tick: int = 0
+    transmissions: int = 0
+    outcome: ExchangeOutcome = UNRELEASED
+    ended: tuple[int, int] | None = None
 
 
 class Recorder:

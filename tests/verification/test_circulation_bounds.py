@@ -119,16 +119,17 @@ class Unhurried(Desk):
 class AtOnce(Desk):
     """Planted bug: owners work at all tasks at once though they should queue."""
 
-    def __init__(self, *parts, **said):
-        super().__init__(*parts, **said | {"one_by_one": False})
+    def __init__(self, *parts):
+        super().__init__(*parts)
+        self._one_by_one = False
 
 
 class Even(Desk):
     """Planted bug: owners are drawn alike, whatever their chances."""
 
-    def __init__(self, *parts, **said):
-        alike = (1 / len(said["chances"]),) * len(said["chances"])
-        super().__init__(*parts, **said | {"chances": alike})
+    def __init__(self, *parts):
+        super().__init__(*parts)
+        self._upto = list(range(1, len(self._owners) + 1))
 
 
 @pytest.mark.no_evidence

@@ -179,8 +179,9 @@ class Idle(Desk):
 class Lazy(Desk):
     """Planted bug: owners work at all tasks at once though they should queue."""
 
-    def __init__(self, *parts, **said):
-        super().__init__(*parts, **said | {"one_by_one": False})
+    def __init__(self, *parts):
+        super().__init__(*parts)
+        self._one_by_one = False
 
 
 @pytest.mark.no_evidence

@@ -20,7 +20,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     of_owners,
     shared,
 )
-from asyncdp_sim.spec.base import about
+from asyncdp_sim.spec.base import about, trait
 
 
 @dataclass(eq=False)
@@ -135,6 +135,8 @@ class AsyncGossip(GossipKind):
     one_model = False
     looks_at_models = True
     obfuscates = False
+    needs_shares = trait(lambda self: self.selection == "inverse-rate")
+    treats_updates_alike = True
 
     kind: Literal["async-gossip"] = "async-gossip"
     central_step: Annotated[
@@ -153,16 +155,6 @@ class AsyncGossip(GossipKind):
             "value read for the query (as-read). Both are equal at staleness 0"
         ),
     ] = "current"
-
-    @property
-    @override
-    def needs_shares(self) -> bool:
-        return self.selection == "inverse-rate"
-
-    @property
-    @override
-    def treats_updates_alike(self) -> bool:
-        return True
 
     @property
     @override

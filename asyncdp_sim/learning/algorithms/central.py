@@ -26,7 +26,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     project,
     shared,
 )
-from asyncdp_sim.spec.base import Count, NonNegative, Positive, about
+from asyncdp_sim.spec.base import Count, NonNegative, Positive, about, trait
 
 Weighting = Literal["constant", "polynomial", "hinge"]
 
@@ -154,6 +154,9 @@ class CentralKind(AlgorithmSpec):
     one_model = True
     looks_at_models = True
     obfuscates = False
+    needs_shares = trait(lambda self: self.selection != "uniform")
+    needs_lateness = trait(lambda self: self.selection == "inverse-weight")
+    treats_updates_alike = True
 
     step: Annotated[Positive, about("η: the owners' step", "none")]
     weighting: Annotated[
@@ -168,21 +171,6 @@ class CentralKind(AlgorithmSpec):
     selection: Evening = "uniform"
     initial: Initial = "zeros"
     local_steps: LocalCount = None
-
-    @property
-    @override
-    def needs_shares(self) -> bool:
-        return self.selection != "uniform"
-
-    @property
-    @override
-    def needs_lateness(self) -> bool:
-        return self.selection == "inverse-weight"
-
-    @property
-    @override
-    def treats_updates_alike(self) -> bool:
-        return True
 
     def weight(self, staleness: Indices) -> Array:
         """Return w(s), elementwise."""
@@ -260,17 +248,16 @@ class FedAsyncSteps(CentralSteps):
 class FedAsync(CentralKind):
     """Staleness-weighted asynchronous learning (Xie, Koyejo and Gupta 2019), under DP."""
 
+    mean_step = trait(
+        lambda self: self.mixing * self.step if self.gradients_per_answer == 1 else None
+    )
+
     kind: Literal["fedasync"] = "fedasync"
     mixing: Annotated[
         float,
         Field(gt=0, le=1),
         about("α: weight of a fresh answer's model when it is mixed into the learner's", "none"),
     ]
-
-    @property
-    @override
-    def mean_step(self) -> float | None:
-        return self.mixing * self.step if self.gradients_per_answer == 1 else None
 
     @override
     def steps(self, setting: Setting) -> FedAsyncSteps:
@@ -348,14 +335,21 @@ class FedBuffSteps(CentralSteps):
 class FedBuff(CentralKind):
     """Buffered asynchronous learning (Nguyen et al. 2022), under DP."""
 
+    answers_per_update = trait(lambda self: self.buffer)
+    mean_step = trait(
+        lambda self: self.step * self.server_step if self.gradients_per_answer == 1 else None
+    )
+    sums_suffice = trait(
+        lambda self: (
+            self.weighting == "constant"
+            and not self.needs_shares
+            and self.gradients_per_answer == 1
+        )
+    )
+
     kind: Literal["fedbuff"] = "fedbuff"
     server_step: Annotated[Positive, about("η_g: the learner's step", "none")]
     buffer: Annotated[Count, about("B: number of answers in an update", "answers")]
-
-    @property
-    @override
-    def answers_per_update(self) -> int:
-        return self.buffer
 
     @property
     @override
@@ -363,17 +357,6 @@ class FedBuff(CentralKind):
         if self.buffer > 1 or self.gradients_per_answer > 1:
             return None
         return OneCentral(self.step * self.server_step, self.weight, self.initial)
-
-    @property
-    @override
-    def mean_step(self) -> float | None:
-        return self.step * self.server_step if self.gradients_per_answer == 1 else None
-
-    @property
-    @override
-    def sums_suffice(self) -> bool:
-        alike = self.weighting == "constant" and not self.needs_shares
-        return alike and self.gradients_per_answer == 1
 
     @override
     def steps(self, setting: Setting) -> FedBuffSteps:

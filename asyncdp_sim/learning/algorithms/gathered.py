@@ -35,7 +35,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     power,
     project,
 )
-from asyncdp_sim.spec.base import Count, Positive, Tally, about
+from asyncdp_sim.spec.base import Count, Positive, Tally, about, trait
 
 
 @dataclass(eq=False)
@@ -164,16 +164,8 @@ class GatheredKind(AlgorithmSpec):
     one_model = True
     looks_at_models = True
     obfuscates = False
-
-    @property
-    @override
-    def sums_suffice(self) -> bool:
-        return True
-
-    @property
-    @override
-    def answers_per_update(self) -> None:
-        return  # as many as a round brings
+    sums_suffice = True
+    answers_per_update = None  # as many as a round brings
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -234,6 +226,8 @@ class CollabKind(GatheredKind):
     answers that are paid for.
     """
 
+    sums_suffice = trait(lambda self: self.trim == 0)
+
     trim: Annotated[
         Tally,
         about(
@@ -243,11 +237,6 @@ class CollabKind(GatheredKind):
         ),
     ] = 0
     initial: Initial = "zeros"
-
-    @property
-    @override
-    def sums_suffice(self) -> bool:
-        return self.trim == 0
 
     def numbers(self, setting: Setting) -> dict[str, Any]:
         """Return the fields of :class:`~.gathered.GatheredSteps`."""
@@ -344,6 +333,9 @@ class ParameterServerSteps(GatheredSteps):
 class ParameterServer(GatheredKind):
     """Synchronous gradient descent on one server."""
 
+    sample = trait(lambda self: self.batch)
+    treats_updates_alike = trait(lambda self: self.exponent == 0)
+
     kind: Literal["parameter-server"] = "parameter-server"
     step: Annotated[Positive, about("α: the first step", "none")]
     exponent: Annotated[
@@ -365,16 +357,6 @@ class ParameterServer(GatheredKind):
         Positive | None,
         about("η: the owners' step. Required with local steps", "none", example=0.1),
     ] = None
-
-    @property
-    @override
-    def sample(self) -> int | None:
-        return self.batch
-
-    @property
-    @override
-    def treats_updates_alike(self) -> bool:
-        return self.exponent == 0
 
     def schedule(self, step: float | Array, updates: int) -> Schedule:
         """γ_k = α k^(−e)."""

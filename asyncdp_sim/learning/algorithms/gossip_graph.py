@@ -174,6 +174,8 @@ class GossipGraph(GossipKind):
     one_model = False
     looks_at_models = True
     obfuscates = False
+    answers_per_update = None  # one or two, as the edge has it
+    treats_updates_alike = True
 
     kind: Literal["gossip-graph"] = "gossip-graph"
     rho: Annotated[
@@ -202,16 +204,6 @@ class GossipGraph(GossipKind):
             "mean of all nodes' models, which no node holds. owner: owner 1's"
         ),
     ] = "central"
-
-    @property
-    @override
-    def answers_per_update(self) -> None:
-        return  # one or two, as the edge has it
-
-    @property
-    @override
-    def treats_updates_alike(self) -> bool:
-        return True
 
     @override
     def steps(self, setting: Setting) -> GossipGraphSteps:
@@ -398,6 +390,7 @@ class Averaging(AlgorithmSpec):
     answers_once = True
     averages_once = True
     averages_alone = True
+    answers_per_update = None  # one or two, as the edge has it
 
     kind: Literal["averaging"] = "averaging"
     step: Annotated[
@@ -419,11 +412,6 @@ class Averaging(AlgorithmSpec):
             "node holds. owner: owner 1's"
         ),
     ] = "central"
-
-    @property
-    @override
-    def answers_per_update(self) -> None:
-        return  # one or two, as the edge has it
 
     @override
     def misfits(self, scenario: Any) -> list[Fault]:

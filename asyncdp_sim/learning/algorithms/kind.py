@@ -42,18 +42,22 @@ class AlgorithmSpec(Variant):
 
     Then no proof covers its answers. Else it is given noisy answers alone.
     """
+    answers_per_update: ClassVar[int | None] = 1
+    """How many answers make one update; None where the protocol decides each time."""
+    sample: ClassVar[int | None] = None
+    """How many records an answer is computed from; None is all of an owner's."""
+    needs_shares: ClassVar[bool] = False
+    """Whether it must know how often each owner's answers are used."""
+    needs_lateness: ClassVar[bool] = False
+    """Whether it must know the law of the staleness of each owner's answers."""
+    sums_suffice: ClassVar[bool] = False
+    """Whether updates are of Σ n_i Q_i and of who answered: no single answer is needed."""
+    mean_step: ClassVar[float | None] = None
+    """The step along f's gradient that an update with fresh answers is in the mean, if one."""
+    treats_updates_alike: ClassVar[bool] = False
+    """Whether no step depends on k, so that going on over the same owners may have a limit."""
 
     kind: str
-
-    @property
-    def answers_per_update(self) -> int | None:
-        """How many answers make one update; None where the protocol decides each time."""
-        return 1
-
-    @property
-    def sample(self) -> int | None:
-        """How many records an answer is computed from; None is all of an owner's."""
-        return None
 
     @property
     def gradients_per_answer(self) -> int:
@@ -65,26 +69,6 @@ class AlgorithmSpec(Variant):
     def starts_at(self) -> str | None:
         """Where models start, of the members that let a scenario choose it; else None."""
         return getattr(self, "initial", None)  # a field has its place in each member's table
-
-    @property
-    def needs_shares(self) -> bool:
-        """Whether it must know how often each owner's answers are used."""
-        return False
-
-    @property
-    def needs_lateness(self) -> bool:
-        """Whether it must know the law of the staleness of each owner's answers."""
-        return False
-
-    @property
-    def sums_suffice(self) -> bool:
-        """Whether updates are of Σ n_i Q_i and of who answered: no single answer is needed."""
-        return False
-
-    @property
-    def treats_updates_alike(self) -> bool:
-        """Whether no step depends on k, so that going on over the same owners may have a limit."""
-        return False
 
     @property
     def one_on_one(self) -> OneOnOne | None:
@@ -99,11 +83,6 @@ class AlgorithmSpec(Variant):
     @property
     def one_central(self) -> OneCentral | None:
         """What moments given who answers when need, of one model that steps at each answer."""
-        return None
-
-    @property
-    def mean_step(self) -> float | None:
-        """The step along f's gradient that an update with fresh answers is in the mean, if one."""
         return None
 
     @property

@@ -47,7 +47,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     project,
 )
 from asyncdp_sim.network.graphs import Neighbours
-from asyncdp_sim.spec.base import Count, NonNegative, Positive, about
+from asyncdp_sim.spec.base import Count, NonNegative, Positive, about, trait
 from asyncdp_sim.spec.validation import faults_of
 
 
@@ -356,6 +356,8 @@ class Polar(AlgorithmSpec):
     one_model = True
     looks_at_models = True
     obfuscates = True
+    answers_per_update = None  # as many as there are clients, or for each of their servers
+    sample = trait(lambda self: self.batch)
 
     kind: Literal["polar"] = "polar"
     step: Annotated[Positive, about("α: the steps of window w = 1, 2, … are α w^(−e)", "none")]
@@ -405,16 +407,6 @@ class Polar(AlgorithmSpec):
             remedy = f"allowed is a number from weight_total = {low:g} to {high:.4g}"
             raise faults_of([Fault("weight_bound", f"{self.weight_bound:g}", remedy)])
         return self
-
-    @property
-    @override
-    def answers_per_update(self) -> None:
-        return  # as many as there are clients, or for each of their servers
-
-    @property
-    @override
-    def sample(self) -> int | None:
-        return self.batch
 
     @override
     def misfits(self, scenario: Any) -> list[Fault]:

@@ -33,7 +33,7 @@ from asyncdp_sim.learning.objectives.models import ModelKind
 from asyncdp_sim.learning.objectives.objective import Objective, Records
 from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.objectives.rows import JudgedRows, Norm
-from asyncdp_sim.spec.base import Count, about
+from asyncdp_sim.spec.base import Count, about, trait
 
 PROMISED = 1e-6
 """Largest |∂f/∂v_j| at θ*, along directions that stay in Θ, relative to f(0)."""
@@ -254,6 +254,7 @@ class MLP(ModelKind):
     augmented = True
     linear = False
     quadratic = False
+    phi = trait(lambda self: SQUARED if self.loss == "squared" else LogisticLoss())
 
     kind: Literal["mlp"] = "mlp"
     hidden: Annotated[Count, about("H: number of hidden units", "units")]
@@ -263,11 +264,6 @@ class MLP(ModelKind):
             "φ(z, y): (y − z)², without ½ (squared), or ln(1 + e^{−yz}) for labels ±1 (logistic)"
         ),
     ] = "squared"
-
-    @property
-    @override
-    def phi(self) -> Loss:
-        return SQUARED if self.loss == "squared" else LogisticLoss()
 
     @override
     def start_faults(self, initial: str | None) -> list[Fault]:

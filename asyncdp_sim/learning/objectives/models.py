@@ -17,13 +17,12 @@ from asyncdp_sim.learning.objectives.losses import (
     HuberLoss,
     LogisticLoss,
     Loss,
-    Squared,
 )
 from asyncdp_sim.learning.objectives.objective import Objective, Records
 from asyncdp_sim.learning.objectives.quadratic import Quadratic
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.objectives.rows import Norm
-from asyncdp_sim.spec.base import Positive, Variant, about
+from asyncdp_sim.spec.base import Positive, Variant, about, trait
 from asyncdp_sim.spec.validation import faults_of
 
 
@@ -38,6 +37,8 @@ class ModelKind(Variant):
     """f is quadratic in θ: second moments of the records are all that it takes."""
     estimator: ClassVar[str | None] = None
     """Module and class of scikit-learn that predicts alike; None where none does."""
+    phi: ClassVar[Loss]
+    """φ, the loss of a prediction."""
 
     kind: str
     regularisation: Annotated[Positive, about("c: constant of the regulariser g", "none")]
@@ -77,11 +78,6 @@ class ModelKind(Variant):
     def sigma(self) -> float:
         """σ, the strong convexity of g."""
         return self.regularisation * (1 if self.regulariser == "half-square" else 2)
-
-    @property
-    @abstractmethod
-    def phi(self) -> Loss:
-        """φ, the loss of a prediction."""
 
     @property
     def labels(self) -> tuple[float, ...]:
@@ -217,13 +213,9 @@ class Ridge(LinearKind):
 
     quadratic = True
     estimator = "sklearn.linear_model.Ridge"
+    phi = SQUARED
 
     kind: Literal["ridge"] = "ridge"
-
-    @property
-    @override
-    def phi(self) -> Squared:
-        return SQUARED
 
     @override
     def objective(self, features: Sequence[Array], targets: Sequence[Array]) -> Quadratic:
@@ -234,13 +226,9 @@ class Logistic(LinearKind):
     """Logistic regression, ℓ = ln(1 + e^{−yθᵀx}) with y ∈ {−1, 1}; ‖∇ℓ‖ ≤ ‖x‖."""
 
     estimator = "sklearn.linear_model.LogisticRegression"
+    phi = LogisticLoss()
 
     kind: Literal["logistic"] = "logistic"
-
-    @property
-    @override
-    def phi(self) -> LogisticLoss:
-        return LogisticLoss()
 
 
 class SVM(LinearKind):
@@ -252,13 +240,9 @@ class SVM(LinearKind):
 
     augmented = True
     estimator = "sklearn.svm.LinearSVC"
+    phi = Hinge()
 
     kind: Literal["svm"] = "svm"
-
-    @property
-    @override
-    def phi(self) -> Hinge:
-        return Hinge()
 
 
 class Huber(LinearKind):
@@ -266,6 +250,8 @@ class Huber(LinearKind):
 
     ℓ = r²/2 where |r| ≤ δ (here with ½, as Huber has it), else δ(|r| − δ/2).
     """
+
+    phi = trait(lambda self: HuberLoss(self.delta))
 
     kind: Literal["huber"] = "huber"
     delta: Annotated[
@@ -276,8 +262,3 @@ class Huber(LinearKind):
             "of the target",
         ),
     ]
-
-    @property
-    @override
-    def phi(self) -> HuberLoss:
-        return HuberLoss(self.delta)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from asyncdp_sim.learning.objectives.rows import (
     Norm,
     StackedRecords,
 )
-from asyncdp_sim.spec.base import about
+from asyncdp_sim.spec.base import about, trait
 
 
 @dataclass(frozen=True)
@@ -228,6 +228,7 @@ class Softmax(LinearKind):
 
     linear = False
     estimator = "sklearn.linear_model.LogisticRegression"
+    phi: ClassVar[SoftmaxLoss] = trait(lambda self: SoftmaxLoss(self.classes))
 
     kind: Literal["softmax"] = "softmax"
     classes: Annotated[
@@ -235,11 +236,6 @@ class Softmax(LinearKind):
         Field(ge=2, le=10_000),
         about("K: number of classes of the target, in the order of their names", "classes"),
     ]
-
-    @property
-    @override
-    def phi(self) -> SoftmaxLoss:
-        return SoftmaxLoss(self.classes)
 
     @property
     @override

@@ -24,6 +24,7 @@ from asyncdp_sim.spec.base import (
     about,
     own,
     per_owner,
+    trait,
     wrong_length,
 )
 from asyncdp_sim.spec.validation import TAGS, faults_of
@@ -43,6 +44,7 @@ class Bernoulli(AvailabilityKind):
     rehearsed = True
     drawn_per_tick = True
     keeps_poisson = True
+    superposable = True
 
     kind: Literal["bernoulli"] = "bernoulli"
     probability: Annotated[
@@ -64,11 +66,6 @@ class Bernoulli(AvailabilityKind):
             owner.online_at_tick = partial(
                 _attends, uniforms(source), share, learner.recorder, owner.number
             )
-
-    @property
-    @override
-    def superposable(self) -> bool:
-        return True
 
     @override
     def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> IsOnline:
@@ -121,6 +118,7 @@ class Diurnal(AvailabilityKind):
     all_return = False
     drawn_per_tick = True
     keeps_poisson = False
+    superposable = trait(lambda self: not isinstance(self.phase, str))
 
     kind: Literal["diurnal"] = "diurnal"
     period: Annotated[float, Field(gt=0, le=1e9), about("Length of a day", "time units")]
@@ -167,11 +165,6 @@ class Diurnal(AvailabilityKind):
         """Return a(t) for one phase."""
         swing = (1 + sin(2 * pi * (time / self.period + phase))) / 2
         return self.low + (self.high - self.low) * swing
-
-    @property
-    @override
-    def superposable(self) -> bool:
-        return not isinstance(self.phase, str)
 
     @override
     def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> IsOnline:

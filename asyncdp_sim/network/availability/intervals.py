@@ -245,6 +245,7 @@ class Intervals(FromFile, AvailabilityKind):
     rehearsed = True
     drawn_per_tick = False
     keeps_poisson = False
+    of_everybody = True
 
     kind: Literal["intervals"] = "intervals"
     path: Annotated[
@@ -287,11 +288,6 @@ class Intervals(FromFile, AvailabilityKind):
             example=24.0,
         ),
     ] = None
-
-    @property
-    @override
-    def of_everybody(self) -> bool:
-        return True
 
     @model_validator(mode="after")
     def _is_said_in_words_that_exist(self) -> Self:

@@ -31,11 +31,8 @@ class AvailabilityKind(Variant):
     """Whether owners that are real processes can come and go so, each by its own streams."""
     keeps_poisson: ClassVar[bool]
     """Ticks of a Poisson clock that find their owner online are a Poisson process."""
-
-    @property
-    def superposable(self) -> bool:
-        """Whether it can be worked out at an owner's next tick from what was known last."""
-        return False
+    superposable: ClassVar[bool] = False
+    """Whether it can be worked out at an owner's next tick from what was known last."""
 
     @property
     def comes_and_goes(self) -> bool:
@@ -78,17 +75,13 @@ class Always(AvailabilityKind):
     rehearsed = True
     drawn_per_tick = False
     keeps_poisson = True
+    superposable = True
 
     kind: Literal["always"] = "always"
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         pass
-
-    @property
-    @override
-    def superposable(self) -> bool:
-        return True
 
     @override
     def online_share(self, n_owners: int) -> tuple[float, ...]:

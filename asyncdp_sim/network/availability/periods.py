@@ -19,7 +19,7 @@ from asyncdp_sim.network.laws import Law, NoTime, Source, too_short
 from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec.base import OWNER_NUMBERS, Count, Several, Variant, about, picked
+from asyncdp_sim.spec.base import OWNER_NUMBERS, Count, Several, Variant, about, picked, trait
 from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.trace import Recorder
 
@@ -36,6 +36,7 @@ class OnOff(AvailabilityKind):
     rehearsed = True
     drawn_per_tick = False
     keeps_poisson = False
+    superposable = trait(lambda self: self.on.memoryless and self.off.memoryless)
 
     kind: Literal["on-off"] = "on-off"
     on: Annotated[Law, about("Length of a period online; its mean is positive")]
@@ -53,11 +54,6 @@ class OnOff(AvailabilityKind):
         for owner in owners:
             mine = streams.within("owner", owner.number)
             learner.kernel.start(self._alternate(owner, learner, mine))
-
-    @property
-    @override
-    def superposable(self) -> bool:
-        return self.on.memoryless and self.off.memoryless
 
     @override
     def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> IsOnline:

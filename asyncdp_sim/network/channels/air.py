@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
 
@@ -47,18 +48,16 @@ class Port(Protocol):
         """
 
 
+@dataclass(eq=False, slots=True)
 class Transmission:
     """One transmission: its half-open interval [start, end), and what overlaps it."""
 
-    __slots__ = ("clear", "end", "interference", "over", "power", "start")
-
-    def __init__(self, start: int, end: int, power: float) -> None:
-        self.start = start
-        self.end = end
-        self.power = power
-        self.clear = True
-        self.interference = 0.0
-        self.over: Signal | None = None
+    start: int
+    end: int
+    power: float
+    clear: bool = True
+    interference: float = 0.0
+    over: Signal | None = None
 
 
 class Air:

@@ -11,7 +11,7 @@ from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.kind import Deferring
 from asyncdp_sim.network.laws import Source
-from asyncdp_sim.spec.base import Positive, about
+from asyncdp_sim.spec.base import Positive, about, trait
 
 
 class Aloha(Deferring):
@@ -22,6 +22,7 @@ class Aloha(Deferring):
     carrier_sense = False
     slotted = False
     in_turn = False
+    exclusive = trait(lambda self: self.capture_ratio is None)
 
     kind: Literal["aloha"] = "aloha"
     capture_ratio: Annotated[
@@ -37,11 +38,6 @@ class Aloha(Deferring):
     @override
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "AlohaMedium":
         return AlohaMedium(Air(kernel), self.capture_ratio, streams)
-
-    @property
-    @override
-    def exclusive(self) -> bool:
-        return self.capture_ratio is None
 
 
 class AlohaMedium(Medium):

@@ -15,7 +15,7 @@ from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.kind import Backoff, Deferring
 from asyncdp_sim.network.laws import too_short
 from asyncdp_sim.network.laws.kind import uniforms
-from asyncdp_sim.spec.base import Duration, about
+from asyncdp_sim.spec.base import Duration, about, trait
 from asyncdp_sim.spec.validation import TAGS, faults_of
 
 Persistence = Annotated[
@@ -36,6 +36,9 @@ class Csma(Deferring):
     carrier_sense = True
     slotted = False
     in_turn = False
+    breaks_off = trait(lambda self: self.collision_detection)
+    lets_begin = trait(lambda self: not self.gives_up)
+    exclusive = trait(lambda self: self.gives_up)
 
     kind: Literal["csma"] = "csma"
     propagation_delay: Annotated[
@@ -80,24 +83,9 @@ class Csma(Deferring):
         return CsmaMedium(self, kernel, streams)
 
     @property
-    @override
-    def breaks_off(self) -> bool:
-        return self.collision_detection
-
-    @property
     def gives_up(self) -> bool:
         """Whether an owner that detects another transmission never sends this answer again."""
         return self.persistence == "non-persistent" and self.backoff.instant
-
-    @property
-    @override
-    def lets_begin(self) -> bool:
-        return not self.gives_up
-
-    @property
-    @override
-    def exclusive(self) -> bool:
-        return self.gives_up
 
 
 class CsmaMedium(Medium):

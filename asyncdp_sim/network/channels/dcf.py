@@ -31,6 +31,7 @@ class Dcf(Contended):
     carrier_sense = True
     slotted = False
     in_turn = False
+    lets_begin = True
 
     kind: Literal["dcf"] = "dcf"
     slot: Annotated[
@@ -70,11 +71,6 @@ class Dcf(Contended):
     @override
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "DcfMedium":
         return DcfMedium(self, kernel, streams)
-
-    @property
-    @override
-    def lets_begin(self) -> bool:
-        return True
 
 
 class DcfMedium(Medium):

@@ -16,7 +16,7 @@ from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.network.channels.air import Medium
 from asyncdp_sim.network.channels.packet_loss import PacketLoss, WrittenLoss, packet_loss
 from asyncdp_sim.network.laws import Law, NoTime
-from asyncdp_sim.spec.base import Duration, Positive, Variant, about
+from asyncdp_sim.spec.base import Duration, Positive, Variant, about, trait
 from asyncdp_sim.spec.validation import faults_of
 
 MESSAGES = ("", "_query", "_request", "_acknowledgement")
@@ -51,6 +51,8 @@ class ChannelKind(Variant):
 
     label: ClassVar[str]
     """Its name in a figure."""
+    exclusive: ClassVar[bool] = False
+    """Whether an answer that begins and survives was ready at that tick, and was alone."""
 
     loss: Annotated[
         WrittenLoss,
@@ -95,11 +97,6 @@ class ChannelKind(Variant):
     def contended(self) -> "Contended | None":
         """The channel that transmissions share, if any."""
         return None
-
-    @property
-    def exclusive(self) -> bool:
-        """Whether an answer that begins and survives was ready at that tick, and was alone."""
-        return False
 
     def waits(self, own: Scope, purpose: str) -> Backoff | None:  # noqa: ARG002
         """Return an owner's waits before it tries again; None where it does not wait."""
@@ -153,6 +150,10 @@ class Contended(ChannelKind):
     """Transmissions begin with slots."""
     in_turn: ClassVar[bool]
     """Every owner has slots of its own, so that no two owners collide."""
+    lets_begin: ClassVar[bool] = trait(lambda self: not self.carrier_sense)
+    """Whether every answer that is ready begins at last."""
+    breaks_off: ClassVar[bool] = False
+    """Whether a transmission may end before its airtime."""
 
     airtime: Annotated[
         Airtime | None,
@@ -198,16 +199,6 @@ class Contended(ChannelKind):
     @override
     def contended(self) -> "Contended":
         return self
-
-    @property
-    def lets_begin(self) -> bool:
-        """Whether every answer that is ready begins at last."""
-        return not self.carrier_sense
-
-    @property
-    def breaks_off(self) -> bool:
-        """Whether a transmission may end before its airtime."""
-        return False
 
     def answer_airtime(self, answer_bytes: int) -> float:
         """Return the airtime of an answer (time units)."""

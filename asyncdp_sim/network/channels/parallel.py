@@ -17,7 +17,7 @@ from asyncdp_sim.network.channels.dcf import Dcf
 from asyncdp_sim.network.channels.kind import Backoff, ChannelKind, Contended
 from asyncdp_sim.network.channels.slotted import SlottedAloha, Tdma
 from asyncdp_sim.network.laws.kind import uniforms
-from asyncdp_sim.spec.base import about
+from asyncdp_sim.spec.base import about, trait
 from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.spec.validation import faults_of, show
 
@@ -29,6 +29,7 @@ class Parallel(ChannelKind):
     """K channels that do not disturb each other."""
 
     label = "parallel channels"
+    exclusive = trait(lambda self: self.channels == 1 and self.each.exclusive)
 
     kind: Literal["parallel"] = "parallel"
     channels: Annotated[int, Field(ge=1, le=10**4), about("K: number of channels", "channels")]
@@ -88,11 +89,6 @@ class Parallel(ChannelKind):
     @override
     def faults_of_airtime(self, airtime: float) -> list[Fault]:
         return [fault.under("each") for fault in self.each.faults_of_airtime(airtime)]
-
-    @property
-    @override
-    def exclusive(self) -> bool:
-        return self.channels == 1 and self.each.exclusive
 
 
 class ParallelMedium(Medium):

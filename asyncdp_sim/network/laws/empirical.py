@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from asyncdp_sim.network.table_file import (
     shortened,
     time_of,
 )
-from asyncdp_sim.spec.base import Duration, Positive, Several, about
+from asyncdp_sim.spec.base import Duration, Positive, Several, about, trait
 from asyncdp_sim.spec.validation import faults_of, show
 
 KINDS = "allowed is a CSV (UTF-8) or .parquet with a column of durations"
@@ -32,6 +32,10 @@ class Empirical(FromFile, DrawnLaw):
 
     memoryless = False
     listed = True
+    durations_measured: ClassVar[tuple[float, ...]] = trait(
+        lambda self: self._measured.durations if self.values is None else self.values
+    )
+    least = trait(lambda self: min(self.durations_measured))
 
     kind: Literal["empirical"] = "empirical"
     values: Annotated[
@@ -83,12 +87,6 @@ class Empirical(FromFile, DrawnLaw):
             raise SpecError(self._measured.wrong)
         return self._measured.sha256
 
-    @property
-    @override
-    def durations_measured(self) -> tuple[float, ...]:
-        """Every duration that may be drawn (time units)."""
-        return self._measured.durations if self.values is None else self.values
-
     @cached_property
     def _measured(self) -> "_Measured":
         return _read(str(self.path), str(self.column), self.unit or 1.0)
@@ -104,11 +102,6 @@ class Empirical(FromFile, DrawnLaw):
         mean, values = self.mean, self.durations_measured
         squares, cubes = (fsum((v - mean) ** power for v in values) for power in (2, 3))
         return squares / len(values), cubes / len(values)
-
-    @property
-    @override
-    def least(self) -> float:
-        return min(self.durations_measured)
 
     @override
     def biased(self, generator: np.random.Generator) -> float:

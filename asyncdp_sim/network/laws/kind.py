@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.units import block_to_ticks, to_ticks
-from asyncdp_sim.spec.base import LONGEST, Duration, Positive, Variant, about
+from asyncdp_sim.spec.base import LONGEST, Duration, Positive, Variant, about, trait
 from asyncdp_sim.spec.validation import faults_of
 
 Source = Callable[[], np.random.Generator]
@@ -37,6 +37,12 @@ class LawKind(Variant):
     """How long a duration has lasted says nothing of what is left of it."""
     listed: ClassVar[bool]
     """Durations are of a list of values: they may keep step with whatever else is regular."""
+    durations_measured: ClassVar[tuple[float, ...] | None] = None
+    """Durations of which it draws one with replacement; None of all other laws."""
+    least: ClassVar[float] = 0.0
+    """Infimum of the durations."""
+    window: ClassVar[float | None] = None
+    """W of a law that is uniform on [0, W); None of all others."""
 
     if TYPE_CHECKING:  # some laws have fields of that name, whose default it would be taken for
 
@@ -58,21 +64,6 @@ class LawKind(Variant):
     def third(self) -> float:
         """Third central moment."""
         return self.central_moments[1]
-
-    @property
-    def durations_measured(self) -> tuple[float, ...] | None:
-        """Durations of which it draws one with replacement; None of all other laws."""
-        return None
-
-    @property
-    def least(self) -> float:
-        """Infimum of the durations."""
-        return 0.0
-
-    @property
-    def window(self) -> float | None:
-        """W of a law that is uniform on [0, W); None of all others."""
-        return None
 
     def in_a_row(self, count: int) -> "LawKind | None":  # noqa: ARG002
         """Return the law of so many durations, one after another; None where it has no name."""
@@ -125,16 +116,12 @@ class FixedLaw(LawKind):
 
     constant = True
     memoryless = False
+    least = trait(lambda self: self.mean)
 
     @property
     @override
     def central_moments(self) -> tuple[float, float]:
         return 0.0, 0.0
-
-    @property
-    @override
-    def least(self) -> float:
-        return self.mean
 
     @override
     def biased(self, generator: np.random.Generator) -> float:
@@ -289,6 +276,8 @@ class Uniform(DrawnLaw):
 
     memoryless = False
     listed = False
+    least = trait(lambda self: self.low)
+    window = trait(lambda self: self.high if self.low == 0 else None)
 
     kind: Literal["uniform"] = "uniform"
     low: Annotated[Duration, about("Smallest value, below high", "time units")]
@@ -310,16 +299,6 @@ class Uniform(DrawnLaw):
     @override
     def central_moments(self) -> tuple[float, float]:
         return (self.high - self.low) ** 2 / 12, 0.0
-
-    @property
-    @override
-    def least(self) -> float:
-        return self.low
-
-    @property
-    @override
-    def window(self) -> float | None:
-        return self.high if self.low == 0 else None
 
     @override
     def biased(self, generator: np.random.Generator) -> float:

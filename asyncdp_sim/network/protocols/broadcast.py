@@ -20,7 +20,7 @@ from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
-from asyncdp_sim.spec.base import Duration, about
+from asyncdp_sim.spec.base import Duration, about, trait
 from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.trace import Detail, EventKind
 
@@ -39,6 +39,11 @@ class Broadcast(ProtocolKind):
     at_mean = False
     update_of = "answer"
     ideal_only = False
+    sends_copies = trait(lambda self: self.payload == "all-copies")
+    clocked = trait(lambda self: self.answer_at == "next-tick")
+    overlap = trait(lambda self: self.own_tick == "overlap")
+    vanishes = trait(lambda self: self.offline == "vanish")
+    newest_only = trait(lambda self: self.superseded == "discard")
 
     kind: Literal["broadcast"] = "broadcast"
     interval: Annotated[
@@ -92,31 +97,6 @@ class Broadcast(ProtocolKind):
             rule = 'allowed only with answer_at = "after-delay"'
             raise faults_of([Fault("delay", "a law", rule)])
         return self
-
-    @property
-    @override
-    def sends_copies(self) -> bool:
-        return self.payload == "all-copies"
-
-    @property
-    @override
-    def clocked(self) -> bool:
-        return self.answer_at == "next-tick"
-
-    @property
-    @override
-    def overlap(self) -> bool:
-        return self.own_tick == "overlap"
-
-    @property
-    @override
-    def vanishes(self) -> bool:
-        return self.offline == "vanish"
-
-    @property
-    @override
-    def newest_only(self) -> bool:
-        return self.superseded == "discard"
 
     @override
     def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:

@@ -21,7 +21,7 @@ from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.network.learner import ATTEMPTS, Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind
-from asyncdp_sim.spec.base import EACH_OWNER, Several, Variant, about, wrong_length
+from asyncdp_sim.spec.base import EACH_OWNER, Several, Variant, about, trait, wrong_length
 from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.trace import Detail, EventKind, Exchange
@@ -116,34 +116,19 @@ class Desk:
     learner : Learner
     streams : Scope
         The replicate's.
-    to : str
-        "drawn", "in-turn" or "same".
-    policy : Policy or None
-        Policy that chooses the owner of the next task, instead.
-    chances : tuple of float
-        p_i.
-    one_by_one : bool
-        Whether an owner works at one task after the other.
+    protocol : Dispatch
     """
 
     def __init__(
-        self,
-        owners: Sequence[Owner],
-        learner: Learner,
-        streams: Scope,
-        *,
-        to: str,
-        policy: Policy | None,
-        chances: tuple[float, ...],
-        one_by_one: bool,
+        self, owners: Sequence[Owner], learner: Learner, streams: Scope, protocol: "Dispatch"
     ) -> None:
         self._owners = owners
         self._learner = learner
-        self._to = to
-        self._policy = policy
+        self._to = protocol.to
+        self._policy = protocol.policy
         self._under_way = [0] * len(owners)
         self._ended = [0] * len(owners)
-        self._chances = chances
+        self._chances = protocol.chances(len(owners))
         self._upto = list(accumulate(self._chances))
         self._draws = uniforms(partial(streams.generator, "dispatch"))
         self._last = 0
@@ -151,7 +136,7 @@ class Desk:
         self._kept = 0
         self._handing_out = False
         self._failed = 0
-        self._one_by_one = one_by_one
+        self._one_by_one = protocol.queue == "fifo"
         self._lines: dict[int, deque[Signal]] = {owner.number: deque() for owner in owners}
 
     def hand_out(self, former: int = 0) -> None:
@@ -176,13 +161,19 @@ class Desk:
 
     def _choose(self, former: int) -> Owner | None:
         """Return the owner of the next task; None where no owner can take one."""
-        wanted = self._wanted(former)
+        wanted = None
+        if self._policy is None and self._to == "drawn":
+            wanted = self._drawn(self._owners, self._upto)
+        elif self._to == "same" and former > 0:
+            wanted = self._owners[former - 1]
         if wanted is not None and self._has_room(wanted):
             return wanted
         free = [owner for owner in self._owners if self._has_room(owner)]
         if self._policy is not None and len(free) > 0:
-            state = self._known(former, tuple(owner.number for owner in free))
-            return self._owners[chosen(self._policy, state, self._draws) - 1]
+            tasks = tuple(self._under_way), tuple(self._ended)
+            numbers = tuple(owner.number for owner in free)
+            known = Known(self._learner.updates, former, *tasks, numbers)
+            return self._owners[chosen(self._policy, known, self._draws) - 1]
         if self._to == "drawn":
             upto = list(accumulate(self._chances[owner.number - 1] for owner in free))
             return self._drawn(free, upto)
@@ -190,19 +181,6 @@ class Desk:
         next_owner = following or next(iter(free), None)
         self._last = self._last if next_owner is None else next_owner.number
         return next_owner
-
-    def _known(self, former: int, free: tuple[int, ...]) -> Known:
-        """Return what the learner knows now."""
-        k, tasks = self._learner.updates, (tuple(self._under_way), tuple(self._ended))
-        return Known(k, former, *tasks, free)
-
-    def _wanted(self, former: int) -> Owner | None:
-        """Return who is next, were all free to take a task; None where those that are decide."""
-        if self._policy is not None:
-            return None
-        if self._to == "drawn":
-            return self._drawn(self._owners, self._upto)
-        return self._owners[former - 1] if self._to == "same" and former > 0 else None
 
     def _drawn(self, owners: Sequence[Owner], upto: list[float]) -> Owner | None:
         """Draw one of some owners, in proportion to the steps of ``upto``; None of nothing."""
@@ -281,6 +259,9 @@ class Dispatch(ProtocolKind):
     at_mean = True
     update_of = "answer"
     ideal_only = False
+    one_each = False
+    shares_work = trait(lambda self: self.queue == "shared")
+    left_open = trait(lambda self: self.tasks - 1)
 
     kind: Literal["dispatch"] = "dispatch"
     tasks: Annotated[
@@ -331,25 +312,10 @@ class Dispatch(ProtocolKind):
             raise faults_of([Fault("policy", "a table", rule)])
         return self
 
-    @property
-    @override
-    def one_each(self) -> bool:
-        return False
-
-    @property
-    @override
-    def shares_work(self) -> bool:
-        return self.queue == "shared"
-
     def chances(self, n_owners: int) -> tuple[float, ...]:
         """Return p_i, or each owner's share of the tasks where none is drawn."""
         weights = (1.0,) * n_owners if self.probabilities is None else self.probabilities
         return tuple(weight / fsum(weights) for weight in weights)
-
-    @property
-    @override
-    def left_open(self) -> int:
-        return self.tasks - 1
 
     @override
     def selection_probabilities(self, n_owners: int) -> tuple[float, ...] | None:
@@ -375,14 +341,6 @@ class Dispatch(ProtocolKind):
         # What is drawn for each tick elsewhere is drawn for each task.
         for owner in owners:
             owner.online_for_query, owner.online_at_tick = owner.online_at_tick, None
-        desk = Desk(
-            owners,
-            learner,
-            streams,
-            to=self.to,
-            policy=self.policy,
-            chances=self.chances(len(owners)),
-            one_by_one=self.queue == "fifo",
-        )
+        desk = Desk(owners, learner, streams, self)
         for _ in range(self.tasks):
             desk.hand_out()

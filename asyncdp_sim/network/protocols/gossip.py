@@ -29,7 +29,7 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy, period_of
 from asyncdp_sim.network.topology import LEARNER
-from asyncdp_sim.spec.base import about
+from asyncdp_sim.spec.base import about, trait
 from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.theory.formulas.gossip_spectrum import mean_update, second_eigenvalue
@@ -174,6 +174,9 @@ class Gossip(ProtocolKind):
     at_mean = True
     update_of = "pair"
     ideal_only = True
+    of_everybody = True
+    has_learner = trait(lambda self: self.graph.learner)
+    plain = True
 
     kind: Literal["gossip"] = "gossip"
     graph: Annotated[GossipGraph, about("Graph of the owners: which owners are neighbours")]
@@ -192,21 +195,6 @@ class Gossip(ProtocolKind):
             rule = 'allowed is "per-owner": every edge has a clock of its own'
             raise faults_of([Fault("clock.population", "'superposed'", rule)])
         return self
-
-    @property
-    @override
-    def of_everybody(self) -> bool:
-        return True
-
-    @property
-    @override
-    def has_learner(self) -> bool:
-        return self.graph.learner
-
-    @property
-    @override
-    def plain(self) -> bool:
-        return True
 
     @override
     def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:

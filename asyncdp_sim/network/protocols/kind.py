@@ -15,7 +15,7 @@ from asyncdp_sim.network.channels.kind import MESSAGES
 from asyncdp_sim.network.channels.uplink import DeliveryPolicy
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec.base import Variant
+from asyncdp_sim.spec.base import Variant, trait
 
 UpdateOf = Literal["answer", "round", "pair", "servers"]
 """One answer; those of a round; those of two neighbours; or a step of every server."""
@@ -50,95 +50,47 @@ class ProtocolKind(Variant):
     """Few other settings fit it: those that do not are reported alone, before all other faults."""
     rehearsed: ClassVar[Serving | None] = None
     """How real processes do the same; None where they cannot."""
+    plain: ClassVar[bool] = False
+    """Whether the protocol itself gives an exchange no other way to go than to its update."""
+    shares_work: ClassVar[bool] = False
+    """Whether an owner computes for several exchanges at once, sharing its speed."""
+    overlap: ClassVar[bool] = False
+    """Whether every tick starts a job of its own, whatever its owner is at."""
+    one_each: ClassVar[bool] = trait(lambda self: not self.overlap)
+    """Whether an owner has at most one attempt open."""
+    vanishes: ClassVar[bool] = False
+    """Whether an owner that is offline when it should listen or send does not."""
+    gives_up_after: ClassVar[float | None] = None
+    """How long the learner waits for an answer that it asked for alone; None for ever."""
+    asks_again: ClassVar[bool] = False
+    """Whether a request that was refused or lost is sent again."""
+    newest_only: ClassVar[bool] = False
+    """Whether answers to queries that are not the newest are turned away."""
+    has_learner: ClassVar[bool] = True
+    """Whether there is a learner, and not owners alone."""
+    answers_each: ClassVar[int] = 1
+    """How many answers an owner gives for each update, where the protocol asks for some."""
+    left_open: ClassVar[int] = 0
+    """How many answers that were asked for may be under way when a run ends."""
+    round_deadline: ClassVar[float | None] = None
+    """How long a round waits for answers; None for ever, or without rounds."""
+    sends_copies: ClassVar[bool] = False
+    """Whether a query holds all N + 1 models."""
+    queues: ClassVar[bool] = False
+    """Whether requests wait while the learner is busy, first come first served."""
+    makes_updates: ClassVar[bool] = trait(lambda self: self.update_of != "answer")
+    """Whether the protocol says itself when an update is made, of several owners' answers."""
+    clocked: ClassVar[bool] = trait(lambda self: self.acts_on_ticks)
+    """Whether owners act on the ticks of their clocks."""
 
     @property
     def asks(self) -> Literal["average", "central"]:
         """Where gradients are taken: at the learner's model, or at a mean with the owner's own."""
         return "average" if self.at_mean or self.sends_copies else "central"
 
-    @property
-    def one_each(self) -> bool:
-        """Whether an owner has at most one attempt open."""
-        return not self.overlap
-
-    @property
-    def plain(self) -> bool:
-        """Whether the protocol itself gives an exchange no other way to go than to its update."""
-        return False
-
-    @property
-    def shares_work(self) -> bool:
-        """Whether an owner computes for several exchanges at once, sharing its speed."""
-        return False
-
-    @property
-    def makes_updates(self) -> bool:
-        """Whether the protocol says itself when an update is made, of several owners' answers."""
-        return self.update_of != "answer"
-
-    @property
-    def clocked(self) -> bool:
-        """Whether owners act on the ticks of their clocks."""
-        return self.acts_on_ticks
-
-    @property
-    def overlap(self) -> bool:
-        """Whether every tick starts a job of its own, whatever its owner is at."""
-        return False
-
-    @property
-    def vanishes(self) -> bool:
-        """Whether an owner that is offline when it should listen or send does not."""
-        return False
-
-    @property
-    def gives_up_after(self) -> float | None:
-        """How long the learner waits for an answer that it asked for alone; None for ever."""
-        return None
-
-    @property
-    def asks_again(self) -> bool:
-        """Whether a request that was refused or lost is sent again."""
-        return False
-
-    @property
-    def newest_only(self) -> bool:
-        """Whether answers to queries that are not the newest are turned away."""
-        return False
-
-    @property
-    def has_learner(self) -> bool:
-        """Whether there is a learner, and not owners alone."""
-        return True
-
-    @property
-    def answers_each(self) -> int:
-        """How many answers an owner gives for each update, where the protocol asks for some."""
-        return 1
-
-    @property
-    def left_open(self) -> int:
-        """How many answers that were asked for may be under way when a run ends."""
-        return 0
-
     def selection_probabilities(self, n_owners: int) -> tuple[float, ...] | None:  # noqa: ARG002
         """Return the chance with which the learner asks each owner; None if that is not its own."""
         return None
-
-    @property
-    def round_deadline(self) -> float | None:
-        """How long a round waits for answers; None for ever, or without rounds."""
-        return None
-
-    @property
-    def sends_copies(self) -> bool:
-        """Whether a query holds all N + 1 models."""
-        return False
-
-    @property
-    def queues(self) -> bool:
-        """Whether requests wait while the learner is busy, first come first served."""
-        return False
 
     def refuses_at_once(self, network: Any) -> bool:  # noqa: ARG002
         """Return whether a request to a locked learner is refused at the tick, and all is over."""

@@ -14,7 +14,7 @@ from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind
-from asyncdp_sim.spec.base import about
+from asyncdp_sim.spec.base import about, trait
 from asyncdp_sim.trace.vocabulary import QUERY_RECEIVED
 
 
@@ -34,6 +34,9 @@ class Push(ProtocolKind):
     update_of = "answer"
     ideal_only = False
     rehearsed = "at once"
+    overlap = trait(lambda self: self.own_tick == "overlap")
+    vanishes = trait(lambda self: self.offline == "vanish")
+    plain = trait(lambda self: not self.vanishes)
 
     kind: Literal["push"] = "push"
     own_tick: Annotated[
@@ -51,21 +54,6 @@ class Push(ProtocolKind):
             "receives nor sends, so that the job is lost (vanish)"
         ),
     ] = "finish"
-
-    @property
-    @override
-    def overlap(self) -> bool:
-        return self.own_tick == "overlap"
-
-    @property
-    @override
-    def vanishes(self) -> bool:
-        return self.offline == "vanish"
-
-    @property
-    @override
-    def plain(self) -> bool:
-        return not self.vanishes
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:

@@ -28,7 +28,7 @@ from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
-from asyncdp_sim.spec.base import Duration, about
+from asyncdp_sim.spec.base import Duration, about, trait
 from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.trace import Detail, EventKind
 from asyncdp_sim.trace.vocabulary import BUSY, QUERY_RECEIVED
@@ -50,6 +50,12 @@ class Request(ProtocolKind):
     update_of = "answer"
     ideal_only = False
     rehearsed = "alone"
+    one_each = trait(lambda self: self.own_tick == "drop")
+    vanishes = trait(lambda self: self.offline == "vanish")
+    plain = trait(lambda self: not self.queues and self.timeout is None)
+    gives_up_after = trait(lambda self: self.timeout)
+    asks_again = trait(lambda self: self.retry is not None)
+    queues = trait(lambda self: self.busy == "queue")
 
     kind: Literal["request"] = "request"
     busy: Annotated[
@@ -104,36 +110,6 @@ class Request(ProtocolKind):
         if len(faults) > 0:
             raise faults_of(faults)
         return self
-
-    @property
-    @override
-    def one_each(self) -> bool:
-        return self.own_tick == "drop"
-
-    @property
-    @override
-    def vanishes(self) -> bool:
-        return self.offline == "vanish"
-
-    @property
-    @override
-    def plain(self) -> bool:
-        return not self.queues and self.timeout is None
-
-    @property
-    @override
-    def gives_up_after(self) -> float | None:
-        return self.timeout
-
-    @property
-    @override
-    def asks_again(self) -> bool:
-        return self.retry is not None
-
-    @property
-    @override
-    def queues(self) -> bool:
-        return self.busy == "queue"
 
     @override
     def refuses_at_once(self, network: Any) -> bool:

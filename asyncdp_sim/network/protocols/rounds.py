@@ -18,7 +18,7 @@ from asyncdp_sim.network.latency import least_times
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
-from asyncdp_sim.spec.base import Duration, about
+from asyncdp_sim.spec.base import Duration, about, trait
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 
 _EMPTY = 10**5
@@ -45,6 +45,7 @@ class Rounds(ProtocolKind):
     update_of = "round"
     ideal_only = False
     rehearsed = "in rounds"
+    round_deadline = trait(lambda self: self.deadline)
 
     kind: Literal["rounds"] = "rounds"
     deadline: Annotated[
@@ -55,11 +56,6 @@ class Rounds(ProtocolKind):
             "time units",
         ),
     ] = None
-
-    @property
-    @override
-    def round_deadline(self) -> float | None:
-        return self.deadline
 
     @override
     def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:

@@ -22,12 +22,12 @@ from asyncdp_sim.network.graphs import (
     matrices_of,
     neighbours,
 )
-from asyncdp_sim.network.latency import acknowledged, laws_of
+from asyncdp_sim.network.latency import acknowledged
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy
-from asyncdp_sim.spec.base import Count, OneOrSeveral, about
+from asyncdp_sim.spec.base import Count, OneOrSeveral, about, per_owner, trait
 from asyncdp_sim.spec.validation import TAGS, faults_of
 from asyncdp_sim.theory.formulas.polar import disagreement_left
 
@@ -71,6 +71,8 @@ class Servers(ProtocolKind):
     update_of = "servers"
     ideal_only = True
     own_network = True
+    plain = True
+    answers_each = trait(lambda self: self.n_reached if self.read == "basic" else 1)
 
     kind: Literal["servers"] = "servers"
     count: Annotated[int, Field(ge=2, le=MOST), about("S: number of servers", "servers")]
@@ -141,19 +143,9 @@ class Servers(ProtocolKind):
         return tuple(neighbours(graph, self.count) for graph in self.graph.cycle())
 
     @property
-    @override
-    def plain(self) -> bool:
-        return True
-
-    @property
     def n_reached(self) -> int:
         """|N_h|."""
         return self.count if self.reach == "all" else self.reach
-
-    @property
-    @override
-    def answers_each(self) -> int:
-        return self.n_reached if self.read == "basic" else 1
 
     def reached(self, client: int) -> tuple[int, ...]:
         """Return N_h, the numbers (from 1) of the servers that client h (from 1) talks to."""
@@ -203,7 +195,7 @@ class Servers(ProtocolKind):
     @override
     def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
         """Yield the servers of clients, and the models that servers learn in spite of masks."""
-        means = [law.mean for law in laws_of(self.latency, self.count)]
+        means = [law.mean for law in per_owner(self.latency, self.count)]
         more = f", and {extent(means)} for each message to or from a server"
         yield f"network: {said}{more if max(means) > 0 else ''}"
         yield (
@@ -252,7 +244,7 @@ class Servers(ProtocolKind):
         learner.recorder.in_order = False
         learner.hold()
         together = ServersTogether(learner, self.window, self.agreements)
-        laws = laws_of(self.latency, self.count)
+        laws = per_owner(self.latency, self.count)
         for number in range(1, self.count + 1):
             source = streams.within("server", number).generator
             latency = laws[number - 1].durations(partial(source, "latency"), _BLOCK)

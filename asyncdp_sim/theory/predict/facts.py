@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.graphs import Edge
-from asyncdp_sim.network.latency import STAGES, acknowledged, laws_of
+from asyncdp_sim.network.latency import STAGES, acknowledged
 from asyncdp_sim.network.laws import Law
-from asyncdp_sim.spec.base import Plugin, outsiders
+from asyncdp_sim.spec.base import Plugin, outsiders, per_owner
 from asyncdp_sim.theory.formulas.packet_loss import delivered
 from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown
 
@@ -384,4 +384,4 @@ class Facts:
         """Return the law of a stage of an exchange, per owner."""
         network = self.network
         laws = network.compute if stage == "compute" else getattr(network.latency, stage)
-        return laws_of(laws, self.n_owners)
+        return per_owner(laws, self.n_owners)

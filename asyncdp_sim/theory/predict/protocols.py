@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.graphs import Edge
-from asyncdp_sim.network.latency import STAGES, laws_of
+from asyncdp_sim.network.latency import STAGES
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.protocols import (
     Broadcast,
@@ -27,6 +27,7 @@ from asyncdp_sim.network.protocols import (
 )
 from asyncdp_sim.network.protocols.dispatch import Queue
 from asyncdp_sim.network.topology import LEARNER
+from asyncdp_sim.spec.base import per_owner
 from asyncdp_sim.theory.formulas import queueing
 from asyncdp_sim.theory.formulas.broadcast import AnswersPerQuery, broadcast
 from asyncdp_sim.theory.formulas.closed_network import closed_network, return_bounds, whereabouts
@@ -697,7 +698,7 @@ def _steps(facts: Facts, protocol: Servers) -> float | Unknown:
     all servers agree, one where neighbours do.
     """
     own = [[facts.laws(stage)[i] for stage in STAGES] for i in range(facts.n_owners)]
-    theirs = laws_of(protocol.latency, protocol.count)
+    theirs = per_owner(protocol.latency, protocol.count)
     everything = [*(law for laws in own for law in laws), *theirs, protocol.exchange]
     if not all(law.constant for law in everything):
         return Unknown("times are random: servers and clients wait for the slowest of several")

@@ -82,23 +82,6 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("until", [None, 15.0])
-@pytest.mark.parametrize("case", CASES)
-def test_live_equals_replay(case: str, until: float | None) -> None:
-    horizon = {"updates": 20 if until is None else 40, "replicates": 3, "record_every": 3} | (
-        {} if until is None else {"until": until}
-    )
-    lived, replayed = (
-        run(scenario(run={**horizon, "learning": how}, **CASES[case])) for how in ("live", "replay")
-    )
-    assert lived.fingerprints == replayed.fingerprints
-    assert np.array_equal(lived.learned.models, replayed.learned.models)
-    assert np.array_equal(lived.learned.curve, replayed.learned.curve)
-    assert max(trace.n_updates for trace in lived.traces) >= 2
-    stale = max(int(trace.updates["staleness"].max(initial=0)) for trace in lived.traces)
-    assert (stale > 0) is not case.startswith("request")
-
-
 def test_the_cases_end_with_buffers_that_are_not_full() -> None:
     horizon = {"updates": 20, "replicates": 8, "until": 7.0}
     for case, parts in CASES.items():

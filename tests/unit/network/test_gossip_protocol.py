@@ -126,26 +126,6 @@ class TestFile:
         (tmp_path / "edges.csv").unlink()
         assert graph.model_copy().faults(3) != graph.faults(3) == []
 
-    @pytest.mark.parametrize(
-        ("text", "words"),
-        [
-            ("source,target\n1,2\n2,x\n", "given the edge '2' to 'x' (edges.csv, line 3)"),
-            ("source,target\n1,2\n2,1\n2,3\n", "given again the edge 2 to 1 (edges.csv, line 3)"),
-            ("source,target\n1,2\n2,4\n", "given the edge 2 to 4 (edges.csv, line 3); allowed"),
-            ("source,target\n1,2\n3,3\n", "allowed are two different owners from 1 to 3"),
-            ("from,to\n1,2\n", "given the header 'from,to' (edges.csv, line 1)"),
-            ("source,target\n1,2\n", "owner 3 has no path to owner 1"),
-            (
-                "",
-                "the file is empty; allowed is GraphML (.graphml), or a CSV with the columns",
-            ),
-        ],
-    )
-    def test_what_is_wrong_with_it_is_one_line(self, tmp_path: Path, text: str, words: str) -> None:
-        [fault] = self.graph(tmp_path, text).faults(3)
-        assert fault.key.startswith("graph")
-        assert words in str(fault)
-
     def test_one_that_is_not_there_has_no_edges(self, tmp_path: Path) -> None:
         graph = EdgeFile(path=str(tmp_path / "none.csv"))
         [fault] = graph.faults(3)
