@@ -240,7 +240,6 @@ def _options(
             parser=positive_count,
             metavar="N",
             help="Read at most N rows of a table (default: 20,000,000).",
-            show_default=False,
         ),
     ] = None,
     most_bytes: Annotated[
@@ -250,7 +249,6 @@ def _options(
             parser=positive_count,
             metavar="N",
             help="Read at most N unpacked bytes of a table (default: 4 GiB).",
-            show_default=False,
         ),
     ] = None,
 ) -> None:

@@ -31,7 +31,6 @@ def audit_command(
             metavar="N",
             help="Draw N single answers for each of two neighbouring tables (default: 1,000,000, "
             "or fewer of many numbers each).",
-            show_default=False,
         ),
     ] = None,
     canaries: Annotated[
@@ -41,7 +40,6 @@ def audit_command(
             parser=positive_count,
             metavar="N",
             help="Use N canary records in one training (default: all that fit, up to 1000).",
-            show_default=False,
         ),
     ] = None,
     thorough: Annotated[

@@ -99,7 +99,6 @@ def new_command(
         typer.Argument(
             metavar="NAME",
             help="Copy this scenario of the catalogue (default: a small one).",
-            show_default=False,
         ),
     ] = None,
     out: Annotated[
@@ -109,7 +108,6 @@ def new_command(
             "--out",
             metavar="FILE",
             help="Write to FILE, which must not exist yet (default: NAME.toml).",
-            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -139,7 +137,6 @@ def describe_command(
         typer.Argument(
             help="Look up this field, kind, table or column, such as privacy.epsilon or csma.",
             metavar="PATH",
-            show_default=False,
         ),
     ],
 ) -> None:
@@ -159,7 +156,6 @@ def docs_command(
             help="Print this page, such as glossary, or with #HEADING a section of it "
             "(default: the list of topics).",
             metavar="TOPIC",
-            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -177,7 +173,6 @@ def schema_command(
             "--out",
             metavar="FILE",
             help="Write to FILE (default: print).",
-            show_default=False,
         ),
     ] = None,
 ) -> None:

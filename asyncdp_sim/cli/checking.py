@@ -19,7 +19,6 @@ def check_command(
         typer.Argument(
             metavar="NAME|FILE…",
             help="Check these scenarios: names of the catalogue (asyncdp list) or TOML files.",
-            show_default=False,
         ),
     ],
     settings: Settings = [],  # noqa: B006

@@ -20,9 +20,7 @@ class Software(StrEnum):
 def export_command(
     target: Annotated[  # noqa: ARG001
         Software,
-        typer.Argument(
-            metavar="SOFTWARE", help="Write an app of this software: flower.", show_default=False
-        ),
+        typer.Argument(metavar="SOFTWARE", help="Write an app of this software: flower."),
     ],
     file: File,
     out: Annotated[
@@ -32,7 +30,6 @@ def export_command(
             "--out",
             metavar="DIR",
             help="Write the app to DIR, a new directory.",
-            show_default=False,
         ),
     ],
     unit: Annotated[

@@ -46,7 +46,6 @@ def forecast_command(
             parser=positive,
             metavar="PSI",
             help="Print when ψ reaches PSI (default: no target).",
-            show_default=False,
         ),
     ] = None,
     own: Annotated[
@@ -84,7 +83,6 @@ def forecast_command(
             metavar="C1,C2,…",
             help="Find the cheapest budgets that reach --target; Ci is the price of one ε of "
             "owner i (default: no prices).",
-            show_default=False,
         ),
     ] = None,
     save: Annotated[
@@ -93,7 +91,6 @@ def forecast_command(
             "--save",
             metavar="FILE",
             help="Write the recommended scenario to FILE, a new file (default: none).",
-            show_default=False,
         ),
     ] = None,
     heterogeneity: Annotated[
@@ -103,7 +100,6 @@ def forecast_command(
             parser=not_negative,
             metavar="TAU2",
             help="Set τ², the spread of the owners' true models in ψ (default: estimated).",
-            show_default=False,
         ),
     ] = None,
     workers: Workers = 1,

@@ -26,12 +26,9 @@ def import_command(
         typer.Argument(
             metavar="FORMAT",
             help="Read this format: fedscale, flash, topology or trace.",
-            show_default=False,
         ),
     ],
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Read this file.", show_default=False)
-    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Read this file.")],
     out: Annotated[
         Path,
         typer.Option(
@@ -40,7 +37,6 @@ def import_command(
             metavar="FILE",
             help="Write to FILE: a table of when devices are online (.csv, .parquet), a scenario "
             "(.toml) or a graph (.graphml).",
-            show_default=False,
         ),
     ],
     first: Annotated[
@@ -50,7 +46,6 @@ def import_command(
             parser=positive_count,
             metavar="N",
             help="Read the first N devices (default: all).",
-            show_default=False,
         ),
     ] = None,
     records: Annotated[

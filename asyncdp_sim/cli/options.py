@@ -18,7 +18,6 @@ File = Annotated[
     typer.Argument(
         metavar="NAME|FILE",
         help="Use this scenario: a name of the catalogue (asyncdp list) or a TOML file.",
-        show_default=False,
     ),
 ]
 
@@ -39,7 +38,6 @@ Out = Annotated[
         metavar="DIR",
         help="Write the result to DIR, a new directory (default: results/ID-DIGEST). "
         "A result of the same command is not computed again.",
-        show_default=False,
     ),
 ]
 
@@ -52,7 +50,6 @@ Place = Annotated[
         metavar="DIR",
         help="Write the sweep to DIR, a new directory (default: results/ID-DIGEST), or "
         "continue the same sweep there.",
-        show_default=False,
     ),
 ]
 

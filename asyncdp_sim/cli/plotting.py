@@ -31,7 +31,6 @@ def plot_command(
         typer.Argument(
             metavar="DIR…",
             help="Draw these results or sweeps, or files printed by asyncdp forecast --json.",
-            show_default=False,
         ),
     ],
     file_format: Annotated[
@@ -58,7 +57,6 @@ def plot_command(
             metavar="FILE",
             help="Draw with the matplotlib style sheet FILE over the style of all figures "
             "(default: none).",
-            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -116,7 +114,6 @@ def report_command(
             help="Describe this result, sweep or forecast (a file of forecast --json); compare "
             "several results with the first.",
             metavar="PLACE…",
-            show_default=False,
         ),
     ],
     out: Annotated[
@@ -127,7 +124,6 @@ def report_command(
             metavar="FILE",
             help="Write the page to FILE (default: report.html in the first directory, or the "
             "name of the forecast with .html).",
-            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -146,7 +142,6 @@ def compare_command(
         typer.Argument(
             help="Compare the first result with the others; cells of a sweep are DIR/cell-….",
             metavar="DIR…",
-            show_default=False,
         ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -157,7 +152,6 @@ def compare_command(
             parser=directory,
             metavar="DIR",
             help="Draw the curves over each other into DIR, a new directory (default: none).",
-            show_default=False,
         ),
     ] = None,
 ) -> None:

@@ -19,7 +19,6 @@ def replay_command(
         typer.Argument(
             help="Compute this result or sweep again; with --diff, compare two as they are.",
             metavar="DIR…",
-            show_default=False,
         ),
     ],
     workers: Workers = 1,

@@ -108,7 +108,6 @@ def rehearse_command(
             metavar="SECONDS",
             help="Let a time unit take this many seconds (default: as many as make the "
             "rehearsal take about a minute).",
-            show_default=False,
         ),
     ] = None,
     only: Only = [],  # noqa: B006

@@ -29,7 +29,6 @@ def sweep_command(
         typer.Argument(
             metavar="NAME|FILE|DIR",
             help="Use this scenario, by name or file, or continue the sweep in this directory.",
-            show_default=False,
         ),
     ],
     out: Place = None,
@@ -41,7 +40,6 @@ def sweep_command(
             metavar="ADDRESS",
             help="Run on the Dask scheduler at ADDRESS, whose workers must all see DIR (default: "
             "on this machine).",
-            show_default=False,
         ),
     ] = None,
     only_status: Annotated[

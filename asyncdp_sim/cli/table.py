@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 def data_command(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE", help="Read this CSV, gzipped CSV or Parquet file.", show_default=False
-        ),
+        typer.Argument(metavar="FILE", help="Read this CSV, gzipped CSV or Parquet file."),
     ],
     target: Annotated[
         str | None,
@@ -233,7 +231,6 @@ def play_release_command(
             parser=positive,
             metavar="NORM",
             help="Scale records down to NORM (default: their median norm).",
-            show_default=False,
         ),
     ] = None,
     together: Annotated[
