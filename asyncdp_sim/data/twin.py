@@ -3,12 +3,13 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
+from typing_extensions import override
 
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Array, Encoded
@@ -51,52 +52,6 @@ class Variable:
             into[:, j] = chosen == j
 
 
-@dataclass(frozen=True, eq=False)
-class Marginals:
-    """The laws of a row's columns; how these depend on each other is a subclass's.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        Names of the encoded columns in the encoding's order, without the target.
-    variables : tuple of Variable
-        In that order; the last is the target.
-    sums : mapping of str to tuple of str
-        Columns that are no variables but the exact sums of others (payments and their parts).
-    """
-
-    columns: tuple[str, ...]
-    variables: tuple[Variable, ...]
-    sums: Mapping[str, tuple[str, ...]]
-
-    def decode(self, latent: Array, matrix: Array, target: Array) -> None:
-        """Write rows for latent values (variables, n) into zeroed arrays (n, columns) and (n,)."""
-        place = {name: j for j, name in enumerate(self.columns)}
-        for variable, z in zip(self.variables[:-1], latent[:-1], strict=True):
-            first = place[variable.columns[0]]
-            variable.write(z, matrix[:, first : first + len(variable.columns)])
-        for name, parts in self.sums.items():
-            for part in parts:
-                matrix[:, place[name]] += matrix[:, place[part]]
-        self.variables[-1].write(latent[-1], target[:, None])
-
-
-def marginals_of(
-    stored: dict[str, Any],
-) -> tuple[tuple[str, ...], tuple[Variable, ...], dict[str, tuple[str, ...]]]:
-    """Return columns, variables and sums of a stored law."""
-    variables = tuple(
-        Variable(
-            tuple(v["columns"]),
-            np.array(v["cuts"], dtype=float) if "cuts" in v else None,
-            np.array(v["values"], dtype=float),
-        )
-        for v in stored["variables"]
-    )
-    sums = {name: tuple(parts) for name, parts in stored.get("sums", {}).items()}
-    return tuple(stored["columns"]), variables, sums
-
-
 def lower_triangular(rows: Sequence[Sequence[float]]) -> Array:
     """Return the square matrix of which a file holds the rows up to the diagonal."""
     matrix = np.zeros((len(rows), len(rows)))
@@ -114,7 +69,7 @@ def stored_beside(package: str, name: str = "twin.json") -> Any:
 class Law(ABC):
     """The law of a table's rows, which are made in chunks."""
 
-    chunk_rows: ClassVar[int] = 8192
+    chunk_rows: int = 8192
     """Rows made at a time. Fixed: the last bits of a matrix product depend on its shape."""
 
     @abstractmethod
@@ -142,6 +97,87 @@ class Law(ABC):
         for row in range(0, len(target), self.chunk_rows):
             rows = slice(row, row + self.chunk_rows)
             self.fill(matrix[rows], target[rows], self.chunk(generator), 0, row)
+
+
+@dataclass(frozen=True, eq=False)
+class Twin(Law):
+    """The calibrated law of a row: variables as functions of correlated normals.
+
+    A row's latent values are z = m + W g, g and h iid standard normal; m = B h where rows are
+    grouped, as by hospital, and each is of a group of its own.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names of the encoded columns in the encoding's order, without the target.
+    variables : tuple of Variable
+        In that order; the last is the target.
+    sums : mapping of str to tuple of str
+        Columns that are no variables but the exact sums of others (payments and their parts).
+    within, between : NDArray
+        W and B, one row and column per variable, lower triangular; the rows of both together have
+        unit length. Without groups there is no B.
+    shift : NDArray, optional
+        m, (variables, 1), where all rows are of one group.
+    """
+
+    columns: tuple[str, ...]
+    variables: tuple[Variable, ...]
+    sums: Mapping[str, tuple[str, ...]]
+    within: Array
+    between: Array | None = None
+    shift: Array | None = None
+    chunk_rows: int = 8192
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> "Twin":
+        """Return a law from its stored form, of which rounding changes no variance of z."""
+        variables = tuple(
+            Variable(
+                tuple(v["columns"]),
+                np.array(v["cuts"], dtype=float) if "cuts" in v else None,
+                np.array(v["values"], dtype=float),
+            )
+            for v in stored["variables"]
+        )
+        sums = {name: tuple(parts) for name, parts in stored.get("sums", {}).items()}
+        marginals = tuple(stored["columns"]), variables, sums
+        if "factor" in stored:
+            factor = lower_triangular(stored["factor"])
+            factor /= np.sqrt(np.einsum("ij,ij->i", factor, factor))[:, None]
+            return cls(*marginals, factor)
+        between, within = lower_triangular(stored["between"]), lower_triangular(stored["within"])
+        deviation = np.sqrt(np.sum(between**2 + within**2, axis=1))[:, None]
+        return cls(*marginals, within / deviation, between / deviation, chunk_rows=1024)
+
+    @override
+    def chunk(self, generator: np.random.Generator) -> list[Array]:
+        """Return normals g, and h where each row is of a group of its own, a row to a row."""
+        own = self.between is not None and self.shift is None
+        shape = (self.chunk_rows, len(self.variables))
+        return [generator.standard_normal(shape) for _ in range(2 if own else 1)]
+
+    @override
+    def fill(self, matrix: Array, target: Array, chunk: list[Array], first: int, row: int) -> None:
+        latent = self.within @ chunk[0].T
+        if self.between is not None:
+            latent += self.between @ chunk[1].T if self.shift is None else self.shift
+        latent = latent[:, first : first + len(target)]
+        place = {name: j for j, name in enumerate(self.columns)}
+        for variable, z in zip(self.variables[:-1], latent[:-1], strict=True):
+            start = place[variable.columns[0]]
+            variable.write(z, matrix[:, start : start + len(variable.columns)])
+        for name, parts in self.sums.items():
+            for part in parts:
+                matrix[:, place[name]] += matrix[:, place[part]]
+        self.variables[-1].write(latent[-1], target[:, None])
+
+    def of_one_group(self, generator: np.random.Generator) -> "Twin":
+        """Return the law of rows of one group, which is drawn."""
+        if self.between is None:
+            return self
+        shift = self.between @ generator.standard_normal((len(self.variables), 1))
+        return replace(self, shift=shift)
 
 
 Write = Callable[[Array, Array, np.random.Generator], None]

@@ -26,7 +26,7 @@ from asyncdp_sim.data.declared_columns import (
     place_in,
     same_name,
 )
-from asyncdp_sim.data.hospital.columns import TARGET
+from asyncdp_sim.data.hospital.encode_plain import TARGET
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan
 
 if TYPE_CHECKING:
