@@ -79,7 +79,7 @@ COMMANDS = {
         ("asyncdp rehearse mine.toml", "asyncdp rehearse mine.toml --unit 0.05"),
     ),
     "sweep": Command(
-        "sweeping",
+        "running",
         "Run all cells of a sweep, or those that remain.",
         ("asyncdp sweep twenty-small-banks --plot", "asyncdp sweep DIR --workers 8"),
     ),
@@ -99,12 +99,12 @@ COMMANDS = {
         ("asyncdp compare DIR OTHER", "asyncdp compare DIR OTHER --out pictures"),
     ),
     "replay": Command(
-        "replaying",
+        "checking",
         "Compute a result or a sweep again, and compare all of it.",
         ("asyncdp replay DIR", "asyncdp replay DIR OTHER --diff"),
     ),
     "audit": Command(
-        "auditing",
+        "checking",
         "Attack the privacy of a scenario, and print lower bounds on its ε.",
         ("asyncdp audit lending-sound", "asyncdp audit mine.toml --thorough"),
     ),
@@ -140,7 +140,7 @@ COMMANDS = {
         ),
     ),
     "export": Command(
-        "exporting",
+        "importing",
         "Export a scenario as an app that runs it over a real network.",
         (
             "asyncdp export flower mine.toml -o app",

@@ -115,7 +115,7 @@ def new_command(
 
     A JSON schema is written into the same directory; editors complete fields by it.
     """
-    from asyncdp_sim.scenario.commented import commented, starter
+    from asyncdp_sim.scenario.catalogue import commented, starter
     from asyncdp_sim.scenario.files import write_new
 
     text = starter() if name is None else commented(name)

@@ -22,8 +22,8 @@ from asyncdp_sim.data.tables.encodings import (
     OneHot,
     Ordinal,
 )
-from asyncdp_sim.data.tables.encodings.classes import names_in
-from asyncdp_sim.data.tables.encodings.quantities import amount
+from asyncdp_sim.data.tables.encodings.kind import amount
+from asyncdp_sim.data.tables.encodings.texts import names_in
 from asyncdp_sim.data.tables.text_columns import Truths, cell_or_nan, cells, days, written
 
 if TYPE_CHECKING:

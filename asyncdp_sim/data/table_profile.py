@@ -10,16 +10,16 @@ import numpy as np
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.words import aligned, number
 from asyncdp_sim.data.column_profile import ColumnLook, looked_at, percent, target_looked_at
-from asyncdp_sim.data.dataset import Array
+from asyncdp_sim.data.dataset import Array, nearest
 from asyncdp_sim.data.splits import name_of
 from asyncdp_sim.data.tables.file_form import FileForm
-from asyncdp_sim.data.tables.generic.with_public import (
+from asyncdp_sim.data.tables.read import (
+    found_form,
     public_form,
+    read_table,
     require_one_header,
     with_public_rows,
 )
-from asyncdp_sim.data.tables.names import nearest
-from asyncdp_sim.data.tables.read import found_form, read_table
 
 if TYPE_CHECKING:
     import pandas as pd

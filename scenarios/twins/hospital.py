@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data.dataset import Array, Encoded, OnDemand
+from asyncdp_sim.data.declared_columns import Twin, Variable
 from asyncdp_sim.data.hospital import encode_as_published, encode_plain, recipe
 from asyncdp_sim.data.hospital.encode_plain import HOSPITAL, TARGET, read_discharges
-from asyncdp_sim.data.twin import Twin, Variable
 from scenarios.twins.moments import (
     Moments,
     correlation,

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array, Encoded, OnDemand
+from asyncdp_sim.data.declared_columns import Z_KNOTS, Twin, Variable
 from asyncdp_sim.data.lending import encode_as_published, encode_plain, recipe
 from asyncdp_sim.data.lending.recipe import BLOCK_ROWS, read_loans
-from asyncdp_sim.data.twin import Z_KNOTS, Twin, Variable
 from scenarios.twins.moments import (
     Moments,
     correlation,

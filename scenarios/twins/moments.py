@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array, Encoded
-from asyncdp_sim.data.twin import Z_KNOTS, Twin, Variable
+from asyncdp_sim.data.declared_columns import Z_KNOTS, Twin, Variable
 
 LEAST_EIGENVALUE = 1e-4
 

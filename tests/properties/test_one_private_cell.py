@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset, FraudData, HospitalData, LendingData, TableData
 from asyncdp_sim.data.tables import csv_texts
-from asyncdp_sim.data.tables.csv_texts import MISSING, read_csv
 from asyncdp_sim.data.tables.encodings import (
     ClassLabels,
     Date,
@@ -30,7 +29,7 @@ from asyncdp_sim.data.tables.encodings import (
     OneHot,
     Ordinal,
 )
-from asyncdp_sim.data.tables.file_form import PLAIN
+from asyncdp_sim.data.tables.file_form import MISSING, PLAIN, read_csv
 from asyncdp_sim.data.tables.neighbour import write_neighbour
 from asyncdp_sim.data.tables.table_recipe import TableRecipe
 from asyncdp_sim.data.tables.text_columns import cell_or_nan, cells, map_text

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.data.dataset import Array, OnDemand, Rows
+from asyncdp_sim.data.dataset import Array, OnDemand, Rows, nearest, require_column
 from asyncdp_sim.data.declared_columns import (
     available,
     choose,
@@ -31,7 +31,6 @@ from asyncdp_sim.data.declared_columns import (
     lacking,
     same_name,
 )
-from asyncdp_sim.data.tables.names import nearest, require_column
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, numbers
 

@@ -12,11 +12,18 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import Ends, FormattedMessage
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Array, Encoded
-from asyncdp_sim.data.declared_columns import DeclaredData, Encode
+from asyncdp_sim.data.declared_columns import (
+    DeclaredData,
+    Encode,
+    Encoding,
+    Twin,
+    Write,
+    draw,
+    stored_beside,
+)
 from asyncdp_sim.data.hospital import encode_as_published, encode_plain
 from asyncdp_sim.data.hospital.encode_plain import HOSPITAL, TARGET, name_of_2015, read_discharges
 from asyncdp_sim.data.splits import ValuesOf, require_records
-from asyncdp_sim.data.twin import Encoding, Twin, Write, draw, stored_beside
 from asyncdp_sim.spec.base import about
 
 if TYPE_CHECKING:

@@ -12,13 +12,22 @@ from typing_extensions import override
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Array, Encoded
-from asyncdp_sim.data.declared_columns import NO_COLUMNS, DeclaredData, Encode
+from asyncdp_sim.data.declared_columns import (
+    NO_COLUMNS,
+    DeclaredData,
+    Encode,
+    Encoding,
+    Law,
+    Twin,
+    Write,
+    draw,
+    stored_beside,
+)
 from asyncdp_sim.data.lending import encode_as_published, encode_plain
 from asyncdp_sim.data.lending.encode_plain import NEEDED, loan_rows, require_columns
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.read import column_names, read_table
-from asyncdp_sim.data.twin import Encoding, Law, Twin, Write, draw, stored_beside
 from asyncdp_sim.spec.base import about
 from asyncdp_sim.spec.validation import faults_of
 

@@ -9,6 +9,7 @@ from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import HospitalData
 from asyncdp_sim.data.dataset import Encoded
+from asyncdp_sim.data.declared_columns import Twin
 from asyncdp_sim.data.hospital import recipe as hospital_twin
 from asyncdp_sim.data.hospital.encode_as_published import COLUMNS, complete
 from asyncdp_sim.data.hospital.encode_as_published import encode as encode_published
@@ -20,7 +21,6 @@ from asyncdp_sim.data.hospital.recipe import (
     twin_sizes,
     twin_table,
 )
-from asyncdp_sim.data.twin import Twin
 from scenarios.twins import hospital as calibrate
 from scenarios.twins.hospital import between_hospitals
 

@@ -11,6 +11,7 @@ from psi import SIGMA
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import LendingData
+from asyncdp_sim.data.declared_columns import Twin
 from asyncdp_sim.data.lending import recipe as twin
 from asyncdp_sim.data.lending.recipe import (
     BLOCK_ROWS,
@@ -21,7 +22,6 @@ from asyncdp_sim.data.lending.recipe import (
     located,
     twin_table,
 )
-from asyncdp_sim.data.twin import Twin
 
 ENCODINGS = ["plain", "as-published"]
 

@@ -9,9 +9,9 @@ from psi import final_psi, moments
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import LendingData
 from asyncdp_sim.data.dataset import Encoded
+from asyncdp_sim.data.declared_columns import Twin
 from asyncdp_sim.data.lending import encode_as_published, encode_plain
 from asyncdp_sim.data.lending.recipe import calibrated, twin_table
-from asyncdp_sim.data.twin import Twin
 from scenarios.twins import lending as calibrate
 
 CHUNK_ROWS = Twin.chunk_rows

@@ -11,8 +11,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import HospitalData, LendingData, Swap, dataset
 from asyncdp_sim.data.splits import Shuffled
 from asyncdp_sim.data.tables import csv_texts
-from asyncdp_sim.data.tables.csv_texts import read_csv
-from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
+from asyncdp_sim.data.tables.file_form import PLAIN, FileForm, read_csv
 
 TEXTS = {
     "whole": ["1", "2", "3", "4", "5", "6", "7"],

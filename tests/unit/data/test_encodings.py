@@ -17,7 +17,7 @@ from asyncdp_sim.data.tables.encodings import (
     Ordinal,
     usual,
 )
-from asyncdp_sim.data.tables.encodings.quantities import amount
+from asyncdp_sim.data.tables.encodings.kind import amount
 from asyncdp_sim.data.tables.text_columns import cell_or_nan
 from asyncdp_sim.spec.base import parse
 from tests.together import together

@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-from asyncdp_sim.data.tables.encodings.classes import ClassLabels
-from asyncdp_sim.data.tables.encodings.quantities import Date, Money, Number
-from asyncdp_sim.data.tables.encodings.texts import Drop, OneHot, Ordinal
+from asyncdp_sim.data.tables.encodings.kind import Date, Money, Number
+from asyncdp_sim.data.tables.encodings.texts import ClassLabels, Drop, OneHot, Ordinal
 from asyncdp_sim.data.tables.text_columns import cells
 from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 
