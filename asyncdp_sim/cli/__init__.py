@@ -291,7 +291,8 @@ def _ended() -> int | None:
         return _said(error.lines(), 2)
     except USAGE_ERROR as error:
         option = getattr(error, "option_name", "")
-        text = GONE.get(option, f"{_message(error)}{_as_setting(option)}")
+        message = str(error.format_message()).replace("Value error, ", "")  # pydantic's
+        text = GONE.get(option, f"{message}{_as_setting(option)}")
         return _said([" ".join(f"asyncdp: {text}".split())], 2)
     except ReplayError as error:
         return _said([str(error)], 3)
@@ -309,11 +310,6 @@ def _ended() -> int | None:
             raise
         return _said([f"asyncdp: {machine}"], 4)
     return _said(Interrupted(NOTHING_KEPT).lines(), code) if code == INTERRUPTED else code
-
-
-def _message(error: Any) -> str:
-    """Return what typer says, without the name of the exception that pydantic puts before it."""
-    return str(error.format_message()).replace("Value error, ", "")
 
 
 def _as_setting(option: str) -> str:

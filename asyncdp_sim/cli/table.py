@@ -174,7 +174,10 @@ _NEEDED: tuple[tuple[Fault, Callable[["TableLook"], bool]], ...] = (
             "rows with one value of the target alone",
             "add --public-seed 1, which chooses the public rows at random",
         ),
-        lambda seen: seen.target is None or seen.public == 0 or seen.target_varies,
+        lambda seen: (
+            seen.public == 0
+            or all(column.name != seen.target or column.distinct > 1 for column in seen.columns)
+        ),
     ),
     (
         Fault(

@@ -2,9 +2,9 @@
 
 A private record may lack its target, have a text there, or a value whose square floating point does
 not hold. It is not left out, for then every other record would move, nor does the run end, for that
-would tell of it: it stays, n_i counts it, and its loss and gradient are 0 at every model. Its target
-is NaN and its features are 0; a model is handed rows that are 0 with the constant of an intercept,
-and the target 0, where every loss is 0 and flat.
+would tell of it: it stays, n_i counts it, and its loss and gradient are 0 at every model. Its
+target is NaN and its features are 0; a model is handed rows that are 0 with the constant of an
+intercept, and the target 0, where every loss is 0 and flat.
 """
 
 import difflib

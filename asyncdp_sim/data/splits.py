@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer
@@ -95,15 +95,13 @@ class OwnerSplit:
 class SplitKind(Variant):
     """A way to give the rows of a table to owners."""
 
+    by_target: ClassVar[bool] = False
+    """A row's own target has a say in whose it is."""
+
     @property
     def of_column(self) -> str | None:
         """The column whose values are the owners; None where no column names the owners."""
         return None
-
-    @property
-    def by_target(self) -> bool:
-        """Whether a row's own target has a say in whose it is."""
-        return False
 
     @property
     def says_records(self) -> bool:
@@ -394,6 +392,8 @@ class Dirichlet(SplitKind):
     are a group together.
     """
 
+    by_target = True
+
     kind: Literal["dirichlet"] = "dirichlet"
     dirichlet: Annotated[
         float,
@@ -431,11 +431,6 @@ class Dirichlet(SplitKind):
     @model_serializer(mode="wrap")
     def _without_kind(self, table: SerializerFunctionWrapHandler) -> dict[str, Any]:
         return {name: value for name, value in table(self).items() if name != "kind"}
-
-    @property
-    @override
-    def by_target(self) -> bool:
-        return True
 
     @property
     @override
@@ -482,7 +477,16 @@ class Dirichlet(SplitKind):
             problem = f"{self.dirichlet:g}, which leaves owner {none[0]} without a record"
             rule = "allowed is a larger one, fewer owners, or another run.seed"
             raise DataError([Fault("data.split.dirichlet", problem, rule)])
-        return OwnerSplit(rows, notes=(self._said([len(mine) for mine in rows], n_groups - 1),))
+        sizes = [len(mine) for mine in rows]
+        note = FormattedMessage(
+            "Who holds which record is an assumption: each row drew its owner by its own target, "
+            "of {groups} groups, with α = {alpha:g}; owners have {sizes} records. A record that is "
+            "replaced keeps its owner, and moves no other.",
+            groups=n_groups - 1,
+            alpha=self.dirichlet,
+            sizes=Ends(min(sizes), max(sizes)),
+        )
+        return OwnerSplit(rows, notes=(note,))
 
     def _groups(self, target: Array, known: Array) -> tuple[Rows, int]:
         """Return each row's group, and how many groups there are: the last of what is unknown."""
@@ -501,16 +505,6 @@ class Dirichlet(SplitKind):
         group = np.searchsorted(labels, target)
         seen = labels[np.minimum(group, len(labels) - 1)] == target
         return np.where(seen, group, len(labels)), len(labels) + 1
-
-    def _said(self, sizes: Sequence[int], n_groups: int) -> str:
-        return FormattedMessage(
-            "Who holds which record is an assumption: each row drew its owner by its own target, "
-            "of {groups} groups, with α = {alpha:g}; owners have {sizes} records. A record that is "
-            "replaced keeps its owner, and moves no other.",
-            groups=n_groups,
-            alpha=self.dirichlet,
-            sizes=Ends(min(sizes), max(sizes)),
-        )
 
 
 def _is_split(value: object) -> object:

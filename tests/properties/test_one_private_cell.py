@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset, FraudData, HospitalData, LendingData, TableData
-from asyncdp_sim.data.tables import csv_texts
+from asyncdp_sim.data.tables import file_form
 from asyncdp_sim.data.tables.encodings import (
     ClassLabels,
     Date,
@@ -89,7 +89,7 @@ EXAMPLES = pytest.mark.parametrize(
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are read, and types guessed, piece by piece: here a cell's piece is a few rows."""
-    monkeypatch.setattr(csv_texts, "BLOCK", 2**12)
+    monkeypatch.setattr(file_form, "BLOCK", 2**12)
 
 
 def often(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:

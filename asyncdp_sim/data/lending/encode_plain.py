@@ -156,29 +156,28 @@ DIVISIONS = {
 _FIRST_MONTH = 12 * 2007.0  # LendingClub's first year
 
 
-def _recency(months: "pd.Series") -> Array:
-    return 12.0 / (12.0 + np.maximum(numeric(months), 0.0))
-
-
 def _months(dates: "pd.Series") -> Array:
     return map_text(dates, months_since_year_zero)
 
 
-def _years_between(later: "pd.Series", earlier: "pd.Series") -> Array:
-    return np.maximum(_months(later) - _months(earlier), 0.0) / 12.0
-
-
-def _years(text: str) -> float:
-    return 0.0 if text.strip().startswith("<") else number_in(text)
-
-
 DECLARED = (
     *same_name(NUMBERS, numeric),
-    *(EncodedColumn(f"{name}_recency", (name,), _recency) for name in RECENCIES),
+    *(
+        EncodedColumn(f"{n}_recency", (n,), lambda c: 12.0 / (12.0 + np.maximum(numeric(c), 0.0)))
+        for n in RECENCIES
+    ),
     EncodedColumn("term", ("term",), partial(map_text, code=number_in)),  # months
     EncodedColumn("issue_month", ("issue_d",), lambda dates: _months(dates) - _FIRST_MONTH),
-    EncodedColumn("credit_history_years", ("issue_d", "earliest_cr_line"), _years_between),
-    EncodedColumn("emp_length", ("emp_length",), partial(map_text, code=_years)),
+    EncodedColumn(
+        "credit_history_years",
+        ("issue_d", "earliest_cr_line"),
+        lambda later, earlier: np.maximum(_months(later) - _months(earlier), 0.0) / 12.0,
+    ),
+    EncodedColumn(
+        "emp_length",
+        ("emp_length",),
+        partial(map_text, code=lambda t: 0.0 if t.strip().startswith("<") else number_in(t)),
+    ),
     *indicators("home_ownership", {name: (name,) for name in HOMES}),
     *indicators("verification_status", {name: (name,) for name in VERIFICATIONS}),
     *indicators("initial_list_status", {"w": ("w",)}),

@@ -95,7 +95,7 @@ def form_of(
         return PLAIN
     header, rows = _looked_at(path, public)
     charset = charset or _charset(header, rows)
-    lines = [_text(line, charset) for line in (header, *rows)]
+    lines = [line.decode(charset, "replace").lstrip("\ufeff") for line in (header, *rows)]
     stated = _STATED.fullmatch(lines[0].strip())
     separator = separator or (_separator(lines) if stated is None else stated[1])
     if decimal is None:
@@ -141,10 +141,6 @@ def _charset(header: bytes, rows: Sequence[bytes]) -> str:
     except UnicodeDecodeError:
         return "cp1252"
     return "utf-8"
-
-
-def _text(line: bytes, charset: str) -> str:
-    return line.decode(charset, errors="replace").lstrip("\ufeff")
 
 
 def _separator(lines: Sequence[str]) -> str:

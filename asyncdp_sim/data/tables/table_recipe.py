@@ -58,6 +58,8 @@ PublicRecords = Annotated[int, Field(ge=0)]
 class TableFields(DataKind):
     """The fields of a table of any kind."""
 
+    has_columns = True
+
     path: Annotated[
         str | None,
         about("The table's file; absent, a synthetic twin is drawn", example="table.csv"),
@@ -102,11 +104,6 @@ class TableFields(DataKind):
         return self.model_copy(
             update={"preprocessing": WithOnes(kind="with-ones", other=self.preprocessing)}
         )
-
-    @property
-    @override
-    def has_columns(self) -> bool:
-        return True
 
     @property
     @override

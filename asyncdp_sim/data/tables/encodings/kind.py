@@ -5,7 +5,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
@@ -77,11 +77,8 @@ class EncodingKind(Variant):
 
     as_written: ClassVar[bool]
     """It uses the text of a cell, 007 and not 7, so that a CSV's column is kept as text."""
-
-    @property
-    def makes_nothing(self) -> bool:
-        """Whether no feature is made of the column."""
-        return False
+    makes_nothing: ClassVar[bool] = False
+    """No feature is made of the column."""
 
     @property
     def labels(self) -> tuple[str, ...] | None:
@@ -269,7 +266,7 @@ class Date(Measured):
     @model_validator(mode="after")
     def _can_be_read(self) -> Self:
         faults = []
-        if _day(self.since) is None:
+        if len(self.since) != 10 or np.isnan(days(self.since)):
             faults.append(Fault("since", repr(self.since), "allowed is a date such as 2020-05-17"))
         if len(set(self.parts)) < len(self.parts):
             faults.append(Fault("parts", f"{list(self.parts)}", "allowed is each part once"))
@@ -313,13 +310,6 @@ class Date(Measured):
             return days(datetime.strptime(text, self.format).replace(tzinfo=None).isoformat(" "))
         except ValueError:
             return math.nan
-
-
-def _day(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text) if len(text) == 10 else None
-    except ValueError:
-        return None
 
 
 def _reads(form: str) -> bool:

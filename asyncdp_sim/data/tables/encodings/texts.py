@@ -172,6 +172,7 @@ class Drop(EncodingKind):
     """No feature."""
 
     as_written = False
+    makes_nothing = True
 
     kind: Literal["drop"] = "drop"
 
@@ -179,11 +180,6 @@ class Drop(EncodingKind):
     @override
     def single(self) -> bool:
         return False
-
-    @property
-    @override
-    def makes_nothing(self) -> bool:
-        return True
 
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
