@@ -12,7 +12,7 @@ from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.spec.base import Variant
 
 if TYPE_CHECKING:
-    from asyncdp_sim.data.tables.generic.encoded_columns import TableEncoder
+    from asyncdp_sim.data.tables.encoded_columns import TableEncoder
 
 
 class DataKind(Variant):

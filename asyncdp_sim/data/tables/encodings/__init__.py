@@ -20,16 +20,3 @@ def usual(public: "pd.Series", decimal: str) -> Encoding:
     Numbers where every cell that is there is one, or where none is there; else a dictionary.
     """
     return Ordinal() if cells(public, decimal)[1].any() else Number()
-
-
-__all__ = [
-    "ClassLabels",
-    "Date",
-    "Drop",
-    "Encoding",
-    "Money",
-    "Number",
-    "OneHot",
-    "Ordinal",
-    "usual",
-]

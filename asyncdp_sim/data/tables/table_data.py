@@ -25,18 +25,19 @@ from asyncdp_sim.data.dataset import (
     require_column,
 )
 from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind, TableToSplit
-from asyncdp_sim.data.surrogates import PublicRows, StandIn
-from asyncdp_sim.data.tables.encodings import Encoding
-from asyncdp_sim.data.tables.encodings.texts import SeenClasses, names_in
-from asyncdp_sim.data.tables.file_form import MISSING, FileForm
-from asyncdp_sim.data.tables.generic.encoded_columns import (
+from asyncdp_sim.data.surrogates import StandIn
+from asyncdp_sim.data.surrogates.public_rows import PublicRows
+from asyncdp_sim.data.tables.encoded_columns import (
     TableEncoder,
     encoded,
     own_rows,
     target_of,
 )
-from asyncdp_sim.data.tables.generic.on_stand_in import Ground, private_rows, replaced
+from asyncdp_sim.data.tables.encodings import Encoding
+from asyncdp_sim.data.tables.encodings.texts import SeenClasses, names_in
+from asyncdp_sim.data.tables.file_form import MISSING, FileForm
 from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.tables.on_stand_in import Ground, private_rows, replaced
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import (
     column_names,
