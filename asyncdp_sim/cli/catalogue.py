@@ -12,7 +12,6 @@ import tomllib
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -94,22 +93,8 @@ def list_command() -> None:
 
 
 def new_command(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Copy this scenario of the catalogue (default: a small one).",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Write to FILE, which must not exist yet (default: NAME.toml).",
-        ),
-    ] = None,
+    name: str | None = None,
+    out: Path | None = None,
 ) -> None:
     """Write a commented scenario to start from.
 
@@ -132,13 +117,7 @@ def new_command(
 
 
 def describe_command(
-    name: Annotated[
-        str,
-        typer.Argument(
-            help="Look up this field, kind, table or column, such as privacy.epsilon or csma.",
-            metavar="PATH",
-        ),
-    ],
+    name: str,
 ) -> None:
     """Print what a field, kind or column means.
 
@@ -150,14 +129,7 @@ def describe_command(
 
 
 def docs_command(
-    topic: Annotated[
-        str | None,
-        typer.Argument(
-            help="Print this page, such as glossary, or with #HEADING a section of it "
-            "(default: the list of topics).",
-            metavar="TOPIC",
-        ),
-    ] = None,
+    topic: str | None = None,
 ) -> None:
     """Print a page of the documentation, or the list of topics."""
     from asyncdp_sim.reference import page_text, pages
@@ -166,15 +138,7 @@ def docs_command(
 
 
 def schema_command(
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Write to FILE (default: print).",
-        ),
-    ] = None,
+    out: Path | None = None,
 ) -> None:
     """Print the JSON schema of scenario files, for editors.
 

@@ -1,19 +1,13 @@
 """``asyncdp check``, ``replay`` and ``audit``: scenarios and results held against their claims."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from asyncdp_sim.cli.options import (
-    AllowCode,
-    File,
-    Settings,
-    Workers,
-    attack_count,
     load_scenario,
-    open_share,
-    positive_count,
 )
 from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, note, note_all, show
 from asyncdp_sim.core.errors import InputError, blaming
@@ -25,15 +19,9 @@ if TYPE_CHECKING:
 
 
 def check_command(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="NAME|FILE…",
-            help="Check these scenarios: names of the catalogue (asyncdp list) or TOML files.",
-        ),
-    ],
-    settings: Settings = [],  # noqa: B006
-    allow_code: AllowCode = False,
+    files: list[Path],
+    settings: Sequence[str] = (),
+    allow_code: bool = False,
 ) -> None:
     """Check scenarios, and print what they mean.
 
@@ -106,27 +94,11 @@ DIFFERENT = 3
 
 
 def replay_command(
-    directories: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Compute this result or sweep again; with --diff, compare two as they are.",
-            metavar="DIR…",
-        ),
-    ],
-    workers: Workers = 1,
-    settings: Annotated[
-        list[str],
-        typer.Option(
-            "--set",
-            help="Name the place of a data file that has moved, as data.path=FILE.",
-            metavar="PATH=VALUE",
-        ),
-    ] = [],  # noqa: B006
-    allow_code: AllowCode = False,
-    diff: Annotated[
-        bool,
-        typer.Option("--diff", help="Print the first event or number in which two results differ."),
-    ] = False,
+    directories: list[Path],
+    workers: int = 1,
+    settings: Sequence[str] = (),
+    allow_code: bool = False,
+    diff: bool = False,
 ) -> None:
     """Compute a result or a sweep again, and compare all of it."""
     wanted = 2 if diff else 1
@@ -152,7 +124,7 @@ def _tell_apart(first: Path, second: Path) -> None:
     raise typer.Exit(DIFFERENT)
 
 
-def _make_again(directory: Path, workers: int, settings: list[str], allow_code: bool) -> None:
+def _make_again(directory: Path, workers: int, settings: Sequence[str], allow_code: bool) -> None:
     require_address_space(TO_RUN)  # before SciPy is there
     from asyncdp_sim.runs.replay import OTHER_ALGEBRA
     from asyncdp_sim.sweeps import reproduce_all
@@ -178,51 +150,15 @@ def _make_again(directory: Path, workers: int, settings: list[str], allow_code: 
 
 def audit_command(
     context: typer.Context,
-    file: File,
-    answers: Annotated[
-        int | None,
-        typer.Option(
-            "--answers",
-            parser=attack_count,
-            metavar="N",
-            help="Draw N single answers for each of two neighbouring tables (default: 1,000,000, "
-            "or fewer of many numbers each).",
-        ),
-    ] = None,
-    canaries: Annotated[
-        int | None,
-        typer.Option(
-            "--canaries",
-            parser=positive_count,
-            metavar="N",
-            help="Use N canary records in one training (default: all that fit, up to 1000).",
-        ),
-    ] = None,
-    thorough: Annotated[
-        bool,
-        typer.Option("--thorough", help="Attack whole runs, not one training with canary records."),
-    ] = False,
-    runs: Annotated[
-        int,
-        typer.Option(
-            "--runs",
-            parser=attack_count,
-            metavar="N",
-            help="Simulate N whole runs for each of two neighbouring tables (with --thorough).",
-        ),
-    ] = 1000,
-    confidence: Annotated[
-        float,
-        typer.Option(
-            "--confidence",
-            parser=open_share,
-            metavar="SHARE",
-            help="Set the confidence that all bounds hold, in (0, 1).",
-        ),
-    ] = 0.999,
-    workers: Workers = 1,
-    settings: Settings = [],  # noqa: B006
-    allow_code: AllowCode = False,
+    file: Path,
+    answers: int | None = None,
+    canaries: int | None = None,
+    thorough: bool = False,
+    runs: int = 1000,
+    confidence: float = 0.999,
+    workers: int = 1,
+    settings: Sequence[str] = (),
+    allow_code: bool = False,
 ) -> None:
     """Attack the privacy of a scenario, and print lower bounds on its ε.
 

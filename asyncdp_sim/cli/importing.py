@@ -1,5 +1,6 @@
 """``asyncdp import`` and ``export``: measured networks, and software that runs a scenario."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -7,13 +8,8 @@ from typing import Annotated
 import typer
 
 from asyncdp_sim.cli.options import (
-    AllowCode,
-    File,
-    Settings,
     load_scenario,
-    not_negative,
     positive,
-    positive_count,
 )
 from asyncdp_sim.cli.screen import note_all, put_schema_beside, show
 from asyncdp_sim.core.errors import blaming
@@ -29,92 +25,18 @@ class Format(StrEnum):
 
 
 def import_command(
-    format: Annotated[
-        Format,
-        typer.Argument(
-            metavar="FORMAT",
-            help="Read this format: fedscale, flash, topology or trace.",
-        ),
-    ],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Read this file.")],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Write to FILE: a table of when devices are online (.csv, .parquet), a scenario "
-            "(.toml) or a graph (.graphml).",
-        ),
-    ],
-    first: Annotated[
-        int | None,
-        typer.Option(
-            "--first",
-            parser=positive_count,
-            metavar="N",
-            help="Read the first N devices (default: all).",
-        ),
-    ] = None,
-    records: Annotated[
-        int,
-        typer.Option(
-            "--records",
-            parser=positive_count,
-            metavar="N",
-            help="Assume N records per device, which set its computing time (fedscale).",
-        ),
-    ] = 100,
-    needs: Annotated[
-        str,
-        typer.Option(
-            "--needs", metavar="STATES", help="Count a device as online in these states (flash)."
-        ),
-    ] = "charging,wifi,locked",
-    fit: Annotated[
-        bool, typer.Option("--fit", help="Fit laws, and write a scenario (trace).")
-    ] = False,
-    seed: Annotated[
-        int,
-        typer.Option("--seed", metavar="N", help="Set the seed of the fit's simulations (trace)."),
-    ] = 1,
-    latency: Annotated[
-        str | None,
-        typer.Option(
-            "--latency",
-            metavar="ATTRIBUTE",
-            help="Read latencies from this attribute of edges (topology; default: latency or "
-            "weight).",
-        ),
-    ] = None,
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            "--unit",
-            metavar="UNIT",
-            help="Read latencies in this unit (topology): s, ms or us, with a second as time unit, "
-            "or a number of time units (default: 1).",
-        ),
-    ] = None,
-    missing: Annotated[
-        float | None,
-        typer.Option(
-            "--missing",
-            parser=not_negative,
-            metavar="VALUE",
-            help="Use this latency, in that unit, for edges without one (topology; default: refuse "
-            "them).",
-        ),
-    ] = None,
-    learner: Annotated[
-        str | None,
-        typer.Option(
-            "--learner",
-            metavar="NODE",
-            help="Put the learner at this node, by id or label (topology; default: learner, or the "
-            "first).",
-        ),
-    ] = None,
+    format: Format,
+    file: Path,
+    out: Path,
+    first: int | None = None,
+    records: int = 100,
+    needs: str = "charging,wifi,locked",
+    fit: bool = False,
+    seed: int = 1,
+    latency: str | None = None,
+    unit: str | None = None,
+    missing: float | None = None,
+    learner: str | None = None,
 ) -> None:
     """Convert measured networks into scenarios."""
     own = {"--latency": latency, "--unit": unit, "--missing": missing, "--learner": learner}
@@ -157,20 +79,9 @@ class Software(StrEnum):
 
 
 def export_command(
-    target: Annotated[  # noqa: ARG001
-        Software,
-        typer.Argument(metavar="SOFTWARE", help="Write an app of this software: flower."),
-    ],
-    file: File,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="DIR",
-            help="Write the app to DIR, a new directory.",
-        ),
-    ],
+    target: Software,  # noqa: ARG001
+    file: Path,
+    out: Path,
     unit: Annotated[
         float,
         typer.Option(
@@ -181,8 +92,8 @@ def export_command(
             show_default=False,
         ),
     ] = 1.0,
-    settings: Settings = [],  # noqa: B006
-    allow_code: AllowCode = False,
+    settings: Sequence[str] = (),
+    allow_code: bool = False,
 ) -> None:
     """Export a scenario as an app that runs it over a real network."""
     from asyncdp_sim.exports.flower import export_flower

@@ -1,25 +1,14 @@
 """``asyncdp run``, ``sweep`` and ``rehearse``: simulated, or executed by real processes."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from asyncdp_sim.cli.options import (
-    AllowCode,
-    File,
-    Only,
-    Out,
-    Place,
-    Plot,
-    Settings,
-    Without,
-    Workers,
     as_options,
     load_scenario,
-    positive,
     who,
-    whole_number,
 )
 from asyncdp_sim.cli.plotting import draw
 from asyncdp_sim.cli.screen import (
@@ -38,35 +27,17 @@ from asyncdp_sim.core.progress import drawn
 
 
 def run_command(
-    file: File,
-    out: Out = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            "--seed",
-            parser=whole_number,
-            metavar="N",
-            help="Set run.seed (default: as in the scenario).",
-        ),
-    ] = None,
-    replicates: Annotated[
-        int | None,
-        typer.Option(
-            "--replicates",
-            parser=whole_number,
-            metavar="N",
-            help="Set run.replicates (default: as in the scenario).",
-        ),
-    ] = None,
-    workers: Workers = 1,
-    only: Only = [],  # noqa: B006
-    without: Without = [],  # noqa: B006
-    settings: Settings = [],  # noqa: B006
-    allow_code: AllowCode = False,
-    events: Annotated[
-        bool, typer.Option("--events", help="Write all events to events.parquet.")
-    ] = False,
-    plotting: Plot = False,
+    file: Path,
+    out: Path | None = None,
+    seed: int | None = None,
+    replicates: int | None = None,
+    workers: int = 1,
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
+    settings: Sequence[str] = (),
+    allow_code: bool = False,
+    events: bool = False,
+    plotting: bool = False,
 ) -> None:
     """Simulate a scenario, train the model, and write a result directory."""
     from asyncdp_sim.results.provenance import default_directory
@@ -99,22 +70,13 @@ def run_command(
 
 
 def rehearse_command(
-    file: File,
-    out: Out = None,
-    unit: Annotated[
-        float | None,
-        typer.Option(
-            "--unit",
-            parser=positive,
-            metavar="SECONDS",
-            help="Let a time unit take this many seconds (default: as many as make the "
-            "rehearsal take about a minute).",
-        ),
-    ] = None,
-    only: Only = [],  # noqa: B006
-    without: Without = [],  # noqa: B006
-    settings: Settings = [],  # noqa: B006
-    allow_code: AllowCode = False,
+    file: Path,
+    out: Path | None = None,
+    unit: float | None = None,
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
+    settings: Sequence[str] = (),
+    allow_code: bool = False,
 ) -> None:
     """Run a scenario with real processes over TCP, and compare with its simulation.
 
@@ -154,36 +116,17 @@ def _kept(directory: Path) -> str:
 
 
 def sweep_command(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="NAME|FILE|DIR",
-            help="Use this scenario, by name or file, or continue the sweep in this directory.",
-        ),
-    ],
-    out: Place = None,
-    workers: Workers = 1,
-    address: Annotated[
-        str | None,
-        typer.Option(
-            "--cluster",
-            metavar="ADDRESS",
-            help="Run on the Dask scheduler at ADDRESS, whose workers must all see DIR (default: "
-            "on this machine).",
-        ),
-    ] = None,
-    only_status: Annotated[
-        bool, typer.Option("--status", help="Print the progress, and run nothing.")
-    ] = False,
-    mixed_versions: Annotated[
-        bool,
-        typer.Option("--mixed-versions", help="Continue a sweep that other versions have begun."),
-    ] = False,
-    only: Only = [],  # noqa: B006
-    without: Without = [],  # noqa: B006
-    settings: Settings = [],  # noqa: B006
-    allow_code: AllowCode = False,
-    plotting: Plot = False,
+    file: Path,
+    out: Path | None = None,
+    workers: int = 1,
+    address: str | None = None,
+    only_status: bool = False,
+    mixed_versions: bool = False,
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
+    settings: Sequence[str] = (),
+    allow_code: bool = False,
+    plotting: bool = False,
 ) -> None:
     """Run all cells of a sweep, or those that remain.
 
