@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.errors import Fault, InputError, SpecError
-from asyncdp_sim.data.tables.generic.encoded_columns import TableEncoder
+from asyncdp_sim.data.tables.encoded_columns import TableEncoder
 from asyncdp_sim.learning.objectives.models import ModelKind
 from asyncdp_sim.learning.objectives.rows import Norm
 from asyncdp_sim.privacy.sensitivity import Sensitivity

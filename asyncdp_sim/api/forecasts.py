@@ -75,7 +75,10 @@ class Forecast:
             rows["target_time"] = (forecast.target_time, 0.0, "time units")
             rows["target_probability"] = (forecast.target_probability, 0.0, "none")
         table = {
-            name: (value, *_ends(value, half), unit) for name, (value, half, unit) in rows.items()
+            name: (value, None, None, unit)
+            if value is None or half == 0  # a figure that is exact, or has none
+            else (value, value - half, value + half, unit)
+            for name, (value, half, unit) in rows.items()
         }
         heads = ["value", "low", "high", "unit"]
         frame = pd.DataFrame.from_dict(table, orient="index", columns=heads)
@@ -109,8 +112,3 @@ class Forecast:
         html = html_table(self.decision.rows(), title="Forecast")
         html += html_table(figures(self.found))
         return html + (html_table(owners(self.found)) if self.found.verdicts else "")
-
-
-def _ends(value: float | None, half: float) -> tuple[float | None, float | None]:
-    """Return the ends of an interval; None of a figure that is exact, or has none."""
-    return (None, None) if value is None or half == 0 else (value - half, value + half)

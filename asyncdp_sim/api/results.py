@@ -77,18 +77,14 @@ def summary_frame(summary: Mapping[str, Any]) -> Any:
         low, high = intervals.get(name) or (None, None)
         entry = column("summary", name)
         unit, meaning = ("", "") if entry is None else (entry.unit, entry.meaning)
-        rows.append([_infinite(value), low, high, unit, meaning])
+        infinite = value in ("inf", "-inf")  # a manifest holds it as a text
+        rows.append([float(value) if infinite else value, low, high, unit, meaning])
     heads = ["value", "low", "high", "unit", "meaning"]
     frame = pd.DataFrame(rows, columns=heads, index=pd.Index(list(figures), name="figure"))
     frame[["low", "high"]] = frame[["low", "high"]].astype(float)
     frame.attrs["units"] = dict(frame["unit"])
     frame.attrs["meanings"] = dict(frame["meaning"])
     return frame
-
-
-def _infinite(value: Any) -> Any:
-    """Return infinities as numbers, which a manifest holds as texts."""
-    return float(value) if value in ("inf", "-inf") else value
 
 
 class Result:

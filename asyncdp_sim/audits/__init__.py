@@ -18,7 +18,7 @@ from asyncdp_sim.audits.derived import (
 )
 from asyncdp_sim.audits.eavesdropper import overhear
 from asyncdp_sim.audits.neighbours import made_up, neighbours
-from asyncdp_sim.audits.observers.models import audit_models, audit_views
+from asyncdp_sim.audits.observers import audit_models, audit_views
 from asyncdp_sim.audits.one_run import Guessed, audit_once
 from asyncdp_sim.audits.per_answer import audit_answer, noise_composes
 from asyncdp_sim.audits.whole_run import audit_run, sums_hold

@@ -6,15 +6,18 @@ A command is imported when it is called: ``asyncdp --help`` needs names and line
 import difflib
 import re
 import sys
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Annotated, Any, NamedTuple
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 import asyncdp_sim
+from asyncdp_sim.cli import options
 from asyncdp_sim.cli.options import positive_count
 from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted, as_typed, show
 from asyncdp_sim.core.errors import InputError, InvariantError, ReplayError, gave_way
@@ -40,121 +43,20 @@ GONE = {
 
 
 class Command(NamedTuple):
-    """A command's module, the words that its docstring begins with, and two ways to call it."""
+    """A command's module, the words that its docstring begins with, and two ways to call it.
+
+    And its own options and arguments, by parameter.
+    """
 
     module: str
     does: str
     examples: tuple[str, str]
+    options: Mapping[str, Sequence[str]]
 
 
+_TABLES = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
 COMMANDS = {
-    "list": Command(
-        "catalogue",
-        "List the scenarios that come with the package, by name.",
-        ("asyncdp list", "asyncdp list | grep hospital"),
-    ),
-    "new": Command(
-        "catalogue",
-        "Write a commented scenario to start from.",
-        ("asyncdp new", "asyncdp new lending-sound -o mine.toml"),
-    ),
-    "check": Command(
-        "checking",
-        "Check scenarios, and print what they mean.",
-        ("asyncdp check lending-sound", "asyncdp check mine.toml --set privacy.epsilon=3"),
-    ),
-    "forecast": Command(
-        "forecasting",
-        "Forecast which owners gain by joining, and accuracy and time, without training.",
-        ("asyncdp forecast lending-sound", "asyncdp forecast mine.toml --tune --save tuned.toml"),
-    ),
-    "run": Command(
-        "running",
-        "Simulate a scenario, train the model, and write a result directory.",
-        ("asyncdp run lending-sound --plot", "asyncdp run mine.toml --set run.updates=100"),
-    ),
-    "rehearse": Command(
-        "running",
-        "Run a scenario with real processes over TCP, and compare with its simulation.",
-        ("asyncdp rehearse mine.toml", "asyncdp rehearse mine.toml --unit 0.05"),
-    ),
-    "sweep": Command(
-        "sweeping",
-        "Run all cells of a sweep, or those that remain.",
-        ("asyncdp sweep twenty-small-banks --plot", "asyncdp sweep DIR --workers 8"),
-    ),
-    "plot": Command(
-        "plotting",
-        "Draw the figures of results into DIR/figures.",
-        ("asyncdp plot DIR", "asyncdp plot DIR --format pdf --width 3.4"),
-    ),
-    "report": Command(
-        "plotting",
-        "Write a page about a result, a sweep, a forecast or a comparison.",
-        ("asyncdp report DIR", "asyncdp report FORECAST.json -o page.html"),
-    ),
-    "compare": Command(
-        "plotting",
-        "Compare results and their scenarios.",
-        ("asyncdp compare DIR OTHER", "asyncdp compare DIR OTHER --out pictures"),
-    ),
-    "replay": Command(
-        "replaying",
-        "Compute a result or a sweep again, and compare all of it.",
-        ("asyncdp replay DIR", "asyncdp replay DIR OTHER --diff"),
-    ),
-    "audit": Command(
-        "auditing",
-        "Attack the privacy of a scenario, and print lower bounds on its ε.",
-        ("asyncdp audit lending-sound", "asyncdp audit mine.toml --thorough"),
-    ),
-    "describe": Command(
-        "catalogue",
-        "Print what a field, kind or column means.",
-        ("asyncdp describe privacy.epsilon", "asyncdp describe csma"),
-    ),
-    "docs": Command(
-        "catalogue",
-        "Print a page of the documentation, or the list of topics.",
-        ("asyncdp docs privacy/budget", "asyncdp docs semantics#clocks"),
-    ),
-    "schema": Command(
-        "catalogue",
-        "Print the JSON schema of scenario files, for editors.",
-        ("asyncdp schema", "asyncdp schema -o scenario.schema.json"),
-    ),
-    "data": Command(
-        "table",
-        "Describe a table, and propose a scenario for it.",
-        (
-            "asyncdp data stays.csv",
-            "asyncdp data stays.csv --target days --owner site --public 300",
-        ),
-    ),
-    "import": Command(
-        "importing",
-        "Convert measured networks into scenarios.",
-        (
-            "asyncdp import flash states.json -o phones.csv --needs charging,wifi",
-            "asyncdp import topology clouds.graphml --unit ms -o net.graphml",
-        ),
-    ),
-    "export": Command(
-        "exporting",
-        "Export a scenario as an app that runs it over a real network.",
-        (
-            "asyncdp export flower mine.toml -o app",
-            "asyncdp export flower mine.toml -o app --unit 60",
-        ),
-    ),
-    "play-release": Command(
-        "table",
-        "Simulate a release of second moments on synthetic records.",
-        (
-            "asyncdp play-release mine.toml --epsilon 1 -o moments.toml",
-            "asyncdp play-release mine.toml --epsilon 1 --bound 2 -o moments.toml",
-        ),
-    ),
+    name: Command(**({"options": {}} | table)) for name, table in _TABLES["commands"].items()
 }
 """In the order of ``asyncdp --help``; a test holds each line equal to its command's docstring."""
 _HELP = {"help_option_names": ["-h", "--help"]}
@@ -186,13 +88,13 @@ class LateGroup(TyperGroup):
             alone = typer.Typer(add_completion=False, rich_markup_mode=None)
             module = import_module(f"{__name__}.{COMMANDS[name].module}")
             function = getattr(module, f"{name.replace('-', '_')}_command")
+            stated = _with_options(function, COMMANDS[name].options)
             examples = "\n".join(["\b", "Examples:", *(f"  {e}" for e in COMMANDS[name].examples)])
             alone.command(name, cls=PlainCommand, epilog=examples, context_settings=_HELP)(function)
             made: Any = typer.main.get_command(alone)
             for each in made.params:
                 if each.param_type_name == "argument":  # whose help typer 0.20 loses to click 8.5
-                    [stated] = function.__annotations__[each.name].__metadata__
-                    each.help = stated.help
+                    each.help = stated[each.name]
             self.commands[name] = made
         return self.commands.get(name)
 
@@ -208,6 +110,23 @@ class LateGroup(TyperGroup):
         """Write each command's name and line, as in the table."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.does) for name, command in COMMANDS.items()])
+
+
+def _with_options(function: Any, own: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Say of a function's parameters which options or arguments they are; return their help."""
+    stated = {}
+    for name, kind in get_type_hints(function).items():  # as it was written, each time
+        listed = list[str] if kind == Sequence[str] else kind
+        words, reader, stated[name] = own.get(name) or _TABLES["options"].get(name, ("", "", ""))
+        flags = [word for word in words.split() if word.startswith("-")]
+        values = [word for word in words.split() if not word.startswith("-")]
+        given: Any = {"metavar": values[0] if values else None, "help": stated[name]}
+        if len(flags) > 0:
+            given["parser"] = getattr(options, reader) if reader else None
+            function.__annotations__[name] = Annotated[listed, typer.Option(*flags, **given)]
+        elif words != "":
+            function.__annotations__[name] = Annotated[listed, typer.Argument(**given)]
+    return stated
 
 
 app = typer.Typer(
@@ -240,7 +159,6 @@ def _options(
             parser=positive_count,
             metavar="N",
             help="Read at most N rows of a table (default: 20,000,000).",
-            show_default=False,
         ),
     ] = None,
     most_bytes: Annotated[
@@ -250,7 +168,6 @@ def _options(
             parser=positive_count,
             metavar="N",
             help="Read at most N unpacked bytes of a table (default: 4 GiB).",
-            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -293,7 +210,8 @@ def _ended() -> int | None:
         return _said(error.lines(), 2)
     except USAGE_ERROR as error:
         option = getattr(error, "option_name", "")
-        text = GONE.get(option, f"{_message(error)}{_as_setting(option)}")
+        message = str(error.format_message()).replace("Value error, ", "")  # pydantic's
+        text = GONE.get(option, f"{message}{_as_setting(option)}")
         return _said([" ".join(f"asyncdp: {text}".split())], 2)
     except ReplayError as error:
         return _said([str(error)], 3)
@@ -311,11 +229,6 @@ def _ended() -> int | None:
             raise
         return _said([f"asyncdp: {machine}"], 4)
     return _said(Interrupted(NOTHING_KEPT).lines(), code) if code == INTERRUPTED else code
-
-
-def _message(error: Any) -> str:
-    """Return what typer says, without the name of the exception that pydantic puts before it."""
-    return str(error.format_message()).replace("Value error, ", "")
 
 
 def _as_setting(option: str) -> str:

@@ -12,7 +12,6 @@ import tomllib
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -94,30 +93,14 @@ def list_command() -> None:
 
 
 def new_command(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Copy this scenario of the catalogue (default: a small one).",
-            show_default=False,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Write to FILE, which must not exist yet (default: NAME.toml).",
-            show_default=False,
-        ),
-    ] = None,
+    name: str | None = None,
+    out: Path | None = None,
 ) -> None:
     """Write a commented scenario to start from.
 
     A JSON schema is written into the same directory; editors complete fields by it.
     """
-    from asyncdp_sim.scenario.commented import commented, starter
+    from asyncdp_sim.scenario.catalogue import commented, starter
     from asyncdp_sim.scenario.files import write_new
 
     text = starter() if name is None else commented(name)
@@ -134,14 +117,7 @@ def new_command(
 
 
 def describe_command(
-    name: Annotated[
-        str,
-        typer.Argument(
-            help="Look up this field, kind, table or column, such as privacy.epsilon or csma.",
-            metavar="PATH",
-            show_default=False,
-        ),
-    ],
+    name: str,
 ) -> None:
     """Print what a field, kind or column means.
 
@@ -153,15 +129,7 @@ def describe_command(
 
 
 def docs_command(
-    topic: Annotated[
-        str | None,
-        typer.Argument(
-            help="Print this page, such as glossary, or with #HEADING a section of it "
-            "(default: the list of topics).",
-            metavar="TOPIC",
-            show_default=False,
-        ),
-    ] = None,
+    topic: str | None = None,
 ) -> None:
     """Print a page of the documentation, or the list of topics."""
     from asyncdp_sim.reference import page_text, pages
@@ -170,16 +138,7 @@ def docs_command(
 
 
 def schema_command(
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Write to FILE (default: print).",
-            show_default=False,
-        ),
-    ] = None,
+    out: Path | None = None,
 ) -> None:
     """Print the JSON schema of scenario files, for editors.
 

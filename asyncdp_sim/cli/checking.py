@@ -1,29 +1,27 @@
-"""``asyncdp check``: scenarios validated, and described in words."""
+"""``asyncdp check``, ``replay`` and ``audit``: scenarios and results held against their claims."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from asyncdp_sim.cli.options import AllowCode, Settings, load_scenario
-from asyncdp_sim.cli.screen import note_all, show
+from asyncdp_sim.cli.options import (
+    load_scenario,
+)
+from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, note, note_all, show
 from asyncdp_sim.core.errors import InputError, blaming
+from asyncdp_sim.core.progress import drawn
+from asyncdp_sim.core.threads import TO_RUN, require_address_space
 
 if TYPE_CHECKING:
     from asyncdp_sim.scenario import Scenario
 
 
 def check_command(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="NAME|FILE…",
-            help="Check these scenarios: names of the catalogue (asyncdp list) or TOML files.",
-            show_default=False,
-        ),
-    ],
-    settings: Settings = [],  # noqa: B006
-    allow_code: AllowCode = False,
+    files: list[Path],
+    settings: Sequence[str] = (),
+    allow_code: bool = False,
 ) -> None:
     """Check scenarios, and print what they mean.
 
@@ -90,3 +88,121 @@ def _of_tables(scenario: "Scenario") -> list[str]:
     from asyncdp_sim.runs.problem import table_lines
 
     return table_lines(scenario)
+
+
+DIFFERENT = 3
+
+
+def replay_command(
+    directories: list[Path],
+    workers: int = 1,
+    settings: Sequence[str] = (),
+    allow_code: bool = False,
+    diff: bool = False,
+) -> None:
+    """Compute a result or a sweep again, and compare all of it."""
+    wanted = 2 if diff else 1
+    if len(directories) != wanted:
+        options = "two directories with --diff" if diff else "one directory (two with --diff)"
+        raise typer.BadParameter(f"given {len(directories)} directories; allowed is {options}")
+    if diff:
+        _tell_apart(*directories)
+    else:
+        _make_again(directories[0], workers, settings, allow_code)
+
+
+def _tell_apart(first: Path, second: Path) -> None:
+    """Say where two results differ first."""
+    from asyncdp_sim.runs.differences import first_difference
+
+    lines, notes = first_difference(first, second)
+    note_all([f"made with another {item}" for item in notes])
+    if len(lines) == 0:
+        show([f"{first} and {second} are equal (manifest, scenario and every table agree)"])
+        return
+    show([f"{first} and {second} differ", *lines])
+    raise typer.Exit(DIFFERENT)
+
+
+def _make_again(directory: Path, workers: int, settings: Sequence[str], allow_code: bool) -> None:
+    require_address_space(TO_RUN)  # before SciPy is there
+    from asyncdp_sim.runs.replay import OTHER_ALGEBRA
+    from asyncdp_sim.sweeps import reproduce_all
+
+    notes = list[str]()
+    with keeping(lambda: f"{NOTHING_KEPT}, and {directory} is as it was"), drawn() as progress:
+        results = reproduce_all(
+            directory,
+            workers=workers,
+            settings=settings,
+            allow_code=allow_code,
+            on_note=notes.append,
+            progress=progress,
+        )
+    rounded = [item for item in notes if item.startswith(OTHER_ALGEBRA)]
+    for text in notes:
+        if text not in rounded:
+            note(text)
+    agreed = "; ".join(rounded) or "manifest, scenario and every table agree"
+    which = "" if results == 1 else f" in {results} cells"
+    typer.echo(f"{directory}: reproduced ({agreed}{which})")
+
+
+def audit_command(
+    context: typer.Context,
+    file: Path,
+    answers: int | None = None,
+    canaries: int | None = None,
+    thorough: bool = False,
+    runs: int = 1000,
+    confidence: float = 0.999,
+    workers: int = 1,
+    settings: Sequence[str] = (),
+    allow_code: bool = False,
+) -> None:
+    """Attack the privacy of a scenario, and print lower bounds on its ε.
+
+    The first verdict takes seconds: single answers, and one training with random canary
+    records. --thorough attacks whole runs on neighbouring tables; it prints its duration first.
+    """
+    require_address_space(TO_RUN)  # before SciPy is there
+    from asyncdp_sim.audits import audit, expected_seconds, first_audit
+    from asyncdp_sim.core.words import duration
+
+    _refuse_the_other_kind(context, thorough)
+    scenario, text = load_scenario(file, settings, allow_code)
+    if len(scenario.sweep) > 0:
+        text.append(f"{file} has a sweep over {', '.join(scenario.sweep)}: this is its base cell")
+    with blaming(file), drawn() as progress:
+        if thorough:
+            seconds = expected_seconds(scenario, runs)
+            note(f"{duration(seconds)} of processor time; fewer --runs take less")
+            result = audit(
+                scenario,
+                answers=1_000_000 if answers is None else answers,
+                runs=runs,
+                confidence=confidence,
+                workers=workers,
+                progress=progress,
+            )
+        else:
+            result = first_audit(
+                scenario,
+                answers=answers,
+                canaries=canaries,
+                confidence=confidence,
+                progress=progress,
+            )
+    show(result.lines())
+    note_all(text)
+    if result.exceeded:
+        raise typer.Exit(3)
+
+
+def _refuse_the_other_kind(context: typer.Context, thorough: bool) -> None:
+    """Refuse options that have no effect on the audit that is asked for."""
+    for name in ("canaries",) if thorough else ("runs", "workers"):
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            remedy = f"allowed is {'without' if thorough else 'with'} --thorough"
+            raise typer.BadParameter(f"given; {remedy}", param_hint=f"--{name}")

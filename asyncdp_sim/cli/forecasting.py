@@ -1,22 +1,15 @@
 """``asyncdp forecast``: how good, how soon, who gains, and what to change."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from asyncdp_sim.cli.options import (
-    AllowCode,
-    File,
-    Only,
-    Settings,
-    Without,
-    Workers,
     as_options,
     load_scenario,
-    not_negative,
-    positive,
     price_list,
     who,
 )
@@ -31,86 +24,24 @@ if TYPE_CHECKING:
 
 
 def forecast_command(
-    file: File,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    details: Annotated[
-        bool, typer.Option("--details", help="Print all figures below the decision.")
-    ] = False,
-    every: Annotated[
-        bool, typer.Option("--sweep", help="Forecast every cell of the sweep by exact moments.")
-    ] = False,
-    target: Annotated[
-        float | None,
-        typer.Option(
-            "--target",
-            parser=positive,
-            metavar="PSI",
-            help="Print when ψ reaches PSI (default: no target).",
-            show_default=False,
-        ),
-    ] = None,
-    own: Annotated[
-        bool, typer.Option("--own", help="Use the second moments of each owner.")
-    ] = False,
-    common: Annotated[
-        bool,
-        typer.Option(
-            "--common",
-            help="Use the same second moments for all owners (default only with --private).",
-        ),
-    ] = False,
-    private: Annotated[
-        bool,
-        typer.Option(
-            "--private",
-            help="Read the private rows of a real table; the output is not for release.",
-        ),
-    ] = False,
-    inviting: Annotated[
-        bool,
-        typer.Option("--invite", help="Recommend owners to invite, if any, by simulated runs."),
-    ] = False,
-    tuning: Annotated[
-        bool,
-        typer.Option(
-            "--tune",
-            help="Recommend step, T and the cap on answers.",
-        ),
-    ] = False,
-    market: Annotated[
-        str | None,
-        typer.Option(
-            "--market",
-            metavar="C1,C2,…",
-            help="Find the cheapest budgets that reach --target; Ci is the price of one ε of "
-            "owner i (default: no prices).",
-            show_default=False,
-        ),
-    ] = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(
-            "--save",
-            metavar="FILE",
-            help="Write the recommended scenario to FILE, a new file (default: none).",
-            show_default=False,
-        ),
-    ] = None,
-    heterogeneity: Annotated[
-        float | None,
-        typer.Option(
-            "--heterogeneity",
-            parser=not_negative,
-            metavar="TAU2",
-            help="Set τ², the spread of the owners' true models in ψ (default: estimated).",
-            show_default=False,
-        ),
-    ] = None,
-    workers: Workers = 1,
-    only: Only = [],  # noqa: B006
-    without: Without = [],  # noqa: B006
-    settings: Settings = [],  # noqa: B006
-    allow_code: AllowCode = False,
+    file: Path,
+    as_json: bool = False,
+    details: bool = False,
+    every: bool = False,
+    target: float | None = None,
+    own: bool = False,
+    common: bool = False,
+    private: bool = False,
+    inviting: bool = False,
+    tuning: bool = False,
+    market: str | None = None,
+    save: Path | None = None,
+    heterogeneity: float | None = None,
+    workers: int = 1,
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
+    settings: Sequence[str] = (),
+    allow_code: bool = False,
 ) -> None:
     """Forecast which owners gain by joining, and accuracy and time, without training.
 

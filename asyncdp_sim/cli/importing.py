@@ -1,13 +1,17 @@
-"""The command ``asyncdp import``: networks that others have measured."""
+"""``asyncdp import`` and ``export``: measured networks, and software that runs a scenario."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from asyncdp_sim.cli.options import not_negative, positive_count
-from asyncdp_sim.cli.screen import put_schema_beside, show
+from asyncdp_sim.cli.options import (
+    load_scenario,
+    positive,
+)
+from asyncdp_sim.cli.screen import note_all, put_schema_beside, show
 from asyncdp_sim.core.errors import blaming
 
 
@@ -21,97 +25,18 @@ class Format(StrEnum):
 
 
 def import_command(
-    format: Annotated[
-        Format,
-        typer.Argument(
-            metavar="FORMAT",
-            help="Read this format: fedscale, flash, topology or trace.",
-            show_default=False,
-        ),
-    ],
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Read this file.", show_default=False)
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Write to FILE: a table of when devices are online (.csv, .parquet), a scenario "
-            "(.toml) or a graph (.graphml).",
-            show_default=False,
-        ),
-    ],
-    first: Annotated[
-        int | None,
-        typer.Option(
-            "--first",
-            parser=positive_count,
-            metavar="N",
-            help="Read the first N devices (default: all).",
-            show_default=False,
-        ),
-    ] = None,
-    records: Annotated[
-        int,
-        typer.Option(
-            "--records",
-            parser=positive_count,
-            metavar="N",
-            help="Assume N records per device, which set its computing time (fedscale).",
-        ),
-    ] = 100,
-    needs: Annotated[
-        str,
-        typer.Option(
-            "--needs", metavar="STATES", help="Count a device as online in these states (flash)."
-        ),
-    ] = "charging,wifi,locked",
-    fit: Annotated[
-        bool, typer.Option("--fit", help="Fit laws, and write a scenario (trace).")
-    ] = False,
-    seed: Annotated[
-        int,
-        typer.Option("--seed", metavar="N", help="Set the seed of the fit's simulations (trace)."),
-    ] = 1,
-    latency: Annotated[
-        str | None,
-        typer.Option(
-            "--latency",
-            metavar="ATTRIBUTE",
-            help="Read latencies from this attribute of edges (topology; default: latency or "
-            "weight).",
-        ),
-    ] = None,
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            "--unit",
-            metavar="UNIT",
-            help="Read latencies in this unit (topology): s, ms or us, with a second as time unit, "
-            "or a number of time units (default: 1).",
-        ),
-    ] = None,
-    missing: Annotated[
-        float | None,
-        typer.Option(
-            "--missing",
-            parser=not_negative,
-            metavar="VALUE",
-            help="Use this latency, in that unit, for edges without one (topology; default: refuse "
-            "them).",
-        ),
-    ] = None,
-    learner: Annotated[
-        str | None,
-        typer.Option(
-            "--learner",
-            metavar="NODE",
-            help="Put the learner at this node, by id or label (topology; default: learner, or the "
-            "first).",
-        ),
-    ] = None,
+    format: Format,
+    file: Path,
+    out: Path,
+    first: int | None = None,
+    records: int = 100,
+    needs: str = "charging,wifi,locked",
+    fit: bool = False,
+    seed: int = 1,
+    latency: str | None = None,
+    unit: str | None = None,
+    missing: float | None = None,
+    learner: str | None = None,
 ) -> None:
     """Convert measured networks into scenarios."""
     own = {"--latency": latency, "--unit": unit, "--missing": missing, "--learner": learner}
@@ -145,3 +70,36 @@ def import_command(
     show([*reported, f"written to {out}"])
     if out.suffix == ".toml":
         put_schema_beside(out)
+
+
+class Software(StrEnum):
+    """Software that a scenario is exported to."""
+
+    flower = "flower"
+
+
+def export_command(
+    target: Software,  # noqa: ARG001
+    file: Path,
+    out: Path,
+    unit: Annotated[
+        float,
+        typer.Option(
+            "--unit",
+            parser=positive,
+            metavar="SECONDS",
+            help="Let a time unit of the clocks take SECONDS (default: 1).",
+            show_default=False,
+        ),
+    ] = 1.0,
+    settings: Sequence[str] = (),
+    allow_code: bool = False,
+) -> None:
+    """Export a scenario as an app that runs it over a real network."""
+    from asyncdp_sim.exports.flower import export_flower
+
+    with blaming(file):
+        scenario, notes = load_scenario(file, settings, allow_code)
+        lines = export_flower(scenario, out, unit)
+    show([*lines, f"written to {out}"])
+    note_all(notes)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from math import inf, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,14 +13,6 @@ if TYPE_CHECKING:
     from asyncdp_sim.scenario import Scenario
 
 NARROWEST, WIDEST = 2.5, 20
-File = Annotated[
-    Path,
-    typer.Argument(
-        metavar="NAME|FILE",
-        help="Use this scenario: a name of the catalogue (asyncdp list) or a TOML file.",
-        show_default=False,
-    ),
-]
 
 
 def directory(given: str | Path) -> Path:
@@ -29,32 +21,6 @@ def directory(given: str | Path) -> Path:
         remedy = "allowed is a directory: a shared folder serves a cluster"
         raise typer.BadParameter(f"given {str(given)!r}, a URL; {remedy}")
     return Path(given)
-
-
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        "--out",
-        parser=directory,
-        metavar="DIR",
-        help="Write the result to DIR, a new directory (default: results/ID-DIGEST). "
-        "A result of the same command is not computed again.",
-        show_default=False,
-    ),
-]
-
-
-Place = Annotated[
-    Path | None,
-    typer.Option(
-        "--out",
-        parser=directory,
-        metavar="DIR",
-        help="Write the sweep to DIR, a new directory (default: results/ID-DIGEST), or "
-        "continue the same sweep there.",
-        show_default=False,
-    ),
-]
 
 
 def whole_number(given: str | int) -> int:
@@ -100,35 +66,25 @@ def charset_name(given: str) -> str:
     return given
 
 
-def _real(given: str | float, fits: Callable[[float], bool], allowed: str) -> float:
-    """Read a number that fits; a text that is none is not a number."""
-    try:
-        number = float(given)
-    except ValueError:
-        number = nan
-    if not fits(number):
-        raise typer.BadParameter(f"given {str(given)!r}; allowed is a number {allowed}")
-    return number
+def number_that(fits: Callable[[float], bool], allowed: str) -> Callable[[str | float], float]:
+    """Return a reader of numbers that fit; a text that is none is not a number."""
+
+    def read(given: str | float) -> float:
+        try:
+            number = float(given)
+        except ValueError:
+            number = nan
+        if not fits(number):
+            raise typer.BadParameter(f"given {str(given)!r}; allowed is a number {allowed}")
+        return number
+
+    return read
 
 
-def positive(given: str | float) -> float:
-    """Read a finite number > 0."""
-    return _real(given, lambda number: 0 < number < inf, "> 0")
-
-
-def not_negative(given: str | float) -> float:
-    """Read a finite number ≥ 0."""
-    return _real(given, lambda number: 0 <= number < inf, "≥ 0")
-
-
-def open_share(given: str | float) -> float:
-    """Read a number in (0, 1)."""
-    return _real(given, lambda number: 0 < number < 1, "in (0, 1)")
-
-
-def share(given: str | float) -> float:
-    """Read a number > 0 and at most 1."""
-    return _real(given, lambda number: 0 < number <= 1, "> 0 and at most 1")
+positive = number_that(lambda number: 0 < number < inf, "> 0")
+not_negative = number_that(lambda number: 0 <= number < inf, "≥ 0")
+open_share = number_that(lambda number: 0 < number < 1, "in (0, 1)")
+share = number_that(lambda number: 0 < number <= 1, "> 0 and at most 1")
 
 
 def price_list(given: str) -> tuple[float, ...]:
@@ -136,53 +92,12 @@ def price_list(given: str) -> tuple[float, ...]:
     return tuple(positive(item.strip()) for item in given.split(","))
 
 
-Workers = Annotated[
-    int,
-    typer.Option(
-        "--workers",
-        parser=positive_count,
-        metavar="N",
-        help="Set the number of processes; it changes no result.",
-    ),
-]
-AllowCode = Annotated[
-    bool,
-    typer.Option("--allow-code", help="Execute code that the scenario names as python:FILE:CLASS."),
-]
-Plot = Annotated[bool, typer.Option("--plot", help="Draw the figures into DIR/figures.")]
-Settings = Annotated[
-    list[str],
-    typer.Option(
-        "--set",
-        help="Set a field of the scenario to a TOML value; may be repeated.",
-        metavar="PATH=VALUE",
-    ),
-]
-Only = Annotated[
-    list[str],
-    typer.Option(
-        "--only",
-        metavar="NAME",
-        help="Keep this owner, by name or number, and leave out all that are not named; may be "
-        "repeated. Sets owners.only.",
-    ),
-]
-Without = Annotated[
-    list[str],
-    typer.Option(
-        "--without",
-        metavar="NAME",
-        help="Leave out this owner, by name or number; may be repeated. Sets owners.without.",
-    ),
-]
-
-
 def as_options(settings: Sequence[str]) -> list[str]:
     """Return settings as the words of a command."""
     return [word for setting in settings for word in ("--set", setting)]
 
 
-def who(only: list[str], without: list[str]) -> list[str]:
+def who(only: Sequence[str], without: Sequence[str]) -> list[str]:
     """Return the settings of ``--only`` and ``--without``."""
     if len(only) > 0 and len(without) > 0:
         raise typer.BadParameter("allowed is one of --only and --without")
@@ -197,7 +112,7 @@ def who(only: list[str], without: list[str]) -> list[str]:
 
 
 def load_scenario(
-    file: Path, settings: list[str], allow_code: bool
+    file: Path, settings: Sequence[str], allow_code: bool
 ) -> tuple["Scenario", list[str]]:
     """Load a scenario by file or name; return it, and what settings changed beside their own."""
     from asyncdp_sim.scenario import load

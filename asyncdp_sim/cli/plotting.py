@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from asyncdp_sim.cli.options import directory, inches
+from asyncdp_sim.cli.options import inches
 from asyncdp_sim.cli.screen import keeping, note, show
 from asyncdp_sim.core.files import is_dir
 
@@ -26,21 +26,8 @@ STUDIES = {
 
 
 def plot_command(
-    places: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="DIR…",
-            help="Draw these results or sweeps, or files printed by asyncdp forecast --json.",
-            show_default=False,
-        ),
-    ],
-    file_format: Annotated[
-        FileFormat,
-        typer.Option(
-            "--format",
-            help="Write files of this format. Letters in PDF are TrueType (type 42).",
-        ),
-    ] = "png",
+    places: list[Path],
+    file_format: FileFormat = "png",
     width: Annotated[
         float | None,
         typer.Option(
@@ -51,16 +38,7 @@ def plot_command(
             show_default="as wide as each needs, 6.5 to 9",
         ),
     ] = None,
-    sheet: Annotated[
-        Path | None,
-        typer.Option(
-            "--style",
-            metavar="FILE",
-            help="Draw with the matplotlib style sheet FILE over the style of all figures "
-            "(default: none).",
-            show_default=False,
-        ),
-    ] = None,
+    sheet: Path | None = None,
 ) -> None:
     """Draw the figures of results into DIR/figures.
 
@@ -110,26 +88,8 @@ def _studied(place: Path) -> list[str]:
 
 
 def report_command(
-    places: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Describe this result, sweep or forecast (a file of forecast --json); compare "
-            "several results with the first.",
-            metavar="PLACE…",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Write the page to FILE (default: report.html in the first directory, or the "
-            "name of the forecast with .html).",
-            show_default=False,
-        ),
-    ] = None,
+    places: list[Path],
+    out: Path | None = None,
 ) -> None:
     """Write a page about a result, a sweep, a forecast or a comparison.
 
@@ -141,25 +101,9 @@ def report_command(
 
 
 def compare_command(
-    directories: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Compare the first result with the others; cells of a sweep are DIR/cell-….",
-            metavar="DIR…",
-            show_default=False,
-        ),
-    ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            parser=directory,
-            metavar="DIR",
-            help="Draw the curves over each other into DIR, a new directory (default: none).",
-            show_default=False,
-        ),
-    ] = None,
+    directories: list[Path],
+    as_json: bool = False,
+    out: Path | None = None,
 ) -> None:
     """Compare results and their scenarios.
 

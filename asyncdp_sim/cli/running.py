@@ -1,24 +1,14 @@
-"""``asyncdp run`` and ``rehearse``: one scenario, simulated, or executed by real processes."""
+"""``asyncdp run``, ``sweep`` and ``rehearse``: simulated, or executed by real processes."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from asyncdp_sim.cli.options import (
-    AllowCode,
-    File,
-    Only,
-    Out,
-    Plot,
-    Settings,
-    Without,
-    Workers,
     as_options,
     load_scenario,
-    positive,
     who,
-    whole_number,
 )
 from asyncdp_sim.cli.plotting import draw
 from asyncdp_sim.cli.screen import (
@@ -32,40 +22,22 @@ from asyncdp_sim.cli.screen import (
     show_result,
 )
 from asyncdp_sim.core.errors import blaming
-from asyncdp_sim.core.files import is_file
+from asyncdp_sim.core.files import is_dir, is_file
 from asyncdp_sim.core.progress import drawn
 
 
 def run_command(
-    file: File,
-    out: Out = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            "--seed",
-            parser=whole_number,
-            metavar="N",
-            help="Set run.seed (default: as in the scenario).",
-        ),
-    ] = None,
-    replicates: Annotated[
-        int | None,
-        typer.Option(
-            "--replicates",
-            parser=whole_number,
-            metavar="N",
-            help="Set run.replicates (default: as in the scenario).",
-        ),
-    ] = None,
-    workers: Workers = 1,
-    only: Only = [],  # noqa: B006
-    without: Without = [],  # noqa: B006
-    settings: Settings = [],  # noqa: B006
-    allow_code: AllowCode = False,
-    events: Annotated[
-        bool, typer.Option("--events", help="Write all events to events.parquet.")
-    ] = False,
-    plotting: Plot = False,
+    file: Path,
+    out: Path | None = None,
+    seed: int | None = None,
+    replicates: int | None = None,
+    workers: int = 1,
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
+    settings: Sequence[str] = (),
+    allow_code: bool = False,
+    events: bool = False,
+    plotting: bool = False,
 ) -> None:
     """Simulate a scenario, train the model, and write a result directory."""
     from asyncdp_sim.results.provenance import default_directory
@@ -98,23 +70,13 @@ def run_command(
 
 
 def rehearse_command(
-    file: File,
-    out: Out = None,
-    unit: Annotated[
-        float | None,
-        typer.Option(
-            "--unit",
-            parser=positive,
-            metavar="SECONDS",
-            help="Let a time unit take this many seconds (default: as many as make the "
-            "rehearsal take about a minute).",
-            show_default=False,
-        ),
-    ] = None,
-    only: Only = [],  # noqa: B006
-    without: Without = [],  # noqa: B006
-    settings: Settings = [],  # noqa: B006
-    allow_code: AllowCode = False,
+    file: Path,
+    out: Path | None = None,
+    unit: float | None = None,
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
+    settings: Sequence[str] = (),
+    allow_code: bool = False,
 ) -> None:
     """Run a scenario with real processes over TCP, and compare with its simulation.
 
@@ -151,3 +113,75 @@ def _kept(directory: Path) -> str:
     """Say what is kept: a result appears whole, before it is drawn."""
     present = is_file(directory / "manifest.json")
     return f"the result is kept in {directory}" if present else NOTHING_KEPT
+
+
+def sweep_command(
+    file: Path,
+    out: Path | None = None,
+    workers: int = 1,
+    address: str | None = None,
+    only_status: bool = False,
+    mixed_versions: bool = False,
+    only: Sequence[str] = (),
+    without: Sequence[str] = (),
+    settings: Sequence[str] = (),
+    allow_code: bool = False,
+    plotting: bool = False,
+) -> None:
+    """Run all cells of a sweep, or those that remain.
+
+    Each cell has a directory of its own within that of the sweep.
+    """
+    from asyncdp_sim.results.provenance import default_directory
+    from asyncdp_sim.sweeps import require_sweep, status, sweep
+
+    if is_dir(file):
+        if out is not None:
+            raise typer.BadParameter(f"--out goes with a scenario file, and {file} is a directory")
+        require_sweep(file)
+        file, out = file / "scenario.toml", file
+    settings = [*settings, *who(only, without)]
+    scenario, text = load_scenario(file, settings, allow_code)
+    with blaming(file):
+        place = default_directory(scenario) if out is None else out
+        if only_status:
+            show(status(scenario, place).lines())
+            return
+    ran = False
+
+    def kept() -> str:
+        if not is_file(place / "scenario.toml"):
+            return NOTHING_KEPT
+        come = status(scenario, place)
+        return f"{come.done} of {come.cells} cells are kept in {place}"
+
+    with keeping(kept):
+        with blaming(file), drawn("more --workers and fewer run.replicates take less") as progress:
+
+            def told(doing: str, done: float, total: float | None) -> None:
+                nonlocal ran
+                ran = True
+                if progress is not None:
+                    progress(doing, done, total)
+
+            result = sweep(
+                scenario,
+                place,
+                workers=workers,
+                address=address,
+                mixed_versions=mixed_versions,
+                progress=told,
+            )
+        if result.done > 0:
+            show_result(place, text, done=not ran)
+            if plotting:
+                draw(place)
+    if result.done > 0:
+        further = [] if plotting else [("to see it", ["plot", place])]
+        next_steps(*further, *of_a_result(place))
+    if len(result.failed) > 0:
+        wrong = [f"{file}: {line}" for line in result.errors()]
+        if result.done == 0 and not is_dir(place):
+            wrong.append(f"{file}: no cell could be run, nothing is kept in {place}")
+        show(wrong, err=True)
+        raise typer.Exit(4 if result.machine else 2)

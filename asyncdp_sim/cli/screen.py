@@ -130,13 +130,13 @@ def put_schema_beside(scenario: Path) -> None:
         show([text])
 
 
-def show_result(directory: Path, said: Sequence[str], *, done: bool) -> None:
+def show_result(directory: Path, notes_before: Sequence[str], *, done: bool) -> None:
     """Print the figures that matter most, where they are, and every warning.
 
     Parameters
     ----------
     directory : Path
-    said : sequence of str
+    notes_before : sequence of str
         Further notes.
     done : bool
         Whether it was all there before, so that the command had nothing to do.
@@ -147,10 +147,7 @@ def show_result(directory: Path, said: Sequence[str], *, done: bool) -> None:
     lines = result_lines(directory)
     show([*lines, *before, f"result in {directory}"])
     reasons = [line for line in lines if line.startswith("because")]
-    further = [item for item in notes(directory) if not _is_among(item, reasons)]
-    note_all([*said, *further])
-
-
-def _is_among(said: str, reasons: Sequence[str]) -> bool:
-    """Return whether a note, but for its mark, is a reason that has been shown."""
-    return any(line.endswith(said.partition(": ")[2] or said) for line in reasons)
+    # a reason that has been shown is a note but for its mark
+    marked = [(item, item.partition(": ")[2] or item) for item in notes(directory)]
+    further = [item for item, said in marked if not any(r.endswith(said) for r in reasons)]
+    note_all([*notes_before, *further])

@@ -1,19 +1,13 @@
 """``asyncdp data`` and ``play-release``: a look at a table, and a release of it rehearsed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from asyncdp_sim.cli.options import (
-    AllowCode,
-    File,
-    Settings,
-    charset_name,
     load_scenario,
-    positive,
-    share,
 )
 from asyncdp_sim.cli.screen import next_steps, put_schema_beside, show, show_settings
 from asyncdp_sim.core.errors import DataError, Fault, blaming
@@ -25,30 +19,10 @@ if TYPE_CHECKING:
 
 
 def data_command(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="Read this CSV, gzipped CSV or Parquet file.", show_default=False
-        ),
-    ],
-    target: Annotated[
-        str | None,
-        typer.Option("--target", metavar="COLUMN", help="Predict COLUMN (default: none)."),
-    ] = None,
-    owner: Annotated[
-        str | None,
-        typer.Option(
-            "--owner", metavar="COLUMN", help="Take COLUMN as the owner of a row (default: none)."
-        ),
-    ] = None,
-    public: Annotated[
-        str | None,
-        typer.Option(
-            "--public",
-            metavar="FILE|N",
-            help="Take the last N rows, or those of FILE, as public (default: none).",
-        ),
-    ] = None,
+    file: Path,
+    target: str | None = None,
+    owner: str | None = None,
+    public: str | None = None,
     public_seed: Annotated[
         int | None,
         typer.Option(
@@ -58,59 +32,13 @@ def data_command(
             help="Draw the public rows at random with this seed (default: the last rows).",
         ),
     ] = None,
-    private: Annotated[
-        bool,
-        typer.Option("--private", help="Read private rows too; the output is not for release."),
-    ] = False,
-    charset: Annotated[
-        str | None,
-        typer.Option(
-            "--charset",
-            parser=charset_name,
-            metavar="NAME",
-            help="Read a CSV in this charset (default: detected).",
-        ),
-    ] = None,
-    write: Annotated[
-        Path | None,
-        typer.Option(
-            "--write", metavar="FILE", help="Write the proposal to FILE (default: print it)."
-        ),
-    ] = None,
-    epsilon: Annotated[
-        float | None,
-        typer.Option(
-            "--epsilon",
-            parser=positive,
-            metavar="EPSILON",
-            help="Write a complete scenario with this ε (default: [data] and [model] alone).",
-        ),
-    ] = None,
-    every: Annotated[
-        str | None,
-        typer.Option(
-            "--every",
-            metavar="DURATION",
-            help='Let an owner answer once per DURATION, such as "1 day" (needs --epsilon).',
-        ),
-    ] = None,
-    exchange: Annotated[
-        str | None,
-        typer.Option(
-            "--exchange",
-            metavar="DURATION",
-            help='Let an exchange with an owner take DURATION, such as "2 h" (needs --every).',
-        ),
-    ] = None,
-    online: Annotated[
-        float | None,
-        typer.Option(
-            "--online",
-            parser=share,
-            metavar="SHARE",
-            help="Let an owner be online for this share of the time (needs --epsilon; default: 1).",
-        ),
-    ] = None,
+    private: bool = False,
+    charset: str | None = None,
+    write: Path | None = None,
+    epsilon: float | None = None,
+    every: str | None = None,
+    exchange: str | None = None,
+    online: float | None = None,
 ) -> None:
     """Describe a table, and propose a scenario for it.
 
@@ -176,7 +104,10 @@ _NEEDED: tuple[tuple[Fault, Callable[["TableLook"], bool]], ...] = (
             "rows with one value of the target alone",
             "add --public-seed 1, which chooses the public rows at random",
         ),
-        lambda seen: seen.target is None or seen.public == 0 or seen.target_varies,
+        lambda seen: (
+            seen.public == 0
+            or all(column.name != seen.target or column.distinct > 1 for column in seen.columns)
+        ),
     ),
     (
         Fault(
@@ -216,37 +147,14 @@ def _propose(
 
 
 def play_release_command(
-    file: File,
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FILE", help="Write the moments to FILE.")
-    ],
-    epsilon: Annotated[
-        float,
-        typer.Option(
-            "--epsilon", parser=positive, metavar="EPSILON", help="Protect each record with this ε."
-        ),
-    ],
-    bound: Annotated[
-        float | None,
-        typer.Option(
-            "--bound",
-            parser=positive,
-            metavar="NORM",
-            help="Scale records down to NORM (default: their median norm).",
-            show_default=False,
-        ),
-    ] = None,
-    together: Annotated[
-        bool,
-        typer.Option(
-            "--together", help="Release the moments of all owners jointly (default: of each owner)."
-        ),
-    ] = False,
-    private: Annotated[
-        bool, typer.Option("--private", help="Refuse: private rows are never used.")
-    ] = False,
-    settings: Settings = [],  # noqa: B006
-    allow_code: AllowCode = False,
+    file: Path,
+    out: Path,
+    epsilon: float,
+    bound: float | None = None,
+    together: bool = False,
+    private: bool = False,
+    settings: Sequence[str] = (),
+    allow_code: bool = False,
 ) -> None:
     """Simulate a release of second moments on synthetic records.
 

@@ -28,16 +28,12 @@ class Fault:
     def __str__(self) -> str:
         text = f"given {self.given}; {self.allowed}"
         line = " ".join(f"{self.key}: {text}".split() if self.key else text.split())
-        return "".join(map(_printed, line))
+        # a terminal would obey some letters, and a stream could not hold others
+        return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
     def under(self, prefix: str) -> "Fault":
         """Return the same fault with its key path below ``prefix``."""
         return replace(self, key=".".join(part for part in (prefix, self.key) if part))
-
-
-def _printed(letter: str) -> str:
-    """Return a letter, escaped where a terminal would obey it or a stream could not hold it."""
-    return letter if letter.isprintable() else letter.encode("unicode_escape").decode()
 
 
 class AsyncDPError(Exception):

@@ -7,7 +7,6 @@ several cells of a sweep warn of is one record whose numbers are spans, said onc
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, ClassVar, Self
 
 from asyncdp_sim.core.words import ranges
@@ -91,7 +90,7 @@ class Notice:
     @classmethod
     def kind(cls) -> str:
         """Return the name of this warning in a manifest."""
-        return _hyphenated(cls.__name__)
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
 
     def describe(self) -> str:
         """Return the sentence."""
@@ -171,11 +170,6 @@ class FormattedMessage(str):
 
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
         return (self.sentence,), self.fields
-
-
-@cache
-def _hyphenated(name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
 def revived(manifest: Mapping[str, Any]) -> list[Notice]:

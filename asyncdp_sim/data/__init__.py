@@ -8,8 +8,8 @@ from asyncdp_sim.data.gaussian import GaussianData
 from asyncdp_sim.data.hospital.recipe import HospitalData
 from asyncdp_sim.data.lending.recipe import LendingData
 from asyncdp_sim.data.splits import ByColumn
-from asyncdp_sim.data.tables.generic import TableData
 from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.tables.table_data import TableData
 from asyncdp_sim.spec.registry import FAMILY
 
 DataSpec = Annotated[LendingData | HospitalData | FraudData | TableData | GaussianData, FAMILY]

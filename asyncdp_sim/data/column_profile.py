@@ -4,7 +4,7 @@ Texts may stand in an order other than the alphabet's: scales in words, and rang
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -12,18 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array
-from asyncdp_sim.data.tables.encodings import (
-    ClassLabels,
-    Date,
-    Drop,
-    Encoding,
-    Money,
-    Number,
-    OneHot,
-    Ordinal,
-)
-from asyncdp_sim.data.tables.encodings.classes import names_in
-from asyncdp_sim.data.tables.encodings.quantities import amount
+from asyncdp_sim.data.tables.encodings import Encoding
+from asyncdp_sim.data.tables.encodings.kind import Date, Money, Number, amount
+from asyncdp_sim.data.tables.encodings.texts import ClassLabels, Drop, OneHot, Ordinal, names_in
 from asyncdp_sim.data.tables.text_columns import Truths, cell_or_nan, cells, days, written
 
 if TYPE_CHECKING:
@@ -64,13 +55,11 @@ def _of_a_scale(values: Sequence[str]) -> tuple[str, ...] | None:
         return None
     for scale in SCALES:
         if words.keys() <= set(scale):
-            spelled = _spelling(next(iter(words.values())))
+            example = next(iter(words.values()))
+            capital = str.capitalize if example[:1].isupper() else str
+            spelled = str.upper if example.isupper() else capital
             return tuple(words.get(word, spelled(word)) for word in scale)
     return None
-
-
-def _spelling(example: str) -> Callable[[str], str]:
-    return str.upper if example.isupper() else str.capitalize if example[:1].isupper() else str
 
 
 def _ranges(values: Sequence[str]) -> tuple[str, ...] | None:
@@ -153,7 +142,7 @@ def looked_at(
             remarks += rare
     share = filled.astype(object).value_counts(normalize=True)
     if len(filled) >= FEW and len(distinct) > 1 and share.iloc[0] > 0.5:
-        remarks.append(f"{percent(share.iloc[0])} are {_short(written(share.index[0]))!r}")
+        remarks.append(f"{percent(share.iloc[0])} are {shorten(written(share.index[0]))!r}")
     return ColumnLook(name, kind, missing, len(distinct), encoding, tuple(remarks))
 
 
@@ -179,7 +168,7 @@ def _fitting(
     """Return the type of values, the encoding that fits, and remarks on them."""
     if len(distinct) < 2:
         return ("nothing", Drop(), ["no value"]) if len(distinct) == 0 else (
-            "one value", Drop(), [f"only one value, {_short(distinct[0])!r}"]
+            "one value", Drop(), [f"only one value, {shorten(distinct[0])!r}"]
         )  # fmt: skip
     form = _form_of_dates(distinct)
     if form is not None:
@@ -192,11 +181,12 @@ def _fitting(
         return "number", *_texts(distinct, ["numbers that may be codes"])
     if words.mean() <= FEW_WORDS and not code:
         return "number", Number(), _words(known, words, "numbers")
-    signs = np.array([not _measured(written(cell), decimal) for cell in known])
+    texts = [written(cell) for cell in known]
+    signs = np.array([_MEASURE.fullmatch(t) is None or np.isnan(amount(t, decimal)) for t in texts])
     if signs.mean() <= FEW_WORDS and not code:
         amounts = known[~signs]
         first = min(written(cell) for cell in amounts)
-        remarks = [f"numbers with signs or units, as {_short(first)!r}"]
+        remarks = [f"numbers with signs or units, as {shorten(first)!r}"]
         return "amount", Money(), [*remarks, *_words(known, signs, "amounts")]
     several = _forms_of_dates(distinct)
     order = None if code or several else ordered(distinct)
@@ -211,7 +201,7 @@ def _words(known: "pd.Series", words: Truths, called: str) -> list[str]:
         return []
     met = sorted({written(cell) for cell in known[words]})
     more = ", …" if len(met) > 3 else ""
-    examples = ", ".join(repr(_short(cell)) for cell in met[:3])
+    examples = ", ".join(repr(shorten(cell)) for cell in met[:3])
     return [
         f"{percent(1 - float(words.mean()))} of the cells are {called}; the others count as "
         f"missing: {examples}{more}"
@@ -224,10 +214,6 @@ def _forms_of_dates(distinct: list[str]) -> list[str]:
     if not all(any(_reads(text, form) for form in forms) for text in distinct):
         return []
     return ["dates in several forms cannot be read: write them as 2020-05-17"]
-
-
-def _measured(text: str, decimal: str) -> bool:
-    return _MEASURE.fullmatch(text) is not None and not np.isnan(amount(text, decimal))
 
 
 def _texts(distinct: list[str], told: list[str]) -> tuple[Encoding, list[str]]:
@@ -331,11 +317,8 @@ def _form_of_dates(distinct: list[str]) -> str | None:
         return None
     if not any(np.isnan(days(text.strip())) for text in distinct):
         return ""
-    return next((form for form in DATES if _all_read(distinct, form)), None)
-
-
-def _all_read(distinct: list[str], form: str) -> bool:
-    return all(_reads(text, form) for text in distinct)
+    read = (form for form in DATES if all(_reads(text, form) for text in distinct))
+    return next(read, None)
 
 
 def _reads(text: str, form: str) -> bool:
@@ -359,5 +342,6 @@ def percent(share: float) -> str:
     return "over 99%" if 0.995 < share < 1 else f"{share:.0%}"
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= 24 else f"{text[:23]}…"
+def shorten(text: str, most: int = 24) -> str:
+    """Return a text that is cut where it is longer."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,13 +1,118 @@
-"""Data sets: one array of features and one of targets per owner, whatever the kind of data."""
+"""Data sets: one array of features and one of targets per owner, whatever the kind of data.
 
+A private record may lack its target, have a text there, or a value whose square floating point does
+not hold. It is not left out, for then every other record would move, nor does the run end, for that
+would tell of it: it stays, n_i counts it, and its loss and gradient are 0 at every model. Its
+target is NaN and its features are 0; a model is handed rows that are 0 with the constant of an
+intercept, and the target 0, where every loss is 0 and flat.
+"""
+
+import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.data.tables.names import FileRows
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.messages import FormattedMessage
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class FileRows:
+    """The place of each row of a table, in one file or in several.
+
+    Attributes
+    ----------
+    parts : tuple of (str, sequence of int)
+        A file's name and the places, from 0 behind its header, of rows that come from it.
+    """
+
+    parts: tuple[tuple[str, Sequence[int]], ...]
+
+    @classmethod
+    def from_frame(cls, path: str, frame: "pd.DataFrame") -> Self:
+        """Return those of a frame whose index says where its rows stood in the file."""
+        index = frame.index
+        complete = len(index) == 0 or (index[0] == 0 and index[-1] == len(index) - 1)
+        return cls(((Path(path).name, range(len(index)) if complete else index.to_numpy()),))
+
+    @property
+    def count(self) -> int:
+        """How many rows the table has."""
+        return self._ends[-1]
+
+    def after(self, count: int) -> "FileRows":
+        """Return those of the rows behind the first ones."""
+        starts = (
+            end - len(places) for end, (_, places) in zip(self._ends, self.parts, strict=True)
+        )
+        left = [
+            (name, places[max(0, count - start) :])
+            for start, (name, places) in zip(starts, self.parts, strict=True)
+        ]
+        return FileRows(tuple((name, places) for name, places in left if len(places) > 0))
+
+    def place(self, row: int) -> tuple[str, int]:
+        """Return the file of a table's row (from 0), and its place there, from 0."""
+        for end, (name, places) in zip(self._ends, self.parts, strict=True):
+            if row < end:
+                return name, int(places[row - end + len(places)])
+        raise IndexError(f"row {row} of {self._ends[-1]}")
+
+    def said(self, row: int) -> str:
+        """Return what a table's row (from 0) is called, such as ``row 7 of t.csv``, from 1."""
+        name, place = self.place(row)
+        return f"row {place + 1} of {name}"
+
+    @property
+    def _ends(self) -> list[int]:
+        return list(accumulate(len(places) for _, places in self.parts))
+
+
+def raw_values(frame: "pd.DataFrame", column: str, key: str = "data.split") -> Sequence[object]:
+    """Return a raw column's values, None where empty.
+
+    Raises
+    ------
+    DataError
+        On ``key``, naming the nearest column, when there is none of that name.
+    """
+    require_column(column, list(frame.columns), key)
+    values = frame[column].astype(object)
+    result: list[object] = values.where(frame[column].notna(), None).tolist()
+    return result
+
+
+def require_column(column: str, columns: Sequence[str], key: str = "data.split") -> None:
+    """Refuse a column that is not there.
+
+    Raises
+    ------
+    DataError
+        On ``key``, naming the nearest column.
+    """
+    if column not in columns:
+        raise DataError([Fault(key, f"a column {column!r}", nearest(column, columns))])
+
+
+def nearest(name: str, columns: Sequence[str]) -> str:
+    """Return the text of an error about a column that is not there.
+
+    Names are quoted if they are nearly what was asked for: of a wrong file, which may have no
+    header at all, nothing is.
+    """
+    near = difflib.get_close_matches(name, [str(c) for c in columns], n=3, cutoff=0.5)
+    if len(near) > 0:
+        return f"nearest columns: {', '.join(near)}"
+    return f"nothing is near it among its {len(columns)} columns (asyncdp data shows them)"
+
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
@@ -52,7 +157,7 @@ class Dataset:
         kind, and gradients of tall thin arrays take half the time.
     targets : tuple of NDArray
         Owner i's targets, (n_i,) float64, read-only; NaN where the record contributes nothing,
-        whose features are then 0 (:mod:`asyncdp_sim.data.invalid_rows`).
+        whose features are then 0 (:mod:`asyncdp_sim.data.dataset`).
     columns : tuple of str
         Names of the encoded columns that the features were made from.
     public_rows_of_owner : tuple of int
@@ -270,3 +375,68 @@ def frozen(array: Array, *, order: str = "F") -> Array:
     held = np.asarray(array, dtype=np.float64, order="F" if order == "F" else "C")
     held.flags.writeable = False
     return held
+
+
+LARGEST = 1e50
+"""Largest number in a record: what is squared twice, and summed, stays a number."""
+
+FAR = 1e3
+"""Times the median record's largest number: beyond it a solver may lose sight of the others."""
+
+Void = npt.NDArray[np.bool_]
+
+
+def beyond(rows: Array) -> Void:
+    """Return which rows (n, p) hold a number above :data:`LARGEST`, or none at all."""
+    too_large = np.zeros(len(rows), dtype=np.bool_)
+    for column in rows.T:  # Fortran order: a column is at hand
+        too_large |= ~(np.abs(column) <= LARGEST)
+    return too_large
+
+
+def set_aside(features: Array, targets: Array) -> Void:
+    """Void records in place where a number is too large or a target absent; return the former."""
+    large = (beyond(features) | (np.abs(targets) > LARGEST)) & ~np.isnan(targets)
+    targets[large] = np.nan
+    features[np.isnan(targets)] = 0.0
+    return large
+
+
+def said(absent: int, large: int, *, real: bool) -> tuple[str, ...]:
+    """Return how many private records contribute nothing, and why; nothing where all do."""
+    reasons = ["without a target: {absent}"] if absent > 0 else []
+    reasons += [f"with a number above {LARGEST:g}: {{large}}"] if large > 0 else []
+    if len(reasons) == 0:
+        return ()
+    nothing = "Their loss and gradient are 0, and n_i counts them."
+    heading = FROM_PRIVATE if real else ""
+    told_of = f"{heading}Records {'; '.join(reasons)}. {nothing}"
+    return (FormattedMessage(told_of, absent=absent, large=large),)
+
+
+def void(targets: Sequence[Array]) -> list[Void]:
+    """Return which records contribute nothing, owner by owner."""
+    return [np.isnan(y) for y in targets]
+
+
+def outlying(features: Sequence[Array]) -> list[Void]:
+    """Return whose largest number is above :data:`FAR` times the median one, owner by owner."""
+    largest = [np.abs(x).max(axis=1, initial=0.0) for x in features]
+    usual = float(np.median(np.concatenate(largest)))
+    return [sizes > FAR * usual for sizes in largest]
+
+
+def only_labels(targets: Array, labels: Sequence[float]) -> Array:
+    """Return targets of a model that classifies, NaN where they are none of its labels."""
+    return np.where(np.isin(targets, labels), targets, np.nan)
+
+
+def blank(arrays: Sequence[Array], nothing: Sequence[Void]) -> list[Array]:
+    """Return rows or targets, those of void records 0; the same arrays where none is void."""
+    blanked = []
+    for array, places in zip(arrays, nothing, strict=True):
+        if places.any():
+            array = array.copy(order="F")
+            array[places] = 0.0
+        blanked.append(array)
+    return blanked

@@ -41,15 +41,19 @@ from asyncdp_sim.data.declared_columns import (
     DeclaredData,
     Encode,
     EncodedColumn,
+    Encoding,
+    Law,
+    draw,
     encoded,
     if_any,
     lacking,
+    lower_triangular,
+    stored_beside,
 )
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.text_columns import cells
-from asyncdp_sim.data.twin import Encoding, Law, draw, lower_triangular, stored_beside
 from asyncdp_sim.spec.base import about
 
 if TYPE_CHECKING:

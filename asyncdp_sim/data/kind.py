@@ -12,13 +12,20 @@ from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.spec.base import Variant
 
 if TYPE_CHECKING:
-    from asyncdp_sim.data.tables.generic.encoded_columns import TableEncoder
+    from asyncdp_sim.data.tables.encoded_columns import TableEncoder
 
 
 class DataKind(Variant):
     """A source of the owners' records."""
 
     needed_fields: ClassVar[tuple[str, ...]] = ("features", "held_out")
+    has_columns: ClassVar[bool] = False
+    """Features come of a table's columns, so that one of ones may join them."""
+
+    @property
+    def target_unit(self) -> str | None:
+        """The unit of an error in the target, in words; None where none is known."""
+        return None
 
     @property
     def file(self) -> str | None:
@@ -39,11 +46,6 @@ class DataKind(Variant):
     @abstractmethod
     def origin(self) -> str:
         """Where the records come from, in words."""
-
-    @property
-    def target_unit(self) -> str | None:
-        """The unit of an error in the target, in words; None where none is known."""
-        return None
 
     @property
     def split_column(self) -> str | None:
@@ -73,11 +75,6 @@ class DataKind(Variant):
     @property
     def no_labels(self) -> bool:
         """Whether it is plain before any record is there that targets are no labels."""
-        return False
-
-    @property
-    def has_columns(self) -> bool:
-        """Whether features come of a table's columns, so that one of ones may join them."""
         return False
 
     @property

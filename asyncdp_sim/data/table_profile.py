@@ -9,17 +9,23 @@ import numpy as np
 
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.words import aligned, number
-from asyncdp_sim.data.column_profile import ColumnLook, looked_at, percent, target_looked_at
-from asyncdp_sim.data.dataset import Array
+from asyncdp_sim.data.column_profile import (
+    ColumnLook,
+    looked_at,
+    percent,
+    shorten,
+    target_looked_at,
+)
+from asyncdp_sim.data.dataset import Array, nearest
 from asyncdp_sim.data.splits import name_of
 from asyncdp_sim.data.tables.file_form import FileForm
-from asyncdp_sim.data.tables.generic.with_public import (
+from asyncdp_sim.data.tables.read import (
+    found_form,
     public_form,
+    read_table,
     require_one_header,
     with_public_rows,
 )
-from asyncdp_sim.data.tables.names import nearest
-from asyncdp_sim.data.tables.read import found_form, read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,11 +92,6 @@ class TableLook:
         return (labels[0] or ()) if len(labels) > 0 else ()
 
     @property
-    def target_varies(self) -> bool:
-        """Whether the rows that were read have more than one target."""
-        return any(column.name == self.target and column.distinct > 1 for column in self.columns)
-
-    @property
     def least(self) -> int:
         """Records that an owner needs; the fewest of all where no number leaves two owners."""
         enough = (n for n in LEAST_RECORDS if self.with_records(n) > 1)
@@ -116,7 +117,7 @@ class TableLook:
             return [*lines, f"columns: {names}", *self._owned(), "types: unknown, because no row "
                     "is public: name the public rows by --public M or --public FILE"]  # fmt: skip
         head = ("column", "type", "missing", "distinct", "becomes")
-        rows = [(_cut(c.name), c.type, percent(c.missing), str(c.distinct),
+        rows = [(shorten(c.name, _WIDEST), c.type, percent(c.missing), str(c.distinct),
                  "the target" if c.name == self.target else c.encoding.kind)
                 for c in self.columns]  # fmt: skip
         lines += aligned([head, *rows])
@@ -290,7 +291,3 @@ def _require(
         faults.append(Fault("--public", str(public), rule))
     if len(faults) > 0:
         raise DataError(faults, path)
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= _WIDEST else f"{name[: _WIDEST - 1]}…"

@@ -12,8 +12,8 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.data.column_profile import ColumnLook, percent
 from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.table_profile import TableLook
+from asyncdp_sim.data.tables.encoded_columns import encoded
 from asyncdp_sim.data.tables.encodings import Encoding
-from asyncdp_sim.data.tables.generic.encoded_columns import encoded
 from asyncdp_sim.data.tables.preprocessing import independent
 
 MOST_FEATURES = 10

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from asyncdp_sim.columns import arrow_texts
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.data.invalid_rows import blank, outlying
+from asyncdp_sim.data.dataset import blank, outlying
 from asyncdp_sim.learning.objectives import Model, Objective, Records
 from asyncdp_sim.learning.objectives.rows import largest_of_all
 from asyncdp_sim.learning.watch import ANSWERED, Observed

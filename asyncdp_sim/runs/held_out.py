@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.data.invalid_rows import Void, blank, only_labels, void
+from asyncdp_sim.data.dataset import Void, blank, only_labels, void
 from asyncdp_sim.learning.objectives import Loss, Model, Norm, Squared
 from asyncdp_sim.measures.scores import Score, right, scores_of
 from asyncdp_sim.privacy.sensitivity import Sensitivity

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.data.invalid_rows import FAR, blank, only_labels, outlying, void
+from asyncdp_sim.data.dataset import FAR, blank, only_labels, outlying, void
 from asyncdp_sim.learning.objectives import (
     Constants,
     Objective,

@@ -16,7 +16,7 @@ from asyncdp_sim.scenario.files import (
     with_files,
     without_places,
 )
-from asyncdp_sim.scenario.owners.participants import Participants
+from asyncdp_sim.scenario.owners import Participants
 from asyncdp_sim.scenario.paths import Raw, leaves, spoken
 from asyncdp_sim.scenario.spec import Scenario
 from asyncdp_sim.scenario.toml import jsonable

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from asyncdp_sim.scenario.domains import domain, specs, takes_numbers
-from asyncdp_sim.scenario.field_examples import (
+from asyncdp_sim.scenario.domains import (
+    domain,
     example_of,
     example_with,
     line_of,
     plain,
+    specs,
+    takes_numbers,
     toml,
     value_of,
 )

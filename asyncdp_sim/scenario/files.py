@@ -8,7 +8,7 @@ from typing import Any
 
 from asyncdp_sim.core.errors import DataError, Fault, SpecError, blaming
 from asyncdp_sim.core.files import file_bytes, from_toml, is_dir
-from asyncdp_sim.scenario.owners.participants import count_owners
+from asyncdp_sim.scenario.owners import count_owners
 from asyncdp_sim.scenario.paths import EITHER, Raw, keys, set_path
 from asyncdp_sim.scenario.plugins import absolute, relative, require_code
 from asyncdp_sim.scenario.spec import Scenario

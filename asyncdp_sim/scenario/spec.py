@@ -15,7 +15,7 @@ from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.network import Network
 from asyncdp_sim.scenario.conflicts import conflicts_within
 from asyncdp_sim.scenario.derived import ScenarioFacts
-from asyncdp_sim.scenario.owners.participants import Participants, count_owners, may_change
+from asyncdp_sim.scenario.owners import Participants, count_owners, may_change
 from asyncdp_sim.scenario.paths import (
     EITHER,
     VARIANT,

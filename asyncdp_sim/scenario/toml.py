@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from asyncdp_sim.scenario.declared import DeclaredFields
+from asyncdp_sim.scenario.derived import ScenarioFacts
 from asyncdp_sim.scenario.paths import Raw
 
 
@@ -63,7 +63,7 @@ class WrittenPart:
         return {self.key: listed(self.value)}
 
 
-def written_parts(scenario: DeclaredFields) -> Iterator[WrittenPart]:
+def written_parts(scenario: ScenarioFacts) -> Iterator[WrittenPart]:
     """Yield the parts of a scenario that are there, in the order of its fields."""
     for name in type(scenario).model_fields:
         part = getattr(scenario, name)
@@ -100,7 +100,7 @@ class _Field:
     One that is merely equal may be written otherwise, as 0.0 and −0.0 are.
     """
 
-    def __init__(self, scenario: DeclaredFields, name: str) -> None:
+    def __init__(self, scenario: ScenarioFacts, name: str) -> None:
         self.scenario = scenario
         self.name = name
         self._part = getattr(scenario, name)

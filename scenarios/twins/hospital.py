@@ -17,10 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.data.dataset import Array, Encoded, OnDemand
-from asyncdp_sim.data.hospital import encode_as_published, encode_plain, twin
-from asyncdp_sim.data.hospital.columns import HOSPITAL, TARGET, read_discharges
-from asyncdp_sim.data.hospital.twin import Twin
-from asyncdp_sim.data.twin import Variable
+from asyncdp_sim.data.declared_columns import Twin, Variable
+from asyncdp_sim.data.hospital import encode_as_published, encode_plain, recipe
+from asyncdp_sim.data.hospital.encode_plain import HOSPITAL, TARGET, read_discharges
 from scenarios.twins.moments import (
     Moments,
     correlation,
@@ -67,7 +66,7 @@ def calibrate(table: Encoded, hospital: Hospitals) -> Twin:
 
     start: Moments = _admissible(wanted[1], wanted[0] - wanted[1])
     between, within = matched(wanted, start, made, corrected, ROUNDS)
-    return Twin(table.columns, variables, {}, between, within)
+    return Twin(table.columns, variables, {}, within, between)
 
 
 def _moments(columns: Array, hospital: Hospitals) -> Moments:
@@ -92,6 +91,8 @@ def between_hospitals(columns: Array, hospital: Hospitals) -> Array:
 
 def to_json(twin: Twin) -> dict[str, Any]:
     """Return the stored form: rounded numbers, nothing but summary statistics."""
+    if twin.between is None:
+        raise ValueError("hospitals are groups of rows")
     return law_to_json(twin, {"between": twin.between, "within": twin.within}, digits=4)
 
 
@@ -106,9 +107,10 @@ def with_admissions(twin: Twin) -> Twin:
     between, within = (
         np.insert(np.insert(factor, at, 0.0, axis=0), at, 0.0, axis=1)
         for factor in (twin.between, twin.within)
+        if factor is not None
     )
     within[at, at] = 1.0
-    return Twin(encode_as_published.COLUMNS, variables, {}, between, within)
+    return Twin(encode_as_published.COLUMNS, variables, {}, within, between)
 
 
 def main(path: str) -> Path:
@@ -127,7 +129,7 @@ def main(path: str) -> Path:
         "sizes": [rounded(x) for x in np.quantile(sizes / sizes[0], np.linspace(0, 1, 21))],
         "encodings": {"plain": to_json(plain), "as-published": to_json(with_admissions(published))},
     }
-    return write_json(twin, "twin.json", stored)
+    return write_json(recipe, "twin.json", stored)
 
 
 def _whole(table: OnDemand) -> Encoded:

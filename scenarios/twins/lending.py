@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array, Encoded, OnDemand
-from asyncdp_sim.data.lending import encode_as_published, encode_plain, twin
-from asyncdp_sim.data.lending.recipe import read_loans
-from asyncdp_sim.data.lending.twin import BLOCK_ROWS, Twin
-from asyncdp_sim.data.twin import Z_KNOTS, Variable
+from asyncdp_sim.data.declared_columns import Z_KNOTS, Twin, Variable
+from asyncdp_sim.data.lending import encode_as_published, encode_plain, recipe
+from asyncdp_sim.data.lending.recipe import BLOCK_ROWS, read_loans
 from scenarios.twins.moments import (
     Moments,
     correlation,
@@ -72,7 +71,7 @@ def calibrate(table: Encoded) -> Twin:
 def to_json(twin: Twin) -> dict[str, Any]:
     """Return the stored form: rounded numbers, nothing but summary statistics."""
     sums = {name: list(parts) for name, parts in twin.sums.items()}
-    return law_to_json(twin, {"factor": twin.factor}, digits=5, sums=sums)
+    return law_to_json(twin, {"factor": twin.within}, digits=5, sums=sums)
 
 
 def main(path: str) -> list[Path]:
@@ -109,7 +108,7 @@ def drift(table: OnDemand) -> list[dict[str, Any]]:
 def _write(name: str, which: str, encodings: dict[str, Any]) -> Path:
     about = f"Summary statistics of LendingClub's 42,535 loans of 2007-2011{which}; "
     stored = {"about": f"{about}made by {MADE_BY}.", "encodings": encodings}
-    return write_json(twin, name, stored)
+    return write_json(recipe, name, stored)
 
 
 def _parts(table: OnDemand) -> dict[str, Any]:

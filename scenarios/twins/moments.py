@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array, Encoded
-from asyncdp_sim.data.twin import Z_KNOTS, Marginals, Variable
+from asyncdp_sim.data.declared_columns import Z_KNOTS, Twin, Variable
 
 LEAST_EIGENVALUE = 1e-4
 
@@ -141,13 +141,13 @@ def rounded(x: float) -> float | int:
 
 
 def law_to_json(
-    law: Marginals, factors: Mapping[str, Array], digits: int, **more: object
+    law: Twin, factors: Mapping[str, Array], digits: int, **more: object
 ) -> dict[str, Any]:
     """Return the stored form: rounded numbers, nothing but summary statistics.
 
     Parameters
     ----------
-    law : Marginals
+    law : Twin
     factors : mapping of str to NDArray
         Lower triangular matrices by name, to so many ``digits`` behind the point.
     digits : int

@@ -14,8 +14,7 @@ from asyncdp_sim.core.words import SCREEN
 from asyncdp_sim.data import SYNTHETIC
 from asyncdp_sim.reference import json_schema
 from asyncdp_sim.scenario import load
-from asyncdp_sim.scenario.catalogue import catalogue, entry
-from asyncdp_sim.scenario.commented import commented
+from asyncdp_sim.scenario.catalogue import catalogue, commented, entry
 from asyncdp_sim.scenario.files import SCHEMA_FILE
 from tests.documents.listed import marks
 

@@ -33,7 +33,7 @@ from asyncdp_sim.privacy.budgets import Budget
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.privacy.sensitivity import Sensitivity
-from asyncdp_sim.scenario.field_examples import examples_of
+from asyncdp_sim.scenario.domains import examples_of
 from asyncdp_sim.spec.base import Plugin, Spec, kind_of, members
 
 DATA = Path(__file__).parent / "data"

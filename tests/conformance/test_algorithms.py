@@ -17,7 +17,7 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.scenario.field_examples import examples_of
+from asyncdp_sim.scenario.domains import examples_of
 from asyncdp_sim.spec.base import kind_of, members
 from asyncdp_sim.trace import Trace
 from tests.conformance.members import examples, said

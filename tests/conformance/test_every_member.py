@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.network.graphs import GraphsInTurn
-from asyncdp_sim.scenario import field_examples
+from asyncdp_sim.scenario import domains
 from asyncdp_sim.spec.base import Spec, kind_of, members, parse
 from tests.conformance.members import FAMILIES, FORMS, bad_fields, examples
 from tests.together import together
@@ -33,12 +33,12 @@ def test_every_member_has_a_kind_of_its_own_and_an_example(family: str) -> None:
     kinds = [kind_of(member) for member in members(union)]
     assert len(kinds) > 0
     assert len(set(kinds)) == len(kinds)
-    assert all(len(field_examples.examples_of(member)) > 0 for member in members(union))
+    assert all(len(domains.examples_of(member)) > 0 for member in members(union))
 
 
 def test_examples_are_of_classes_that_are_there() -> None:
     named = {member.__name__ for union in EVERY.values() for member in members(union)}
-    assert field_examples.examples().keys() <= named | {GraphsInTurn.__name__}
+    assert domains.examples().keys() <= named | {GraphsInTurn.__name__}
 
 
 @together

@@ -22,7 +22,7 @@ WITH_A_REASON = {
         for member in IN_THE_APP
     },
     (
-        "asyncdp_sim/audits/observers/models.py",
+        "asyncdp_sim/audits/observers.py",
         "NodeObserver",
     ): "views of whoever is no node are refused",
     ("asyncdp_sim/network/protocols/gossip.py", "PoissonClock"): "who says nothing of clocks",

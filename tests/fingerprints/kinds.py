@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.scenario import Scenario, parse
-from asyncdp_sim.scenario.field_examples import examples_of
+from asyncdp_sim.scenario.domains import examples_of
 from asyncdp_sim.spec.base import kind_of, members
 from tests.conformance import test_observers
 from tests.conformance.members import FAMILIES, FORMS, examples

@@ -18,7 +18,7 @@ from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.clocks import Clock
 from asyncdp_sim.network.protocols import Protocol
-from asyncdp_sim.scenario.field_examples import examples_of
+from asyncdp_sim.scenario.domains import examples_of
 from asyncdp_sim.spec.base import kind_of, members
 from asyncdp_sim.trace import EventKind, EventRecorder, Trace
 from tests.ordering.cases import CASES

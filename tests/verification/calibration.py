@@ -22,7 +22,7 @@ from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.results.provenance import digest
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.scenario.field_examples import examples_of
+from asyncdp_sim.scenario.domains import examples_of
 from asyncdp_sim.spec.base import kind_of, member, members, parse
 
 from .zscores import score

@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 from scipy.stats import norm
 
-from asyncdp_sim.audits.observers.models import audit_models
+from asyncdp_sim.audits.observers import audit_models
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.objectives import Quadratic

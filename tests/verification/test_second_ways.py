@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from asyncdp_sim.audits import claims
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.derived import stated_anew
-from asyncdp_sim.audits.observers import claims
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver

@@ -26,7 +26,7 @@ from asyncdp_sim.data.declared_columns import (
     place_in,
     same_name,
 )
-from asyncdp_sim.data.hospital.columns import TARGET
+from asyncdp_sim.data.hospital.encode_plain import TARGET
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan
 
 if TYPE_CHECKING:
@@ -69,10 +69,6 @@ def _in_chapter(chapters: tuple[str, ...], text: str) -> float:
     return number_or_nan(text)
 
 
-def _procedure(column: "pd.Series") -> Array:
-    return np.where(column.isna(), 0.0, map_text(column, partial(_in_chapter, PROCEDURES)))
-
-
 _number = partial(map_text, code=number_or_nan)
 _DRG, _MDC = "APR DRG Code", "APR MDC Code"
 DECLARED = (
@@ -81,7 +77,10 @@ DECLARED = (
     ),  # "18 to 29": the first
     *(EncodedColumn(name, (name,), partial(_place_or_nan, texts)) for name, texts in LISTS.items()),
     *same_name(["CCS Diagnosis Code"], partial(map_text, code=partial(_in_chapter, DIAGNOSES))),
-    *same_name(["CCS Procedure Code"], _procedure),
+    *same_name(
+        ["CCS Procedure Code"],
+        lambda c: np.where(c.isna(), 0.0, map_text(c, partial(_in_chapter, PROCEDURES))),
+    ),
     *same_name([_DRG, _MDC], _number),
     EncodedColumn(_MDC, (_DRG,), lambda column: mdc_of_drg(_number(column))),
 )

@@ -2,25 +2,95 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import Ends, FormattedMessage
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.data.dataset import Encoded
-from asyncdp_sim.data.declared_columns import DeclaredData, Encode
+from asyncdp_sim.data.dataset import Array, Encoded
+from asyncdp_sim.data.declared_columns import (
+    DeclaredData,
+    Encode,
+    Encoding,
+    Twin,
+    Write,
+    draw,
+    stored_beside,
+)
 from asyncdp_sim.data.hospital import encode_as_published, encode_plain
-from asyncdp_sim.data.hospital.columns import HOSPITAL, TARGET, name_of_2015, read_discharges
-from asyncdp_sim.data.hospital.twin import twin_sizes, twin_table
+from asyncdp_sim.data.hospital.encode_plain import HOSPITAL, TARGET, name_of_2015, read_discharges
 from asyncdp_sim.data.splits import ValuesOf, require_records
-from asyncdp_sim.data.twin import Encoding
 from asyncdp_sim.spec.base import about
 
 if TYPE_CHECKING:
     import pandas as pd
+
+PACKAGE = "asyncdp_sim.data.hospital"
+LEAST_RECORDS = 10_000
+
+
+NOTE = (
+    "Synthetic twin: rows drawn from summary statistics of 36,631 discharges from New York's "
+    "hospitals in 2020 (SPARCS, one diagnostic category); no real record was read."
+)
+
+
+def twin_table(
+    encoding: Encoding,
+    hospitals: Sequence[int],
+    other_rows: int,
+    public_rows: int,
+    streams: Streams | Scope,
+) -> Encoded:
+    """Draw a table: hospital after hospital, then rows of other hospitals, then public rows.
+
+    Parameters
+    ----------
+    encoding : {"plain", "as-published"}
+        Whose columns and moments to reproduce.
+    hospitals : sequence of int
+        Rows of hospital i = 1…N, ≥ 0; from the streams ``("data", "twin", "hospital", i)``.
+    other_rows, public_rows : int
+        ≥ 0, each of a hospital of its own; from the streams ``("data", "twin")`` and
+        ``("data", "twin", "public")``.
+    streams : Streams or Scope
+        The run's random streams.
+    """
+    twin = calibrated(encoding)
+
+    def write_one(matrix: Array, target: Array, generator: np.random.Generator) -> None:
+        twin.of_one_group(generator).write(matrix, target, generator)
+
+    parts: list[tuple[int, Write, tuple[str | int, ...]]] = [
+        *((rows, write_one, ("hospital", i)) for i, rows in enumerate(hospitals, start=1)),
+        (other_rows, twin.write, ()),
+        (public_rows, twin.write, ("public",)),
+    ]
+    return draw(twin.columns, parts, streams, NOTE)
+
+
+def twin_sizes(n_hospitals: int, streams: Streams | Scope) -> tuple[int, ...]:
+    """Draw the hospitals' numbers of records, ≥ :data:`LEAST_RECORDS`.
+
+    Hospital i's is from the stream ``("data", "twin", "hospital", i, "size")``.
+    """
+    quantiles = stored_beside(PACKAGE)["sizes"]
+    at = np.linspace(0, 1, len(quantiles))
+    sizes = []
+    for i in range(1, n_hospitals + 1):
+        draw = streams.generator("data", "twin", "hospital", i, "size").random()
+        sizes.append(round(LEAST_RECORDS * float(np.interp(draw, at, quantiles))))
+    return tuple(sizes)
+
+
+@cache
+def calibrated(encoding: Encoding) -> Twin:
+    """Return one of the laws that the package ships."""
+    return Twin.from_json(stored_beside(PACKAGE)["encodings"][encoding])
 
 
 class HospitalData(DeclaredData):

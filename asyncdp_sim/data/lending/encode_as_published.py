@@ -17,7 +17,7 @@ import numpy as np
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.data.dataset import Array, OnDemand
 from asyncdp_sim.data.declared_columns import EncodedColumn, available, encoded, lacking, place_in
-from asyncdp_sim.data.lending.columns import month_of, require_columns
+from asyncdp_sim.data.lending.encode_plain import month_of, require_columns
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan, numeric
 
 if TYPE_CHECKING:
@@ -89,13 +89,12 @@ def _days_since_february_1970(text: str) -> float:
     )
 
 
-def _dates(column: "pd.Series") -> Array:
-    return np.nan_to_num(map_text(column, _days_since_february_1970))
-
-
 _NUMBER_IN_TEXT = partial(map_text, code=number_in)
 _CODE: dict[str, Callable[["pd.Series"], Array]] = {
-    **dict.fromkeys(_DATES.split(), _dates),
+    **dict.fromkeys(
+        _DATES.split(),
+        lambda column: np.nan_to_num(map_text(column, _days_since_february_1970)),
+    ),
     "term": _NUMBER_IN_TEXT,
     "zip_code": _NUMBER_IN_TEXT,
     "sub_grade": _NUMBER_IN_TEXT,

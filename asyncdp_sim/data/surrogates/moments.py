@@ -14,8 +14,7 @@ from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.files import file_bytes, from_json, from_toml
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Array
-from asyncdp_sim.data.surrogates.kind import PublicKnowledge, StandInKind, StandInRows
-from asyncdp_sim.data.surrogates.public_rows import apart
+from asyncdp_sim.data.surrogates.public_rows import PublicKnowledge, StandInKind, StandInRows, apart
 from asyncdp_sim.spec.base import Finite, NonNegative, Positive, Spec, about
 from asyncdp_sim.spec.validation import faults_of
 

@@ -10,8 +10,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage
-from asyncdp_sim.data.dataset import Array, Rows, Table, frozen, take
-from asyncdp_sim.data.invalid_rows import said, set_aside
+from asyncdp_sim.data.dataset import Array, Rows, Table, frozen, said, set_aside, take
 from asyncdp_sim.spec.base import Variant
 from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 

@@ -13,8 +13,19 @@ from typing_extensions import override
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.data.dataset import SYNTHETIC, Array, Dataset, Rows, Source, Table, take
-from asyncdp_sim.data.invalid_rows import LARGEST, beyond
+from asyncdp_sim.data.dataset import (
+    LARGEST,
+    SYNTHETIC,
+    Array,
+    Dataset,
+    FileRows,
+    Rows,
+    Source,
+    Table,
+    beyond,
+    require_column,
+    take,
+)
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.splits import (
     InOrder,
@@ -26,7 +37,6 @@ from asyncdp_sim.data.splits import (
     require_records,
 )
 from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, public_rows_note, said, usage
-from asyncdp_sim.data.tables.names import FileRows, require_column
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import (
     EigenUncentred,
@@ -47,6 +57,8 @@ PublicRecords = Annotated[int, Field(ge=0)]
 
 class TableFields(DataKind):
     """The fields of a table of any kind."""
+
+    has_columns = True
 
     path: Annotated[
         str | None,
@@ -92,11 +104,6 @@ class TableFields(DataKind):
         return self.model_copy(
             update={"preprocessing": WithOnes(kind="with-ones", other=self.preprocessing)}
         )
-
-    @property
-    @override
-    def has_columns(self) -> bool:
-        return True
 
     @property
     @override

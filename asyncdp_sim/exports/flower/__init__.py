@@ -10,11 +10,12 @@ import numpy as np
 
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.data.tables.encodings import ClassLabels, Encoding, Number, OneHot, Ordinal, usual
-from asyncdp_sim.data.tables.encodings.texts import distinct
-from asyncdp_sim.data.tables.generic import TableData
-from asyncdp_sim.data.tables.generic.encoded_columns import TableEncoder
+from asyncdp_sim.data.tables.encoded_columns import TableEncoder
+from asyncdp_sim.data.tables.encodings import Encoding, usual
+from asyncdp_sim.data.tables.encodings.kind import Number
+from asyncdp_sim.data.tables.encodings.texts import ClassLabels, OneHot, Ordinal, distinct
 from asyncdp_sim.data.tables.held_out import keep_apart
+from asyncdp_sim.data.tables.table_data import TableData
 from asyncdp_sim.privacy.sensitivity import Domain
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario

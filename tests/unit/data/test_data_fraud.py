@@ -96,7 +96,7 @@ def test_a_full_table_has_the_papers_features_in_its_own_order(tmp_path):
 BYTES_PER_ROW = """
 import sys
 from asyncdp_sim.data import FraudData
-from asyncdp_sim.data.tables import csv_texts
+from asyncdp_sim.data.tables import file_form
 from asyncdp_sim.core.streams import Streams
 
 def peak(rows):
@@ -104,7 +104,7 @@ def peak(rows):
     status = dict(line.split(":") for line in open("/proc/self/status"))
     return 1024 * int(status["VmHWM"].split()[0])
 
-csv_texts.BLOCK = 2**20
+file_form.BLOCK = 2**20
 path, rows = sys.argv[1], int(sys.argv[2])
 fields = {"preprocessing": "none", "features": 29, "public_records": 0, "split": "shuffled"}
 spec = FraudData(path=path + "/short.csv", **fields)

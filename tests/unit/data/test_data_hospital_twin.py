@@ -9,16 +9,15 @@ from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import HospitalData
 from asyncdp_sim.data.dataset import Encoded
-from asyncdp_sim.data.hospital import twin as hospital_twin
-from asyncdp_sim.data.hospital.columns import HOSPITAL, read_discharges
+from asyncdp_sim.data.declared_columns import Twin
+from asyncdp_sim.data.hospital import recipe as hospital_twin
 from asyncdp_sim.data.hospital.encode_as_published import COLUMNS, complete
 from asyncdp_sim.data.hospital.encode_as_published import encode as encode_published
+from asyncdp_sim.data.hospital.encode_plain import HOSPITAL, read_discharges
 from asyncdp_sim.data.hospital.encode_plain import encode as encode_plain
-from asyncdp_sim.data.hospital.twin import (
+from asyncdp_sim.data.hospital.recipe import (
     LEAST_RECORDS,
-    Twin,
     calibrated,
-    from_json,
     twin_sizes,
     twin_table,
 )
@@ -35,7 +34,7 @@ ORACLE = pytest.mark.oracle(
 )
 
 ENCODINGS = ["plain", "as-published"]
-CHUNK_ROWS = Twin.chunk_rows
+CHUNK_ROWS = calibrated("plain").chunk_rows
 SHIPPED = resources.files("asyncdp_sim.data.hospital").joinpath("twin.json")
 BY_HOSPITAL = {"split": {"column": "Facility Id"}}
 
@@ -171,14 +170,14 @@ def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
     hospitals = np.repeat(np.arange(150), 200)
     used = [COLUMNS.index(name) for name in ("Age Group", "Race", "APR DRG Code")]
     table = Encoded(drawn.matrix[:, used], drawn.target, tuple(COLUMNS[j] for j in used))
-    law = from_json(
+    law = Twin.from_json(
         json.loads(json.dumps(calibrate.to_json(calibrate.calibrate(table, hospitals))))
     )
     made = np.zeros((30_000, 4), order="F")
     generator = np.random.default_rng(1)
     for start in range(0, 30_000, 200):
         rows = slice(start, start + 200)
-        law.write_hospital(made[rows, :3], made[rows, 3], generator)
+        law.of_one_group(generator).write(made[rows, :3], made[rows, 3], generator)
     given = np.c_[table.matrix, table.target]
     assert np.allclose(made.mean(axis=0), given.mean(axis=0), rtol=0.05)
     assert np.allclose(made.std(axis=0), given.std(axis=0), rtol=0.05)

@@ -11,14 +11,14 @@ from psi import SIGMA
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import LendingData
-from asyncdp_sim.data.lending import twin
-from asyncdp_sim.data.lending.twin import (
+from asyncdp_sim.data.declared_columns import Twin
+from asyncdp_sim.data.lending import recipe as twin
+from asyncdp_sim.data.lending.recipe import (
     BLOCK_ROWS,
     TABLE_ROWS,
     Drift,
     calibrated,
     drifting,
-    from_json,
     located,
     twin_table,
 )
@@ -80,9 +80,9 @@ def test_the_shipped_file_holds_laws_alone(encoding):
     assert len(text.encode()) < 300_000
     stored = json.loads(text)["encodings"][encoding]
     assert len(stored) == -(-TABLE_ROWS // BLOCK_ROWS)
-    for law in map(from_json, stored):
+    for law in map(Twin.from_json, stored):
         assert law.columns == calibrated(encoding, "body").columns
-        assert np.allclose(np.sum(law.factor**2, axis=1), 1)
+        assert np.allclose(np.sum(law.within**2, axis=1), 1)
         assert all(len(v.values) <= 151 for v in law.variables)
 
 

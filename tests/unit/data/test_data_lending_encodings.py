@@ -5,7 +5,7 @@ from loans import ONE, REAL, frame, needs_real
 
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.data.lending import encode_as_published, encode_plain
-from asyncdp_sim.data.lending.columns import loan_rows, month_of
+from asyncdp_sim.data.lending.encode_plain import loan_rows, month_of
 from asyncdp_sim.data.tables.text_columns import number_in, numeric
 from tests.together import together
 

@@ -9,8 +9,9 @@ from psi import final_psi, moments
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import LendingData
 from asyncdp_sim.data.dataset import Encoded
+from asyncdp_sim.data.declared_columns import Twin
 from asyncdp_sim.data.lending import encode_as_published, encode_plain
-from asyncdp_sim.data.lending.twin import Twin, calibrated, from_json, twin_table
+from asyncdp_sim.data.lending.recipe import calibrated, twin_table
 from scenarios.twins import lending as calibrate
 
 CHUNK_ROWS = Twin.chunk_rows
@@ -95,8 +96,8 @@ def test_the_shipped_file_is_small_and_holds_no_rows():
     assert len(text.encode()) < 150_000
     for parts in json.loads(text)["encodings"].values():
         for stored in parts.values():
-            twin = from_json(stored)
-            assert np.allclose(np.sum(twin.factor**2, axis=1), 1)
+            twin = Twin.from_json(stored)
+            assert np.allclose(np.sum(twin.within**2, axis=1), 1)
             for v in twin.variables:
                 assert v.cuts is None or len(v.values) == len(v.cuts) + 1
                 assert v.cuts is None or np.all(np.diff(v.cuts) > 0)
@@ -110,7 +111,7 @@ def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
     drawn = twin_table("plain", 20_000, 0, Streams(5))
     used = [drawn.columns.index(n) for n in ("loan_amnt", "dti", "term", "open_acc")]
     table = Encoded(drawn.matrix[:, used], drawn.target, tuple(drawn.columns[j] for j in used))
-    twin = from_json(json.loads(json.dumps(calibrate.to_json(calibrate.calibrate(table)))))
+    twin = Twin.from_json(json.loads(json.dumps(calibrate.to_json(calibrate.calibrate(table)))))
     matrix, target = np.zeros((50_000, 4), order="F"), np.zeros(50_000)
     twin.write(matrix, target, np.random.default_rng(1))
     given, made = np.c_[table.matrix, table.target], np.c_[matrix, target]

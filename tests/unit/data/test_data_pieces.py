@@ -10,9 +10,8 @@ from loans import many
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import HospitalData, LendingData, Swap, dataset
 from asyncdp_sim.data.splits import Shuffled
-from asyncdp_sim.data.tables import csv_texts
-from asyncdp_sim.data.tables.csv_texts import read_csv
-from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
+from asyncdp_sim.data.tables import file_form
+from asyncdp_sim.data.tables.file_form import PLAIN, FileForm, read_csv
 
 TEXTS = {
     "whole": ["1", "2", "3", "4", "5", "6", "7"],
@@ -31,9 +30,9 @@ def path(tmp_path):
     return str(tmp_path / "t.csv")
 
 
-@pytest.mark.parametrize("block", [64, csv_texts.BLOCK])
+@pytest.mark.parametrize("block", [64, file_form.BLOCK])
 def test_cells_are_texts_as_written(path, monkeypatch, block):
-    monkeypatch.setattr(csv_texts, "BLOCK", block)
+    monkeypatch.setattr(file_form, "BLOCK", block)
     made = read_csv(path, form=PLAIN)
     assert list(made.columns) == list(TEXTS)
     for name, texts in TEXTS.items():
@@ -53,7 +52,7 @@ def test_words_of_an_owner_are_names_and_only_wanted_columns_are_kept(path):
 
 
 def test_short_rows_keep_their_places(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_texts, "BLOCK", 16)
+    monkeypatch.setattr(file_form, "BLOCK", 16)
     (tmp_path / "t.csv").write_text('sep=;\na;b\n1;2\n\n3\n4;5\n"6"\n7;\n8\n')
     made = read_csv(str(tmp_path / "t.csv"), form=FileForm(separator=";", skip=1))
     assert made["a"].tolist() == ["1", "3", "4", "6", "7", "8"]

@@ -10,7 +10,7 @@ from asyncdp_sim.learning.algorithms import AnyAlgorithm, FedBuff
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.scenario.field_examples import examples_of
+from asyncdp_sim.scenario.domains import examples_of
 from asyncdp_sim.spec.base import members, parse
 from asyncdp_sim.sweeps import sweep
 from tests.conformance.members import examples

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.learning.objectives import Model, Quadratic
-from asyncdp_sim.scenario.field_examples import examples_of
+from asyncdp_sim.scenario.domains import examples_of
 from asyncdp_sim.spec.base import kind_of, members
 
 RECORDS, PARTS = 60_001, 7

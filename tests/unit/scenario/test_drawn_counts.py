@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.scenario.owners.spec import LognormalCounts, Owners
+from asyncdp_sim.scenario.owners import LognormalCounts, Owners
 from asyncdp_sim.spec.base import parse
 
 LAW = {"mean": 500.0, "cv": 1.0}

@@ -10,7 +10,7 @@ from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.scenario import Scenario, parse
-from asyncdp_sim.scenario.field_examples import examples_of
+from asyncdp_sim.scenario.domains import examples_of
 from asyncdp_sim.spec.base import members
 
 LEARNERS = [

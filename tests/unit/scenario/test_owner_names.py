@@ -22,7 +22,7 @@ from asyncdp_sim.forecasts.advice.market import buy
 from asyncdp_sim.results import Result
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Participants, Scenario
-from asyncdp_sim.scenario.owners.participants import LONGEST, places, shown
+from asyncdp_sim.scenario.owners import LONGEST, places, shown
 from asyncdp_sim.spec.base import parse
 
 HOSTILE = (

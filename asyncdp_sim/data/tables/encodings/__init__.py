@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-from asyncdp_sim.data.tables.encodings.classes import ClassLabels
-from asyncdp_sim.data.tables.encodings.quantities import Date, Money, Number
-from asyncdp_sim.data.tables.encodings.texts import Drop, OneHot, Ordinal
+from asyncdp_sim.data.tables.encodings.kind import Date, Money, Number
+from asyncdp_sim.data.tables.encodings.texts import ClassLabels, Drop, OneHot, Ordinal
 from asyncdp_sim.data.tables.text_columns import cells
 from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 
@@ -21,16 +20,3 @@ def usual(public: "pd.Series", decimal: str) -> Encoding:
     Numbers where every cell that is there is one, or where none is there; else a dictionary.
     """
     return Ordinal() if cells(public, decimal)[1].any() else Number()
-
-
-__all__ = [
-    "ClassLabels",
-    "Date",
-    "Drop",
-    "Encoding",
-    "Money",
-    "Number",
-    "OneHot",
-    "Ordinal",
-    "usual",
-]

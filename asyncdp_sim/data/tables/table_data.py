@@ -15,30 +15,40 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.data.dataset import Array, Dataset, Encoded
+from asyncdp_sim.data.dataset import (
+    Array,
+    Dataset,
+    Encoded,
+    FileRows,
+    nearest,
+    raw_values,
+    require_column,
+)
 from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind, TableToSplit
-from asyncdp_sim.data.surrogates import PublicRows, StandIn
-from asyncdp_sim.data.tables.csv_texts import MISSING
-from asyncdp_sim.data.tables.encodings import Encoding
-from asyncdp_sim.data.tables.encodings.classes import SeenClasses, names_in
-from asyncdp_sim.data.tables.file_form import FileForm
-from asyncdp_sim.data.tables.generic.encoded_columns import (
+from asyncdp_sim.data.surrogates import StandIn
+from asyncdp_sim.data.surrogates.public_rows import PublicRows
+from asyncdp_sim.data.tables.encoded_columns import (
     TableEncoder,
     encoded,
     own_rows,
     target_of,
 )
-from asyncdp_sim.data.tables.generic.on_stand_in import Ground, private_rows, replaced
-from asyncdp_sim.data.tables.generic.with_public import (
+from asyncdp_sim.data.tables.encodings import Encoding
+from asyncdp_sim.data.tables.encodings.texts import SeenClasses, names_in
+from asyncdp_sim.data.tables.file_form import MISSING, FileForm
+from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.tables.on_stand_in import Ground, private_rows, replaced
+from asyncdp_sim.data.tables.preprocessing import Projection
+from asyncdp_sim.data.tables.read import (
+    column_names,
+    found_form,
     public_form,
     public_last,
+    read_table,
     require_one_header,
+    source_of,
     with_public_rows,
 )
-from asyncdp_sim.data.tables.names import FileRows, nearest, raw_values, require_column
-from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.preprocessing import Projection
-from asyncdp_sim.data.tables.read import column_names, found_form, read_table, source_of
 from asyncdp_sim.data.tables.table_recipe import Gathering, TableRecipe
 from asyncdp_sim.spec.base import about
 from asyncdp_sim.spec.validation import faults_of

@@ -13,10 +13,9 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.audits.check import Check, Claim, Fact, attack, most_shown
-from asyncdp_sim.audits.claims import owed
+from asyncdp_sim.audits.claims import of_models, of_view, owed
 from asyncdp_sim.audits.derived import stated_anew
 from asyncdp_sim.audits.neighbours import replaced
-from asyncdp_sim.audits.observers.claims import of_models, of_view
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
 from asyncdp_sim.learning.algorithms.gossip_graph import AveragingState

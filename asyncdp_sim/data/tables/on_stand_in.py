@@ -9,7 +9,7 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Encoded
 from asyncdp_sim.data.splits import OwnerSplit, SplitKind, TableToSplit
-from asyncdp_sim.data.surrogates import PublicKnowledge, StandInKind
+from asyncdp_sim.data.surrogates.public_rows import PublicKnowledge, StandInKind
 from asyncdp_sim.data.tables.preprocessing import Projection
 
 if TYPE_CHECKING:

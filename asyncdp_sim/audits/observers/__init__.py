@@ -1,1 +1,0 @@
-"""Audits of observers that receive no single answer: of sums, of models, of nodes' views."""

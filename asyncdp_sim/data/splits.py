@@ -1,0 +1,549 @@
+"""Splits of a table's rows among owners: in order, shuffled, by a column, or by their targets."""
+
+import re
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic_core import PydanticCustomError
+from typing_extensions import override
+
+from asyncdp_sim.core.errors import DataError, Fault, SpecError
+from asyncdp_sim.core.messages import Ends, FormattedMessage
+from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.data.dataset import Array, Rows
+from asyncdp_sim.spec.base import Variant, about
+from asyncdp_sim.spec.plugins import Place
+from asyncdp_sim.spec.registry import FAMILY_BY_NAME
+from asyncdp_sim.spec.validation import faults_of
+
+ValuesOf = Callable[[str], Sequence[object]]
+"""From a column of a table to its raw values, None where empty."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableToSplit:
+    """A table whose rows are to be given to owners.
+
+    Attributes
+    ----------
+    values_of : callable
+        From a column to its raw values, None where empty.
+    available : int
+        Rows 0…available−1 may be given to owners.
+    public : int
+        Public rows held back from the owners; for the error's text.
+    n_owners : int
+    records : sequence of int, optional
+    streams : Streams or Scope
+    target, known : array
+        Targets of all rows, NaN where there is none, and of the public ones.
+    """
+
+    values_of: ValuesOf
+    available: int
+    public: int
+    n_owners: int
+    records: Sequence[int] | None
+    streams: Streams | Scope
+    target: Array
+    known: Array
+
+    def require_rows(self, needed: int) -> None:
+        """Refuse more records than there are rows for owners, besides those that are public.
+
+        Raises
+        ------
+        DataError
+            On ``owners.records``.
+        """
+        if needed > self.available:
+            held = change = ""
+            if self.public > 0:
+                held = f", and {self.public} more are public"
+                change = ", or data.public_records, or set data.public_overlap = true"
+            rule = (
+                f"more records than the table has: owners can share {self.available} rows{held}; "
+                f"lower owners.records or owners.count{change}"
+            )
+            raise DataError([Fault("owners.records", f"{needed} in all", rule)])
+
+
+@dataclass(frozen=True)
+class OwnerSplit:
+    """The rows of a table, by owner.
+
+    Attributes
+    ----------
+    rows : list of NDArray
+        Row numbers, owner by owner.
+    names : tuple of str
+        What the table calls the owners; without members where it does not.
+    notes : tuple of str
+        For the user.
+    """
+
+    rows: list[Rows]
+    names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class SplitKind(Variant):
+    """A way to give the rows of a table to owners."""
+
+    by_target: ClassVar[bool] = False
+    """A row's own target has a say in whose it is."""
+
+    @property
+    def of_column(self) -> str | None:
+        """The column whose values are the owners; None where no column names the owners."""
+        return None
+
+    @property
+    def says_records(self) -> bool:
+        """Whether it decides how many records each owner has."""
+        return self.of_column is not None or self.by_target
+
+    @property
+    def shared_rows(self) -> int | None:
+        """How many rows it shares out; None where the scenario or the table says so."""
+        return None
+
+    def repeated(self, times: int) -> Self:  # noqa: ARG002
+        """Return how a table is split in which each row is there so many times."""
+        return self
+
+    def likened(
+        self,
+        owned: OwnerSplit,  # noqa: ARG002
+        values_of: ValuesOf,  # noqa: ARG002
+        first: int,  # noqa: ARG002
+        public: int,
+        apart: bool,  # noqa: ARG002
+    ) -> Rows:
+        """Return whose rows the public ones are like, from 0; −1 where nobody's more than others'.
+
+        Parameters
+        ----------
+        owned : OwnerSplit
+            Whose rows are whose.
+        values_of : callable
+            From a column to its raw values over all rows, public ones last.
+        first, public : int
+            The first public row, from 0, and how many there are.
+        apart : bool
+            Whether they are in a file of their own, and not the last of the table.
+        """
+        return np.full(public, -1, dtype=np.int64)
+
+    @abstractmethod
+    def named(self, values: Sequence[object]) -> tuple[str, ...]:
+        """Return the owners' names by a column's values over the rows that owners may hold."""
+
+    @abstractmethod
+    def owned(self, asked: TableToSplit) -> OwnerSplit:
+        """Return which rows are whose.
+
+        Raises
+        ------
+        DataError
+            On ``owners.records`` or ``owners.count``, where the table does not have them.
+        """
+
+
+def require_records(records: Sequence[int] | None, n_owners: int) -> Sequence[int]:
+    """Return the records per owner, refusing their absence.
+
+    Raises
+    ------
+    DataError
+        On ``owners.records``, when absent or not one number ≥ 1 per owner.
+    """
+    if records is None:
+        rule = "this field is required unless data.split names a column"
+        raise DataError([Fault("owners.records", "nothing", rule)])
+    if len(records) != n_owners:
+        rule = f"allowed is one number, or {n_owners} (one per owner)"
+        raise DataError([Fault("owners.records", f"{len(records)} numbers", rule)])
+    if min(records) < 1:
+        raise DataError([Fault("owners.records", str(min(records)), "allowed is a number ≥ 1")])
+    return records
+
+
+class InTurn(SplitKind):
+    """Owners take as many rows as they have records, one after the other."""
+
+    @abstractmethod
+    def order(self, available: int, streams: Streams | Scope) -> Rows:
+        """Return the order in which rows are taken."""
+
+    @override
+    def named(self, values: Sequence[object]) -> tuple[str, ...]:
+        return ()
+
+    @override
+    def owned(self, asked: TableToSplit) -> OwnerSplit:
+        wanted = require_records(asked.records, asked.n_owners)
+        asked.require_rows(sum(wanted))
+        order, ends = self.order(asked.available, asked.streams), np.cumsum(wanted)
+        return OwnerSplit([order[end - n : end] for end, n in zip(ends, wanted, strict=True)])
+
+
+class InOrder(InTurn):
+    """Consecutive blocks in file order: owner i has rows (i−1)n to in − 1, where all have n."""
+
+    kind: Literal["in-order"] = "in-order"
+
+    @override
+    def order(self, available: int, streams: Streams | Scope) -> Rows:
+        return np.arange(available)
+
+    @override
+    def likened(
+        self, owned: OwnerSplit, values_of: ValuesOf, first: int, public: int, apart: bool
+    ) -> Rows:
+        """Take a file of public rows to stand in the order of the table: each has its place there.
+
+        The last rows of the table itself have none among the owners'.
+        """
+        like = np.full(public, -1, dtype=np.int64)
+        if not apart:
+            return like
+        place = (np.arange(public) + 0.5) * first / public
+        for owner, rows in enumerate(owned.rows):
+            like[(rows[0] <= place) & (place < rows[-1] + 1)] = owner
+        return like
+
+
+class Shuffled(InTurn):
+    """Blocks of a permutation that is drawn from the stream ``("data", "split")``."""
+
+    kind: Literal["shuffled"] = "shuffled"
+
+    @override
+    def order(self, available: int, streams: Streams | Scope) -> Rows:
+        return streams.generator("data", "split").permutation(available)
+
+
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,300})(\.[0-9]+)?")
+
+
+class ByColumn(SplitKind):
+    """One owner per distinct value of a column of the table, in sorted order of the values."""
+
+    kind: Literal["by-column"] = "by-column"
+    column: Annotated[str, about("The column whose distinct values are the owners")]
+    least: Annotated[int, Field(ge=1), about("Rows that a value needs to be an owner", "rows")] = 1
+
+    @model_serializer(mode="wrap")
+    def _without_kind(self, table: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in table(self).items() if name != "kind"}
+
+    @property
+    @override
+    def of_column(self) -> str:
+        return self.column
+
+    @override
+    def named(self, values: Sequence[object]) -> tuple[str, ...]:
+        return tuple(_in_order(_groups(values, self.least)[0]))
+
+    @override
+    def owned(self, asked: TableToSplit) -> OwnerSplit:
+        values = asked.values_of(self.column)[: asked.available]
+        arguments = (asked.n_owners, asked.records, self.least)
+        rows, notes = rows_by_value(self.column, values, *arguments)
+        return OwnerSplit(rows, tuple(name_of(values[r[0]]) for r in rows), notes)
+
+    @override
+    def repeated(self, times: int) -> Self:
+        return self.model_copy(update={"least": times * self.least})
+
+    @override
+    def likened(
+        self, owned: OwnerSplit, values_of: ValuesOf, first: int, public: int, apart: bool
+    ) -> Rows:
+        """Take a public row that names an owner to be like that owner's."""
+        places = {name: place for place, name in enumerate(owned.names)}
+        values = values_of(self.column)[first:]
+        like = [-1 if value is None else places.get(name_of(value), -1) for value in values]
+        return np.array(like, dtype=np.int64)
+
+
+def name_of(value: object) -> str:
+    """Return a value as text, as it is written; of a Parquet's fractions 1.0 is 1.
+
+    Whole numbers with gaps are such fractions in files that others write.
+    """
+    return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def rows_by_value(
+    column: str,
+    values: Sequence[object],
+    n_owners: int,
+    records: Sequence[int] | None,
+    least: int = 1,
+) -> tuple[list[Rows], tuple[str, ...]]:
+    """Return each owner's row numbers when every distinct value of a column is an owner.
+
+    Parameters
+    ----------
+    column : str
+        The column's name, for the error's text.
+    values : sequence
+        The column over the rows that owners may hold; None where it is empty.
+    n_owners : int
+        The number of owners that the scenario states.
+    records : sequence of int, optional
+        If given, owner i keeps the first n_i of its rows.
+    least : int
+        Values with fewer rows are no owners.
+
+    Returns
+    -------
+    tuple
+        Rows per owner, in sorted order of the values (numbers before other texts), and notes.
+
+    Raises
+    ------
+    DataError
+        On ``owners.count`` when it is not the number of distinct values; on ``owners.records``
+        when an owner has fewer rows than that.
+    """
+    groups, too_few = _groups(values, least)
+    unowned = values.count(None)
+    if len(groups) != n_owners:
+        enough = f" with at least {least} rows" if least > 1 else ""
+        rule = f"allowed is {len(groups)}, the number of distinct values of {column!r}{enough}"
+        raise DataError([Fault("owners.count", str(n_owners), rule)])
+    names = _in_order(groups)
+    rows = [groups[name] for name in names]
+    notes = [
+        FormattedMessage(
+            "Each of the {values} values of {column!r} is one owner, in sorted order.",
+            values=len(groups),
+            column=column,
+        )
+    ]
+    if too_few > 0:
+        notes.append(
+            FormattedMessage(
+                "{values} values of {column!r} have fewer than {least} rows: no owners.",
+                values=too_few,
+                column=column,
+                least=least,
+            )
+        )
+    if unowned > 0:
+        notes.append(
+            FormattedMessage(
+                "{rows} rows without a value of {column!r} belong to no owner.",
+                rows=unowned,
+                column=column,
+            )
+        )
+    if records is not None:
+        short = [
+            Fault(
+                "owners.records", f"{n} for owner {i + 1}", f"{column} {name!r} has {len(r)} rows"
+            )
+            for i, (n, r, name) in enumerate(zip(records, rows, names, strict=True))
+            if n > len(r)
+        ]
+        if short:
+            raise DataError(short)
+        rows = [r[:n] for r, n in zip(rows, records, strict=True)]
+    return rows, tuple(notes)
+
+
+def _groups(values: Sequence[object], least: int) -> tuple[dict[str, Rows], int]:
+    """Return the rows of each value that has enough, and how many values have too few."""
+    numbers = dict[object, int]()
+    held = [-1 if value is None else numbers.setdefault(value, len(numbers)) for value in values]
+    names = dict[str, int]()  # of values that differ some have one name, such as 1 and 1.0
+    named = [names.setdefault(name_of(value), len(names)) for value in numbers]
+    groups = np.array([*named, -1], dtype=np.int64)[held]
+    ends = np.cumsum(np.bincount(groups + 1, minlength=len(names) + 1))
+    _, *parts = np.split(np.argsort(groups, kind="stable"), ends[:-1])
+    enough = {name: rows for name, rows in zip(names, parts, strict=True) if len(rows) >= least}
+    return enough, len(names) - len(enough)
+
+
+def _in_order(names: Iterable[str]) -> list[str]:
+    """Return names in sorted order: numbers by size, then all others."""
+    return sorted(
+        names, key=lambda name: (float(name), name) if _NUMBER.fullmatch(name) else (inf, name)
+    )
+
+
+class Dirichlet(SplitKind):
+    """A simulated partition: rows of like targets go to owners by shares of their own.
+
+    Rows are grouped by their target. Group g goes to owners by shares p_g ~ Dir(αN·w), w being
+    the owners' weights, and each row draws its owner by them: from the stream ``("data", "split",
+    "rows")`` by its place in the table, and from its own target, of all that is private. No row
+    has a say in whose another one is, and a record that is replaced keeps its owner. Which groups
+    there are is for public rows to say: a target that none of them has, and one that is missing,
+    are a group together.
+    """
+
+    by_target = True
+
+    kind: Literal["dirichlet"] = "dirichlet"
+    dirichlet: Annotated[
+        float,
+        Field(ge=1e-3, le=1e6),
+        about(
+            "α: the smaller, the fewer groups of targets an owner has; 10⁶ is nearly alike", "none"
+        ),
+    ]
+    groups: Annotated[
+        Annotated[int, Field(ge=2, le=100)] | None,
+        about(
+            "As many groups between quantiles of the public targets; absent: every label, of at "
+            "most 100, is a group",
+            "groups",
+        ),
+    ] = None
+    cv: Annotated[
+        float,
+        Field(ge=0, le=100),
+        about(
+            'Coefficient of variation of the owners\' lognormal weights, from the stream ("data", '
+            '"split", "weights"); 0 makes them equal',
+            "none",
+        ),
+    ] = 0.0
+    rows: Annotated[
+        Annotated[int, Field(ge=1)] | None,
+        about(
+            "The first rows of the table that are shared out; absent: all that are not public. A "
+            "synthetic twin needs it",
+            "rows",
+        ),
+    ] = None
+
+    @model_serializer(mode="wrap")
+    def _without_kind(self, table: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in table(self).items() if name != "kind"}
+
+    @property
+    @override
+    def shared_rows(self) -> int | None:
+        return self.rows
+
+    @override
+    def repeated(self, times: int) -> Self:
+        return self if self.rows is None else self.model_copy(update={"rows": times * self.rows})
+
+    @override
+    def named(self, values: Sequence[object]) -> tuple[str, ...]:
+        return ()
+
+    @override
+    def owned(self, asked: TableToSplit) -> OwnerSplit:
+        count, n_owners = asked.available if self.rows is None else self.rows, asked.n_owners
+        asked.require_rows(count)
+        public_targets, streams = asked.known, asked.streams
+        group, n_groups = self._groups(
+            asked.target[:count], public_targets[~np.isnan(public_targets)]
+        )
+        weights = np.ones(n_owners)
+        if self.cv > 0:
+            drawn = streams.generator("data", "split", "weights")
+            weights = drawn.lognormal(sigma=np.sqrt(np.log1p(self.cv**2)), size=n_owners)
+        alpha = self.dirichlet * n_owners * weights / weights.sum()
+        shares = np.stack(
+            [
+                streams.generator("data", "split", "group", g).dirichlet(alpha)
+                for g in range(n_groups)
+            ]
+        )
+        # In order, so that a row's owner is where its own number falls among its group's shares.
+        ends = np.cumsum(shares, axis=1)[:, :-1]
+        number = streams.generator("data", "split", "rows").random(count)
+        owner = np.empty(count, dtype=np.int64)
+        for g in range(n_groups):
+            mine = group == g
+            owner[mine] = np.searchsorted(ends[g], number[mine], side="right")
+        rows = [np.flatnonzero(owner == i) for i in range(n_owners)]
+        none = [i for i, mine in enumerate(rows, start=1) if len(mine) == 0]
+        if len(none) > 0:
+            problem = f"{self.dirichlet:g}, which leaves owner {none[0]} without a record"
+            rule = "allowed is a larger one, fewer owners, or another run.seed"
+            raise DataError([Fault("data.split.dirichlet", problem, rule)])
+        sizes = [len(mine) for mine in rows]
+        note = FormattedMessage(
+            "Who holds which record is an assumption: each row drew its owner by its own target, "
+            "of {groups} groups, with α = {alpha:g}; owners have {sizes} records. A record that is "
+            "replaced keeps its owner, and moves no other.",
+            groups=n_groups - 1,
+            alpha=self.dirichlet,
+            sizes=Ends(min(sizes), max(sizes)),
+        )
+        return OwnerSplit(rows, notes=(note,))
+
+    def _groups(self, target: Array, known: Array) -> tuple[Rows, int]:
+        """Return each row's group, and how many groups there are: the last of what is unknown."""
+        if len(known) == 0:
+            rule = "allowed are some with targets: they say which groups there are"
+            raise DataError([Fault("data.public_records", "no public target", rule)])
+        if self.groups is not None:
+            edges = np.quantile(known, np.arange(1, self.groups) / self.groups)
+            group = np.searchsorted(edges, target, side="right")
+            return np.where(np.isnan(target), self.groups, group), self.groups + 1
+        labels = np.unique(known)
+        if len(labels) > 100:
+            problem = f"nothing for {len(labels)} different targets of public rows"
+            rule = "allowed is 2 to 100, groups between quantiles"
+            raise DataError([Fault("data.split.groups", problem, rule)])
+        group = np.searchsorted(labels, target)
+        seen = labels[np.minimum(group, len(labels) - 1)] == target
+        return np.where(seen, group, len(labels)), len(labels) + 1
+
+
+def _is_split(value: object) -> object:
+    """Say in one line what a split may be, rather than one line per member of the union."""
+    if isinstance(value, SplitKind) or (isinstance(value, Mapping) and "kind" in value):
+        return value
+    table = value if isinstance(value, Mapping) else {}
+    if "dirichlet" in table:
+        try:
+            return Dirichlet(**table)
+        except SpecError as error:
+            raise faults_of(error.faults) from None
+    if {"column"} <= set(table) <= {"column", "least"} and isinstance(table["column"], str):
+        try:
+            return ByColumn(**table)
+        except SpecError as error:
+            raise faults_of(error.faults) from None
+    if isinstance(value, str) and (value in ("in-order", "shuffled") or Place.named(value)):
+        return value
+    rule = 'allowed: in-order, shuffled, { column = "name" }, or { dirichlet = 0.5 }'
+    raise PydanticCustomError("split", rule)
+
+
+Split = Annotated[
+    InOrder | Shuffled | ByColumn | Dirichlet, FAMILY_BY_NAME, BeforeValidator(_is_split)
+]
+"""Every way to split a table; a new one joins by its line here."""
+
+__all__ = [
+    "ByColumn",
+    "Dirichlet",
+    "InOrder",
+    "OwnerSplit",
+    "Shuffled",
+    "Split",
+    "SplitKind",
+    "TableToSplit",
+    "ValuesOf",
+    "name_of",
+    "require_records",
+    "rows_by_value",
+]
