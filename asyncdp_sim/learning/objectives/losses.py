@@ -43,6 +43,8 @@ class Loss(ABC):
     """z is the logarithm of the odds of label 1."""
     curvature: ClassVar[float | None]
     """Sup of φ'' in z; None where φ is not smooth."""
+    rate: ClassVar[float | None] = None
+    """c where φ' = c(z − y), beyond its supremum clipped to it; None where φ' is another."""
 
     def numbers(self, features: int) -> int:
         """Return the coordinates of a model of so many features."""
@@ -98,6 +100,7 @@ class Squared(Loss):
     """φ(z, y) = (y − z)², φ' = 2(z − y), φ'' = 2."""
 
     curvature = 2.0
+    rate = 2.0
 
     @override
     def value(self, z: Array, y: Array) -> Array:
@@ -137,6 +140,7 @@ class HuberLoss(Loss):
 
     delta: float
     curvature = 1.0
+    rate = 1.0
 
     @override
     def value(self, z: Array, y: Array) -> Array:

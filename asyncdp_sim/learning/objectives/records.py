@@ -48,11 +48,23 @@ class LinearRecords(MeasuredRows):
         return self
 
     @cached_property
-    def _slope_bounds(self) -> list[Array]:
-        """|φ'| above which a gradient's norm |φ'|‖x‖ exceeds C; inf where x = 0."""
+    def _ranges(self) -> list[tuple[float | None, Array, Array]]:
+        """Of each owner c of :attr:`Loss.rate`, and the least and largest slope of every record.
+
+        A gradient's norm |φ'|‖x‖ exceeds C beyond ±C/‖x‖. With a c the two are of z, between which
+        φ' = c(z − y) holds. An owner has no c where y ± C/(c‖x‖) would lose digits of C/‖x‖.
+        """
         clip = np.inf if self.clip is None else self.clip
-        with np.errstate(divide="ignore"):
-            return [clip / length for length in self.lengths]
+        ranges = list[tuple[float | None, Array, Array]]()
+        for y, length in zip(self.targets, self.lengths, strict=True):
+            with np.errstate(divide="ignore"):
+                bound = np.minimum(clip / length, self.loss.steepest(np.inf, np.abs(y)))
+            rate = self.loss.rate
+            if rate is not None and np.all(rate * np.abs(y) <= FAR * bound):
+                ranges.append((rate, y - bound / rate, y + bound / rate))
+            else:
+                ranges.append((None, -bound, bound))
+        return ranges
 
     @cached_property
     def _shares(self) -> Array:
@@ -101,6 +113,7 @@ class LinearRecords(MeasuredRows):
         ones filled up with zeros: a point's bits depend neither on its place nor on the others.
         """
         features, targets = self.features[owner], self.targets[owner]
+        rate, least, largest = self._ranges[owner]
         stacks = np.zeros((-(-len(points) // ABREAST), ABREAST, points.shape[1]))
         _rows(stacks, len(points))[:] = points
         sums = np.zeros(stacks.shape)
@@ -109,18 +122,19 @@ class LinearRecords(MeasuredRows):
         buffer = np.empty(together * ABREAST * block)  # allocating it anew is slow
         for start in range(0, len(targets), block):
             part = slice(start, start + block)
-            x, y, bound = features[part], targets[part], self._slope_bounds[owner][part]
+            x, y, low, high = features[part], targets[part], least[part], largest[part]
             for first in range(0, len(stacks), together):
                 these = stacks[first : first + together]
                 slopes = buffer[: len(these) * ABREAST * len(y)].reshape(-1, ABREAST, len(y))
                 np.matmul(these, x.T, out=slopes)
                 z = _rows(slopes, len(points) - ABREAST * first)
-                self.loss.slope(z, y, out=z)
-                if self.clip is not None:
-                    np.maximum(z, -bound, out=z)  # faster than np.clip where little is clipped
-                    np.minimum(z, bound, out=z)
+                if rate is None:
+                    self.loss.slope(z, y, out=z)
+                np.maximum(z, low, out=z)  # faster than np.clip where little is clipped
+                np.minimum(z, high, out=z)
                 sums[first : first + together] += np.matmul(slopes, x)
-        return _rows(sums, len(points))
+        added = _rows(sums, len(points))
+        return added if rate is None else rate * (added - targets @ features)
 
     @override
     def total(self, x: Array, y: Array, lengths: Array, theta: Array, clip: float | None) -> Array:
@@ -197,6 +211,8 @@ def _rows(stacks: Array, count: int) -> Array:
     return stacks.reshape(-1, stacks.shape[2])[:count]
 
 
+FAR = 1e2
+"""Largest |c y| over a bound of slopes at which predictions are clipped instead of slopes."""
 ABREAST = 8
 """Points to a product: 4 take 1.3 times as long for each of many, 16 1.7 times for one alone."""
 _BLOCK = 2**16
