@@ -191,7 +191,7 @@ def test_a_tick_just_before_a_reply_finds_the_server_busy(
     plan = {**plan_of(scenario, 1.0), "updates": 2}
     world = World(plan, dict.fromkeys(range(3), 9))
     gaps = iter([[1.0], [1.95, 9.0], [99.0], [99.0], [99.0]])
-    world.draw = SimpleNamespace(exponential=lambda size: np.array(next(gaps)))
+    world.draw = SimpleNamespace(exponential=lambda **_: np.array(next(gaps)))
     assert RunServer(plan, world, tmp_path, "digest").run() == "all updates are made"
     sent = (tmp_path / "exchanges.csv").read_text(encoding="utf-8").splitlines()[1:]
     assert [line.split(",")[0] for line in sent] == ["north", "south"]
