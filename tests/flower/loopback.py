@@ -21,7 +21,7 @@ from typing import Self
 from tests.unit.exports.banks import BANKS
 
 _BIN = Path(sys.executable).parent
-_PATIENCE = 240.0
+_PATIENCE = 480.0
 """Seconds in which whatever is waited for must come, also on a busy machine."""
 
 

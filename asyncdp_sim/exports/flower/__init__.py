@@ -12,7 +12,6 @@ from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data.tables.encoded_columns import TableEncoder
 from asyncdp_sim.data.tables.encodings import Encoding, usual
-from asyncdp_sim.data.tables.encodings.kind import Number
 from asyncdp_sim.data.tables.encodings.texts import ClassLabels, OneHot, Ordinal, distinct
 from asyncdp_sim.data.tables.held_out import keep_apart
 from asyncdp_sim.data.tables.table_data import TableData
@@ -26,6 +25,7 @@ PATIENCE = 120.0
 
 _ROUNDS = ("collab-1", "collab-2", "parameter-server")
 _ALGORITHMS = ("async-gossip", "fedasync", "fedbuff", *_ROUNDS)
+_ENCODINGS = ("number", "one-hot", "ordinal", "classes", "drop")
 _MODELS = ("ridge", "huber", "logistic", "svm")
 
 
@@ -147,6 +147,9 @@ def _misfits(scenario: Scenario) -> Iterator[Fault]:
         if data.split_column is None:
             remedy = "allowed in a Flower app is a column: each owner has a table of its own"
             yield Fault("data.owner_column", "nothing", remedy)
+        for name, encoding in data.columns.items():
+            allowed = ("number", "classes") if name == data.target else _ENCODINGS
+            yield from _allowed(f"data.columns.{name}", encoding.kind, allowed)
     absent = {
         "algorithm.local_steps": algorithm.gradients_per_answer > 1,
         "algorithm.batch": algorithm.sample is not None,
@@ -283,9 +286,6 @@ def _column(encoder: TableEncoder, name: str) -> dict[str, Any]:
         codes = {value: [float(j)] for j, value in enumerate(order)}
     elif isinstance(encoding, ClassLabels):
         codes, unknown = _labels(encoding.values), [0.0]
-    elif not isinstance(encoding, Number):
-        remedy = "allowed in a Flower app is number, one-hot, ordinal, classes or drop"
-        raise SpecError([Fault(f"data.columns.{name}", repr(encoding.kind), remedy)])
     classes = isinstance(encoding, ClassLabels)
     return {"name": name, "codes": codes, "classes": classes, "unknown": unknown}
 
@@ -294,10 +294,6 @@ def _target(scenario: Scenario, encoder: TableEncoder) -> dict[str, Any]:
     """Return how the target is read: a number, or the name of a class."""
     data: Any = scenario.data
     name, classes = data.target, len(encoder.classes) > 0
-    declared = data.columns.get(name)
-    if not classes and not (declared is None or isinstance(declared, Number)):
-        remedy = "allowed in a Flower app is number or classes"
-        raise SpecError([Fault(f"data.columns.{name}", repr(declared.kind), remedy)])
     codes = _labels(encoder.classes) if classes else None
     return {"name": name, "codes": codes, "classes": classes, "unknown": [None]}
 
