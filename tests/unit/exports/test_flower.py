@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -208,9 +209,10 @@ def charged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return path
 
 
-def test_a_ledger_refuses_when_it_is_spent(charged: str) -> None:
+def test_a_ledger_refuses_when_it_is_spent(charged: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(3):
         ledger.charge(charged, "north", 3)
+    monkeypatch.setattr(time, "time", lambda: 0.0)  # a clock that is set back gives no budget
     with pytest.raises(ledger.RefusedError, match="no budget is left"):
         ledger.charge(charged, "north", 3)
     assert ledger.spent(charged, "north") == (3, "")
@@ -290,6 +292,7 @@ def test_a_copied_ledger_warns_and_another_owners_or_plans_is_refused(
     ({"protocol": {"kind": "broadcast", "interval": 1.0}}, "protocol.kind"),
     ({"privacy": {"mechanism": "none"}}, "privacy.mechanism"),
     ({"clock": {"kind": "deterministic"}}, "clock.kind"),
+    ({"data": {"columns": {"debt": "money", "income": {"kind": "date"}}}}, "columns.*\n.*columns"),
 ])  # fmt: skip
 def test_what_the_app_cannot_carry_out_is_refused_by_name(
     scenario: Scenario, tmp_path: Path, changes: dict, key: str
