@@ -13,8 +13,8 @@ from tests.unit.exports.banks import BANKS, banks
 from tests.unit.exports.test_flower import ALGORITHMS
 
 pytestmark = pytest.mark.flower
-T = {"async-gossip": 6, "fedasync": 6, "fedbuff": 3, "collab-1": 3, "collab-2": 3,
-     "parameter-server": 3}  # fmt: skip
+T = {"async-gossip": 3, "fedasync": 4, "fedbuff": 2, "collab-1": 2, "collab-2": 2,
+     "parameter-server": 2}  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "updates"), T.items(), ids=T)
