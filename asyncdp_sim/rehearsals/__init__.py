@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -91,11 +92,11 @@ def rehearse(
     with one_thread():
         ready = Ready.from_scenario(scenario, dataset)
         parts = _replicates(ready, unit, progress)
-        measured = _told(parts, unit)
+        excess = np.concatenate([part.excess for part in parts])
+        measured = _told(excess, parts[0].null, unit)
         traces = [part.trace for part in parts]
         learned = joined([part.learned for part in parts])
         outcome = accounted(ready, all_numbers(scenario), traces, learned, measured)
-    excess = np.concatenate([part.excess for part in parts])
     return Rehearsal(outcome, simulated, unit, excess, parts[0].null)
 
 
@@ -120,20 +121,16 @@ def _teller(scenario: Scenario, number: int, progress: Progress | None) -> Any:
     return lambda updates: progress("rehearsing: updates", before + updates, all_updates)
 
 
-def _told(parts: list[Rehearsed], unit: float) -> dict[str, Any]:
+def _told(excess: Array, null: Array, unit: float) -> dict[str, Any]:
     """Return the manifest's figures of the machine."""
-    excess = np.concatenate([part.excess for part in parts]) * 1e3
-    measured = len(excess) > 0
-    return {
-        "unit_seconds": unit,
-        "null_excess_ms": float(parts[0].null.mean() * 1e3),
-        "excess_ms": {
-            "mean": float(excess.mean()) if measured else None,
-            "median": float(np.median(excess)) if measured else None,
-            "q90": float(np.quantile(excess, 0.9)) if measured else None,
-            "largest": float(excess.max()) if measured else None,
-        },
+    q90 = partial(np.quantile, q=0.9)
+    figures: Any = {"mean": np.mean, "median": np.median, "q90": q90, "largest": np.max}
+    excess_ms = {
+        name: float(figure(excess * 1e3)) if len(excess) > 0 else None
+        for name, figure in figures.items()
     }
+    null_excess = float(null.mean() * 1e3)
+    return {"unit_seconds": unit, "null_excess_ms": null_excess, "excess_ms": excess_ms}
 
 
 __all__ = ["Rehearsal", "rehearse"]

@@ -116,11 +116,13 @@ _LEAST = 1e-9
 
 
 def _kinds(scenario: Scenario) -> Iterator[Fault]:
-    protocol, availability = scenario.protocol, scenario.availability
-    if protocol.rehearsed is None:
-        yield _kind("protocol", protocol.kind, _fitting(Protocol))
-    if not availability.rehearsed:
-        yield _kind("availability", availability.kind, _fitting(Availability))
+    families = {"protocol": (scenario.protocol, Protocol)}
+    families["availability"] = (scenario.availability, Availability)
+    for section, (part, family) in families.items():
+        if not part.rehearsed:
+            kinds = [each for each in members(family) if getattr(each, "rehearsed", False)]
+            hint = f"allowed in a rehearsal is {' or '.join(map(kind_of, kinds))}"
+            yield Fault(f"{section}.kind", repr(part.kind), hint)
     if scenario.channel.contended is not None:
         hint = "a wire has no channel to share: allowed in a rehearsal is ideal"
         yield Fault("channel.kind", repr(scenario.channel.kind), hint)
@@ -135,15 +137,6 @@ def _kinds(scenario: Scenario) -> Iterator[Fault]:
             "allowed in a rehearsal is an algorithm whose owners compute each answer from its query"
         )
         yield Fault("algorithm.kind", repr(scenario.algorithm.kind), hint)
-
-
-def _fitting(family: Any) -> list[str]:
-    return [kind_of(kind) for kind in members(family) if getattr(kind, "rehearsed", False)]
-
-
-def _kind(section: str, given: str, fitting: list[str]) -> Fault:
-    hint = f"allowed in a rehearsal is {' or '.join(fitting)}"
-    return Fault(f"{section}.kind", repr(given), hint)
 
 
 def _settings(scenario: Scenario) -> Iterator[Fault]:

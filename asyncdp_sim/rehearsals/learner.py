@@ -74,7 +74,7 @@ class LearnerPeer:
         Told the number of updates so far, now and then.
     """
 
-    def __init__(self, order: Order, tell: Callable[[int], None] = lambda updates: None) -> None:  # noqa: ARG005
+    def __init__(self, order: Order, tell: Callable[[int], object]) -> None:
         self._order = order
         self._tell = tell
         self._told = monotonic()

@@ -33,7 +33,7 @@ class Crew:
     learner : BaseProcess
     """
 
-    def __init__(self, order: Order, tell: Callable[[int], None] = lambda updates: None) -> None:  # noqa: ARG005
+    def __init__(self, order: Order, tell: Callable[[int], object]) -> None:
         self._tell = tell
         # A server that has read the package forks each process: quick, and without threads.
         self._context: Any = server_of(__name__, "scipy.special")

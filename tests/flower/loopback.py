@@ -39,6 +39,7 @@ class Loopback:
         self._app, self._folder, self._server = app, folder, folder / "server"
         self._port = _free_port()
         self._commands: list[subprocess.Popen[bytes]] = []
+        self._nodes: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Self:
         """Make the ledgers, and start the link and the nodes."""
@@ -73,8 +74,11 @@ class Loopback:
             "ledger": self._ledger(bank),
         }
         config = " ".join(f'{key}="{value}"' for key, value in settings.items())
-        self._start(bank, "flower-supernode", "--insecure", *_at(_free_port()),
-                    "--superlink", f"127.0.0.1:{self._port}", "--node-config", config)  # fmt: skip
+        link = f"127.0.0.1:{self._port}"
+        self._nodes[bank] = self._start(
+            bank, "flower-supernode", "--insecure", *_at(_free_port()),
+            "--superlink", link, "--node-config", config,
+        )  # fmt: skip
 
     def start_run(self) -> subprocess.Popen[bytes]:
         """Start a run of the app, which continues an earlier one."""
@@ -113,6 +117,9 @@ class Loopback:
             assert time.monotonic() < end, self.printed("run") + self.printed("link")[-2000:]
             used = self.answers()  # read before the ledgers: charges can only be later
             assert all(used[bank] <= self.charges(bank) for bank in BANKS)
+            for bank, node in self._nodes.items():  # a busy machine may be too slow to start it
+                if node.poll() not in (None, -signal.SIGKILL):
+                    self.start_node(bank)
             time.sleep(0.1)
 
     def updates(self) -> int:

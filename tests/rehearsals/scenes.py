@@ -151,7 +151,7 @@ def rehearsed(order: Order) -> Rehearsed:
 
 async def talking(order: Order, meanwhile: Meanwhile | None = None) -> Rehearsed:
     """Let a learner and its owners talk, and return what comes of it."""
-    learner, listening = LearnerPeer(order), asyncio.Future[int]()
+    learner, listening = LearnerPeer(order, lambda _: None), asyncio.Future[int]()
     run = asyncio.create_task(learner.run(listening.set_result))
     port = await listening
     if meanwhile is not None:

@@ -20,15 +20,13 @@ pytestmark = pytest.mark.long
 
 @pytest.mark.parametrize("whose", ["the learner", "owner 2"])
 def test_a_process_that_is_killed_ends_it_with_one_line(whose: str) -> None:
-    with closing(Crew(order_of(scenario(), unit=0.3))) as working:
+    def kill(_: int) -> None:
+        process = working.owners[2] if whose == "owner 2" else working.learner
+        os.kill(process.pid or 0, signal.SIGKILL)
 
-        def kill(_: int) -> None:
-            process = working.owners[2] if whose == "owner 2" else working.learner
-            os.kill(process.pid or 0, signal.SIGKILL)
-
-        working._tell = kill
-        with pytest.raises(MachineError, match=f"the process of {whose} was killed"):
-            working.run()
+    killed = pytest.raises(MachineError, match=f"the process of {whose} was killed")
+    with closing(Crew(order_of(scenario(), unit=0.3), kill)) as working, killed:
+        working.run()
 
 
 def members(session: int) -> list[int]:
