@@ -1,7 +1,7 @@
 """Files of networks that were measured: tables of when devices are online, and their scenario."""
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum
 from pathlib import Path
@@ -103,6 +103,12 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
+def listed(values: Iterable[str]) -> str:
+    """Return an array of TOML, a value a line."""
+    return "\n".join(["[", *(f"    {value}," for value in values), "]"])
+
+
+GOSSIP = 'kind = "async-gossip"\nrho = 1.0'
 _AROUND = (
     f"{SCHEMA_LINE}\n"
     + """\
@@ -142,12 +148,12 @@ def written_around(
     blocks: Sequence[str],
     out: Path,
     file: Path,
+    algorithm: str = GOSSIP,
     *,
     owners: int,
     records: int = 100,
     updates: int = 1000,
     until: float | None = None,
-    algorithm: str = 'kind = "async-gossip"\nrho = 1.0',
 ) -> None:
     """Write a scenario that can be run, around the network part that ``blocks`` say in TOML.
 

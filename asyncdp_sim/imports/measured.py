@@ -9,7 +9,7 @@ import numpy as np
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import aligned, number
-from asyncdp_sim.imports.around import counted, write_columns, written_around
+from asyncdp_sim.imports.around import GOSSIP, counted, listed, write_columns, written_around
 from asyncdp_sim.imports.client_log import read_measured
 from asyncdp_sim.imports.exchanges import MeasuredTrace
 from asyncdp_sim.imports.fitted import ENOUGH, FittedRounds, Floats
@@ -30,17 +30,14 @@ def write_scenario(
     def spelled(law: Law, column: str) -> str:
         if law.durations_measured is not None:
             kept[column] = np.asarray(law.durations_measured)
-            return f'{{ kind = "empirical", path = "{beside.name}", column = "{column}" }}'
-        fields = law.model_dump(exclude_none=True).items()
-        reported = (f'{k} = "{v}"' if isinstance(v, str) else f"{k} = {v!r}" for k, v in fields)
-        return f"{{ {', '.join(reported)} }}"
+            return _toml({"kind": "empirical", "path": beside.name, "column": column})
+        return _toml(law.model_dump(exclude_none=True))
 
     def stage(name: str) -> str:
         laws = found.stages[name]
         if len(laws) == 1:
             return spelled(laws[0].law, name)
-        items = (spelled(law.law, f"{name}-{i}") for i, law in enumerate(laws, start=1))
-        return _rows(list(items))
+        return listed(spelled(law.law, f"{name}-{i}") for i, law in enumerate(laws, start=1))
 
     names = (f"#   {i}: {name}" for i, name in enumerate(trace.names, start=1))
     blocks = ["# owners by number:", *names, f"compute = {stage('compute')}"]
@@ -59,14 +56,11 @@ def write_scenario(
             for name, values in kept.items()
         }
         write_columns(columns, beside)
-    owners, answers = len(trace.names), int(trace.heard.sum())
-    if isinstance(found.presence, FittedRounds):
-        algorithm, updates = 'kind = "collab-2"\nstep = 0.1', found.presence.count
-        written_around(
-            blocks, out, file, owners=owners, updates=updates, until=length, algorithm=algorithm
-        )
-    else:
-        written_around(blocks, out, file, owners=owners, updates=answers, until=length)
+    algorithm, updates = GOSSIP, int(trace.heard.sum())
+    if isinstance(here, FittedRounds):
+        algorithm, updates = 'kind = "collab-2"\nstep = 0.1', here.count
+    owners = len(trace.names)
+    written_around(blocks, out, file, algorithm, owners=owners, updates=updates, until=length)
 
 
 def _section(name: str, kind: Spec) -> list[str]:
@@ -80,10 +74,6 @@ def _toml(value: Any) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(_toml, value))}]"
     return f'"{value}"' if isinstance(value, str) else repr(value)
-
-
-def _rows(values: Sequence[str]) -> str:
-    return "\n".join(["[", *(f"    {value}," for value in values), "]"])
 
 
 def compared(
