@@ -98,6 +98,11 @@ def write_columns(columns: Mapping[str, npt.NDArray[Any]], out: Path) -> None:
     write_into(out.absolute().parent, out.name, written)
 
 
+def refused(file: Path, given: str, allowed: str) -> DataError:
+    """Return the error of a file that is not what it should be."""
+    return DataError([Fault("", given, allowed)], str(file))
+
+
 def counted(count: int, what: str) -> str:
     """Return a number of things in words."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
@@ -108,7 +113,6 @@ def listed(values: Iterable[str]) -> str:
     return "\n".join(["[", *(f"    {value}," for value in values), "]"])
 
 
-GOSSIP = 'kind = "async-gossip"\nrho = 1.0'
 _AROUND = (
     f"{SCHEMA_LINE}\n"
     + """\
@@ -148,11 +152,11 @@ def written_around(
     blocks: Sequence[str],
     out: Path,
     file: Path,
-    algorithm: str = GOSSIP,
     *,
     owners: int,
     records: int = 100,
     updates: int = 1000,
+    rounds: int | None = None,
     until: float | None = None,
 ) -> None:
     """Write a scenario that can be run, around the network part that ``blocks`` say in TOML.
@@ -167,15 +171,18 @@ def written_around(
     if out.suffix != ".toml":
         raise DataError([Fault("-o", repr(str(out)), "allowed is a name that ends in .toml")])
     words = "".join(c if c.isascii() and c.isalnum() else " " for c in file.stem.lower()).split()
+    learned = (
+        'kind = "async-gossip"\nrho = 1.0' if rounds is None else 'kind = "collab-2"\nstep = 0.1'
+    )
     text = _AROUND.format(
         file=file.name.replace('"', "'").replace("\\", "/"),
         id="-".join(words) or "measured",
         blocks="\n".join(blocks),
-        updates=updates,
+        updates=updates if rounds is None else rounds,
         until="" if until is None else f"\nuntil = {until!r}",
         owners=owners,
         records=records,
-        algorithm=algorithm,
+        algorithm=learned,
     )
     write_into(out.absolute().parent, out.name, text)
     load(out)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.imports.around import OnlineTable, counted, listed, written_around
-from asyncdp_sim.imports.plain_pickle import read_plain, refused
+from asyncdp_sim.imports.around import OnlineTable, counted, listed, refused, written_around
+from asyncdp_sim.imports.plain_pickle import read_plain
 from asyncdp_sim.network.table_file import LONGEST, shortened
 from asyncdp_sim.spec.validation import show
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import aligned, number
-from asyncdp_sim.imports.around import GOSSIP, counted, listed, write_columns, written_around
+from asyncdp_sim.imports.around import counted, listed, refused, write_columns, written_around
 from asyncdp_sim.imports.client_log import read_measured
 from asyncdp_sim.imports.exchanges import MeasuredTrace
 from asyncdp_sim.imports.fitted import ENOUGH, FittedRounds, Floats
@@ -56,11 +55,9 @@ def write_scenario(
             for name, values in kept.items()
         }
         write_columns(columns, beside)
-    algorithm, updates = GOSSIP, int(trace.heard.sum())
-    if isinstance(here, FittedRounds):
-        algorithm, updates = 'kind = "collab-2"\nstep = 0.1', here.count
-    owners = len(trace.names)
-    written_around(blocks, out, file, algorithm, owners=owners, updates=updates, until=length)
+    rounds = here.count if isinstance(here, FittedRounds) else None
+    owners, answers = len(trace.names), int(trace.heard.sum())
+    written_around(blocks, out, file, owners=owners, updates=answers, rounds=rounds, until=length)
 
 
 def _section(name: str, kind: Spec) -> list[str]:
@@ -152,17 +149,18 @@ def import_trace(file: Path, out: Path, seed: int) -> list[str]:
     """
     trace = read_measured(file)
     if not trace.heard.any():
-        remedy = f"allowed are {ENOUGH} answers in each half"
-        raise DataError([Fault("", "no request with an answer", remedy)], str(file))
+        rule = f"allowed are {ENOUGH} answers in each half"
+        raise refused(file, "no request with an answer", rule)
     began, ended = float(trace.request.min()), float(np.nanmax(trace.end))
     middle = (began + ended) / 2
     first, second = trace.only(trace.request < middle), trace.only(trace.request >= middle)
     for part, which in ((first, "first"), (second, "second")):
         few = [name for i, name in enumerate(trace.names) if (part.owner == i).sum() < 3]
         if len(few) > 0 or part.heard.sum() < ENOUGH:
-            problem = f"a {which} half with {part.heard.sum()} answers, and {counted(len(few), 'owner')} with fewer than 3 requests"  # noqa: E501
+            answers, owners = f"{part.heard.sum()} answers", counted(len(few), "owner")
+            problem = f"a {which} half with {answers}, and {owners} with fewer than 3 requests"
             remedy = f"allowed are {ENOUGH} answers in each half, and 3 requests of every owner"
-            raise DataError([Fault("", problem, remedy)], str(file))
+            raise refused(file, problem, remedy)
     half = fit(first, second)
     simulated = [
         simulate(
