@@ -11,12 +11,12 @@ from typing import Any, overload
 from asyncdp_sim import comparisons
 from asyncdp_sim import results as opened
 from asyncdp_sim.api.plots import ComparisonPlots, RunPlots, SweepPlots
-from asyncdp_sim.columns import column
+from asyncdp_sim.columns import column, flat
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.words import html_table
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.results import read_table
-from asyncdp_sim.results.summary import figures, flat, notes
+from asyncdp_sim.results.summary import figures, notes
 from asyncdp_sim.scenario import Scenario, load
 
 

@@ -14,7 +14,7 @@ from asyncdp_sim import results as opened
 from asyncdp_sim import trace
 from asyncdp_sim.api.plots import TracePlots
 from asyncdp_sim.api.results import from_columns, summary_frame
-from asyncdp_sim.columns import event_columns, update_columns
+from asyncdp_sim.columns import event_groups, update_columns
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.words import html_table, number
 from asyncdp_sim.measures import summarise
@@ -55,7 +55,7 @@ class Trace:
     @property
     def events(self) -> Any:
         """Every event, a pandas frame."""
-        return self._frame(event_columns([self.tables], [self.replicate]), "events")
+        return self._frame(next(event_groups([self.tables], [self.replicate], 2**62)), "events")
 
     @property
     def owners(self) -> Any:

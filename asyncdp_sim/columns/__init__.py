@@ -1,12 +1,11 @@
 """The columns of tables, made from runs, and described in one dictionary."""
 
 from asyncdp_sim.columns.arrow import arrow_array, arrow_table, arrow_texts, from_arrow
-from asyncdp_sim.columns.dictionary import Column, Table, column, is_exact, summary, tables
+from asyncdp_sim.columns.dictionary import Column, column, flat, is_exact, summary, tables
 from asyncdp_sim.columns.from_runs import (
     ROW_GROUP,
     Columns,
     alone_columns,
-    event_columns,
     event_groups,
     model_columns,
     optimum_columns,
@@ -21,14 +20,13 @@ __all__ = [
     "ROW_GROUP",
     "Column",
     "Columns",
-    "Table",
     "alone_columns",
     "arrow_array",
     "arrow_table",
     "arrow_texts",
     "column",
-    "event_columns",
     "event_groups",
+    "flat",
     "from_arrow",
     "is_exact",
     "model_columns",

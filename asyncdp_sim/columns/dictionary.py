@@ -197,3 +197,18 @@ def _swept(path: str) -> Column:
     units = {item.unit for item in field_at(path)}
     meaning = f"Swept: {'; or: '.join(text)}" if len(text) > 0 else "Swept"
     return Column(path, meaning, units.pop() if len(units) == 1 else UNITLESS, "as in the scenario")
+
+
+def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a summary's figures by one name each, such as ``psi_final.mean``."""
+    by_name: dict[str, Any] = {}
+    for name, value in summary.items():
+        if name == "intervals":
+            for inner, ends in value.items():
+                low, high = (None, None) if ends is None else ends
+                by_name |= {f"{inner}_low": low, f"{inner}_high": high}
+        elif isinstance(value, Mapping):
+            by_name |= {f"{name}.{inner}": number for inner, number in value.items()}
+        else:
+            by_name[name] = value
+    return by_name

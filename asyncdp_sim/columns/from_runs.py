@@ -41,16 +41,13 @@ def update_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
     return columns
 
 
-def event_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
-    """Return ``events``: one row per event, sorted by replicate and seq."""
-    tables = [trace.events for trace in traces if trace.events is not None]
-    return _of_events(tables, numbers, [0] * len(tables))
-
-
 def event_groups(
     traces: Sequence[Trace], numbers: Sequence[int], rows: int = ROW_GROUP
 ) -> Iterator[Columns]:
-    """Yield ``events`` so many rows at a time, so that a long run takes no more room than that."""
+    """Yield ``events``, a row per event by replicate and seq, so many rows at a time.
+
+    A long run takes no more room than that.
+    """
     tables = [trace.events for trace in traces if trace.events is not None]
     begin = np.cumsum([0, *map(len, tables)])
     for first in range(0, max(1, int(begin[-1])), rows):

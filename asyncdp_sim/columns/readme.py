@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from asyncdp_sim.columns.dictionary import SUMMARY_NAME, Column, column, tables
+from asyncdp_sim.columns.dictionary import SUMMARY_NAME, Column, column, flat, tables
 
 README = "README.md"
 """Its name; it explains a result and is no part of it."""
@@ -29,12 +29,12 @@ def readme(manifest: Mapping[str, Any], written: Names, others: Iterable[str]) -
     """
     text = manifest["scenario"]
     name = " ".join(str(text.get("title") or text["id"]).split())
-    summary = list(_figures(manifest.get(SUMMARY_NAME, {})))
+    figures = {k: v for k, v in manifest.get(SUMMARY_NAME, {}).items() if k != "intervals"}
     chosen = {table: tuple(names) for table, names in written.items()}
     listed = [f"- `{other}`: {_FILES[other]}" for other in others]
     label = [f"Privacy: {manifest['label']}", ""] if "label" in manifest else []
     head = [f"# {name}", "", f"Scenario `{text['id']}`, seed {manifest['seed']}.", "", *label]
-    return "\n".join([*head, *listed, _body(tuple(chosen.items()), tuple(summary))]) + "\n"
+    return "\n".join([*head, *listed, _body(tuple(chosen.items()), tuple(flat(figures)))]) + "\n"
 
 
 def rows(columns: Iterable[Column]) -> Iterator[str]:
@@ -62,12 +62,3 @@ def _body(chosen: tuple[tuple[str, tuple[str, ...]], ...], summary: tuple[str, .
 
 def _entries(table: str, names: Iterable[str]) -> list[Column]:
     return [result for name in names if (result := column(table, name)) is not None]
-
-
-def _figures(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names of a summary's figures, without the ends of intervals."""
-    for name, value in summary.items():
-        if isinstance(value, Mapping) and name != "intervals":
-            yield from (f"{name}.{inner}" for inner in value)
-        elif name != "intervals":
-            yield name

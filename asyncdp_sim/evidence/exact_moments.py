@@ -104,17 +104,14 @@ def bent(scenario: Scenario, *, interior: bool = True) -> list[str]:
         result.append("the optimum lies on the bound of Θ, where the projection acts")
     if scenario.privacy.clip_bound is not None:
         result.append(CLIPPED)
-    if scenario.privacy.sampling is not None and _too_large(scenario):
+    sampled = scenario.privacy.sampling is not None
+    if sampled and fourth_moments(scenario.owners.count, scenario.numbers) > LARGEST:
         result.append(TOO_LARGE)
     if scenario.adversary is not None or scenario.acceptance is not None:
         result.append("the moments do not include false answers, or a learner that bounds answers")
     if scenario.network.withholds or scenario.network.stops:
         result.append("timing depends on the model")
     return result
-
-
-def _too_large(scenario: Scenario) -> bool:
-    return fourth_moments(scenario.owners.count, scenario.numbers) > LARGEST
 
 
 SAMPLED = "answers are over samples of records, whose spread depends on the model, not on the order"

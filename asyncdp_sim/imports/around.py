@@ -1,7 +1,7 @@
 """Files of networks that were measured: tables of when devices are online, and their scenario."""
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum
 from pathlib import Path
@@ -98,9 +98,19 @@ def write_columns(columns: Mapping[str, npt.NDArray[Any]], out: Path) -> None:
     write_into(out.absolute().parent, out.name, written)
 
 
+def refused(file: Path, given: str, allowed: str) -> DataError:
+    """Return the error of a file that is not what it should be."""
+    return DataError([Fault("", given, allowed)], str(file))
+
+
 def counted(count: int, what: str) -> str:
     """Return a number of things in words."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def listed(values: Iterable[str]) -> str:
+    """Return an array of TOML, a value a line."""
+    return "\n".join(["[", *(f"    {value}," for value in values), "]"])
 
 
 _AROUND = (
@@ -146,8 +156,8 @@ def written_around(
     owners: int,
     records: int = 100,
     updates: int = 1000,
+    rounds: int | None = None,
     until: float | None = None,
-    algorithm: str = 'kind = "async-gossip"\nrho = 1.0',
 ) -> None:
     """Write a scenario that can be run, around the network part that ``blocks`` say in TOML.
 
@@ -161,15 +171,18 @@ def written_around(
     if out.suffix != ".toml":
         raise DataError([Fault("-o", repr(str(out)), "allowed is a name that ends in .toml")])
     words = "".join(c if c.isascii() and c.isalnum() else " " for c in file.stem.lower()).split()
+    learned = (
+        'kind = "async-gossip"\nrho = 1.0' if rounds is None else 'kind = "collab-2"\nstep = 0.1'
+    )
     text = _AROUND.format(
         file=file.name.replace('"', "'").replace("\\", "/"),
         id="-".join(words) or "measured",
         blocks="\n".join(blocks),
-        updates=updates,
+        updates=updates if rounds is None else rounds,
         until="" if until is None else f"\nuntil = {until!r}",
         owners=owners,
         records=records,
-        algorithm=algorithm,
+        algorithm=learned,
     )
     write_into(out.absolute().parent, out.name, text)
     load(out)

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.imports.around import refused
 from asyncdp_sim.imports.exchanges import KIND, MeasuredTrace, numbered, read_trace
 from asyncdp_sim.network.table_file import LONGEST, columns_of, moment_of, shortened, text_of
 
@@ -68,7 +69,7 @@ def read_measured(file: Path) -> MeasuredTrace:
     if _CLOCK.search(lines[0]) is None:
         return read_trace(file)
     problem = f"a log without clients: {lines[0][:60]!r} ({file.name}, line 1)"
-    raise DataError([Fault("", problem, _LOG)], str(file))
+    raise refused(file, problem, _LOG)
 
 
 def _table(file: Path) -> MeasuredTrace:
@@ -166,13 +167,13 @@ def _flower(lines: list[str], name: str) -> Iterator[_Row]:
 def _exchanges(rows: list[_Row], file: Path, unit: str) -> MeasuredTrace:
     """Return exchanges, in seconds after the first; a model is read when it is sent."""
     if len(rows) == 0:
-        raise DataError([Fault("", f"no {unit} ({file.name})", _LOG)], str(file))
+        raise refused(file, f"no {unit} ({file.name})", _LOG)
     names, owner = numbered([client for client, *_ in rows])
     times = np.array([row[1:] for row in rows], np.float64)
     times -= times[:, 0].min()
     if np.nanmax(times) > LONGEST:
         problem = f"{np.nanmax(times):g} s between first and last ({file.name})"
-        raise DataError([Fault("", problem, f"allowed are at most {LONGEST:g} s")], str(file))
+        raise refused(file, problem, f"allowed are at most {LONGEST:g} s")
     order = np.argsort(times[:, 0], kind="stable")
     sent, release, end = times[order].T
     return MeasuredTrace(names, owner[order], sent, sent, release, end)

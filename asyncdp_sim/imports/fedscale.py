@@ -7,14 +7,14 @@ answers for one record, of which a step of training takes three times as much; a
 ``communication``, in kilobits (of 1024 bits) a second.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import inf
 from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.imports.around import OnlineTable, counted, written_around
-from asyncdp_sim.imports.plain_pickle import read_plain, refused
+from asyncdp_sim.imports.around import OnlineTable, counted, listed, refused, written_around
+from asyncdp_sim.imports.plain_pickle import read_plain
 from asyncdp_sim.network.table_file import LONGEST, shortened
 from asyncdp_sim.spec.validation import show
 
@@ -140,8 +140,9 @@ def _capacity(file: Path, devices: Mapping[Any, Any], out: Path, records: int) -
             wrong.append(Fault("", f"{slow:g} and {rate:g} (device {show(name)})", _FAST))
     if len(wrong) > 0:
         raise DataError(shortened(wrong, file.name), str(file))
-    blocks = [_listed("compute", [f'{{ kind = "constant", value = {c!r} }}' for c in compute])]
-    blocks += ["[latency]", _listed("rate_bytes", [repr(rate) for rate in rates])]
+    laws = (f'{{ kind = "constant", value = {seconds!r} }}' for seconds in compute)
+    speeds = listed(map(repr, rates))
+    blocks = [f"compute = {listed(laws)}", "[latency]", f"rate_bytes = {speeds}"]
     written_around(blocks, out, file, owners=len(compute), records=records)
     return [
         f"{counted(len(compute), 'device')}: compute and latency.rate_bytes (seconds, bytes/s)",
@@ -154,7 +155,3 @@ _FAST = (
     "allowed are computation (ms, ≥ 0) and communication (kbit/s, > 0), and at most "
     f"{LONGEST:g} s for the records of a device"
 )
-
-
-def _listed(name: str, values: Sequence[str]) -> str:
-    return "\n".join([f"{name} = [", *(f"    {value}," for value in values), "]"])

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.imports.around import OnlineTable
+from asyncdp_sim.imports.around import OnlineTable, refused
 from asyncdp_sim.network.table_file import shortened
 from asyncdp_sim.spec.validation import show
 
@@ -73,7 +73,7 @@ def import_flash(
     if len(wrong) > 0:
         raise DataError(shortened(wrong, file.name), str(file))
     if len(table.devices) == 0:
-        raise DataError([Fault("", "no devices", _KIND)], str(file))
+        raise refused(file, "no devices", _KIND)
     table.move(begun)
     block = f'availability = {{ kind = "intervals", path = "{out.name}" }}'
     return [
@@ -98,12 +98,12 @@ def _changes(messages: str) -> list[tuple[float, str]]:
         when, _, state = line.strip().partition("\t")
         state = state.strip().lower()
         try:
-            moment = datetime.fromisoformat(when.strip())
+            moment = datetime.fromisoformat(when.strip()).replace(tzinfo=None)
+            if state not in SAYS and not state.endswith("%"):
+                raise ValueError
         except ValueError:
             raise ValueError(f"message {number}, {line.strip()[:60]!r}") from None
-        if state not in SAYS and not state.endswith("%"):
-            raise ValueError(f"message {number}, {line.strip()[:60]!r}")
-        matches.append(((moment.replace(tzinfo=None) - _EPOCH).total_seconds(), state))
+        matches.append(((moment - _EPOCH).total_seconds(), state))
     return sorted(matches, key=lambda change: change[0])
 
 
@@ -142,7 +142,7 @@ def _devices(file: Path) -> Iterator[tuple[str, Any]]:
         with file.open(encoding="utf-8") as stream:
             text, at = stream.read(_CHUNK).lstrip("\ufeff \t\r\n"), 1
             if not text.startswith("{"):
-                raise DataError([Fault("", "text that is no JSON table", _KIND)], str(file))
+                raise refused(file, "text that is no JSON table", _KIND)
             while True:
                 try:
                     at = _past(text, at, " \t\r\n,")
@@ -157,18 +157,17 @@ def _devices(file: Path) -> Iterator[tuple[str, Any]]:
                     more = stream.read(max(_CHUNK, len(text) - at))
                     if more == "":
                         problem = f"text that is not JSON ({str(error)[:80]})"
-                        raise DataError([Fault("", problem, _KIND)], str(file)) from None
+                        raise refused(file, problem, _KIND) from None
                     text, at = text[at:] + more, 0
                     continue
                 yield _printable(name), content
                 at = end
             if (text[at + 1 :] + stream.read()).strip() != "":
-                raise DataError([Fault("", "text behind the JSON table", _KIND)], str(file))
+                raise refused(file, "text behind the JSON table", _KIND)
     except UnicodeDecodeError:
-        raise DataError([Fault("", "bytes that are not UTF-8", _KIND)], str(file)) from None
+        raise refused(file, "bytes that are not UTF-8", _KIND) from None
     except OSError as error:
-        problem = f"a file that cannot be read ({error.strerror})"
-        raise DataError([Fault("", problem, _KIND)], str(file)) from None
+        raise refused(file, f"a file that cannot be read ({error.strerror})", _KIND) from None
 
 
 def _printable(name: object) -> str:

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import aligned, number
-from asyncdp_sim.imports.around import counted, write_columns, written_around
+from asyncdp_sim.imports.around import counted, listed, refused, write_columns, written_around
 from asyncdp_sim.imports.client_log import read_measured
 from asyncdp_sim.imports.exchanges import MeasuredTrace
 from asyncdp_sim.imports.fitted import ENOUGH, FittedRounds, Floats
@@ -30,17 +29,14 @@ def write_scenario(
     def spelled(law: Law, column: str) -> str:
         if law.durations_measured is not None:
             kept[column] = np.asarray(law.durations_measured)
-            return f'{{ kind = "empirical", path = "{beside.name}", column = "{column}" }}'
-        fields = law.model_dump(exclude_none=True).items()
-        reported = (f'{k} = "{v}"' if isinstance(v, str) else f"{k} = {v!r}" for k, v in fields)
-        return f"{{ {', '.join(reported)} }}"
+            return _toml({"kind": "empirical", "path": beside.name, "column": column})
+        return _toml(law.model_dump(exclude_none=True))
 
     def stage(name: str) -> str:
         laws = found.stages[name]
         if len(laws) == 1:
             return spelled(laws[0].law, name)
-        items = (spelled(law.law, f"{name}-{i}") for i, law in enumerate(laws, start=1))
-        return _rows(list(items))
+        return listed(spelled(law.law, f"{name}-{i}") for i, law in enumerate(laws, start=1))
 
     names = (f"#   {i}: {name}" for i, name in enumerate(trace.names, start=1))
     blocks = ["# owners by number:", *names, f"compute = {stage('compute')}"]
@@ -59,14 +55,9 @@ def write_scenario(
             for name, values in kept.items()
         }
         write_columns(columns, beside)
+    rounds = here.count if isinstance(here, FittedRounds) else None
     owners, answers = len(trace.names), int(trace.heard.sum())
-    if isinstance(found.presence, FittedRounds):
-        algorithm, updates = 'kind = "collab-2"\nstep = 0.1', found.presence.count
-        written_around(
-            blocks, out, file, owners=owners, updates=updates, until=length, algorithm=algorithm
-        )
-    else:
-        written_around(blocks, out, file, owners=owners, updates=answers, until=length)
+    written_around(blocks, out, file, owners=owners, updates=answers, rounds=rounds, until=length)
 
 
 def _section(name: str, kind: Spec) -> list[str]:
@@ -80,10 +71,6 @@ def _toml(value: Any) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(_toml, value))}]"
     return f'"{value}"' if isinstance(value, str) else repr(value)
-
-
-def _rows(values: Sequence[str]) -> str:
-    return "\n".join(["[", *(f"    {value}," for value in values), "]"])
 
 
 def compared(
@@ -162,17 +149,18 @@ def import_trace(file: Path, out: Path, seed: int) -> list[str]:
     """
     trace = read_measured(file)
     if not trace.heard.any():
-        remedy = f"allowed are {ENOUGH} answers in each half"
-        raise DataError([Fault("", "no request with an answer", remedy)], str(file))
+        rule = f"allowed are {ENOUGH} answers in each half"
+        raise refused(file, "no request with an answer", rule)
     began, ended = float(trace.request.min()), float(np.nanmax(trace.end))
     middle = (began + ended) / 2
     first, second = trace.only(trace.request < middle), trace.only(trace.request >= middle)
     for part, which in ((first, "first"), (second, "second")):
         few = [name for i, name in enumerate(trace.names) if (part.owner == i).sum() < 3]
         if len(few) > 0 or part.heard.sum() < ENOUGH:
-            problem = f"a {which} half with {part.heard.sum()} answers, and {counted(len(few), 'owner')} with fewer than 3 requests"  # noqa: E501
+            answers, owners = f"{part.heard.sum()} answers", counted(len(few), "owner")
+            problem = f"a {which} half with {answers}, and {owners} with fewer than 3 requests"
             remedy = f"allowed are {ENOUGH} answers in each half, and 3 requests of every owner"
-            raise DataError([Fault("", problem, remedy)], str(file))
+            raise refused(file, problem, remedy)
     half = fit(first, second)
     simulated = [
         simulate(

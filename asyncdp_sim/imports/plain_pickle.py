@@ -14,7 +14,8 @@ from typing import Any
 
 from typing_extensions import override
 
-from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.errors import DataError
+from asyncdp_sim.imports.around import refused
 
 # fmt: off
 PLAIN = frozenset((
@@ -66,11 +67,6 @@ def read_plain(path: Path) -> tuple[Any, int]:
     except Exception as error:  # whatever a broken pickle makes of the machine's stack
         text = " ".join(str(error).split())[:120] or type(error).__name__
         raise refused(path, f"no pickle ({text})", _WORD) from None
-
-
-def refused(path: Path, given: str, allowed: str) -> DataError:
-    """Return the error of a file that is not what it should be."""
-    return DataError([Fault("", given, allowed)], str(path))
 
 
 def _scan(data: bytes, path: Path) -> int:

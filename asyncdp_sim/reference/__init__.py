@@ -1,11 +1,10 @@
 """The reference: every field, kind and column, looked up, as pages, and as a JSON schema."""
 
-from asyncdp_sim.reference.lookup import ReferenceEntry, entries, look_up
+from asyncdp_sim.reference.lookup import entries, look_up
 from asyncdp_sim.reference.pages import page_text, pages
 from asyncdp_sim.reference.schema import json_schema, schema_text, write_beside
 
 __all__ = [
-    "ReferenceEntry",
     "entries",
     "json_schema",
     "look_up",

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.columns import flat
 from asyncdp_sim.columns import summary as dictionary
 from asyncdp_sim.core.units import unit_of
 from asyncdp_sim.core.words import as_float, figure
 from asyncdp_sim.figures.kit.outcomes import Estimate, interval, mean_psi_at_end, psi_at_end
 from asyncdp_sim.privacy.label import epsilon_words, label, n_sharers
 from asyncdp_sim.results import Result, Sweep
-from asyncdp_sim.results.summary import flat
 
 NONE = "–"
 FIRST = (

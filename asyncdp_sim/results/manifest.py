@@ -206,10 +206,6 @@ _LONGEST = 40
 _MENDED = "allowed is a result directory, whose scenario.toml makes it again"
 
 
-class DamagedError(ValueError):
-    """A manifest was changed after writing; names the place."""
-
-
 def read_manifest(directory: Path, *needed: str) -> dict[str, Any]:
     """Return the manifest of a result or a sweep: of its shape, and of the scenario it names.
 
@@ -231,40 +227,31 @@ def read_manifest(directory: Path, *needed: str) -> dict[str, Any]:
     schema = manifest.get("schema") if isinstance(manifest, dict) else None
     if type(schema) is int and schema != SCHEMA:
         raise not_a_result(directory, f"a result of schema {schema}", f"allowed is one of {SCHEMA}")
-    try:
-        _require_whole(manifest)
-    except DamagedError as error:
-        raise not_a_result(directory, f"a damaged manifest.json ({error})", _MENDED) from None
+    damage = _damage(manifest)
+    if damage is not None:
+        raise not_a_result(directory, f"a damaged manifest.json ({damage})", _MENDED)
     for key in needed:
         if key not in manifest:
             raise not_a_result(directory, f"a manifest.json without {key}")
     return dict(manifest)
 
 
-def _require_whole(manifest: Any) -> None:
-    """Raise unless a manifest has its shape, and all in it is of its scenario.
-
-    Raises
-    ------
-    DamagedError
-        Naming the first place that is wrong.
-    """
+def _damage(manifest: Any) -> str | None:
+    """Return the first place that has another shape, or is not of the scenario; None if whole."""
     scenario = manifest.get("scenario") if isinstance(manifest, dict) else None
     swept = isinstance(scenario, dict) and "sweep" in scenario
     try:
         shape_of(swept=swept).validate_python(manifest, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        raise DamagedError(_in_words(first["loc"], first["type"], manifest)) from None
+        return _in_words(first["loc"], first["type"], manifest)
     try:
         own = digest(manifest["scenario"])
     except ValueError:  # a text that is none
         own = ""
     if manifest["digest"] != own:
-        raise DamagedError("scenario and digest do not belong together")
-    wrong = _cells_apart(manifest) if swept else _replicates_apart(manifest)
-    if wrong is not None:
-        raise DamagedError(wrong)
+        return "scenario and digest do not belong together"
+    return _cells_apart(manifest) if swept else _replicates_apart(manifest)
 
 
 def _cells_apart(manifest: Mapping[str, Any]) -> str | None:

@@ -326,18 +326,3 @@ def _swept_value(value: Any) -> str:
         rest = [f"{key} {_swept_value(inner)}" for key, inner in value.items() if key != "kind"]
         return ", ".join(kind + rest)
     return value if isinstance(value, str) else show(value)
-
-
-def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a summary's figures by one name each, such as ``psi_final.mean``."""
-    by_name: dict[str, Any] = {}
-    for name, value in summary.items():
-        if name == "intervals":
-            for inner, ends in value.items():
-                low, high = (None, None) if ends is None else ends
-                by_name |= {f"{inner}_low": low, f"{inner}_high": high}
-        elif isinstance(value, Mapping):
-            by_name |= {f"{name}.{inner}": number for inner, number in value.items()}
-        else:
-            by_name[name] = value
-    return by_name

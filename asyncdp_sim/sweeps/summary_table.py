@@ -10,6 +10,7 @@ import numpy as np
 from asyncdp_sim.columns import (
     README,
     arrow_texts,
+    flat,
     readme,
     summary_column,
     swept_column,
@@ -19,7 +20,6 @@ from asyncdp_sim.core.messages import gathered, revived
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.results import SCHEMA
 from asyncdp_sim.results.provenance import blas_kernel, cpu_features, digest, git_commit, versions
-from asyncdp_sim.results.summary import flat
 from asyncdp_sim.scenario import Scenario, jsonable, spoken
 from asyncdp_sim.sweeps.batch import Cell
 from asyncdp_sim.sweeps.folder import Folder

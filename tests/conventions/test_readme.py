@@ -159,3 +159,12 @@ def test_what_an_index_shows_has_no_link_and_its_example_runs(
 def test_one_cites_the_version_that_this_is() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {asyncdp_sim.__version__}\n" in citation
+
+
+def test_figures_of_the_paper_are_those_of_the_verification_page() -> None:
+    text = (ROOT / "paper.md").read_text(encoding="utf-8")
+    section = text.partition("\n# Verification\n")[2].partition("\n# ")[0]
+    figures = set(re.findall(r"\d[\d.]*\d", section.replace(",", "")))
+    page = (ROOT / "docs" / "verification.md").read_text(encoding="utf-8")
+    assert len(figures) == 6
+    assert figures <= set(re.findall(r"\d[\d.]*\d", page))

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.columns import arrow_table, event_columns, event_groups
+from asyncdp_sim.columns import arrow_table, event_groups
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.results.write import PLAIN, write_into
@@ -26,7 +26,7 @@ def table(columns):
 @pytest.mark.parametrize("rows", [1, 7, 64, 10**6])
 def test_groups_one_after_another_are_the_whole_table(rows, traces):
     groups = [table(each) for each in event_groups(traces, NUMBERS, rows)]
-    whole = table(event_columns(traces, NUMBERS))
+    whole = table(next(event_groups(traces, NUMBERS)))
     assert [len(each) for each in groups[:-1]] == [rows] * (len(groups) - 1)
     assert sum(map(len, groups)) == len(whole) > 100
     first = 0
@@ -52,7 +52,7 @@ def test_a_file_of_groups_has_the_bytes_of_the_whole(traces, tmp_path):
         write_into(tmp_path, "events.parquet", event_groups(many, numbers, rows), {})
         whole = tmp_path / "whole.parquet"
         pq.write_table(
-            table(event_columns(many, numbers)), whole, compression="zstd", row_group_size=rows
+            table(next(event_groups(many, numbers))), whole, compression="zstd", row_group_size=rows
         )
         assert (tmp_path / "events.parquet").read_bytes() == whole.read_bytes()
 
@@ -68,7 +68,7 @@ def test_a_table_that_is_at_hand_has_the_same_bytes(rows, how, tmp_path):
 
 
 def test_a_small_table_is_little_larger_than_compressed(traces, tmp_path):
-    columns = event_columns(traces, NUMBERS)
+    columns = next(event_groups(traces, NUMBERS))
     write_into(tmp_path, "events.parquet", columns, {})
     pq.write_table(table(columns), tmp_path / "packed.parquet", compression="zstd")
     sizes = [(tmp_path / f"{name}.parquet").stat().st_size for name in ("events", "packed")]
