@@ -239,6 +239,14 @@ def test_each_line_of_help_is_what_the_command_says_of_itself() -> None:
     assert {name: (each.module, each.does) for name, each in COMMANDS.items()} == told
 
 
+def test_help_has_each_command_under_one_subject(command: Command) -> None:
+    said = command.done("-h").out
+    assert sorted(name for names in cli.GROUPS.values() for name in names) == sorted(COMMANDS)
+    found = re.findall(r"^  ([a-z][a-z-]*) {2,}[A-Z]", said, re.M)
+    assert found == [name for names in cli.GROUPS.values() for name in names]
+    assert said.endswith("    asyncdp sweep twenty-small-banks --plot\n    asyncdp run --help\n")
+
+
 def test_a_wrong_command_names_the_nearest(command: Command) -> None:
     said = command("replya")
     assert said.code == 2
