@@ -164,13 +164,14 @@ def _break_even(found: Forecast) -> str:
             return f"none up to ε = {number(largest)}, the largest tried"
         return f"none: without noise ψ is {number(found.noise_free)}, above every owner's alone"
     low = 0.0 if found.worth is None else found.worth.factors[0] * min(_budgets(found))
-    first, middle = ("below the least tried" if budget < low else number(budget)
-                     for budget in (finite[0], finite[len(finite) // 2]))  # fmt: skip
+    first, *later = (
+        "below the least tried" if budget < low else number(budget) for budget in finite
+    )
+    half = (len(every) - 1) // 2
+    middle = f", {later[half - 1]} for half of the owners" if 1 <= half <= len(later) else ""
     without = len(every) - len(finite)
     none = f"; {without} of {len(every)} owners have none" if without > 0 else ""
-    if len(finite) == 1:
-        return f"{first} for one owner{none}"
-    return f"{first} for the first owner, {middle} for the median one{none}"
+    return f"{first} for the first owner{middle}{none}"
 
 
 def _how_good(found: Forecast) -> str:
