@@ -5,7 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.core.progress import drawn, duration
+from asyncdp_sim.core.progress import drawn
+from asyncdp_sim.core.words import duration
 from scenarios.beyond import RESULTS
 from scenarios.papers import FIGURES, PaperFigure
 from scenarios.papers.verify import as_text, verify
@@ -42,7 +43,7 @@ def verified(asked: argparse.Namespace, say: Callable[..., object]) -> int:
     count = sum(name in asked.variant or not asked.variant for f in chosen for name in f.variants)
     cores = min(asked.workers, len(chosen))
     told = f"{len(chosen)} figures in {count} variants on {cores} processes"
-    say(told if asked.full else f"{told}: about {duration(SECONDS * count / cores)}")
+    say(told if asked.full else f"{told}: {duration(SECONDS * count / cores)}")
     found = verify(
         chosen, out, full=asked.full, workers=asked.workers, variants=asked.variant, more=more,
         say=say, watch=drawn,

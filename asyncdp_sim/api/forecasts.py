@@ -104,7 +104,7 @@ class Forecast:
         return dict(json.loads(as_json(self.found)))
 
     def __repr__(self) -> str:
-        return f"<Forecast: expected ψ {self.found.psi:.4g}, {self.found.method}>"
+        return f"<Forecast: expected ψ {self.found.psi:.3g}, {self.found.method}>"
 
     def _repr_html_(self) -> str:
         from asyncdp_sim.forecasts.words import figures, owners

@@ -146,8 +146,8 @@ class Audit:
 
     def _limits(self) -> str:
         """Return the largest measurable ε."""
-        most = [f"{check.most:.4g} ({check.what})" for check in self.checks]
-        most += [] if self.guessed is None else [f"{self.guessed.most:.4g} (canaries)"]
+        most = [f"{check.most:.3g} ({check.what})" for check in self.checks]
+        most += [] if self.guessed is None else [f"{self.guessed.most:.3g} (canaries)"]
         return f"largest measurable ε: {', '.join(most)}"
 
 

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.words import number
 from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of, of_gaussian, of_pure
 
 Array = npt.NDArray[np.float64]
@@ -292,10 +293,12 @@ class Check:
         stated = f", δ = {claim.delta:g}" if claim.delta > 0 else ""
         verdict = "EXCEEDED" if self.exceeded else "not exceeded"
         if self.most <= claim.epsilon:
-            verdict = f"cannot be exceeded: {self.runs} runs can measure at most {self.most:.4g}"
+            verdict = (
+                f"cannot be exceeded: {self.runs} runs can measure at most {number(self.most)}"
+            )
         return (
-            f"{self.what} of owner {self.owner}: measured ε ≥ {finding.epsilon:.4g}, "
-            f"stated {claim.epsilon:.4g}{stated}: {verdict} ({self._event()})"
+            f"{self.what} of owner {self.owner}: measured ε ≥ {number(finding.epsilon)}, "
+            f"stated {number(claim.epsilon)}{stated}: {verdict} ({self._event()})"
         )
 
     def row(self) -> dict[str, object]:
@@ -315,7 +318,7 @@ class Check:
         """Return the result as cells of a table: attack, measured and stated ε, verdict."""
         figures = (self.finding.epsilon, self.claim.epsilon)
         verdict = "EXCEEDED" if self.exceeded else "not exceeded"
-        return (f"{self.what} of owner {self.owner}", *(f"{x:.4g}" for x in figures), verdict)
+        return (f"{self.what} of owner {self.owner}", *map(number, figures), verdict)
 
     def beside(self) -> str:
         """Return the measured point under the trade-off curve, and what the claim allows."""
@@ -333,8 +336,8 @@ class Check:
             return f"no test separates the {self.runs} runs on each side"
         side = "≥" if event.above else "≤"
         return (
-            f"{event.score} {side} {event.threshold:.4g} in {finding.likely:.4g} against "
-            f"{finding.unlikely:.4g} of {self.runs} runs each"
+            f"{event.score} {side} {number(event.threshold)} in {number(finding.likely)} against "
+            f"{number(finding.unlikely)} of {self.runs} runs each"
         )
 
 

@@ -172,7 +172,7 @@ def budgets_hold(
     sentence = f"{what} of owner {called[worst]} in a run: up to {count} sent"
     sentence += f", {claim.answers} claimed"
     if over[worst] > 0:
-        sentence += f", ε = {claim.cost(count):.4g} by composition"
+        sentence += f", ε = {claim.cost(count):.3g} by composition"
     return Fact(sentence, over[worst] > 0)
 
 
@@ -194,7 +194,7 @@ def ledger_holds(short: Short, called: Sequence[int]) -> Fact:
     if short.amount > 0:
         sentence = (
             f"the ledger: owner {called[short.owner]} sent {short.count} answers, which cost "
-            f"ε = {short.cost:.4g}, and was charged {short.cost - short.amount:.4g}"
+            f"ε = {short.cost:.3g}, and was charged {short.cost - short.amount:.3g}"
         )
     return Fact(sentence, short.amount > 0)
 
@@ -203,10 +203,10 @@ def stated_anew(whose: str, stated: float, anew: float | None) -> Fact:
     """Judge an ε that was stated of an observer beside the same, worked out by a second way."""
     if anew is None:
         sentence = (
-            f"{whose}: ε = {stated:.4g} stated; a second way to work it out takes too long here"
+            f"{whose}: ε = {stated:.3g} stated; a second way to work it out takes too long here"
         )
         return Fact(sentence, False)
-    sentence = f"{whose}: ε = {stated:.4g} stated, {anew:.4g} worked out by a second way"
+    sentence = f"{whose}: ε = {stated:.3g} stated, {anew:.3g} worked out by a second way"
     return Fact(sentence, stated < anew * (1 - Owed.slack))
 
 

@@ -249,19 +249,19 @@ class Guessed:
             verdict = f"cannot be exceeded: {self.canaries} times δ is too much for the confidence"
         elif self.most <= self.claim.epsilon:
             verdict = (
-                f"cannot be exceeded: {self.guesses} guesses can measure at most {self.most:.4g}"
+                f"cannot be exceeded: {self.guesses} guesses can measure at most {self.most:.3g}"
             )
         return (
-            f"one run with {self.canaries} canaries: measured ε ≥ {self.epsilon:.4g}, "
-            f"stated {self.claim.epsilon:.4g}{stated}: {verdict} "
+            f"one run with {self.canaries} canaries: measured ε ≥ {self.epsilon:.3g}, "
+            f"stated {self.claim.epsilon:.3g}{stated}: {verdict} "
             f"({self.right} of {self.guesses} guesses are right)"
         )
 
     def limits(self) -> str:
         """Return the range of ε that the guesses can measure, in one line."""
         return (
-            f"{self.guesses} guesses measure at most ε = {self.most:.4g} (all right), and on "
-            f"average {self.tight:.4g} for a mechanism with exactly the stated ε"
+            f"{self.guesses} guesses measure at most ε = {self.most:.3g} (all right), and on "
+            f"average {self.tight:.3g} for a mechanism with exactly the stated ε"
         )
 
     def row(self) -> dict[str, object]:
@@ -283,7 +283,7 @@ class Guessed:
         """Return the result as cells of a table."""
         verdict = "EXCEEDED" if self.exceeded else "not exceeded"
         figures = (self.epsilon, self.claim.epsilon)
-        return (f"one run with {self.canaries} canaries", *(f"{x:.4g}" for x in figures), verdict)
+        return (f"one run with {self.canaries} canaries", *(f"{x:.3g}" for x in figures), verdict)
 
 
 def audit_once(scenario: Scenario, count: int | None, doubt: float) -> Guessed:

@@ -217,12 +217,12 @@ def noise_composes(
             drawn = share * float(dataset.records[owner])
             if isinstance(claim.law, Sampled):
                 seen = _multiplier(problem, owner, drawn)
-                charge_words = f"noise of multiplier {1 / seen:.4g} on each"
+                charge_words = f"noise of multiplier {1 / seen:.3g} on each"
             else:
                 seen = _seen(problem, owner, drawn, streams)
                 if share < 1:
                     seen = log1p(share * expm1(seen / 2)) - log1p(share * expm1(-seen / 2))
-                charge_words = f"ε₀ = {seen:.4g} each by their noise"
+                charge_words = f"ε₀ = {seen:.3g} each by their noise"
             cost = replace(claim, each=seen).cost(claim.answers)
             sentence = (
                 f"{claim.answers} {what} of owner {called[owner]}, {charge_words}, "

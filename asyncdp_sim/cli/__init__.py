@@ -58,8 +58,23 @@ _TABLES = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf
 COMMANDS = {
     name: Command(**({"options": {}} | table)) for name, table in _TABLES["commands"].items()
 }
-"""In the order of ``asyncdp --help``; a test holds each line equal to its command's docstring."""
+"""A test holds each line equal to its command's docstring."""
+GROUPS = {
+    "Write a scenario": ("list", "new", "data", "import"),
+    "Forecast": ("check", "forecast", "play-release"),
+    "Simulate": ("run", "sweep", "rehearse"),
+    "See results": ("plot", "report", "compare"),
+    "Verify": ("replay", "audit"),
+    "Deploy": ("export",),
+    "Look up": ("describe", "docs", "schema"),
+}
+"""Subjects of ``asyncdp --help``, and their commands."""
 _HELP = {"help_option_names": ["-h", "--help"]}
+
+
+def _examples(*lines: str) -> str:
+    """Return the examples under a help, whose lines are kept."""
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
 class PlainCommand(TyperCommand):
@@ -89,8 +104,8 @@ class LateGroup(TyperGroup):
             module = import_module(f"{__name__}.{COMMANDS[name].module}")
             function = getattr(module, f"{name.replace('-', '_')}_command")
             stated = _with_options(function, COMMANDS[name].options)
-            examples = "\n".join(["\b", "Examples:", *(f"  {e}" for e in COMMANDS[name].examples)])
-            alone.command(name, cls=PlainCommand, epilog=examples, context_settings=_HELP)(function)
+            text = _examples(*COMMANDS[name].examples)
+            alone.command(name, cls=PlainCommand, epilog=text, context_settings=_HELP)(function)
             made: Any = typer.main.get_command(alone)
             for each in made.params:
                 if each.param_type_name == "argument":  # whose help typer 0.20 loses to click 8.5
@@ -107,9 +122,10 @@ class LateGroup(TyperGroup):
         return super().resolve_command(context, words)
 
     def format_commands(self, _context: Any, formatter: Any) -> None:
-        """Write each command's name and line, as in the table."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, command.does) for name, command in COMMANDS.items()])
+        """Write each command's name and line, by subject."""
+        for subject, names in GROUPS.items():
+            with formatter.section(subject):
+                formatter.write_dl([(f"{name:<12}", COMMANDS[name].does) for name in names])
 
 
 def _with_options(function: Any, own: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -145,7 +161,7 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(epilog=_examples("asyncdp sweep twenty-small-banks --plot", "asyncdp run --help"))
 def _options(
     context: typer.Context,
     version: Annotated[  # noqa: ARG001

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import typer
 
-from asyncdp_sim.cli.screen import put_schema_beside
+from asyncdp_sim.cli.screen import note, put_schema_beside
+from asyncdp_sim.core.words import duration
 
 FOLDER = Path(__file__).parents[1] / "catalogue"
 _TITLES = 27
@@ -50,6 +51,13 @@ class ListedEntry:
     privacy: str
     command: str
     seconds: int | None
+
+
+def announce_sweep(name: str) -> None:
+    """Print how long a sweep of the catalogue takes, if it takes ten seconds or more."""
+    seconds = json.loads(SECONDS.read_text(encoding="utf-8")).get(name, 0)
+    if seconds >= 10:
+        note(f"the whole sweep takes {duration(seconds)} of processor time")
 
 
 def listed() -> list[ListedEntry]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import typer
 
+from asyncdp_sim.cli.catalogue import announce_sweep
 from asyncdp_sim.cli.options import (
     as_options,
     load_scenario,
@@ -147,6 +148,8 @@ def sweep_command(
         if only_status:
             show(status(scenario, place).lines())
             return
+    if len(settings) == 0:
+        announce_sweep(str(file))
     ran = False
 
     def kept() -> str:

@@ -9,7 +9,7 @@ import typer
 from asyncdp_sim.cli.options import (
     load_scenario,
 )
-from asyncdp_sim.cli.screen import next_steps, put_schema_beside, show, show_settings
+from asyncdp_sim.cli.screen import as_typed, next_steps, put_schema_beside, show, show_settings
 from asyncdp_sim.core.errors import DataError, Fault, blaming
 from asyncdp_sim.core.progress import drawn
 
@@ -75,6 +75,8 @@ def data_command(
         if write is not None:
             raise DataError(lacking, str(file))
         show([f"no scenario yet: {fault}" for fault in lacking])
+        if seen.owner is None:
+            show(["no owners yet: add --owner COLUMN, the column that names them"])
         return
     with blaming(file):
         _propose(seen, write, epsilon, timing)
@@ -129,6 +131,8 @@ def _propose(
 
     if write is None:
         show_settings(["", *block(seen)])
+        owner = " --owner COLUMN" if seen.owner is None else ""
+        show(["", f"to write a scenario: {as_typed()}{owner} --write FILE.toml --epsilon 1"])
         return
     require_new(write, "--write")
     folder = write.absolute().parent

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Protocol
 
+from asyncdp_sim.core.words import duration
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Display
@@ -203,10 +205,3 @@ def rate(per_second: float) -> str:
         if per_second * seconds >= 1:
             return f"{per_second * seconds:,.0f}/{unit}"
     return f"{per_second * 3600:.2g}/h"
-
-
-def duration(seconds: float) -> str:
-    """Return a time as one says it: 40 s, 3 min, 2 h."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

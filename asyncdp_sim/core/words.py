@@ -43,7 +43,7 @@ def extent(values: Iterable[float]) -> str:
     """Return the least and the largest of some values in four digits, or the one that all are."""
     setting = [float(value) for value in values]
     low, high = min(setting), max(setting)
-    return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+    return f"{number(low)}" if low == high else f"{number(low)} to {number(high)}"
 
 
 def duration(seconds: float) -> str:

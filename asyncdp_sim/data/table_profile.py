@@ -110,7 +110,7 @@ class TableLook:
         chosen = "last {} rows" if self.public_seed is None else "{} rows, chosen at random,"
         file = Path(self.public_path or self.path).name
         whose = f"the {chosen.format(self.public)} of {file}"
-        seen = "all rows" if self.private else "the header and n_i"
+        seen = "all rows" if self.private else "column names and the number of rows of each owner"
         lines.append(f"read: {seen}" + (f", and {whose}, which are public" * (self.public > 0)))
         if len(self.seen) == 0:
             names = ", ".join(column.name for column in self.columns)
@@ -129,9 +129,13 @@ class TableLook:
             return []
         sizes = sorted(self.owners.values())
         least, most = (f(self.owners, key=self.owners.__getitem__) for f in (min, max))
+        records = f"{number(sizes[0])} records each"
+        if sizes[0] < sizes[-1]:
+            middle = number(float(np.median(sizes)))
+            span = f"{number(sizes[0])} ({least}) to {number(sizes[-1])} ({most})"
+            records = f"{span} records, median {middle}"
         return [
-            f"owners: {len(sizes)} by {self.owner}, {number(sizes[0])} ({least}) to "
-            f"{number(sizes[-1])} ({most}) records, median {number(float(np.median(sizes)))}",
+            f"owners: {len(sizes)} by {self.owner}, {records}",
             *self._small(),
             *self._swallowed(),
             *self._alike(),

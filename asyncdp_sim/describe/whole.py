@@ -7,7 +7,7 @@ import numpy as np
 
 from asyncdp_sim.core.messages import Noted, Notice
 from asyncdp_sim.core.units import in_unit
-from asyncdp_sim.core.words import extent
+from asyncdp_sim.core.words import extent, number
 from asyncdp_sim.describe.of_privacy import against_privacy, privacy_lines
 from asyncdp_sim.measures.energy import energy_predictions
 from asyncdp_sim.network import Network
@@ -89,9 +89,9 @@ def _network(scenario: Scenario) -> Iterator[str]:
     services = np.array([fsum(parts) for parts in zip(*stages, strict=True)])
     airtime = network.airtime
     service = float(services.mean()) + (0.0 if airtime is None else airtime)
-    text = f"an exchange takes {service:.4g} units on average"
+    text = f"an exchange takes {number(service)} units on average"
     yield from network.protocol.describe(network, text, service)
-    sent = "" if airtime is None else f", {airtime:.4g} units for {network.answer_bytes} bytes"
+    sent = "" if airtime is None else f", {number(airtime)} units for {network.answer_bytes} bytes"
     yield f"protocol: {network.protocol.kind}, channel {network.channel.kind}{sent}"
     yield from _online(scenario)
     yield from (finding.describe() for finding in NeverOnline.from_scenario(scenario))
@@ -121,9 +121,9 @@ def _duration(updates: int, predicted: Sequence[Prediction]) -> Iterator[str]:
         return
     if pace.between is not None:
         least, most = (updates / prediction for prediction in reversed(pace.between))
-        yield f"predicted: T updates take between {least:.4g} and {most:.4g} units"
+        yield f"predicted: T updates take between {number(least)} and {number(most)} units"
     elif pace.value is not None and pace.value > 0:
-        yield f"predicted: T updates take {updates / pace.value:.4g} units"
+        yield f"predicted: T updates take {number(updates / pace.value)} units"
 
 
 def _energy(scenario: Scenario) -> Iterator[str]:
@@ -161,11 +161,11 @@ def _predictions(predicted: Iterable[Prediction], network: Network) -> Iterator[
 def _value(prediction: Prediction, network: Network) -> str:
     if prediction.value is None and prediction.between is not None:
         low, high = prediction.between
-        between = f"between {low:.4g} and {high:.4g} for any laws of the times"
+        between = f"between {number(low)} and {number(high)} for any laws of the times"
         return f"{between}; no single value, since {prediction.reason} ({prediction.formula})"
     first = holds_from(facts_of(network), prediction)
     long = f"; within 1 % from {first} updates on" if network.updates < first else ""
-    return f"{prediction.value:.4g} ({prediction.formula}{long})"
+    return f"{number(prediction.value)} ({prediction.formula}{long})"
 
 
 def _chosen(scenario: Scenario) -> Iterator[str]:

@@ -114,7 +114,7 @@ def _of_network(scenario: Scenario, kinds: dict[str, Variant]) -> Iterator[dict[
         if stranger is not None:
             yield _row(item.quantity, Basis.unverified, OUTSIDE.format(stranger))
         elif item.value is None:
-            between = "" if item.between is None else "{:.4g} to {:.4g}, ".format(*item.between)
+            between = "" if item.between is None else "{:.3g} to {:.3g}, ".format(*item.between)
             yield _row(item.quantity, Basis.unverified, f"{between}{item.reason}")
         else:
             yield _in_a_run(facts_of(scenario.network), item)

@@ -7,6 +7,7 @@ from typing import cast
 import numpy as np
 
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.words import figure
 from asyncdp_sim.forecasts.benefit import prospects, value_alone
 from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.population import Population, population
@@ -141,19 +142,16 @@ def as_rows(found: Sequence[CostAgainst]) -> list[list[str]]:
     """Return a table of texts, its header first."""
     header = ["ε against", "at most", "at least", "noise", "ψ then", "ψ alone above"]
 
-    def told(figure: float | None) -> str:
-        return "–" if figure is None else f"{figure:.4g}"
-
     return [
         header,
         *(
             [
                 cost.name,
-                told(cost.epsilon),
-                told(cost.least),
-                told(cost.quieter),
-                told(cost.psi),
-                told(cost.psi_alone_above),
+                figure(cost.epsilon),
+                figure(cost.least),
+                figure(cost.quieter),
+                figure(cost.psi),
+                figure(cost.psi_alone_above),
             ]
             for cost in found
         ),

@@ -29,9 +29,9 @@ def step_lines(scenario: Scenario) -> Iterator[str]:
     algorithm = scenario.algorithm
     step = algorithm.step_of(owners, updates, sigma)
     if step is not None:
-        text = f"step: {step:.4g} per update, ρ = {step * updates**2 * sigma / owners:.4g}"
+        text = f"step: {step:.3g} per update, ρ = {step * updates**2 * sigma / owners:.3g}"
     elif hasattr(algorithm, algorithm.step_field):
-        text = f"step: {algorithm.step_field} = {algorithm.step_length:.4g}"
+        text = f"step: {algorithm.step_field} = {algorithm.step_length:.3g}"
     else:
         return
     left_along = _left_along(scenario)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.units import ROUNDS, in_unit
-from asyncdp_sim.core.words import aligned, number, numbers
+from asyncdp_sim.core.words import aligned, figure, number, numbers
 from asyncdp_sim.forecasts import Forecast, MayBeOff, Point
 from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.benefit import FACTORS, Errors, intervals
@@ -164,13 +164,14 @@ def _break_even(found: Forecast) -> str:
             return f"none up to ε = {number(largest)}, the largest tried"
         return f"none: without noise ψ is {number(found.noise_free)}, above every owner's alone"
     low = 0.0 if found.worth is None else found.worth.factors[0] * min(_budgets(found))
-    first, middle = ("below the least tried" if budget < low else number(budget)
-                     for budget in (finite[0], finite[len(finite) // 2]))  # fmt: skip
+    first, *later = (
+        "below the least tried" if budget < low else number(budget) for budget in finite
+    )
+    half = (len(every) - 1) // 2
+    middle = f", {later[half - 1]} for half of the owners" if 1 <= half <= len(later) else ""
     without = len(every) - len(finite)
     none = f"; {without} of {len(every)} owners have none" if without > 0 else ""
-    if len(finite) == 1:
-        return f"{first} for one owner{none}"
-    return f"{first} for the first owner, {middle} for the median one{none}"
+    return f"{first} for the first owner{middle}{none}"
 
 
 def _how_good(found: Forecast) -> str:
@@ -361,17 +362,17 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
     unit = found.time_unit
     low, middle, high = (found.quantiles[level] for level in (0.05, 0.5, 0.95))
     rows = [
-        ("expected ψ", f"{_figure(found.psi)}{_half(found.psi_half_width)}"),
+        ("expected ψ", f"{figure(found.psi)}{_half(found.psi_half_width)}"),
         *_divergence(found),
         *(
-            [("bound", f"{_figure(found.psi_bound)} ({found.psi_bound_of})")]
+            [("bound", f"{figure(found.psi_bound)} ({found.psi_bound_of})")]
             if found.psi_bound is not None
             else []
         ),
-        ("ψ, 5–50–95 %", f"{_figure(low)} … {_figure(middle)} … {_figure(high)}"),
+        ("ψ, 5–50–95 %", f"{figure(low)} … {figure(middle)} … {figure(high)}"),
         (
             "cost of privacy",
-            f"{_figure(found.cost_of_privacy)} of ψ; {_figure(found.noise_free)} without noise",
+            f"{figure(found.cost_of_privacy)} of ψ; {figure(found.noise_free)} without noise",
         ),
         ("time", time_words(found)),
         *([("time unit", ROUNDS)] if found.rounds else []),
@@ -380,10 +381,10 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
     if found.target is not None:
         when = "never in this run"
         if found.target_time is not None:
-            when = in_unit(f"{_figure(found.target_time)} units", unit)
+            when = in_unit(f"{figure(found.target_time)} units", unit)
         rows += [
             (f"until ψ = {found.target:g}", f"{when} (when the expected ψ first reaches it)"),
-            (f"P(ψ ≤ {found.target:g})", _figure(found.target_probability)),
+            (f"P(ψ ≤ {found.target:g})", figure(found.target_probability)),
         ]
     if found.energy is not None:
         rows.append(("energy", found.energy.describe()))
@@ -409,11 +410,11 @@ def off(found: MayBeOff | None) -> list[tuple[str, str]]:
     """Return the uncertainty from substitute rows, and the causes that it leaves out."""
     if found is None:
         return []
-    text = f"ψ ± {_figure(found.psi_half_width)}"
+    text = f"ψ ± {figure(found.psi_half_width)}"
     if len(found.errors_half_width) > 0:
         unit = f" {found.unit}" if found.unit else ""
         middle = float(np.median(found.errors_half_width))
-        text += f", {found.score} ± {_figure(middle)}{unit} of the median owner"
+        text += f", {found.score} ± {figure(middle)}{unit} of the median owner"
     text += f": {found.redraws} {found.uncertain}"
     return [("may be off by", text), *(("beyond that", reason) for reason in found.left_out)]
 
@@ -455,7 +456,7 @@ def owners(found: Forecast) -> list[list[str]]:
         records = np.array([owner.records for owner in found.owners])
         budgets = np.array([owner.epsilon or np.inf for owner in found.owners])
         gains = np.array([owner.alone for owner in found.owners]) - found.psi
-        cells = [[_figure(o.epsilon_spent), _figure(o.alone)] for o in found.owners]
+        cells = [[figure(o.epsilon_spent), figure(o.alone)] for o in found.owners]
     else:
         heads = ["together", "alone", "difference"]
         records, budgets, gains = worth.records, worth.epsilon, worth.gain(worth.given)
@@ -473,7 +474,7 @@ def owners(found: Forecast) -> list[list[str]]:
         ["owner", "records", *["ε"] * (not alike), *heads, "gains", "break-even"],
         *(
             [
-                names[i], str(records[i]), *[_figure(budgets[i])] * (not alike), *cells[i],
+                names[i], str(records[i]), *[figure(budgets[i])] * (not alike), *cells[i],
                 verdicts[i], _break_even_of(found, i, float(budgets[i])),
             ]
             for i in order
@@ -486,9 +487,9 @@ def _break_even_of(found: Forecast, owner: int, budget: float) -> str:
     needed = found.break_even[owner]
     factors = (1.0,) if found.worth is None else found.worth.factors
     if found.worth is None or needed not in (None, 0.0):
-        return "never" if needed is None else _figure(needed)
+        return "never" if needed is None else figure(needed)
     tried = factors[-1 if needed is None else 0] * budget
-    return f"{'>' if needed is None else '≤'} {_figure(tried)}" if len(factors) > 1 else "–"
+    return f"{'>' if needed is None else '≤'} {figure(tried)}" if len(factors) > 1 else "–"
 
 
 def _more(found: Forecast) -> list[str]:
@@ -500,7 +501,7 @@ def _pace(found: Forecast) -> list[tuple[str, str]]:
     """Return the limits of updates per time unit, if no formula gives a single value."""
     if found.throughput is None or found.throughput.between is None:
         return []
-    low, high = map(_figure, found.throughput.between)
+    low, high = map(figure, found.throughput.between)
     text = f"{low} to {high} for any laws of the times; no single value, since"
     return [(in_unit("updates per unit", found.time_unit), f"{text} {found.throughput.reason}")]
 
@@ -587,9 +588,9 @@ def grid_lines(points: Sequence[Point]) -> list[str]:
         if point.psi is not None and point.alone is not None:
             better_alone = int((point.alone > point.psi).sum())
             cells = [
-                _figure(point.psi) + _half(point.half_width),
-                *[_figure(point.may_be_off)] * stood_in,
-                _figure(point.noise_free),
+                figure(point.psi) + _half(point.half_width),
+                *[figure(point.may_be_off)] * stood_in,
+                figure(point.noise_free),
                 f"{better_alone} of {len(point.alone)}",
             ]
         table.append([*swept, *cells])
@@ -643,9 +644,5 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _figure(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4g}"
-
-
 def _half(width: float) -> str:
-    return f" ± {_figure(width)}" if width > 0 else ""
+    return f" ± {figure(width)}" if width > 0 else ""

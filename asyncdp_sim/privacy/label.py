@@ -435,7 +435,7 @@ def epsilon_words(manifest: Manifest) -> str:
         return "ε not shown"
     if value == inf:
         return "no finite ε"
-    return f"{'ε ≥' if is_at_least(manifest) else 'true ε'} {value:.4g}"
+    return f"{'ε ≥' if is_at_least(manifest) else 'true ε'} {value:.3g}"
 
 
 def record_unit(manifest: Manifest) -> str | None:

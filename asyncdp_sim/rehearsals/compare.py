@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from asyncdp_sim.core.units import in_unit
-from asyncdp_sim.core.words import figure
+from asyncdp_sim.core.words import figure, number
 from asyncdp_sim.measures import shares
 from asyncdp_sim.rehearsals import Rehearsal
 from asyncdp_sim.runs import RunResult
@@ -42,7 +42,7 @@ def beside(found: Rehearsal) -> list[list[str]]:
 def cost(found: Rehearsal) -> list[str]:
     """Say how long a unit took, and what the machine took that the simulation does not know."""
     machine, kept = found.measured.measured or {}, found.excess * 1e3
-    lines = [f"a unit of time took {found.unit:.4g} s"]
+    lines = [f"a unit of time took {number(found.unit)} s"]
     if len(kept) > 0:
         lines.append(
             f"an exchange took {kept.mean():.3g} ms more than was slept (median "

@@ -38,14 +38,14 @@ def test_a_sound_scenario_passes(command: Command) -> None:
     assert " is replaced by row " in pair
     assert ", or by row " in pair
     assert answer.startswith("one answer of owner 1: measured ε ≥ 0")
-    assert "stated 0.08333: not exceeded" in answer
+    assert "stated 0.0833: not exceeded" in answer
     assert "stated 1: not exceeded" in run
     assert made_up.startswith("the whole run with a made-up record of owner 1: measured ε ≥ 0")
     assert [fact.rpartition(": ")[2] for fact in facts] == ["not exceeded"] * 4
     sure = "all lower bounds hold jointly with confidence 0.999"
     assert verdict == f"verdict: not refuted, not proven ({sure})"
     assert strongest.startswith("strongest attack: one answer of owner 1, measured ε ≥ 0")
-    assert strongest.endswith(", stated 0.08333")
+    assert strongest.endswith(", stated 0.0833")
     assert advice == "what to do: rely on the proof of the stated ε: asyncdp docs privacy"
 
 
@@ -160,7 +160,7 @@ def test_private_records_are_read_only_where_that_is_asked_for(
     assert "rows drawn from the table's public ones\n" in public
     assert ": 8 random halves of the public rows\n" in public
     told = json.loads(command.done("forecast", "table.toml", "--json").out)["may_be_off"]
-    assert f"may be off by       ψ ± {told['psi_half_width']:.4g}: " in public
+    assert f"may be off by       ψ ± {told['psi_half_width']:.3g}: " in public
     assert [f"beyond that         {each}" in public for each in told["left_out"]] == [True, True]
     none = ("data.public_records=0", 'data.preprocessing="none"', "data.features=2")
     said = command("forecast", "table.toml", *(word for path in none for word in ("--set", path)))
@@ -241,7 +241,7 @@ def test_advice_is_json_too(command: Command) -> None:
         for line in command.done("forecast", "exact.toml", "--tune", *clip).out.splitlines()
         if line.startswith("best ")
     ]
-    assert f"ψ {best['simulated']['psi']:.4g} " in line
+    assert f"ψ {best['simulated']['psi']:.3g} " in line
     assert f"T = {updates}" in line
 
 

@@ -55,8 +55,8 @@ def test_check_predicts_a_locked_learner(command: Command, here: Path) -> None:
     said = command.done("check", "poisson.toml")
     predicted = {"throughput": 3 / 1.3, "utilisation": 0.3 / 1.3, "refusal_rate": 0.2 / 1.2}
     for name, value in predicted.items():
-        assert re.search(rf"predicted .*\b{name}: {value:.4g}[ ,]", said.out)
-    assert f"predicted: T updates take {12 * 1.3 / 3:.4g} units" in said.out
+        assert re.search(rf"predicted .*\b{name}: {value:.3g}[ ,]", said.out)
+    assert f"predicted: T updates take {12 * 1.3 / 3:.3g} units" in said.out
 
 
 @pytest.mark.parametrize(("answers", "told"), [(3, True), (4, False)])
@@ -237,6 +237,14 @@ def test_each_line_of_help_is_what_the_command_says_of_itself() -> None:
                 called = name.removesuffix("_command").replace("_", "-")
                 told[called] = (found.name, str(inspect.getdoc(each)).partition("\n")[0])
     assert {name: (each.module, each.does) for name, each in COMMANDS.items()} == told
+
+
+def test_help_has_each_command_under_one_subject(command: Command) -> None:
+    said = command.done("-h").out
+    assert sorted(name for names in cli.GROUPS.values() for name in names) == sorted(COMMANDS)
+    found = re.findall(r"^  ([a-z][a-z-]*) {2,}[A-Z]", said, re.M)
+    assert found == [name for names in cli.GROUPS.values() for name in names]
+    assert said.endswith("    asyncdp sweep twenty-small-banks --plot\n    asyncdp run --help\n")
 
 
 def test_a_wrong_command_names_the_nearest(command: Command) -> None:

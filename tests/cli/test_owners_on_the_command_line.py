@@ -132,7 +132,7 @@ def test_an_invitation_is_saved_and_runs_as_it_was_simulated(command: Command) -
     assert "(Valley)" in told
     command.done("run", "best.toml", "--out", "result")
     psi = json.loads(Path("result/manifest.json").read_text())["summary"]["psi_final"]["mean"]
-    assert f"{psi:.4g}" == figure(told)
+    assert f"{psi:.3g}" == figure(told)
 
 
 @pytest.mark.long
@@ -144,7 +144,7 @@ def test_an_invitation_among_some_is_judged_by_their_records_in_the_saved_one_to
     command.done("run", "best.toml", "--out", "result")
     said = json.loads(Path("result/manifest.json").read_text())
     assert said["scenario"]["owners"]["score_on"] == [1, 2]
-    assert f"{said['summary']['psi_final']['mean']:.4g}" == figure(told)
+    assert f"{said['summary']['psi_final']['mean']:.3g}" == figure(told)
     command.done("replay", "result")
     for judges, fault in (
         ("['Nobody']", "'Nobody'; some of the names: Harbour, Valley"),
@@ -160,7 +160,7 @@ def test_a_purchase_and_a_tuning_are_saved(command: Command) -> None:
     market = ("--market", "1,1,1", "--target", "0.5")
     told = command.done("forecast", "banks.toml", *market, "--save", "bought.toml").out
     epsilon = tomllib.loads(Path("bought.toml").read_text())["privacy"]["epsilon"]
-    assert told.splitlines()[1].startswith(f"owner 2 (Valley): ε = {epsilon[1]:.4g} for ")
+    assert told.splitlines()[1].startswith(f"owner 2 (Valley): ε = {epsilon[1]:.3g} for ")
     told = command.done("forecast", "banks.toml", "--tune", "--save", "tuned.toml").out
     tuned = tomllib.loads(Path("tuned.toml").read_text())
     assert f"T = {tuned['run']['updates']}" in told.splitlines()[0]

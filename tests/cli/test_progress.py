@@ -10,8 +10,8 @@ from rich.console import Console
 
 import asyncdp_sim as ad
 from asyncdp_sim.audits import audit, first_audit
-from asyncdp_sim.core.progress import Drawn, drawn, duration, figures, rate
-from asyncdp_sim.core.words import SCREEN
+from asyncdp_sim.core.progress import Drawn, drawn, figures, rate
+from asyncdp_sim.core.words import SCREEN, duration
 from asyncdp_sim.forecasts import forecast, grid
 from asyncdp_sim.forecasts.advice.contest import winner
 from asyncdp_sim.forecasts.advice.tune import tune
@@ -171,13 +171,13 @@ def test_a_terminal_shows_done_of_total_the_rate_and_what_is_left(monkeypatch):
         (
             (0, 1, 2, 50, 72, 1000),
             [
-                "simulating runs: 2/1,000, 1/s, 17 min left (fewer --replicates take less)",
-                "simulating runs: 72/1,000, 1/s, 15 min left",
+                "simulating runs: 2/1,000, 1/s, about 17 min left (fewer --replicates take less)",
+                "simulating runs: 72/1,000, 1/s, about 15 min left",
             ],
         ),
         (
             (0, 500, 900, 950, 990, 1000),
-            ["simulating runs: 990/1,000, 14/s, 1 s left (fewer --replicates take less)"],
+            ["simulating runs: 990/1,000, 14/s, about 1 s left (fewer --replicates take less)"],
         ),
     ],
 )
@@ -192,6 +192,14 @@ def test_a_pipe_has_a_line_once_work_is_known_to_be_long_and_one_a_minute(
         for done in counts:
             progress("simulating runs", done, 1000)
     assert sys.stderr.getvalue().splitlines() == lines
+
+
+def test_a_long_sweep_of_the_catalogue_prints_its_time_at_once(command, tmp_path):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "another").touch()
+    time = "note: the whole sweep takes about 24 s of processor time"
+    assert command("sweep", "wifi-contention", "--out", tmp_path / "full").lines[0] == time
+    assert time not in command("sweep", "lending-sound", "--out", tmp_path / "full").lines
 
 
 def test_the_line_fits_eighty_columns():
@@ -209,11 +217,11 @@ def test_the_line_fits_eighty_columns():
 
 def test_figures_in_words():
     task = SimpleNamespace(total=1200, completed=300.7, speed=10.0)
-    assert figures(task) == "300/1,200, 10/s, 90 s left".replace("90 s", duration(89.93))
+    assert figures(task) == "300/1,200, 10/s, about 90 s left"
     assert figures(SimpleNamespace(total=None, completed=0, speed=None)) == ""
     assert figures(SimpleNamespace(total=3, completed=0, speed=None)) == "0/3"
     assert [rate(x) for x in (1234.5, 1.0, 0.05, 0.001)] == ["1,234/s", "1/s", "3/min", "3.6/h"]
-    assert [duration(x) for x in (3.2, 100, 9000)] == ["3 s", "2 min", "2.5 h"]
+    assert [duration(x) for x in (3.2, 100, 9000)] == ["about 3 s", "about 2 min", "about 2.5 h"]
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_without_public_rows_names_and_sizes_are_all(command: Command) -> None:
     assert said.lines == []
     assert said.out.splitlines()[2:] == [
         "columns: Case id, Admitted, Sex, Risk, Weight, Charges, Weeks, Days",
-        "owners: 8 by Clinic, 200 (Clinic A) to 200 (Clinic A) records, median 200",
+        "owners: 8 by Clinic, 200 records each",
         "types: unknown, because no row is public: name the public rows by --public M or "
         "--public FILE",
         "no scenario yet: --target: given none; add --target COLUMN, the column to predict",

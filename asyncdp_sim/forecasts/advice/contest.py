@@ -63,7 +63,7 @@ class Played:
         """Return the figure and how well it is known."""
         if not np.isfinite(self.psi):
             return f"ψ not finite in {int(np.isinf(self.final).sum())} of {len(self.final)} runs"
-        return f"ψ {self.psi:.4g} ± {self.half_width:.2g}"
+        return f"ψ {self.psi:.3g} ± {self.half_width:.2g}"
 
     def over(self, other: "Played") -> tuple[float, float]:
         """Return the mean over that of another choice in the same runs, and its ±, as of a mean.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.progress import Progress, beginning
+from asyncdp_sim.core.words import number
 from asyncdp_sim.forecasts import Forecast, forecast
 from asyncdp_sim.forecasts.advice.coalitions import (
     Coalition,
@@ -71,7 +72,7 @@ class Trialled:
         more = len(it.members) - 12
         owners = "owner" if len(it.members) == 1 else "owners"
         return (
-            f"{len(it.members)} {owners} with {it.records} records, ρ = {it.rho:.4g}, "
+            f"{len(it.members)} {owners} with {it.records} records, ρ = {number(it.rho)}, "
             f"T = {it.updates}, K = {it.answers}: {self.simulated}; "
             f"{owners} {members}" + (f", … {more} more" * (more > 0))
         )

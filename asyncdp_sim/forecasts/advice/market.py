@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, counted
+from asyncdp_sim.core.words import number
 from asyncdp_sim.forecasts.advice.contest import (
     CHOOSING,
     REPLICATES,
@@ -260,20 +261,20 @@ class PurchaseResult:
         it, runs = self.purchase, self.simulated.final
         ratio = self.with_equal.over(self.simulated)
         inactive = ", clipping taken as inactive" * self.clipped
-        by_moments = f"by moments{inactive} {it.psi:.4g}"
+        by_moments = f"by moments{inactive} {number(it.psi)}"
         prices = ",".join(f"{price:.6g}" for price in (it.paid / it.epsilon).tolist())
         asked = f"--market {prices} --target {it.target:g}"
         return [
             *(
-                f"{self.owners.said(i)}: ε = {epsilon:.4g} for {paid:.4g}"
+                f"{self.owners.said(i)}: ε = {number(epsilon)} for {number(paid)}"
                 for i, (epsilon, paid) in enumerate(zip(it.epsilon, it.paid, strict=True))
             ),
             f"bought    for {it.total:.5g} in all: {self.simulated} ({by_moments}); "
             f"target {it.target:g}: {self.verdict}",
-            f"equal     ε = {self.equal:.4g} for everybody, for the same money: {self.with_equal}",
+            f"equal     ε = {number(self.equal)} for every owner, same money: {self.with_equal}",
             f"given     budgets, for {self.given_total:.5g} in all: {self.given}",
             f"gain      {gained(ratio, 'with equal budgets', 'with those bought')}",
-            f"margin    {it.price_of_target:.4g} for each unit of ψ less",
+            f"margin    {number(it.price_of_target)} for each unit of ψ less",
             f"runs      {len(runs)} of each choice with a ± (longer half of a 95 % interval), "
             "networks and noise being the same for all"
             + ("; budgets were scaled in other runs to reach the target" * self.scaled),

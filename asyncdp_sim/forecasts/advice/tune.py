@@ -63,7 +63,7 @@ class StepLengthCap:
 
     def __str__(self) -> str:
         """Return the choice."""
-        return f"step = {self.step:.4g}, T = {self.updates}, K = {self.answers}"
+        return f"step = {self.step:.3g}, T = {self.updates}, K = {self.answers}"
 
     def into(self, scenario: Scenario) -> Scenario:
         """Return the scenario with this choice."""
@@ -195,7 +195,7 @@ class Design:
             ]
         by = "other simulated runs"
         if self.exactly is not None:
-            by = f"exact moments of these owners, ψ {self.exactly:.4g} of the best"
+            by = f"exact moments of these owners, ψ {self.exactly:.3g} of the best"
         runs = len(self.best.simulated.final)
         limit = "limit     T is the longest that is tried: a longer run may be better"
         return [

@@ -262,12 +262,12 @@ class Gossip(ProtocolKind):
         rates = self.clock.rates(len(edges))
         pace = f"{self.clock.kind} clocks"
         if rates is not None:
-            pace = f"{fsum(rates):.4g} wake-ups per unit"
+            pace = f"{fsum(rates):.3g} wake-ups per unit"
         yield f"network: gossip, {graph.kind}, {nodes} nodes, {len(edges)} edges, {pace}"
         left = self.contraction(n_owners)
         lost = "" if network.channel.lossless else " and no answer lost"
         yield (
-            f"spectral gap: {1 - left:.4g} (averaging alone leaves at most λ_2(E W) = {left:.4g} "
+            f"spectral gap: {1 - left:.3g} (averaging alone leaves at most λ_2(E W) = {left:.3g} "
             f"of the expected disagreement after an update, if no wake-up is dropped{lost})"
         )
 

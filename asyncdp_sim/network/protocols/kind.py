@@ -10,6 +10,7 @@ from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.kernel import Activity
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import TICKS_PER_UNIT
+from asyncdp_sim.core.words import number
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.kind import MESSAGES
 from asyncdp_sim.network.channels.uplink import DeliveryPolicy
@@ -155,13 +156,13 @@ class ProtocolKind(Variant):
         if rates is None:
             yield f"network: {network.clock.kind} clocks, {said}"
             return
-        ticks = f"{fsum(rates):.4g}"
+        ticks = f"{number(fsum(rates))}"
         yield f"network: {ticks} tick{'s' * (ticks != '1')} per unit, {said}"
         online = network.availability.online_share(network.n_owners) or (1.0,) * len(rates)
         load = fsum(map(mul, rates, online)) * service
         yield (
-            f"offered load: {load:.4g} (mean number of simultaneous exchanges if every tick of an "
-            "owner online started one)"
+            f"offered load: {number(load)} (mean number of simultaneous exchanges if every tick of "
+            "an owner online started one)"
         )
 
 

@@ -225,7 +225,7 @@ class Servers(ProtocolKind):
         left = disagreement_left(matrices_of(self.agreements, self.count))
         yield (
             f"servers average with their neighbours by Metropolis weights: {per} at most "
-            f"{left:.4g} of their disagreement, and the mean over servers is a model that none of "
+            f"{left:.3g} of their disagreement, and the mean over servers is a model that none of "
             "them need hold"
         )
         yield (

@@ -318,7 +318,7 @@ class DcfTheory(ChannelTheory):
         asked = load.n_owners, channel.window, channel.doublings
         if dcf.states(*asked) > LARGEST:
             about = approximation(channel, load.n_owners, load.airtime)
-            return Unknown(f"of so many states only Bianchi's approximation is known, {about:.4g}")
+            return Unknown(f"of so many states only Bianchi's approximation is known, {about:.3g}")
         times = channel.slot, load.airtime, channel.after_success, channel.after_collision
         result = dcf.exact(*asked).access(*times)
         if load.attempts > 1 and (1 - result.success_probability) ** load.attempts > SURE:

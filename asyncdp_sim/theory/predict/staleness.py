@@ -143,7 +143,7 @@ def _of_a_run(facts: Facts, found: Prediction) -> Prediction:
     if network.updates >= first:
         return found
     reason = (
-        f"the long-run mean {found.value:.4g} is within 1 % of a run's own mean from {first} "
+        f"the long-run mean {found.value:.3g} is within 1 % of a run's own mean from {first} "
         f"updates on; this run has {network.updates}"
     )
     return replace(found, value=None, reason=reason)

@@ -81,7 +81,7 @@ def test_every_sentence_of_a_purchase():
         *("owner", "owner", "owner", "bought", "equal", "given", "gain", "margin", "runs", "data"),
     ]
     equal = found.purchase.total / 8
-    assert told[4].startswith(f"equal     ε = {equal:.4g} for everybody, for the same money: ψ ")
+    assert told[4].startswith(f"equal     ε = {equal:.3g} for every owner, same money: ψ ")
     assert told[5].startswith("given     budgets, for 7.5 in all: ψ ")
     assert told[8] == (
         "runs      4 of each choice with a ± (longer half of a 95 % interval), networks and noise "

@@ -103,7 +103,7 @@ def test_that_of_each_cell_of_a_sweep_is_that_of_its_own_forecast(command, tmp_p
     assert len({point.may_be_off for point in points}) == 4
     printed = command.done("forecast", "swept.toml", "--sweep").out.splitlines()
     assert printed[0].split("  ")[3:] == ["off by ±", "without noise", "ψ alone above"]
-    assert [line.split()[3] for line in printed[1:5]] == [f"{p.may_be_off:.4g}" for p in points]
+    assert [line.split()[3] for line in printed[1:5]] == [f"{p.may_be_off:.3g}" for p in points]
     assert max(map(len, printed[:5])) <= 80  # one table, not two beneath one another
     assert "ψ may be off by ±: 8 random halves of the public rows" in printed
     assert sum(line.startswith("beyond that: ") for line in printed) == len(points[0].left_out)

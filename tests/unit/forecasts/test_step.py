@@ -66,7 +66,7 @@ def test_tuning_writes_the_step() -> None:
     found = tune(BY_RHO, replicates=2)
     assert found.scenario.algorithm.rho is None
     assert found.scenario.algorithm.step == found.best.setting.step
-    assert found.lines()[0].startswith(f"best      step = {found.best.setting.step:.4g}, T = ")
+    assert found.lines()[0].startswith(f"best      step = {found.best.setting.step:.3g}, T = ")
 
 
 @pytest.mark.parametrize("central_step", ["proof", "text"])

@@ -129,8 +129,8 @@ def test_the_audit_holds_a_copy_to_its_part():
     found = audit(copies()[1], answers=100, runs=8, confidence=0.99)
     told = [check.describe() for check in found.checks]
     assert "of owner 3:" in told[0]
-    assert f"stated {7 / 18:.4g}: " in told[0]
-    assert f"stated {7 / 3:.4g}: " in told[1]
+    assert f"stated {7 / 18:.3g}: " in told[0]
+    assert f"stated {7 / 3:.3g}: " in told[1]
     assert not found.exceeded, found.lines()
     assert not audit(copies(own=EXACT)[1], answers=100, runs=8, confidence=0.99).exceeded
     with pytest.raises(SpecError, match="claims a finite ε"):

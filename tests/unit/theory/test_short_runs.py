@@ -85,7 +85,7 @@ def test_a_mean_for_ever_says_from_which_length_on(parts: dict[str, Any]) -> Non
     first = int(np.ceil(100 * (1 + value)))
     short = predicted(network(first - 1, parts), "mean_staleness")
     assert isinstance(short, Unknown)
-    assert f"the long-run mean {value:.4g} is" in short.reason
+    assert f"the long-run mean {value:.3g} is" in short.reason
     assert f"from {first} updates on; this run has {first - 1}" in short.reason
     assert predicted(network(first, parts), "mean_staleness") == value
 
