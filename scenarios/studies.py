@@ -12,7 +12,6 @@ from asyncdp_sim.core.errors import ResultError
 
 STUDIES: Mapping[str, tuple[str, str, str]] = {
     "owner-learner-collude": ("scenarios.collusion", "collusion", "collusion"),
-    "steps-against-staleness": ("scenarios.stale_steps", "stale_steps", "stale-steps"),
 }
 """By the entry's name: the module and the function that draw, and the name of the captions.
 

@@ -20,7 +20,6 @@ FileFormat = Literal["png", "pdf", "svg"]
 STUDIES = {
     "lending-convergence": "the published points and ψ",
     "owner-learner-collude": "what coalitions learn of the others' answers",
-    "steps-against-staleness": "the limit of models, by how steps fall with staleness",
 }
 """Pictures of the project's own studies, by entry; they are no part of the package."""
 
