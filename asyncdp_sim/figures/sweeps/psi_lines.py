@@ -174,7 +174,7 @@ def _drawn(found: Sequence[PsiSeries], x: str, references: Sequence[Reference]) 
         draw_line(axes, item.x, item.psi, elinewidth=1.5, **look)
         hollow = look | {"markerfacecolor": "white"}
         axes.plot(item.x[~item.inside], item.psi[0][~item.inside], zorder=3, **hollow)
-        keys.append(key(item.name or "measured", **look))
+        keys.append(key(wrapped(item.name or "measured"), **look))
     for reference, dash in zip(references, LINES * 2, strict=False):
         values = [item.of(reference) for item in found]
         shared = len(found) == 1 or all(np.array_equal(values[0], line) for line in values)
@@ -182,7 +182,7 @@ def _drawn(found: Sequence[PsiSeries], x: str, references: Sequence[Reference]) 
         for place in range(1 if shared else len(found)):
             tone = THEORY if shared else drawn[place]["color"]
             axes.plot(found[place].x, values[place], color=tone, zorder=1, **plain)
-        keys.append(key(reference.name, color=THEORY if shared else "#666666", **plain))
+        keys.append(key(wrapped(reference.name), color=THEORY if shared else "#666666", **plain))
     scale(axes, "xy", xlabel=axis_name(x), ylabel=f"{PSI}\n{BETTER}")
     places = {place for item in found for place in item.at}
     if len(places) <= MOST_NUMBERS:

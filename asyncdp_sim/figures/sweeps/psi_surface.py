@@ -243,7 +243,7 @@ def _drawn(
         ticks(axis, np.log10(values))
     axes.set_zlabel(f"{PSI} {BETTER}")
     ticks(axes.zaxis)
-    legend(figure, keys, min(len(keys), 3))
+    legend(figure, keys, 2)
     return figure
 
 
