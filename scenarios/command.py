@@ -24,8 +24,6 @@ from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import catalogue, entry
 from asyncdp_sim.sweeps import sweep
-from scenarios.published import ELSEWHERE, FINAL_PSI
-from scenarios.studies import study
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -84,15 +82,12 @@ def produce(scenario: Scenario, directory: Path, workers: int) -> None:
     say(*result_lines(directory), *(f"note: {note}" for note in notes(directory)))
     from asyncdp_sim.figures.draw import draw_all  # imports matplotlib: only once there is a result
 
-    published, why = FINAL_PSI.get(scenario.id), ELSEWHERE.get(scenario.id, "")
     with one_thread():
-        drawing = draw_all(directory, published=published, why=why)
-        studied, unstudied = study(scenario.id, directory)
-    pictures = [*drawing.pictures, *studied]
+        drawing = draw_all(directory)
     say(
         f"result in {directory}",
-        *(f"  {path.relative_to(directory)}" for path in pictures),
-        *(f"  not drawn: {note}" for note in (*drawing.notes, *unstudied)),
+        *(f"  {path.relative_to(directory)}" for path in drawing.pictures),
+        *(f"  not drawn: {note}" for note in drawing.notes),
     )
 
 

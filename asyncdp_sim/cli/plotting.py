@@ -1,7 +1,6 @@
 """``asyncdp plot``, ``report``, ``compare``: figures of results, one page of all, differences."""
 
 import json
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -10,19 +9,11 @@ import typer
 
 from asyncdp_sim.cli.options import inches
 from asyncdp_sim.cli.screen import keeping, note, show
-from asyncdp_sim.core.files import is_dir
 
 if TYPE_CHECKING:
-    from asyncdp_sim.figures.draw import Drawing
+    pass
 
 FileFormat = Literal["png", "pdf", "svg"]
-
-STUDIES = {
-    "lending-convergence": "the published points and ψ",
-    "owner-learner-collude": "what coalitions learn of the others' answers",
-    "steps-against-staleness": "the limit of models, by how steps fall with staleness",
-}
-"""Pictures of the project's own studies, by entry; they are no part of the package."""
 
 
 def plot_command(
@@ -60,31 +51,12 @@ def draw(
     sheet: Path | None = None,
 ) -> None:
     """Draw a result, a sweep or a forecast; print the paths of its figures, and what lacks."""
-    studied = _studied(place)  # reports a damaged manifest before anything is drawn
     from asyncdp_sim.figures.draw import draw_named
 
-    tell(place, draw_named(place, file_format, width, sheet), studied)
-
-
-def tell(place: Path, drawing: "Drawing", studied: Sequence[str]) -> None:
-    """Print the paths of figures, and what was not drawn."""
+    drawing = draw_named(place, file_format, width, sheet)
     typer.echo("\n".join(map(str, drawing.pictures)))
     for text in drawing.notes:
         note(f"{place}: not drawn: {text}")
-    for text in studied:
-        note(f"{place}: not drawn: {text}")
-
-
-def _studied(place: Path) -> list[str]:
-    """Return what the project's repository draws of an entry's sweep besides."""
-    from asyncdp_sim.results import read_manifest
-
-    manifest = read_manifest(place) if is_dir(place) else {}
-    name = manifest["scenario"]["id"] if "cells" in manifest else ""
-    if name not in STUDIES:
-        return []
-    arguments = f"a study in the project's repository, where python -m scenarios {name} draws it"
-    return [f"{STUDIES[name]}: {arguments}"]
 
 
 def report_command(

@@ -1,9 +1,7 @@
 """Everything that applies to a result, a sweep or a forecast, drawn into a folder of its own."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.files import is_dir
@@ -17,7 +15,7 @@ from asyncdp_sim.figures.kit.picture import (
     write,
 )
 from asyncdp_sim.figures.kit.style import style_sheet
-from asyncdp_sim.figures.plan import first, plan
+from asyncdp_sim.figures.plan import plan
 from asyncdp_sim.figures.runs import forecast
 from asyncdp_sim.results import Result, Sweep, open_directory
 
@@ -41,8 +39,6 @@ class Drawing:
 def draw_all(
     directory: Path,
     *,
-    published: Mapping[Any, float] | None = None,
-    why: str = "",
     folder: Path | None = None,
     paper: Paper = SCREEN,
 ) -> Drawing:
@@ -51,11 +47,6 @@ def draw_all(
     Parameters
     ----------
     directory : Path
-    published : mapping, optional
-        ψ after the last update as a paper reports it, by the value of the swept path (of a
-        single result: by its ε), such as ``{0.1: 0.4, 1.0: 0.04, 10.0: 0.008}``.
-    why : str
-        Why these lie elsewhere than the curves, in a few words.
     folder : Path, optional
         Where to; ``<directory>/figures`` by default.
     paper : Paper
@@ -66,34 +57,12 @@ def draw_all(
     ResultError
         If the directory is neither, or cannot be written to.
     """
-    planned, notes = plan(open_directory(directory), published=published, why=why)
+    planned, notes = plan(open_directory(directory))
     drawn = [entry.shown() for entry in planned]
     folder = _figures(directory) if folder is None else folder
     paths = [save(picture, folder, paper) for picture, _ in drawn]
     write(folder / "captions.md", captions_page(drawn, notes, paper.format).encode())
     return Drawing(tuple(paths), tuple(notes))
-
-
-def add(directory: Path, entries: Sequence[Shown], study: str) -> list[Path]:
-    """Add a study's pictures to the figures of a directory, and return where they are.
-
-    Parameters
-    ----------
-    directory : Path
-        A result or a sweep.
-    entries : sequence of (Picture, sequence of Result)
-    study : str
-        Of which; its captions are in ``captions-of-<study>.md``.
-
-    Raises
-    ------
-    ResultError
-        If the directory is neither, or cannot be written to.
-    """
-    name, folder = str(first(open_directory(directory)).scenario["id"]), _figures(directory)
-    named = [(picture.of(name), results) for picture, results in entries]
-    write(folder / f"captions-of-{study}.md", captions_page(named, ()).encode())
-    return [save(picture, folder) for picture, _ in named]
 
 
 def _figures(directory: Path) -> Path:

@@ -1,6 +1,6 @@
 """The pictures that a directory has, and why it lacks others; each is drawn when asked for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -28,6 +28,7 @@ from asyncdp_sim.figures.sweeps import (
     settings,
     throughput,
 )
+from asyncdp_sim.figures.sweeps.references import ELSEWHERE, FINAL_PSI
 from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure
 from asyncdp_sim.results import Cell, Result, Sweep
 
@@ -42,16 +43,12 @@ BEYOND: tuple[SweepFigure[Any], ...] = (
 """Pictures for one kind of sweep; each names the reason why it does not apply to others."""
 
 
-def plan(
-    opened: Result | Sweep, *, published: Mapping[Any, float] | None = None, why: str = ""
-) -> tuple[list[LazyFigure], list[str]]:
+def plan(opened: Result | Sweep) -> tuple[list[LazyFigure], list[str]]:
     """Return all pictures that a result or a sweep has, and notes on those that it lacks.
 
     Parameters
     ----------
     opened : Result or Sweep
-    published, why
-        As of :func:`~asyncdp_sim.figures.draw.draw_all`.
 
     Raises
     ------
@@ -66,7 +63,7 @@ def plan(
         lines, fixed, notes = [(epsilon, CurveLine(opened))], "", []
         panels = [Panel(opened)] if opened.summary["updates"] > 0 else []
     name = str(first(opened).scenario["id"])
-    compared = _curves(lines, published or {}, why, notes)
+    compared = _curves(lines, name, notes)
     compared += beyond_psi([line for _, line in lines], notes)
     entries: list[LazyFigure] = []
     if isinstance(opened, Sweep):
@@ -130,13 +127,11 @@ def first(opened: Result | Sweep) -> Result:
 
 
 def _curves(
-    lines: Sequence[tuple[Any, CurveLine]],
-    published: Mapping[Any, float],
-    why: str,
-    notes: list[str],
+    lines: Sequence[tuple[Any, CurveLine]], name: str, notes: list[str]
 ) -> list[LazyFigure]:
-    """Return the convergence figures; a line's published end point goes by its value."""
-    points = {str(value): psi for value, psi in published.items()}
+    """Return the convergence figures; what a paper reports of the entry goes by its value."""
+    points = {str(value): psi for value, psi in FINAL_PSI.get(name, {}).items()}
+    why = ELSEWHERE.get(name, "")
     marked = [replace(line, published=points.pop(str(value), None)) for value, line in lines]
     marked = [line for line in marked if line.result.summary["updates"] > 0]
     if len(marked) < len(lines):

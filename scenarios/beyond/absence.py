@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.beyond.where_it_ends import End, where_it_ends
 from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.studies.where_it_ends import FIGURE
 from asyncdp_sim.results import Sweep
 from scenarios.beyond.moves import (
     Array,
@@ -32,7 +32,6 @@ from scenarios.papers.figure import read_figures
 
 PRESENT, SINGLE = "over those present", "one at a time"
 COPIES, DIVIDED = "copies", "copies, divided by shares"
-NAMES = (PRESENT, SINGLE, COPIES, DIVIDED)
 
 
 def online(sweep: Sweep) -> Array:
@@ -125,16 +124,7 @@ COUNTED = Reason(
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:
     """Draw where each variant ends, between the owners' own optima."""
-    f = objective(sweep)
-    own = [float(minimiser(f, each)[0]) for each in np.eye(len(f.records))]
-    found = [
-        End(name, float(values.mean()), 2 * uncertain(values), exact)
-        for name in NAMES
-        for values, exact in (models(sweep, name),)
-    ]
-    marks = {"θ*": wanted(sweep), "equation (3)": printed(sweep)}
-    results = [result(sweep, name) for name in NAMES]
-    return [where_it_ends(found, marks, list(zip(own, online(sweep), strict=True)), results)]
+    return [FIGURE.picture(sweep)]
 
 
 RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

@@ -21,7 +21,8 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.studies import four_cases
 from asyncdp_sim.figures.sweeps.psi_lines import markers
-from asyncdp_sim.figures.sweeps.psi_surface import Reference, surface
+from asyncdp_sim.figures.sweeps.psi_surface import surface
+from asyncdp_sim.figures.sweeps.references import Reference
 from asyncdp_sim.results import Cell, Sweep
 from scenarios.papers import collab_readings
 from scenarios.papers.claims import SENTENCES, Reason, private

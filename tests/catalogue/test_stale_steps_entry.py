@@ -3,12 +3,17 @@
 import numpy as np
 import pytest
 
+from asyncdp_sim.figures.studies.where_it_ends import (
+    DIVIDED,
+    FIGURE,
+    mean_weights,
+    minimiser,
+    often,
+)
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.sweeps import sweep
-from scenarios import entry, stale_steps
-from scenarios.beyond.moves import minimiser, shares
+from scenarios import entry
 from scenarios.beyond.problem import objective
-from scenarios.stale_steps import DIVIDED, mean_weights, often
 
 ENTRY = "steps-against-staleness"
 
@@ -21,7 +26,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
 
 
 def scores(found: Sweep) -> np.ndarray:
-    table = stale_steps.stale_steps(found).table
+    table = FIGURE.picture(found).table
     return 2 * (table["mean"] - table["predicted"]) / table["two_standard_errors"]
 
 
@@ -30,9 +35,9 @@ def test_learning_ends_where_the_weighted_sum_is_least(
     drawn: Sweep, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert (abs(scores(drawn)) <= 4).all()
-    table = stale_steps.stale_steps(drawn).table
+    table = FIGURE.picture(drawn).table
     f = objective(drawn)
-    best = minimiser(f, shares(f))[0]
+    best = minimiser(f, f.records.astype(float))
     assert table["predicted"][2] == pytest.approx(best, rel=1e-9)
     apart = abs(table["mean"] - best)
     assert apart[0] > 2 * apart[1] > 2 * apart[2]

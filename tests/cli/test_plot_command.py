@@ -4,10 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.cli import plotting
-from scenarios.published import FINAL_PSI
-from scenarios.studies import STUDIES
-from tests.cli.scenes import SMALL, SWEEP
+from tests.cli.scenes import SMALL
 
 OF_A_RUN = ["convergence-by-update", "convergence-by-time"]
 
@@ -56,22 +53,3 @@ def test_what_is_no_result_is_refused(command):
     [line] = said.lines
     assert line.startswith("small.toml: ")
     assert command("plot").code == 2
-
-
-@pytest.mark.long
-def test_a_study_that_the_repository_draws_is_named(command, here):
-    """By the entries' names: no other has a picture besides, and an unlike sweep names none."""
-    assert set(plotting.STUDIES) == {*STUDIES, *FINAL_PSI}
-    for name, said in (("steps-against-staleness", [STUDY]), ("small", [])):
-        text = SWEEP.replace('id = "small"', f'id = "{name}"')
-        (here / "sweep.toml").write_text(text, encoding="utf-8")
-        command.done("sweep", "sweep.toml", "--out", name)
-        drawn = command.done("plot", name)
-        assert [line for line in drawn.lines if "python -m scenarios" in line] == said
-
-
-STUDY = (
-    "note: steps-against-staleness: not drawn: the limit of models, by how steps fall with "
-    "staleness: a study in the project's repository, where python -m scenarios "
-    "steps-against-staleness draws it"
-)

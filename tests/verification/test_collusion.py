@@ -11,12 +11,13 @@ from functools import cache
 import numpy as np
 import pytest
 
+from analysis.privacy.averaging import averaging_advantage
 from analysis.privacy.curious import additive_spread, guess, guess_error, weight_spread
-from analysis.privacy.recovered import averaging_advantage, from_rounds
+from asyncdp_sim.figures.studies.collusion import transcribed
+from asyncdp_sim.figures.studies.recovered import from_rounds
 from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
-from scenarios.collusion import transcribed
 from tests.theory.collusion import averaged_deviation
 
 from .shared import shared

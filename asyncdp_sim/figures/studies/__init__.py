@@ -5,11 +5,16 @@ from importlib import import_module
 from typing import Any
 
 STUDIES: Mapping[str, str] = {
+    "async-06": "async_06",
+    "async-10": "async_10",
+    "bias-of-absence": "where_it_ends",
     "collab-06": "four_cases",
     "collab-11": "four_cases",
     "data-market": "data_market",
     "joules-against-accuracy": "energy_frontier",
+    "owner-learner-collude": "collusion",
     "privacy-over-distance": "over_distance",
+    "steps-against-staleness": "where_it_ends",
     "value-of-aggregation": "sums",
     "value-of-local-steps": "local_steps",
     "value-of-subsampling": "subsampling",

@@ -24,7 +24,8 @@ from asyncdp_sim.figures.kit.axes import (
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.style import THEORY, canvas
-from asyncdp_sim.figures.sweeps.psi_surface import PROJECTED, PSI, Reference, projected, told_of_box
+from asyncdp_sim.figures.sweeps.psi_surface import PROJECTED, PSI, projected, told_of_box
+from asyncdp_sim.figures.sweeps.references import Reference
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
 from asyncdp_sim.results import Cell, Sweep, not_a_result
 from asyncdp_sim.scenario.labels import axis as axis_name
@@ -108,10 +109,10 @@ def series_of(
     if chosen is None and len(wanted) > MOST_SERIES:
         wanted = [wanted[0], wanted[len(wanted) // 2], wanted[-1]]
     apart = [] if by is None else [by]
-    lines = [groups[key] for key in wanted]
+    cells = [groups[key] for key in wanted]
     series = [
         PsiSeries.ordered(line[0].label(apart), line, lambda c: float(c.values[x]))
-        for line in lines
+        for line in cells
     ]
     if len(series) == 0:
         raise not_a_result(sweep.directory, f"no cell with the chosen values of {by}")
@@ -120,6 +121,34 @@ def series_of(
             reason = f"several cells of one series with one {x}, or one that is not positive"
             raise not_a_result(sweep.directory, reason)
     return series
+
+
+def lines(
+    name: str,
+    x: str,
+    by: str | None = None,
+    *,
+    chosen: Sequence[float] | None = None,
+    references: Sequence[Reference] = (),
+) -> SweepFigure[PsiSeries]:
+    """Return the figure of mean ψ at the end against a swept number, with 95 % intervals.
+
+    Parameters
+    ----------
+    name : str
+        Of the files.
+    x, by, chosen
+        As in :func:`series_of`, whose errors drawing it raises.
+    references : sequence of Reference
+        Each a line per series, in the series' colour; black where it is the same for all.
+    """
+    return SweepFigure(
+        name,
+        lambda sweep: series_of(sweep, x, by, chosen),
+        lambda each: _rows(each, x, references),
+        lambda found, _: _drawn(found, x, references),
+        lambda found, _: _caption(found, x, by, references),
+    )
 
 
 def markers(
@@ -131,50 +160,29 @@ def markers(
     references: Sequence[Reference] = (),
     name: str = "markers",
 ) -> Picture:
-    """Draw mean ψ at the end against a swept number on logarithmic axes, with 95 % intervals.
-
-    Parameters
-    ----------
-    sweep, x, by, chosen
-        As in :func:`series_of`.
-    references : sequence of Reference
-        Each a line per series, in the series' colour; black where it is the same for all.
-    name : str
-        Of the files.
-
-    Raises
-    ------
-    ResultError
-        As :func:`series_of`.
-    """
-    return SweepFigure(
-        name,
-        lambda sweep: series_of(sweep, x, by, chosen),
-        lambda each: _rows(each, x, references),
-        lambda found, _: _drawn(found, x, references),
-        lambda found, _: _caption(found, x, by, references),
-    ).picture(sweep)
+    """Draw that figure of a sweep."""
+    return lines(name, x, by, chosen=chosen, references=references).picture(sweep)
 
 
 def _drawn(found: Sequence[PsiSeries], x: str, references: Sequence[Reference]) -> Figure:
     figure, axes = canvas(height=4.2)
-    lines = looks(len(found), markersize=5, linestyle="none")
+    drawn = looks(len(found), markersize=5, linestyle="none")
     if len(found) == 1:
-        lines[0]["color"] = THEORY
+        drawn[0]["color"] = THEORY
     keys = []
-    for item, look in zip(found, lines, strict=True):
+    for item, look in zip(found, drawn, strict=True):
         draw_line(axes, item.x, item.psi, elinewidth=1.5, **look)
         hollow = look | {"markerfacecolor": "white"}
         axes.plot(item.x[~item.inside], item.psi[0][~item.inside], zorder=3, **hollow)
-        keys.append(key(item.name or "measured", **look))
+        keys.append(key(wrapped(item.name or "measured"), **look))
     for reference, dash in zip(references, LINES * 2, strict=False):
         values = [item.of(reference) for item in found]
         shared = len(found) == 1 or all(np.array_equal(values[0], line) for line in values)
         plain: dict[str, Any] = {"linestyle": dash, "linewidth": 1.1}
         for place in range(1 if shared else len(found)):
-            tone = THEORY if shared else lines[place]["color"]
+            tone = THEORY if shared else drawn[place]["color"]
             axes.plot(found[place].x, values[place], color=tone, zorder=1, **plain)
-        keys.append(key(reference.name, color=THEORY if shared else "#666666", **plain))
+        keys.append(key(wrapped(reference.name), color=THEORY if shared else "#666666", **plain))
     scale(axes, "xy", xlabel=axis_name(x), ylabel=f"{PSI}\n{BETTER}")
     places = {place for item in found for place in item.at}
     if len(places) <= MOST_NUMBERS:

@@ -1,6 +1,6 @@
 """Mean ψ at the end over two swept numbers: markers and a surface, a law or a bound as a mesh."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from asyncdp_sim.figures.kit.axes import BETTER, key, legend
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture, row_labels
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, sheet
+from asyncdp_sim.figures.sweeps.references import BOUNDED, Reference, theorem_2
 from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table, estimates
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.scenario.labels import axis as axis_name
@@ -29,28 +30,6 @@ LEAST_OF_FIGURE = 4  # values of either, where a sweep is drawn so unasked
 PROJECTED = 0.01
 """Share of the updates in which the projection onto Θ may act where a law without it is fitted."""
 PSI = "mean $\\psi$ at the end"
-
-
-@dataclass(frozen=True)
-class Reference:
-    """A reference beside the measured means: a law, a bound, or ψ of another model.
-
-    Attributes
-    ----------
-    name : str
-        In the legend and the caption, such as ``2.15·10⁹/(ε n_i)²``.
-    column : str
-        In the table.
-    at : callable
-        ψ in a cell of the sweep, from its values or its result; NaN where there is none.
-    solid : bool
-        Whether a surface of its own is drawn for it and no mesh.
-    """
-
-    name: str
-    column: str
-    at: Callable[[Cell], float]
-    solid: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,24 +160,28 @@ def _select(sweep: Sweep, x: str, y: str) -> list[Grid] | str:
 
 
 def references(found: Grid, x: str, y: str) -> list[Reference]:
-    """Return what a sweep's surface is held against: the fitted law, and owner 1's own model.
+    """Return what a sweep's surface is held against.
 
-    The law is c (x y)⁻², as privacy's cost falls with records and with ε; c is fitted to the
-    cells inside. Owner 1's own model is known with ``run.alone`` (Async, figure 7).
+    Bounds beside entries that have some, else the fitted law c (x y)⁻², as privacy's cost falls
+    with records and with ε; c is fitted to the cells inside. Owner 1's own model is known with
+    ``run.alone`` (Async, figure 7).
     """
-    laws = []
-    if {x, y} == {"owners.records", "privacy.epsilon"} and found.inside.any():
+    laws: list[Reference] = []
+    name = str(found.results[0].scenario["id"])
+    if name in BOUNDED:
+        laws = [*BOUNDED[name], theorem_2(found.cells.values())]
+    elif {x, y} == {"owners.records", "privacy.epsilon"} and found.inside.any():
         product = found.x[:, None] * found.y[None, :]
         c = float(np.exp(np.log(found.psi[:, :, 0] * product**2)[found.inside].mean()))
-        name = f"fitted law {c:.3g}/(ε n_i)²"
-        laws.append(
-            Reference(name, "law", lambda cell: c / float(cell.values[x] * cell.values[y]) ** 2)
-        )
+        law = Reference(
+            f"fitted law {c:.3g}/(ε n_i)²", "law",
+            lambda cell: c / float(cell.values[x] * cell.values[y]) ** 2,
+        )  # fmt: skip
+        laws.append(law)
     if all("profits_psi" in result.summary for result in found.results):
-        name = "own model of owner 1, without noise"
         alone = Reference(
-            name, "psi_alone", lambda cell: float(cell.result.of_owners("psi_alone")[:, 0].mean()),
-            solid=True,
+            "own model of owner 1, without noise", "psi_alone",
+            lambda cell: float(cell.result.of_owners("psi_alone")[:, 0].mean()), solid=True,
         )  # fmt: skip
         laws.append(alone)
     return laws
@@ -260,7 +243,7 @@ def _drawn(
         ticks(axis, np.log10(values))
     axes.set_zlabel(f"{PSI} {BETTER}")
     ticks(axes.zaxis)
-    legend(figure, keys, min(len(keys), 3))
+    legend(figure, keys, 2)
     return figure
 
 

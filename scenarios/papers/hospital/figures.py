@@ -7,6 +7,7 @@ from analysis.papers import alone_against_size
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.runs import convergence, timing
 from asyncdp_sim.figures.sweeps.psi_lines import markers
+from asyncdp_sim.figures.sweeps.references import HOSPITAL
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load
@@ -22,7 +23,7 @@ from scenarios.papers.figure import (
     read_figures,
 )
 from scenarios.papers.hospital import readings
-from scenarios.papers.hospital.readings import EPSILON, LAW, gaining, line
+from scenarios.papers.hospital.readings import EPSILON, gaining, line
 from scenarios.papers.lending.figures import BY_CHANCE, PROMISE
 from scenarios.papers.noise import scale_claims
 
@@ -84,7 +85,7 @@ def order(sweep: Sweep) -> Sequence[Picture]:
 
 def by_budget(sweep: Sweep) -> Sequence[Picture]:
     """Draw figure 10."""
-    return [markers(sweep, EPSILON, references=(LAW, exactly(sweep)))]
+    return [markers(sweep, EPSILON, references=(HOSPITAL, exactly(sweep)))]
 
 
 def against_size(sweep: Sweep) -> Sequence[Picture]:

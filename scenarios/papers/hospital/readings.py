@@ -7,7 +7,7 @@ import numpy as np
 from analysis.papers import alone_against_size
 from asyncdp_sim.figures.runs import convergence
 from asyncdp_sim.figures.runs.convergence import CurveLine
-from asyncdp_sim.figures.sweeps.psi_surface import Reference
+from asyncdp_sim.figures.sweeps.references import hospital_law
 from asyncdp_sim.results import Cell, Sweep
 from scenarios.papers.claims import Range
 
@@ -16,17 +16,9 @@ MEDIAN_OF_ONE = 0.4549
 """Median over mean of χ² with one degree of freedom: ψ of one noise draw for all coordinates."""
 
 
-def law(epsilon: float) -> float:
-    """Return 0.9/ε + 0.6/ε², as figure 10 draws it; n, N and f(θ*) are in the constants."""
-    return 0.9 / epsilon + 0.6 / epsilon**2
-
-
 def over_law(sweep: Sweep, epsilon: float) -> float:
     """Return mean ψ after the last update over the law."""
-    return end(sweep, epsilon) / law(epsilon)
-
-
-LAW = Reference("0.9/ε + 0.6/ε², as published", "law", lambda cell: law(epsilon_of(cell)))
+    return end(sweep, epsilon) / hospital_law(epsilon)
 
 
 def epsilon_of(cell: Cell) -> float:

@@ -7,7 +7,8 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.runs import convergence, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps.psi_lines import markers
-from asyncdp_sim.figures.sweeps.psi_surface import Reference, surface
+from asyncdp_sim.figures.sweeps.psi_surface import surface
+from asyncdp_sim.figures.sweeps.references import LENDING, Reference
 from asyncdp_sim.results import Sweep
 from scenarios.papers.claims import OURS, SENTENCES, Claim, moved, private
 from scenarios.papers.exact import exactly
@@ -24,7 +25,6 @@ from scenarios.papers.figure import (
 from scenarios.papers.lending import readings, reasons
 from scenarios.papers.lending.readings import (
     ALONE,
-    LAW,
     RECORDS,
     by_chance,
     published_end,
@@ -81,7 +81,7 @@ def figure_3(sweep: Sweep) -> list[Picture]:
     ends = Reference(scaled, "published_end", published_end)
     return [
         convergence.by_update(lines),
-        markers(sweep, BUDGET, references=(LAW, ends), name="ends"),
+        markers(sweep, BUDGET, references=(LENDING, ends), name="ends"),
     ]
 
 
@@ -92,12 +92,12 @@ def figure_4(sweep: Sweep) -> list[Picture]:
 
 def figure_5(sweep: Sweep) -> list[Picture]:
     """Draw the surface, with the published law as a mesh."""
-    return [surface(sweep, RECORDS, BUDGET, references=(LAW, exactly(sweep)))]
+    return [surface(sweep, RECORDS, BUDGET, references=(LENDING, exactly(sweep)))]
 
 
 def figure_6(sweep: Sweep) -> list[Picture]:
     """Draw some lines of the surface along either axis."""
-    beside = (LAW, exactly(sweep))
+    beside = (LENDING, exactly(sweep))
     return [
         markers(sweep, BUDGET, RECORDS, references=beside, name="by-budget"),
         markers(sweep, RECORDS, BUDGET, references=beside, name="by-records"),

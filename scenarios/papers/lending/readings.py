@@ -10,7 +10,9 @@ import numpy as np
 from asyncdp_sim.core.words import as_float
 from asyncdp_sim.figures.runs.convergence import quartiles
 from asyncdp_sim.figures.sweeps.psi_lines import series_of
-from asyncdp_sim.figures.sweeps.psi_surface import Grid, Reference, grid, ratios, slopes
+from asyncdp_sim.figures.sweeps.psi_surface import Grid, grid, ratios, slopes
+from asyncdp_sim.figures.sweeps.references import CONSTANT, Reference
+from asyncdp_sim.figures.sweeps.references import LENDING as LAW
 from asyncdp_sim.results import Cell, Sweep
 from scenarios.papers.claims import Range
 from scenarios.papers.exact import exactly, quiet
@@ -19,7 +21,6 @@ from scenarios.papers.lending.reasons import (
     AT_SIZE,
     BANKS,
     BUDGET,
-    CONSTANT,
     ENDS,
     LARGE,
     MANY,
@@ -32,15 +33,6 @@ RECORDS = "owners.records"
 DECIDES = (0.025, 10.0)
 """ψ between these is noise (0.0024 is what has not been learned), and few records are clipped."""
 STANDARD_ERRORS = 4.0
-
-
-def law(cell: Cell) -> float:
-    """Return c/(ε n_i)² in a cell."""
-    said = cell.result.scenario
-    return CONSTANT / (float(said["privacy"]["epsilon"]) * float(said["owners"]["records"])) ** 2
-
-
-LAW = Reference("published law 2.15·10⁹/(ε n_i)²", "law", law)
 
 
 def published_end(cell: Cell) -> float:

@@ -7,16 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
+from asyncdp_sim.figures.sweeps.references import CONSTANT, FINAL_PSI
 from asyncdp_sim.results import Cell, Sweep, read_manifest
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load
 from scenarios.papers.claims import Range, Reason
 from scenarios.papers.exact import exactly, flattest, quiet
 from scenarios.papers.figure import AS_PUBLISHED, SOUND
-from scenarios.published import FINAL_PSI
 
-CONSTANT = 2.1536e9
-"""c in the law ψ = c/(ε n_i)² that figures 5 and 6 draw, n_i records of each of three banks."""
 AT_SIZE = 250_000
 """n_i of figure 3, whose end points are the published medians."""
 ENDS = FINAL_PSI["lending-convergence"]

@@ -11,12 +11,14 @@ from matplotlib.text import Text
 
 from asyncdp_sim import measures
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import Result, draw_all
+from asyncdp_sim.figures import Result, draw_all, open_directory
 from asyncdp_sim.figures.kit.picture import Picture, save
 from asyncdp_sim.figures.kit.style import style
+from asyncdp_sim.figures.plan import first
 from asyncdp_sim.figures.runs import convergence, gaps, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps import networks
+from asyncdp_sim.figures.sweeps.references import FINAL_PSI
 from asyncdp_sim.results import read_table
 from asyncdp_sim.runs import RunResult
 from tests.manifests import changed
@@ -57,12 +59,14 @@ def all_pictures(result: Result) -> list[Picture]:
 
 @pytest.mark.parametrize("kind", ["drawn_result", "swept"])
 def test_everything_is_drawn_with_numbers_and_captions(
-    kind: str, request: pytest.FixtureRequest
+    kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory = request.getfixturevalue(kind)
     names = SWEPT_NAMES if kind == "swept" else NAMES
     if kind == "swept":
-        drawing = draw_all(directory, published={0.5: 0.1, 2.0: 0.2})
+        name = first(open_directory(directory)).scenario["id"]
+        monkeypatch.setitem(FINAL_PSI, name, {0.5: 0.1, 2.0: 0.2})
+        drawing = draw_all(directory)
         assert [path.stem for path in drawing.pictures] == SWEPT_NAMES
         assert drawing.notes == (
             "published ψ = 0.2: no line has the value 2.0",

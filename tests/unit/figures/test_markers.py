@@ -8,7 +8,7 @@ from swept_law import BUDGET, RECORDS, VALUES, power, written
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.sweeps.psi_lines import markers, series_of, slope
-from asyncdp_sim.figures.sweeps.psi_surface import Reference
+from asyncdp_sim.figures.sweeps.references import Reference
 from asyncdp_sim.results import Cell
 
 

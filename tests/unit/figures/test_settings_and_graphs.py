@@ -5,11 +5,10 @@ import sys
 from pathlib import Path
 
 from asyncdp_sim.figures.plan import of_entry
-from asyncdp_sim.figures.studies import STUDIES as OF_ENTRIES
+from asyncdp_sim.figures.studies import STUDIES
 from asyncdp_sim.figures.sweeps import graphs, settings
+from asyncdp_sim.figures.sweeps.references import ELSEWHERE, FINAL_PSI
 from asyncdp_sim.scenario.catalogue import catalogue, entry
-from scenarios.published import ELSEWHERE, FINAL_PSI
-from scenarios.studies import STUDIES
 from tests.unit.figures.made import curve, finished, made, scenario
 
 
@@ -71,7 +70,7 @@ def test_a_study_that_a_sweep_does_not_allow_is_told(tmp_path: Path) -> None:
         notes: list[str] = []
         assert of_entry(swept, name, notes) == []
         assert notes[0].startswith(f"the study of {name}: ")
-    assert {*STUDIES, *OF_ENTRIES} <= {found.name for found in catalogue()}
+    assert set(STUDIES) <= {found.name for found in catalogue()}
 
 
 def test_a_command_without_a_study_imports_none_of_them() -> None:

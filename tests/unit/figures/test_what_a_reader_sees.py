@@ -12,14 +12,13 @@ from matplotlib.text import Text
 
 from asyncdp_sim.columns.dictionary import SPREAD
 from asyncdp_sim.figures import Result, Sweep, draw_all
-from asyncdp_sim.figures.draw import add, pictures
+from asyncdp_sim.figures.draw import pictures
 from asyncdp_sim.figures.kit.axes import lettered, listed, wrapped
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.small_multiples import Panel
 from asyncdp_sim.figures.runs import convergence, profit, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps import networks, overview, settings
-from scenarios.studies import study
 from tests.manifests import changed
 from tests.unit.figures.made import curve, finished, made, scenario
 from tests.unit.figures.test_small_multiples import updated
@@ -192,17 +191,6 @@ def test_points_at_zero_are_whole_and_rows_have_room(tmp_path: Path) -> None:
     picture.figure.draw_without_rendering()
     above, below = (each.get_window_extent(drawn) for each in first.get_yticklabels())
     assert not above.overlaps(below)
-
-
-def test_a_study_names_its_scenario_and_has_captions(tmp_path: Path) -> None:
-    [result] = of_cells(tmp_path / "some", [1.0])
-    picture = convergence.by_update([CurveLine(result)])
-    [path] = add(result.directory, [(picture, [result])], "one")
-    assert path == result.directory / "figures" / "convergence-by-update.png"
-    assert any(text.startswith("made. Private") for text in texts(picture))
-    said = (path.parent / "captions-of-one.md").read_text()
-    assert "Figure 1. One replicate's relative fitness" in said
-    assert study("no-study", tmp_path) == ([], [])
 
 
 def test_many_names_are_a_few_words() -> None:

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.privacy.recovered import (
+from analysis.privacy.averaging import advantage_bound, averaging_advantage
+from asyncdp_sim.figures.studies.collusion import transcribed
+from asyncdp_sim.figures.studies.recovered import (
     Recovered,
     Transcribed,
     Transcript,
-    advantage_bound,
-    averaging_advantage,
     from_exchanges,
     from_rounds,
 )
@@ -21,7 +21,6 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
-from scenarios.collusion import transcribed
 from tests.theory.collusion import averaged_deviation
 
 ROUNDS = {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "collab-1", "rho": 400.0}}

@@ -1,0 +1,218 @@
+"""Collusion: what all other owners learn of the answers of the owner that is the learner.
+
+The cells of ``owner-learner-collude`` of the catalogue are run again, transcribed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import fsum, sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.kit.axes import key, legend, looks, scale
+from asyncdp_sim.figures.kit.style import BAND, small_panels
+from asyncdp_sim.figures.studies.recovered import (
+    Recovered,
+    Transcribed,
+    from_exchanges,
+    from_rounds,
+)
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
+from asyncdp_sim.learning.algorithms import Collab1Steps, GossipSteps
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.network import simulate
+from asyncdp_sim.results import Sweep
+from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
+from asyncdp_sim.scenario import Scenario, load
+
+Array = npt.NDArray[np.float64]
+EPSILON = "privacy.epsilon"
+HIDDEN = 0
+"""The owner that plays the learner, from 0; all others collude."""
+BEHIND = 10.0  # of the largest finite ε, where ∞ stands
+PANELS = (
+    ("single", "noise", "error of one gradient\n(relative to it)"),
+    ("mean", "averaged_noise", "error of their mean over a run\n(relative to it)"),
+)
+"""What is measured, what the noise alone makes it, and the name of the axis."""
+NOTHING: dict[str, Any] = {"color": BAND, "linestyle": ":", "linewidth": 1.0}
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Estimates of an owner's gradients in one run or several of the same scenario.
+
+    Attributes
+    ----------
+    epsilon : float
+        The owner's ε, over all of its answers.
+    answers : float
+        How many of its answers are known, in the mean.
+    single, mean : float
+        Error of one gradient that was worked out, and of the mean of all, in root mean square
+        relative to a gradient's size.
+    noise, averaged_noise : float
+        What both should be by the noise alone.
+    """
+
+    epsilon: float
+    answers: float
+    single: float
+    mean: float
+    noise: float
+    averaged_noise: float
+
+
+@dataclass(frozen=True)
+class Colluded(Series):
+    """One line: the cells that differ in ε alone, in ascending order of the hidden owner's.
+
+    Attributes
+    ----------
+    infinity : float
+        Where ε = ∞ stands.
+    """
+
+    infinity: float
+
+
+def transcribed(scenario: Scenario) -> tuple[Problem, Transcribed, Array]:
+    """Run a scenario with all that is sent noted; return the final models (R, p) too."""
+    problem = prepare(scenario, build_dataset(scenario))
+
+    def scopes() -> list[Scope]:
+        streams = Streams(scenario.run.seed)
+        return [streams.within("replicate", r + 1) for r in range(scenario.run.replicates)]
+
+    traces = [simulate(scenario.network, scope) for scope in scopes()]
+    task, noted = problem.task, Transcribed(problem.task.steps)
+    path = replay(traces, noted, task.reply, scopes(), task.record_every, task.asks)
+    return problem, noted, path.final
+
+
+def recover(problem: Problem, noted: Transcribed, replicate: int) -> Recovered:
+    """Return what all owners but one know of its answers.
+
+    Raises
+    ------
+    SpecError
+        If nothing is worked out for this algorithm.
+    """
+    steps, seen = problem.task.steps, noted.transcript(replicate)
+    # What follows from a transcript is algebra on these algorithms' own steps, and on no others.
+    if isinstance(steps, GossipSteps):
+        return from_exchanges(seen, HIDDEN, steps)
+    if isinstance(steps, Collab1Steps):
+        sizes = steps.rate / np.arange(1, int(seen.k[-1]) + 2)
+        return from_rounds(seen, HIDDEN, steps.weights, sizes, float(steps.sigma))
+    raise SpecError([Fault("algorithm.kind", "another", "allowed: async-gossip, collab-1")])
+
+
+def learned(scenario: Scenario) -> Learned:
+    """Return how well a scenario's hidden owner is known; NaN where nothing is worked out."""
+    problem, noted, _ = transcribed(scenario)
+    reply, p = problem.task.reply, problem.task.steps.n_features
+    sizes: list[float] = []
+    singles: list[float] = []
+    means: list[float] = []
+    counts: list[int] = []
+    for replicate in range(scenario.run.replicates):
+        found = recover(problem, noted, replicate)
+        whole = np.isfinite(found.answers).all(axis=1)
+        points, answers = found.points[whole], found.answers[whole]
+        counts.append(len(points))
+        if len(points) > 0:
+            exact = reply.gradients.gradient(np.full(len(points), HIDDEN), points)
+            sizes += np.square(exact).sum(axis=1).tolist()
+            singles += np.square(answers - exact).sum(axis=1).tolist()
+            means.append(float(np.square((answers - exact).mean(axis=0)).sum()))
+    shares = [1 / count for count in counts if count > 0]
+    size = float(np.mean(sizes)) if len(shares) > 0 else np.nan
+    noise = 2 * p * float(reply.noise.scale[HIDDEN]) ** 2  # E‖b w‖²
+    return Learned(
+        epsilon=float(problem.accountant.epsilon[HIDDEN]),
+        answers=float(np.mean(counts)),
+        single=sqrt(fsum(singles) / max(1, len(singles)) / size),
+        mean=sqrt(fsum(means) / max(1, len(means)) / size),
+        noise=sqrt(noise / size),
+        averaged_noise=sqrt(noise * fsum(shares) / max(1, len(shares)) / size),
+    )
+
+
+def select(sweep: Sweep) -> list[Colluded] | str:
+    """Return a line for all that is swept beside ε, or why there is none."""
+    if EPSILON not in sweep.paths:
+        return f"{EPSILON} is not swept"
+    budgets = [float(cell.result.of_owners("epsilon")[0][HIDDEN]) for cell in sweep.cells]
+    epsilon = {cell.number: budget for cell, budget in zip(sweep.cells, budgets, strict=True)}
+    others = [path for path in sweep.paths if path != EPSILON]
+    return Colluded.grouped(
+        sweep.cells, lambda cell: cell.label(others), lambda cell: epsilon[cell.number],
+        infinity=BEHIND * max([each for each in budgets if np.isfinite(each)], default=1.0),
+    )  # fmt: skip
+
+
+def _rows(line: Colluded) -> Table:
+    scenarios = [load(result.directory / "scenario.toml")[0] for result in line.results]
+    found = [vars(learned(scenario)) for scenario in scenarios]
+    columns = {name: np.array([each[name] for each in found]) for name in found[0]}
+    return line.rows("name", "epsilon") | columns
+
+
+def panels(found: Sequence[Colluded], rows: Sequence[Table]) -> Figure:
+    """Draw errors of single gradients, and of the mean of a run's, against ε.
+
+    Markers where measured, a line where noise says what to expect.
+    """
+    figure, several = small_panels(2, 1.6)
+    drawn = looks(len(found), markersize=4.5)
+    places = sorted({epsilon for line in found for epsilon in line.at})
+    at = [epsilon if np.isfinite(epsilon) else found[0].infinity for epsilon in places]
+    for axes, (measured, noise, named) in zip(several, PANELS, strict=True):
+        for table, look in zip(rows, drawn, strict=True):
+            noisy = np.isfinite(table["epsilon"]) & (table[noise] > 0)
+            x = table["epsilon"][noisy]
+            axes.plot(x, table[measured][noisy], linestyle="none", **look)
+            axes.plot(x, table[noise][noisy], color=look["color"], linewidth=0.9)
+        _exact(axes, rows, measured, found[0].infinity)
+        axes.axhline(1.0, zorder=0, **NOTHING)
+        scale(axes, "xy", ylabel=named, xlabel="$\\epsilon$ of the owner that is the learner")
+        axes.set_xticks(at, list(map(number, places)))
+        axes.minorticks_off()
+    limits = [axes.get_ylim() for axes in several]
+    for axes in several:
+        axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+    keys = [key(line.name, linewidth=0.9, **look) for line, look in zip(found, drawn, strict=True)]
+    legend(figure, [*keys, key("error as large as a gradient: nothing is known", **NOTHING)], 2)
+    return figure
+
+
+def _exact(axes: Axes, rows: Sequence[Table], measured: str, place: float) -> None:
+    """Say above ∞ what rounding leaves: drawn to scale, it would squeeze all else."""
+    errors = np.concatenate([table[measured][np.isinf(table["epsilon"])] for table in rows])
+    errors = errors[np.isfinite(errors)]
+    if len(errors) == 0:
+        return
+    foot: dict[str, Any] = {"transform": axes.get_xaxis_transform()}
+    axes.plot(place, 0, "v", color="black", clip_on=False, markersize=5, **foot)
+    axes.text(
+        place, 0.08, f"rounding alone: at most {errors.max():.0e}", rotation=90, ha="center",
+        va="bottom", fontsize=7, **foot,
+    )  # fmt: skip
+
+
+_CAPTION = (
+    "What the other owners know of the gradients of the owner that is the learner, from the "
+    "queries that they are sent: root mean square error relative to a gradient, of one "
+    "gradient (left) and of the mean of all that are worked out in a run (right). Markers: "
+    "recovered from the runs; lines: by its noise alone. Arrows at ε = ∞: what rounding leaves "
+    "is far below the frame, in the words there and in the table."
+)
+FIGURE = SweepFigure("collusion", select, _rows, panels, lambda *_: _CAPTION)

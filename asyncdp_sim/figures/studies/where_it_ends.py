@@ -1,0 +1,178 @@
+"""Whose objective is learned: where each variant's models end, beside every owner's own optimum.
+
+For small steps the mean model settles where Σ w_i ℓ_i + (σ/2)‖θ‖² is least
+(docs/stale-steps.md).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.figure import Figure
+
+from asyncdp_sim.figures.kit.axes import key, legend
+from asyncdp_sim.figures.kit.layout import MAY_GO
+from asyncdp_sim.figures.kit.style import THEORY, canvas, colours
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
+from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.results import Sweep
+from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario.paths import VARIANT
+from asyncdp_sim.theory.predict.staleness import lateness
+from asyncdp_sim.theory.predict.update_order import shares as shares_of_updates
+from asyncdp_sim.theory.prediction import Unknown
+
+Array = npt.NDArray[np.float64]
+DIVIDED = {"uniform": (0, 0), "inverse-rate": (1, 0), "inverse-weight": (1, 1)}
+"""By ``algorithm.selection``: whether π_i, and whether E[w(s) | i], is divided by."""
+
+
+@dataclass(frozen=True)
+class Variant(Series):
+    """One way of taking answers.
+
+    Attributes
+    ----------
+    predicted, best : float
+        Where its models should end for small steps, and θ*.
+    own : tuple of pair
+        Each owner's own optimum, and its share of the updates or of the time.
+    """
+
+    predicted: float
+    best: float
+    own: tuple[tuple[float, float], ...]
+
+
+def select(sweep: Sweep) -> list[Variant] | str:
+    """Return the variants of a sweep whose models are single numbers, or why there are none."""
+    if sweep.paths != (VARIANT,):
+        return "a sweep that is none of variants"
+    scenarios = [load(cell.result.directory / "scenario.toml")[0] for cell in sweep.cells]
+    f = prepare(scenarios[0], build_dataset(scenarios[0])).task.objective.second_moments
+    if f is None or f.n_features != 1:
+        return "models with more than one number, or a loss that is no quadratic"
+    share = online(scenarios[0]) if by_absence(scenarios[0]) else often(scenarios[0])
+    records = f.records.astype(float)
+    own = [minimiser(f, each) for each in np.eye(f.n_owners)]
+    return [
+        Variant(
+            str(cell.values[VARIANT]), (cell.number,), (cell,),
+            minimiser(f, weights(scenario, records)), minimiser(f, records),
+            tuple(zip(own, share.tolist(), strict=True)),
+        )
+        for cell, scenario in zip(sweep.cells, scenarios, strict=True)
+    ]  # fmt: skip
+
+
+def by_absence(scenario: Scenario) -> bool:
+    """Return whether owners are absent, each with a chance of its own."""
+    return not isinstance(getattr(scenario.availability, "probability", None), float | None)
+
+
+def online(scenario: Scenario) -> Array:
+    """Return the chance p_i that an owner is online."""
+    return np.array(scenario.availability.probability, dtype=float)  # type: ignore[union-attr]
+
+
+def often(scenario: Scenario) -> Array:
+    """Return π_i, each owner's share of the updates."""
+    found = shares_of_updates(scenario.network)
+    if isinstance(found, Unknown):
+        raise TypeError(found.reason)
+    return np.array(found)
+
+
+def mean_weights(scenario: Scenario) -> Array:
+    """Return E[w(s) | i], how far an owner's answers move the model on average."""
+    laws = lateness(scenario.network)
+    if isinstance(laws, Unknown):
+        raise TypeError(f"no law of staleness is known for {scenario.id}")
+    central = scenario.algorithm.one_central
+    weight = np.ones_like if central is None else central.weight
+    return np.array([float(law @ weight(np.arange(len(law)))) for law in laws])
+
+
+def weights(scenario: Scenario, records: Array) -> Array:
+    """Return w_i up to a factor, which is n_i where all owners count alike.
+
+    Where the answers of a round are averaged over the owners A that are present, the chance of
+    each A weighs n_i/Σ_A n_j.
+    """
+    if scenario.protocol.makes_updates:
+        chances = online(scenario)
+        sets = np.array([each for each in product((0, 1), repeat=len(chances)) if any(each)])
+        chance = np.prod(np.where(sets == 1, chances, 1 - chances), axis=1)
+        return np.asarray(chance @ (sets * records / (sets @ records)[:, None]))
+    by_rate, by_weight = DIVIDED[getattr(scenario.algorithm, "selection", "uniform")]
+    share, weight = often(scenario), mean_weights(scenario)
+    return np.asarray(records * share ** (1 - by_rate) * weight ** (1 - by_weight))
+
+
+def minimiser(f: Quadratic, counted: Array) -> float:
+    """Return the θ that makes Σ w_i ℓ_i + (σ/2) θ² least, w_i being ``counted`` up to a factor."""
+    part = counted / counted.sum()
+    return float(2 * part @ f.moment[:, 0] / (2 * part @ f.gram[:, 0, 0] + f.sigma))
+
+
+def _rows(variant: Variant) -> Table:
+    """Return the mean model of all replicates at the end, twice its error, and the prediction."""
+    replicate, theta = variant.results[0].columns("models", "replicate", "theta_L")
+    models = theta.reshape(len(np.unique(replicate)), -1)[:, 0]
+    numbers = {
+        "mean": models.mean(),
+        "two_standard_errors": 2 * models.std(ddof=1) / np.sqrt(len(models)),
+        "predicted": variant.predicted,
+    }
+    return variant.rows("end", "cell") | {name: np.array([n]) for name, n in numbers.items()}
+
+
+def panels(found: Sequence[Variant], rows: Sequence[Table]) -> Figure:
+    """Draw a row for each variant, predicted and measured, above the owners' own optima."""
+    ours, own = colours(2)
+    figure, axes = canvas(height=2.9)
+    measured: dict[str, Any] = {"color": ours, "markersize": 4, "marker": "o"}
+    diamond: dict[str, Any] = {
+        "markeredgecolor": THEORY,
+        "color": "none",
+        "markersize": 9,
+        "marker": "D",
+    }
+    for place, table in enumerate(rows):
+        axes.errorbar(table["mean"], [place], xerr=table["two_standard_errors"], capsize=2,
+                      **measured)  # fmt: skip
+        axes.plot(table["predicted"], [place], **diamond)
+    for value, share in found[0].own:
+        axes.plot([value], [len(found)], "s", color=own, markersize=4 + 8 * share)
+        axes.annotate(f"{share:.0%}", (value, len(found)), (0, -9), textcoords="offset points",
+                      ha="center", va="top", fontsize="small", gid=MAY_GO)  # fmt: skip
+    axes.axvline(found[0].best, color=THEORY, linewidth=1.0)
+    axes.margins(x=0.08)
+    axes.set_ylim(len(found) + 0.8, -0.5)
+    axes.set_yticks(range(len(found) + 1), [*(each.name for each in found), "owners alone"])
+    axes.set_xlabel("model $\\theta$")
+    keys = [
+        key("θ*: the optimum of all", color=THEORY, linewidth=1.0),
+        key("predicted", linestyle="none", **diamond),
+        key("measured, ± 2 standard errors", linestyle="none", **measured),
+        key("an owner's own optimum, its share below", linestyle="none", color=own, marker="s"),
+    ]
+    legend(figure, keys, 2)
+    return figure
+
+
+def _caption(found: Sequence[Variant], _: Sequence[Table]) -> str:
+    del found
+    return (
+        "Where learning ends by each way of taking answers: predicted for small steps (diamonds) "
+        "and mean over replicates, beside the optimum of each owner alone, the larger the larger "
+        "its share of the updates, or of the time if owners are absent. Upright line: θ*, which "
+        "all owners' records have in common."
+    )
+
+
+FIGURE = SweepFigure("where-it-ends", select, _rows, panels, _caption)
