@@ -48,8 +48,8 @@ class LinearRecords(MeasuredRows):
         return self
 
     @cached_property
-    def _blocks(self) -> list[tuple[float | None, Array, list[tuple[Array, Array, Array, Array]]]]:
-        """Of each owner c of :attr:`Loss.rate` and Σ y x, and x, y and two bounds block by block.
+    def _blocks(self) -> list[tuple[float | None, list[tuple[Array, Array, Array, Array]]]]:
+        """Of each owner c of :attr:`Loss.rate`, and x, y and two bounds block by block.
 
         The bounds are the least and largest slope of each record: a gradient's norm |φ'|‖x‖ exceeds
         C beyond ±C/‖x‖. With a c they are of z, between which φ' = c(z − y) holds. An owner has no
@@ -65,8 +65,19 @@ class LinearRecords(MeasuredRows):
                 size = max(1, min(len(y), _BLOCK // x.shape[1]))
                 parts = [slice(first, first + size) for first in range(0, len(y), size)]
                 blocks = [(x[part], y[part], low[part], high[part]) for part in parts]
-                made.append((c, y @ x, blocks))
+                made.append((c, blocks))
         return made
+
+    @cached_property
+    def _linear(self) -> tuple[Array, Array]:
+        """Of each owner c, shape (N, 1), and Σ y x, shape (N, p); 1 and 0 of one without a c."""
+        rates = [rate for rate, _ in self._blocks]
+        with np.errstate(over="ignore", invalid="ignore"):
+            pulled = [
+                np.zeros(x.shape[1]) if rate is None else y @ x
+                for rate, x, y in zip(rates, self.features, self.targets, strict=True)
+            ]
+        return np.array([[1.0 if rate is None else rate] for rate in rates]), np.stack(pulled)
 
     @cached_property
     def _shares(self) -> Array:
@@ -92,6 +103,9 @@ class LinearRecords(MeasuredRows):
         edges = [*np.flatnonzero(np.diff(asking, prepend=-1)).tolist(), len(asking)]
         for first, last in pairwise(edges):
             sums[first:last] = self._sums(int(asking[first]), asked[first:last])
+        rates, pulled = self._linear
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = rates[asking] * (sums - pulled[asking])
         if not np.isfinite(sums).all():
             self._sum_again(sums, asking, asked)
         means = np.empty(points.shape)
@@ -108,13 +122,13 @@ class LinearRecords(MeasuredRows):
             sums[row] = self.total(x, y, lengths, points[row], self.clip)
 
     def _sums(self, owner: int, points: Array) -> Array:
-        """Return an owner's (clipped) record gradients added up, at each point (r, p).
+        """Return an owner's clipped slopes or, with a c, predictions times x, summed up, (r, p).
 
         Records are read in blocks that stay in the cache while all points use them. BLAS rounds
         products of another shape otherwise, so every product has :data:`ABREAST` points, the last
         ones filled up with zeros: a point's bits depend neither on its place nor on the others.
         """
-        rate, pulled, blocks = self._blocks[owner]
+        rate, blocks = self._blocks[owner]
         count, p = points.shape
         stacks = np.zeros((-(-count // ABREAST), ABREAST, p))
         stacks.reshape(-1, p)[:count] = points
@@ -133,8 +147,7 @@ class LinearRecords(MeasuredRows):
                 np.maximum(z, low, out=z)  # faster than np.clip where little is clipped
                 np.minimum(z, high, out=z)
                 sums[first : first + together] += np.matmul(slopes, x)
-        added = sums.reshape(-1, p)[:count]
-        return added if rate is None else rate * (added - pulled)
+        return sums.reshape(-1, p)[:count]
 
     @override
     def total(self, x: Array, y: Array, lengths: Array, theta: Array, clip: float | None) -> Array:
