@@ -120,7 +120,9 @@ def forecast_command(
         result = forecast(base, **data, **given, progress=progress)
         rest = list[Change]()
         if len(result.verdicts) > 0:
-            rest = changes(value, result.worth, workers=workers, progress=progress)
+            helps = result.worth is not None or result.break_even.count(None) < len(result.owners)
+            options: Any = {"less_noise": helps, "workers": workers, "progress": progress}
+            rest = changes(value, result.worth, **options)
     if as_json:
         typer.echo(words.as_json(result, rest))
         note_all(text)

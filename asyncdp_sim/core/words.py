@@ -3,7 +3,6 @@
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
-from html import escape
 from itertools import chain, groupby, zip_longest
 from math import inf, isnan, nan
 from operator import gt
@@ -142,13 +141,15 @@ def html_table(
     said : sequence of str
         Sentences below it.
     """
+    from html import escape  # a third of what help takes beside typer
+
     above = f"<p><b>{escape(title)}</b></p>" if title else ""
-    body = "".join(_row(row) for row in rows)
+    body = "".join(_row([escape(str(cell)) for cell in row]) for row in rows)
     below = "".join(f"<p>{escape(sentence)}</p>" for sentence in said)
     return f"<div>{above}<table>{body}</table>{below}</div>"
 
 
-def _row(row: Sequence[object]) -> str:
-    name, *values = (escape(str(cell)) for cell in row)
+def _row(row: Sequence[str]) -> str:
+    name, *values = row
     cells = "".join(f'<td style="text-align:left">{value}</td>' for value in values)
     return f'<tr><th style="text-align:left">{name}</th>{cells}</tr>'

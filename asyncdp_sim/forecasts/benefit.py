@@ -280,7 +280,7 @@ def errors(
     if runs is None:
         runs = affordable(scenario, known.dataset, len(factors) * scenario.run.updates, RUNS)
     scenarios = [with_budgets(scenario, factor) for factor in factors]
-    tasks = [prepare(each, known.dataset).task for each in scenarios]
+    tasks = [prepare(each, known.dataset, problem).task for each in scenarios]
     beginning(progress, "what joining is worth")
     options: Any = {"workers": workers, "progress": progress}
     _, learned = known.quick_runs.learned(tasks, range(1, runs + 1), **options)

@@ -10,10 +10,11 @@ from asyncdp_sim.core.errors import AsyncDPError
 from asyncdp_sim.core.progress import Progress, counted
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.forecasts.advice.contest import Played, affordable, ends
-from asyncdp_sim.forecasts.benefit import Errors, errors, value_alone, with_budgets
+from asyncdp_sim.forecasts.advice.contest import Played, affordable
+from asyncdp_sim.forecasts.benefit import Errors, errors, value_alone
 from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
-from asyncdp_sim.forecasts.population import Population, population
+from asyncdp_sim.forecasts.by_runs import final_psi
+from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.scenario import Scenario
 
 BEYOND = (30.0, 100.0, 1000.0)
@@ -48,7 +49,12 @@ class Change:
 
 
 def changes(
-    known: Population, found: Errors | None, *, workers: int = 1, progress: Progress | None = None
+    known: Population,
+    found: Errors | None,
+    *,
+    less_noise: bool = True,
+    workers: int = 1,
+    progress: Progress | None = None,
 ) -> list[Change]:
     """Return how many owners would gain after each of some changes of a scenario.
 
@@ -62,6 +68,9 @@ def changes(
         Errors on held-out rows, which decide who gains; absent, ψ decides, and budgets have a
         formula (:func:`~asyncdp_sim.forecasts.benefit.prospects`), so that none is
         tried.
+    less_noise : bool
+        Whether changes are tried that lower the noise alone: they do not help where ψ without
+        noise is above every owner's alone.
     workers : int
         Processes for runs, ≥ 1; never change a result.
     progress : Progress, optional
@@ -71,23 +80,27 @@ def changes(
     if found is not None:
         for at in range(found.given + 1, len(found.factors)):
             tried_changes.append(_larger(found.factors[at], _counts(found, at)))
+    which: Moments = "common" if found is None and known.common else "own"
 
     def tried(scenario: Scenario, dataset: Dataset) -> tuple[int, int]:
-        if found is None:
-            return _by_psi(known, scenario, dataset, workers)
-        data = population(scenario, "own", private=known.private, dataset=dataset)
+        given: Any = {"private": known.private, "dataset": dataset, "like": known.problem}
+        data = population(scenario, which, **given)
         if scenario.network == known.scenario.network:  # the same traces
             data = replace(data, quick_runs=known.quick_runs)
+        if found is None:
+            return _by_psi(data, workers)
         result = errors(data, factors=(1.0,), runs=found.joined.shape[1], workers=workers)
         return _counts(replace(result, rows=found.rows), 0)
 
-    settings = list(_settings(known.scenario))
+    settings = list(_settings(known.scenario, less_noise))
     advance = counted(progress, "what would help: trials", len(BEYOND) + len(settings) + 1)
-    for factor in BEYOND:
-        if len(tried_changes) > 0 and tried_changes[-1].profits == 0:
-            budgets = with_budgets(known.scenario, factor)
-            tried_changes.append(_larger(factor, tried(budgets, known.dataset)))
-        advance(1)
+    if found is not None and len(tried_changes) > 0 and tried_changes[-1].profits == 0:
+        runs = found.joined.shape[1]
+        beyond = replace(errors(known, factors=BEYOND, runs=runs, workers=workers), rows=found.rows)
+        for at, factor in enumerate(BEYOND):
+            if tried_changes[-1].profits == 0:
+                tried_changes.append(_larger(factor, _counts(beyond, at)))
+    advance(len(BEYOND))
     for words, parts in settings:
         try:
             tried_changes.append(
@@ -97,7 +110,7 @@ def changes(
             continue
         finally:
             advance(1)
-    more = _more_records(known)
+    more = _more_records(known) if less_noise else None
     if more is not None:
         tried_changes.append(Change(MORE, *tried(known.scenario, more)))
     advance(1)
@@ -109,19 +122,16 @@ def _counts(found: Errors, at: int) -> tuple[int, int]:
     return int(found.profits(at).sum()), int(found.loses(at).sum())
 
 
-def _by_psi(
-    known: Population, scenario: Scenario, dataset: Dataset, workers: int
-) -> tuple[int, int]:
+def _by_psi(data: Population, workers: int) -> tuple[int, int]:
     """Return the same by ψ: of moments where these apply, else of a few runs."""
-    which = "common" if known.common else "own"
-    data = population(scenario, which, private=known.private, dataset=dataset)  # type: ignore[arg-type]
-    result, apart = moment_forecast(data), 0.0
+    result, apart, scenario = moment_forecast(data), 0.0, data.scenario
     if isinstance(result, MomentForecast):
         psi, half, apart = float(result.psi[-1]), result.half_width, result.apart
     else:
-        data = population(scenario, "own", private=known.private, dataset=dataset)
-        runs = affordable(scenario, dataset, 3.0 * scenario.run.updates, RUNS)
-        played = Played(ends(scenario, range(1, runs + 1), dataset=dataset, workers=workers))
+        runs = affordable(scenario, data.dataset, 3.0 * scenario.run.updates, RUNS)
+        tasks, numbers = [data.problem.task], range(1, runs + 1)
+        _, [learned] = data.quick_runs.learned(tasks, numbers, workers=workers)
+        played = Played(final_psi(learned.curve))
         psi, half = played.psi, played.half_width
     if data.objective is None:
         return 0, 0
@@ -133,12 +143,12 @@ def _larger(factor: float, counts: tuple[int, int]) -> Change:
     return Change(f"budgets {factor:g} times as large", *counts, factor)
 
 
-def _settings(scenario: Scenario) -> Iterator[tuple[str, dict[str, Any]]]:
+def _settings(scenario: Scenario, less_noise: bool) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield other settings to try, in words and as parts of a scenario."""
     updates = scenario.run.updates // 4
     if updates > 0:
         yield f"{updates} updates instead of {scenario.run.updates}", {"run": {"updates": updates}}
-    if scenario.privacy.mechanism.composition == "pure":
+    if less_noise and scenario.privacy.mechanism.composition == "pure":
         privacy = {"mechanism": "gaussian", "delta": DELTA}
         yield f"Gaussian noise at δ = {DELTA:g}", {"privacy": privacy}
 

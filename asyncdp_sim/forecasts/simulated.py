@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,10 @@ from asyncdp_sim.forecasts.population import Population
 
 Array = npt.NDArray[np.float64]
 REPLICATES = 100
+QUIET = 20
+"""Runs without noise, as many as with it where the ± of their mean ψ is not :data:`SMALL`."""
+SMALL = 0.1, 0.05
+"""Largest ± of ψ without noise, over the ± of ψ with it and over ψ without noise itself."""
 
 
 def simulated(
@@ -24,7 +29,8 @@ def simulated(
     """Run the scenario, and once more without noise, on the population's records.
 
     The runs without noise are over the same networks (unless timing looks at models), and clip
-    what those with noise clip. Of them the end alone is judged.
+    what those with noise clip. Of them the end alone is judged. They differ by their networks
+    alone: a few tell their mean where its ± hardly adds to that of ψ.
 
     Parameters
     ----------
@@ -38,18 +44,23 @@ def simulated(
     """
     loud = population.problem.task
     quiet = replace(loud.without_noise(), record_every=population.scenario.run.updates)
-    traces, (noisy, silent) = population.quick_runs.learned(
-        [loud, quiet], range(1, REPLICATES + 1),
-        whole=True, workers=workers, progress=progress,
-    )  # fmt: skip
+    options: Any = {"whole": True, "workers": workers, "progress": progress}
+    numbers, runs = range(1, REPLICATES + 1), population.quick_runs
+    traces, [noisy] = runs.learned([loud], numbers, **options)
     final, ends = final_psi(noisy.curve), last(noisy.curve, "time")
+    half, silent = half_width(final), np.zeros(0)
+    for few in (numbers[:QUIET], numbers[QUIET:]):
+        _, [learned] = runs.learned([quiet], few, **options)
+        silent = np.concatenate([silent, final_psi(learned.curve)])
+        if half_width(silent) <= min(SMALL[0] * half, SMALL[1] * float(silent.mean())):
+            break
     return MomentForecast(
         psi=overflowed(_mean(noisy.curve, "relative_fitness")),
         times=_mean(noisy.curve, "time"),
         mean=float(final.mean()),
         end=float(ends.mean()),
-        half_width=half_width(final),
-        noise_free=float(final_psi(silent.curve).mean()),
+        half_width=half,
+        noise_free=float(silent.mean()),
         bound=None,
         bound_of=None,
         spread=final,

@@ -309,7 +309,9 @@ def _in_words(error: Exception) -> str:
 def _dataset(scenario: Scenario) -> Dataset:
     read = len(scenario.model.labels), scenario.model.intercept is True
     arguments = (scenario.owners.whole, scenario.all_records, scenario.run.seed)
-    return of_owners(scenario, records(scenario.data, *read, *arguments))
+    cells = sum(scenario.all_records or (FEW_CELLS,)) * (scenario.data.features + 1)
+    made = few_records if cells <= FEW_CELLS and scenario.data.file is None else records
+    return of_owners(scenario, made(scenario.data, *read, *arguments))
 
 
 @lru_cache(maxsize=1)
@@ -329,3 +331,9 @@ def records(
 ) -> Dataset:
     """Return all owners' records: the latest are kept, since the next batch may have the same."""
     return data.read_for(labels, intercept=intercept).build(count, sizes, Streams(seed))
+
+
+few_records = lru_cache(maxsize=8)(records.__wrapped__)
+"""The same, of few that no file holds: eight are kept, for later sweeps too, which may be alike."""
+FEW_CELLS = 2_000_000
+"""Features and targets of all owners' records, 16 MB."""

@@ -1,4 +1,4 @@
-"""Runs a sweep in a process of its own, and says how long it took and how much memory."""
+"""Runs a sweep in a process of its own, and says how much CPU time and memory it took."""
 
 import json
 import subprocess
@@ -6,16 +6,17 @@ import sys
 from dataclasses import dataclass
 
 _CODE = """
-import json, resource, sys, time
+import json, resource, sys
 from pathlib import Path
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
+from tests.benchmarks.ratio import cpu_time
 if __name__ == "__main__":
     file, directory, workers, *settings = sys.argv[1:]
     scenario, _ = load(Path(file), settings)
-    began = time.perf_counter()
+    began = cpu_time()
     sweep(scenario, Path(directory), workers=int(workers))
-    seconds = time.perf_counter() - began
+    seconds = cpu_time() - began
     status = dict(line.split(":", 1) for line in open("/proc/self/status"))
     own = int(status["VmHWM"].split()[0])
     child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss if int(workers) > 1 else 0
@@ -30,7 +31,7 @@ class Swept:
     Attributes
     ----------
     seconds : float
-        Wall time of the sweep, its start-up apart.
+        CPU time of the sweep and of its workers, its own start-up apart.
     peak_mib : float
         The peak of its own process, and with several workers that of the largest child for each
         of them: no less than the peak of all processes together. Its own is VmHWM, since

@@ -1,4 +1,4 @@
-"""A Dask cluster on loopback: what a cell costs beside the sweep's own work, and more workers."""
+"""A Dask cluster on loopback: what a cell costs beside the sweep's own work."""
 
 import os
 import time
@@ -64,28 +64,4 @@ def test_what_a_cell_costs_on_a_cluster(tmp_path, record_property):
         against=f"the same in one process and {MOST_MS:g} ms",
         unit="ms",
         at_least=1.0,
-    )
-
-
-@pytest.mark.parametrize("workers", [2, 4, 8])
-def test_workers_of_a_cluster_against_one(workers, tmp_path, record_property):
-    cores = len(os.sched_getaffinity(0))
-    if cores < workers:
-        pytest.skip(f"{workers} workers of a Dask cluster: {cores} cores")
-    scenario = load(file(tmp_path, cells=48, replicates=50, updates=2000))[0]
-    warm = load(file(tmp_path, cells=8, replicates=1, updates=100))[0]
-    seconds = []
-    for count in (workers, 1):
-        with clustered(count, tmp_path) as cluster:
-            sweep(warm, tmp_path / f"warm-{count}", address=cluster.address)
-            began = time.perf_counter()
-            sweep(scenario, tmp_path / f"{count}", address=cluster.address)
-            seconds.append(time.perf_counter() - began)
-    report(
-        record_property,
-        f"a CPU-bound sweep of 48 cells on a Dask cluster, {workers} workers",
-        ours=seconds[0],
-        baseline=seconds[1],
-        against="1 worker",
-        at_least=0.9 * workers,
     )

@@ -48,23 +48,36 @@ class LinearRecords(MeasuredRows):
         return self
 
     @cached_property
-    def _ranges(self) -> list[tuple[float | None, Array, Array]]:
-        """Of each owner c of :attr:`Loss.rate`, and the least and largest slope of every record.
+    def _blocks(self) -> list[tuple[float | None, list[tuple[Array, Array, Array, Array]]]]:
+        """Of each owner c of :attr:`Loss.rate`, and x, y and two bounds block by block.
 
-        A gradient's norm |φ'|‖x‖ exceeds C beyond ±C/‖x‖. With a c the two are of z, between which
-        φ' = c(z − y) holds. An owner has no c where y ± C/(c‖x‖) would lose digits of C/‖x‖.
+        The bounds are the least and largest slope of each record: a gradient's norm |φ'|‖x‖ exceeds
+        C beyond ±C/‖x‖. With a c they are of z, between which φ' = c(z − y) holds. An owner has no
+        c where y ± C/(c‖x‖) would lose digits of C/‖x‖.
         """
-        clip = np.inf if self.clip is None else self.clip
-        ranges = list[tuple[float | None, Array, Array]]()
-        for y, length in zip(self.targets, self.lengths, strict=True):
-            with np.errstate(divide="ignore"):
+        clip, rate, made = np.inf if self.clip is None else self.clip, self.loss.rate, []
+        for x, y, length in zip(self.features, self.targets, self.lengths, strict=True):
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
                 bound = np.minimum(clip / length, self.loss.steepest(np.inf, np.abs(y)))
-            rate = self.loss.rate
-            if rate is not None and np.all(rate * np.abs(y) <= FAR * bound):
-                ranges.append((rate, y - bound / rate, y + bound / rate))
-            else:
-                ranges.append((None, -bound, bound))
-        return ranges
+                near = rate is not None and bool(np.all(rate * np.abs(y) <= FAR * bound))
+                c = rate if near else None
+                low, high = (-bound, bound) if c is None else (y - bound / c, y + bound / c)
+                size = max(1, min(len(y), _BLOCK // x.shape[1]))
+                parts = [slice(first, first + size) for first in range(0, len(y), size)]
+                blocks = [(x[part], y[part], low[part], high[part]) for part in parts]
+                made.append((c, blocks))
+        return made
+
+    @cached_property
+    def _linear(self) -> tuple[Array, Array]:
+        """Of each owner c, shape (N, 1), and Σ y x, shape (N, p); 1 and 0 of one without a c."""
+        rates = [rate for rate, _ in self._blocks]
+        with np.errstate(over="ignore", invalid="ignore"):
+            pulled = [
+                np.zeros(x.shape[1]) if rate is None else y @ x
+                for rate, x, y in zip(rates, self.features, self.targets, strict=True)
+            ]
+        return np.array([[1.0 if rate is None else rate] for rate in rates]), np.stack(pulled)
 
     @cached_property
     def _shares(self) -> Array:
@@ -90,6 +103,9 @@ class LinearRecords(MeasuredRows):
         edges = [*np.flatnonzero(np.diff(asking, prepend=-1)).tolist(), len(asking)]
         for first, last in pairwise(edges):
             sums[first:last] = self._sums(int(asking[first]), asked[first:last])
+        rates, pulled = self._linear
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = rates[asking] * (sums - pulled[asking])
         if not np.isfinite(sums).all():
             self._sum_again(sums, asking, asked)
         means = np.empty(points.shape)
@@ -106,35 +122,32 @@ class LinearRecords(MeasuredRows):
             sums[row] = self.total(x, y, lengths, points[row], self.clip)
 
     def _sums(self, owner: int, points: Array) -> Array:
-        """Return an owner's (clipped) record gradients added up, at each point (r, p).
+        """Return an owner's clipped slopes or, with a c, predictions times x, summed up, (r, p).
 
         Records are read in blocks that stay in the cache while all points use them. BLAS rounds
         products of another shape otherwise, so every product has :data:`ABREAST` points, the last
         ones filled up with zeros: a point's bits depend neither on its place nor on the others.
         """
-        features, targets = self.features[owner], self.targets[owner]
-        rate, least, largest = self._ranges[owner]
-        stacks = np.zeros((-(-len(points) // ABREAST), ABREAST, points.shape[1]))
-        _rows(stacks, len(points))[:] = points
+        rate, blocks = self._blocks[owner]
+        count, p = points.shape
+        stacks = np.zeros((-(-count // ABREAST), ABREAST, p))
+        stacks.reshape(-1, p)[:count] = points
         sums = np.zeros(stacks.shape)
-        block = max(1, min(len(targets), _BLOCK // points.shape[1]))
+        block = len(blocks[0][1]) if len(blocks) > 0 else 1
         together = min(len(stacks), max(1, _SLOPES // (ABREAST * block)))
         buffer = np.empty(together * ABREAST * block)  # allocating it anew is slow
-        for start in range(0, len(targets), block):
-            part = slice(start, start + block)
-            x, y, low, high = features[part], targets[part], least[part], largest[part]
+        for x, y, low, high in blocks:
             for first in range(0, len(stacks), together):
                 these = stacks[first : first + together]
                 slopes = buffer[: len(these) * ABREAST * len(y)].reshape(-1, ABREAST, len(y))
                 np.matmul(these, x.T, out=slopes)
-                z = _rows(slopes, len(points) - ABREAST * first)
+                z = slopes.reshape(-1, len(y))[: count - ABREAST * first]
                 if rate is None:
                     self.loss.slope(z, y, out=z)
                 np.maximum(z, low, out=z)  # faster than np.clip where little is clipped
                 np.minimum(z, high, out=z)
                 sums[first : first + together] += np.matmul(slopes, x)
-        added = _rows(sums, len(points))
-        return added if rate is None else rate * (added - targets @ features)
+        return sums.reshape(-1, p)[:count]
 
     @override
     def total(self, x: Array, y: Array, lengths: Array, theta: Array, clip: float | None) -> Array:
@@ -204,11 +217,6 @@ class LinearRecords(MeasuredRows):
             for x, y, length in zip(self.features, self.targets, self.lengths, strict=True)
         ]
         return float(max(reach))
-
-
-def _rows(stacks: Array, count: int) -> Array:
-    """Return the first so many rows of stacks (s, 8, m), shape (count, m): a view of them."""
-    return stacks.reshape(-1, stacks.shape[2])[:count]
 
 
 FAR = 1e2

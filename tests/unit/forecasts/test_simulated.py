@@ -1,5 +1,6 @@
 """Simulated forecasts of runs of unequal length, by hand."""
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,30 @@ def test_a_learning_that_diverges_is_infinitely_far_off_and_never_no_number(
     assert np.isnan(told).sum() == 0
     assert found.curve[-1] == np.inf
     assert '"psi": "inf"' in as_json(found)
+
+
+@pytest.mark.parametrize(("rho", "updates", "enough"), [(5.0, 120, True), (60.0, 12, False)])
+def test_few_runs_without_noise_are_made_where_they_tell_their_mean(
+    rho: float, updates: int, enough: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the error stated beside their number; where they differ much, all are made."""
+    fields: dict[str, Any] = {
+        "id": "quiet",
+        "run": {"updates": updates},
+        "owners": {"count": 2, "records": 20},
+        "data": {"kind": "gaussian", "features": 2},
+        "model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 5.0},
+        "algorithm": {"kind": "async-gossip", "rho": rho},
+        "protocol": {"kind": "push"},
+        "compute": {"kind": "exponential", "mean": 0.5},
+        "privacy": {"epsilon": 1.0, "sensitivity": TRUSTED["clipped"]},
+    }
+    found = forecast(parse(Scenario, fields))
+    monkeypatch.setattr(import_module("asyncdp_sim.forecasts.simulated"), "SMALL", (0.0, 0.0))
+    every = forecast(parse(Scenario, fields))
+    assert (found.noise_free != every.noise_free) is enough
+    off = min(0.1 * found.psi_half_width, 0.05 * found.noise_free)
+    assert abs(found.noise_free - every.noise_free) <= off
 
 
 TRUSTED = {
