@@ -193,6 +193,3 @@ def _among(pairs: Ticks, others: Ticks) -> npt.NDArray[np.bool_]:
     """Return which pairs of owner and message are among others, both of shape (2, M)."""
     most = int(pairs[1].max(initial=0)) + 1
     return np.isin(pairs[0] * most + pairs[1], others[0] * most + others[1])
-
-
-__all__ = ["MESSAGES", "OCCUPATION", "Spells", "State", "counted", "occupied"]
