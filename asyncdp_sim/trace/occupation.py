@@ -132,12 +132,12 @@ def _own(state: Ticks, start: Ticks, end: Ticks, end_tick: int) -> Iterator[int]
     sofar = 0
     for state_now in State:
         earlier = state <= state_now
-        upto = end_tick if state_now is State.idle else _covered(start[earlier], end[earlier])
+        upto = end_tick if state_now is State.idle else covered(start[earlier], end[earlier])
         yield upto - sofar
         sofar = upto
 
 
-def _covered(start: Ticks, end: Ticks) -> int:
+def covered(start: Ticks, end: Ticks) -> int:
     """Return the ticks that intervals, in the order of their starts, cover together."""
     if len(start) == 0:
         return 0
