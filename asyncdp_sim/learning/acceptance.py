@@ -117,9 +117,9 @@ class AcceptanceKind(Variant):
     def rule(self, honest: HonestAnswers) -> Clipping | Trimming | None:
         """Return what the learner does to answers; None where it does nothing."""
 
-    @abstractmethod
-    def faults(self, mechanism: str) -> list[Fault]:
+    def faults(self, mechanism: str) -> list[Fault]:  # noqa: ARG002
         """Return what does not fit a mechanism."""
+        return []
 
     @abstractmethod
     def describe(self) -> str:
@@ -138,10 +138,6 @@ class AcceptAll(AcceptanceKind):
         return
 
     @override
-    def faults(self, mechanism: str) -> list[Fault]:
-        return []
-
-    @override
     def describe(self) -> str:
         return "answers are taken as they come"
 
@@ -150,6 +146,10 @@ class BoundedKind(AcceptanceKind):
     """A rule by which answers have a bound on their length."""
 
     takes_all = False
+    limit: ClassVar[type[Clipping] | type[Trimming]]
+    """What is done with answers beyond their bounds."""
+    effect: ClassVar[str]
+    """The same in words."""
 
     bound: Annotated[
         Positive | None,
@@ -190,15 +190,19 @@ class BoundedKind(AcceptanceKind):
         remedy = f"allowed is a number > 0: with mechanism {mechanism} it is not worked out"
         return [Fault("acceptance.bound", "nothing", remedy)]
 
-    def _told(self, what: str) -> FormattedMessage:
-        """Return which answers are too long, and what becomes of them."""
+    @override
+    def rule(self, honest: HonestAnswers) -> Clipping | Trimming:
+        return self.limit(self.bounds(honest))
+
+    @override
+    def describe(self) -> str:
         if self.bound is not None:
             return FormattedMessage(
-                f"answers longer than {{bound:g}} (L1) {what}", bound=self.bound
+                f"answers longer than {{bound:g}} (L1) {self.effect}", bound=self.bound
             )
         most = 1 - (QUANTILE if self.quantile is None else self.quantile)
         usual = "honest ones are with probability {most:.3g} at most"
-        return FormattedMessage(f"answers longer (L1) than {usual} {what}", most=most)
+        return FormattedMessage(f"answers longer (L1) than {usual} {self.effect}", most=most)
 
 
 class ClipAnswers(BoundedKind):
@@ -208,15 +212,10 @@ class ClipAnswers(BoundedKind):
     shortens their mean: E clip(g + w) is not g, but about g B/E‖w‖₁ where B ≪ E‖w‖₁.
     """
 
+    limit = Clipping
+    effect = "are scaled down"
+
     kind: Literal["clip"] = "clip"
-
-    @override
-    def rule(self, honest: HonestAnswers) -> Clipping:
-        return Clipping(self.bounds(honest))
-
-    @override
-    def describe(self) -> str:
-        return self._told("are scaled down")
 
 
 class TrimAnswers(BoundedKind):
@@ -225,15 +224,10 @@ class TrimAnswers(BoundedKind):
     (``algorithm.trim`` of Collab is another thing: a trimmed mean over the answers of a round.)
     """
 
+    limit = Trimming
+    effect = "count as zero"
+
     kind: Literal["trim"] = "trim"
-
-    @override
-    def rule(self, honest: HonestAnswers) -> Trimming:
-        return Trimming(self.bounds(honest))
-
-    @override
-    def describe(self) -> str:
-        return self._told("count as zero")
 
 
 Acceptance = Annotated[AcceptAll | ClipAnswers | TrimAnswers, FAMILY]

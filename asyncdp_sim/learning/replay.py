@@ -62,6 +62,7 @@ def fold(
     asks: Asks = "average",
     *,
     given: Answers | None = None,
+    state: Any = None,
     advance: Advance | None = None,
 ) -> list[Trajectory]:
     """Fold the algorithm of cells over traces: the definition of learning from a record.
@@ -103,7 +104,7 @@ def fold(
         answers = answers_of(steps, cell.reply, scopes, rows_of)
     updates = np.array([trace.n_updates for trace in traces], dtype=np.int64)
     horizon = int(updates.max(initial=0))
-    state = steps.init(replicates)
+    state = steps.init(replicates) if state is None else state
     ask = steps.query if asks == "average" else steps.central
     schedule = (
         Iterations(traces)

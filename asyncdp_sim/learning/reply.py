@@ -1,28 +1,15 @@
 """A reply to a query: over which records, with what noise, and what the learner takes of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
 
 from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.learning.acceptance import Clipping, Trimming
 from asyncdp_sim.learning.algorithms import Array, Gradients, Indices
-
-Change = Callable[[Indices, Array], Array]
-"""From who answers, and answers (r, p), which may be used up, to what they become (r, p)."""
-
-
-class Batches(Protocol):
-    """Mean gradients over some of an owner's records."""
-
-    def sampled(self, owners: Indices, points: Array, uniforms: Array) -> Array:
-        """Return the gradients over records ⌊u n_i⌋, u in ``uniforms`` (r, b), shape (r, p)."""
-
-    def included(
-        self, owners: Indices, points: Array, uniforms: Array, probability: float
-    ) -> Array:
-        """Return Σ ∇ℓ/(q n_i) over records j with uniforms[:, j] < q, shape (r, p)."""
+from asyncdp_sim.learning.objectives import Records
 
 
 class Sampling(Protocol):
@@ -81,25 +68,18 @@ class Places(Protocol):
         """Return the places of owners' answers, by how many each had released before, (r,)."""
 
 
-class AcceptanceRule(Protocol):
-    """The learner's way with an answer that it does not trust."""
-
-    def accept(self, owners: Indices, answers: Array) -> Array:
-        """Return what is used instead of these owners' answers, shape (r, p)."""
-
-
 @dataclass(frozen=True, eq=False)
 class Sample:
     """So many records for each answer, drawn with replacement.
 
     Attributes
     ----------
-    records : Batches
+    records : Records
     size : int
         Records of each answer, ≥ 1.
     """
 
-    records: Batches
+    records: Records
     size: int
     stream: ClassVar[str] = "batch"
 
@@ -114,14 +94,14 @@ class PoissonSample:
 
     Attributes
     ----------
-    records : Batches
+    records : Records
     size : int
         The most records that an owner has: a number is drawn for each.
     probability : float
         q in (0, 1). The sum of gradients is divided by q n_i, however many are drawn.
     """
 
-    records: Batches
+    records: Records
     size: int
     probability: float
     stream: ClassVar[str] = "sample"
@@ -145,7 +125,7 @@ class AnswerModel:
         Where ∇f_i is over some of the owner's records, other ones for each answer.
     factors : array (N,), optional
         a_i; 1 is honest.
-    acceptance : AcceptanceRule, optional
+    acceptance : Clipping or Trimming, optional
         What the learner does to answers that it does not trust.
     allotment : Places, optional
         Where the noise of an owner's answers differs: which stands where in ``noise``.
@@ -159,22 +139,17 @@ class AnswerModel:
     noise: Noise
     sample: Sampling | None = None
     factors: Array | None = None
-    acceptance: AcceptanceRule | None = None
+    acceptance: Clipping | Trimming | None = None
     allotment: Places | None = None
     copy: int = 0
 
-    @property
-    def changes(self) -> tuple[Change, ...]:
-        """What becomes of a noisy answer in turn: a liar's factor, what the learner makes of it."""
-        changes: list[Change] = []
-        factors = self.factors
-        if factors is not None:
-            changes.append(
-                lambda owners, answers: np.multiply(answers, factors[owners, None], answers)
-            )
+    def taken(self, owners: Indices, answers: Array) -> Array:
+        """Return what the learner takes of answers (r, p), which may be used up."""
+        if self.factors is not None:
+            answers = np.multiply(answers, self.factors[owners, None], answers)
         if self.acceptance is not None:
-            changes.append(self.acceptance.accept)
-        return tuple(changes)
+            answers = self.acceptance.accept(owners, answers)
+        return answers
 
     def places(self, owners: Indices, numbers: Indices | None) -> Indices:
         """Return where answers stand in what the noise has a number of: owners, or answers.

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from asyncdp_sim.core.units import to_units, total_units
 from asyncdp_sim.theory.formulas.quantiles import t_quantile
 from asyncdp_sim.trace import ExchangeOutcome, Trace
+from asyncdp_sim.trace.occupation import covered
 
 Array = npt.NDArray[np.float64]
 
@@ -43,12 +44,7 @@ def busy_ticks(trace: Trace) -> int:
     rows = trace.exchanges
     begun = np.maximum(rows["read_tick"], rows["request_tick"])
     order = np.argsort(begun, kind="stable")
-    start, end = begun[order], rows["end_tick"][order]
-    if len(start) == 0:
-        return 0
-    reach = np.maximum.accumulate(end)
-    begin = np.maximum(start, np.concatenate([[0], reach[:-1]]))
-    return int(np.maximum(reach - begin, 0).sum())
+    return covered(begun[order], rows["end_tick"][order])
 
 
 POSITIVE, SHARE = (0.0, inf), (0.0, 1.0)

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from functools import cached_property, partial
 from math import dist, inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.kernel import Activity, Priority
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
-from asyncdp_sim.network.laws import Law, too_short
+from asyncdp_sim.network.laws import LastingLaw, Law
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.table_file import CONVERT, FromFile, LinkFile, links_of, shortened, time_of
@@ -33,7 +33,7 @@ from asyncdp_sim.spec.base import (
     wrong_length,
 )
 from asyncdp_sim.spec.registry import FAMILY
-from asyncdp_sim.spec.validation import faults_of, show
+from asyncdp_sim.spec.validation import show
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -53,26 +53,19 @@ class LinkFailures(Spec):
     """
 
     gap: Annotated[
-        Law,
+        LastingLaw,
         about(
             "Time until a link fails; its mean is positive",
             example={"kind": "exponential", "mean": 20.0},
         ),
     ]
     length: Annotated[
-        Law,
+        LastingLaw,
         about(
             "Time until a failed link works again; its mean is positive",
             example={"kind": "exponential", "mean": 2.0},
         ),
     ]
-
-    @model_validator(mode="after")
-    def _takes_time(self) -> Self:
-        faults = too_short({"gap": self.gap, "length": self.length})
-        if len(faults) > 0:
-            raise faults_of(faults)
-        return self
 
     def start_processes(
         self, graph: "nx.Graph", owners: Sequence[Owner], learner: Learner, streams: Scope

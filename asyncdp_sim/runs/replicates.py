@@ -266,17 +266,3 @@ def joined(parts: Sequence[Learned]) -> Learned:
     tables = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
     met = [part.met for part in parts if part.met is not None]
     return Learned(**tables, met=Observed.joined(met) if len(met) > 0 else None)
-
-
-__all__ = [
-    "CURVE",
-    "LEARNING",
-    "Learned",
-    "joined",
-    "judged",
-    "learn_all",
-    "live_all",
-    "scopes_of",
-    "simulate_all",
-    "watch_of",
-]

@@ -3,17 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import override
 
-from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.learning.algorithms import Algorithm, AlgorithmSpec, Wrapped
-from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.learning.algorithms import AlgorithmSpec
+from asyncdp_sim.learning.replay import fold
+from asyncdp_sim.learning.replay_cells import CellTask
 from asyncdp_sim.runs.problem import Task
-from asyncdp_sim.runs.replicates import Numbers, blocks
+from asyncdp_sim.runs.replicates import Numbers, blocks, scopes_of
 from asyncdp_sim.runs.workers import Map
 from asyncdp_sim.trace import Trace
 
@@ -143,20 +141,6 @@ def _no_limit(algorithm: AlgorithmSpec, traces: Sequence[Trace], *, sampled: boo
     return None
 
 
-class _Onward(Wrapped):
-    """An algorithm that starts where it ended the last time."""
-
-    def __init__(self, steps: Algorithm) -> None:
-        super().__init__(steps)
-        self._state: Any = None
-
-    @override
-    def init(self, replicates: Sequence[Scope]) -> Any:
-        if self._state is None:  # the fold advances it in place
-            self._state = super().init(replicates)
-        return self._state
-
-
 def _go_on(
     task: Task,
     seed: int,
@@ -176,14 +160,15 @@ def _go_on(
     for length in np.unique(lengths).tolist():
         rows = np.flatnonzero(lengths == length)
         alike = [traces[row] for row in rows.tolist()]
-        steps = _Onward(task.steps)
+        these, state = [numbers[row] for row in rows.tolist()], None
+        cell = CellTask(task.steps, task.reply, max(1, length))
         psi, moved, least = (np.full(len(rows), np.inf) for _ in range(3))
         waited = np.zeros(len(rows), dtype=np.int64)
         for count in range(1, most + 1):
-            streams = Streams(seed)
-            values = [streams.within("replicate", numbers[row]) for row in rows.tolist()]
-            scopes = [scope.of_owners(task.owner_numbers) for scope in values]
-            models = replay(alike, steps, task.reply, scopes, max(1, length), task.asks).final
+            scopes = scopes_of(seed, these, task.owner_numbers)
+            state = task.steps.init(scopes) if state is None else state  # advanced in place
+            [path] = fold(alike, [cell], scopes, task.asks, state=state)
+            models = path.final
             before, psi = psi, _psi(task, models)
             if count == 1:
                 first[rows] = models
@@ -217,6 +202,3 @@ def _error(values: Array) -> float | None:
     if len(values) < 2:
         return None
     return float(values.std(ddof=1) / np.sqrt(len(values)))
-
-
-__all__ = ["REPETITIONS", "SETTLED", "Split", "split_psi"]

@@ -289,6 +289,3 @@ def _of_divergence(traces: Sequence[Trace], learned: Learned) -> Iterator[Notice
 
 def _count(traces: Sequence[Trace], outcome: ExchangeOutcome) -> int:
     return sum(int(trace.ended(outcome).sum()) for trace in traces)
-
-
-__all__ = ["warnings"]

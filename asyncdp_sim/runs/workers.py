@@ -146,6 +146,3 @@ def begin(limits: Mapping[str, int]) -> None:
 def _end_with(parent: BaseProcess) -> None:
     parent.join()  # a killed parent tells nobody
     os._exit(1)
-
-
-__all__ = ["Carrying", "InProcess", "Map", "executor", "processes", "server_of"]

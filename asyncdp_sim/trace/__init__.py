@@ -1,6 +1,7 @@
 """Event vocabulary, recorder, and immutable tables with invariants."""
 
-from asyncdp_sim.trace.recorder import EventRecorder, Exchange, OccupationRecorder, Recorder, Trace
+from asyncdp_sim.trace.recorder import EventRecorder, Exchange, OccupationRecorder, Recorder
+from asyncdp_sim.trace.tables import Trace
 from asyncdp_sim.trace.vocabulary import RELEASED, Detail, Ending, EventKind, ExchangeOutcome
 
 __all__ = [

@@ -1,17 +1,21 @@
 """Invariants of every trace, checked whenever one is built, in users' runs too."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.trace.occupation import State
-from asyncdp_sim.trace.tables import Tables
 from asyncdp_sim.trace.vocabulary import RELEASED, Ending, EventKind, ExchangeOutcome
+
+if TYPE_CHECKING:
+    from asyncdp_sim.trace.tables import Trace
 
 Column = npt.NDArray[np.int64]
 
 
-def check(trace: Tables) -> None:
+def check(trace: "Trace") -> None:
     """Raise if the tables of a trace contradict each other.
 
     Raises
@@ -27,7 +31,7 @@ def check(trace: Tables) -> None:
         _check_occupation(trace, trace.occupation)
 
 
-def _check_exchanges(trace: Tables) -> None:
+def _check_exchanges(trace: "Trace") -> None:
     rows = trace.exchanges
     times = ("request_tick", "read_tick", "release_tick", "end_tick")
     request, read, release, end = (_column(rows, name) for name in times)
@@ -52,7 +56,7 @@ def _check_exchanges(trace: Tables) -> None:
     _require(stale == trace.in_flight_total, "staleness and jobs in flight do not balance")
 
 
-def _check_updates(trace: Tables, end: Column, end_k: Column) -> None:
+def _check_updates(trace: "Trace", end: Column, end_k: Column) -> None:
     """Check the answers that arrived, and the updates that were made of them."""
     arrived = trace.came_to(ExchangeOutcome.applied, ExchangeOutcome.buffered)
     at, before, n_updates = end[arrived], end_k[arrived], trace.n_updates
@@ -75,7 +79,7 @@ def _check_updates(trace: Tables, end: Column, end_k: Column) -> None:
     _require(later.all() and _rises(ticks) and in_time, "updates go back in time")
 
 
-def _check_requests(trace: Tables) -> None:
+def _check_requests(trace: "Trace") -> None:
     owners, rows = trace.owners, trace.exchanges
     served = np.bincount(rows["owner"], minlength=len(owners) + 1)[1:]
     waiting = owners["attempts"] - owners["refused"] - owners["unheard"] - served
@@ -94,7 +98,7 @@ def _check_requests(trace: Tables) -> None:
         _require(apart, "two exchanges overlap in a one-on-one protocol")
 
 
-def _check_events(trace: Tables, events: npt.NDArray[np.void]) -> None:
+def _check_events(trace: "Trace", events: npt.NDArray[np.void]) -> None:
     owners, seen = trace.owners, np.zeros(len(EventKind), dtype=np.int64)
     for first in range(0, len(events), _TOGETHER):
         last = events[max(0, first - 1) : first + _TOGETHER]  # with the one before
@@ -142,7 +146,7 @@ def _require(holds: object, broken: str) -> None:
         raise InvariantError(f"the trace contradicts itself: {broken}")
 
 
-def _check_occupation(trace: Tables, rows: npt.NDArray[np.void]) -> None:
+def _check_occupation(trace: "Trace", rows: npt.NDArray[np.void]) -> None:
     ticks = np.stack([rows[state.name] for state in State])
     filled = (ticks >= 0).all() and (ticks.sum(axis=0) == trace.end_tick).all()
     _require(filled, "an owner's states do not fill the run")

@@ -132,12 +132,12 @@ def _own(state: Ticks, start: Ticks, end: Ticks, end_tick: int) -> Iterator[int]
     sofar = 0
     for state_now in State:
         earlier = state <= state_now
-        upto = end_tick if state_now is State.idle else _covered(start[earlier], end[earlier])
+        upto = end_tick if state_now is State.idle else covered(start[earlier], end[earlier])
         yield upto - sofar
         sofar = upto
 
 
-def _covered(start: Ticks, end: Ticks) -> int:
+def covered(start: Ticks, end: Ticks) -> int:
     """Return the ticks that intervals, in the order of their starts, cover together."""
     if len(start) == 0:
         return 0
@@ -193,6 +193,3 @@ def _among(pairs: Ticks, others: Ticks) -> npt.NDArray[np.bool_]:
     """Return which pairs of owner and message are among others, both of shape (2, M)."""
     most = int(pairs[1].max(initial=0)) + 1
     return np.isin(pairs[0] * most + pairs[1], others[0] * most + others[1])
-
-
-__all__ = ["MESSAGES", "OCCUPATION", "Spells", "State", "counted", "occupied"]

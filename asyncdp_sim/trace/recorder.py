@@ -12,9 +12,8 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.core.kernel import Kernel
-from asyncdp_sim.trace.invariants import check
 from asyncdp_sim.trace.occupation import Spells, State
-from asyncdp_sim.trace.tables import Tables
+from asyncdp_sim.trace.tables import Trace
 from asyncdp_sim.trace.vocabulary import (
     EVENTS,
     EXCHANGES,
@@ -25,24 +24,6 @@ from asyncdp_sim.trace.vocabulary import (
     EventKind,
     ExchangeOutcome,
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Trace(Tables):
-    """Tables of a replicate that hold every invariant.
-
-    Raises
-    ------
-    InvariantError
-        At construction, if the tables contradict each other.
-    """
-
-    def __post_init__(self) -> None:
-        for table in (self.exchanges, self.owners, self.events, self.update_ticks, self.occupation):
-            if table is not None:
-                table.setflags(write=False)
-        check(self)
-
 
 _CODES = {"int64": "q", "int32": "i", "int16": "h", "int8": "b", "float64": "d"}
 

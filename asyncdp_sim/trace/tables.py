@@ -6,12 +6,13 @@ from functools import cached_property, lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.trace.invariants import check
 from asyncdp_sim.trace.vocabulary import RELEASED, UPDATES, Ending, ExchangeOutcome
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
-    """Exchanges, owners and events of a replicate; knows nothing of models.
+class Trace:
+    """Exchanges, owners and events of a replicate, which hold every invariant; no models.
 
     Attributes
     ----------
@@ -46,6 +47,11 @@ class Tables:
     occupation : numpy.ndarray or None
         What each owner was at and how many messages it had, where the network was asked to note
         it; columns ``OCCUPATION`` of :mod:`asyncdp_sim.trace.occupation`, read-only.
+
+    Raises
+    ------
+    InvariantError
+        At construction, if the tables contradict each other.
     """
 
     end_tick: int
@@ -63,6 +69,12 @@ class Tables:
     in_order: bool = True
     answers_once: bool = False
     occupation: npt.NDArray[np.void] | None = None
+
+    def __post_init__(self) -> None:
+        for table in (self.exchanges, self.owners, self.events, self.update_ticks, self.occupation):
+            if table is not None:
+                table.setflags(write=False)
+        check(self)
 
     @cached_property
     def updates(self) -> npt.NDArray[np.void]:

@@ -50,7 +50,7 @@ class DualAveragingSteps(Algorithm):
 
     def init(self, replicates):
         """Return models at their start, one row per replicate, and sums of nothing."""
-        centre = start(self.initial, replicates, self.n_features)
+        centre = start(self.initial, replicates, None, self.n_features)
         project(centre, self.theta_max)
         projected = np.zeros(len(centre), dtype=np.int64)
         return DualState(centre.copy(), projected, centre, np.zeros_like(centre))

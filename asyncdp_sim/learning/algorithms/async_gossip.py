@@ -9,6 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.learning.algorithms.central import start
 from asyncdp_sim.learning.algorithms.kind import GossipKind
 from asyncdp_sim.learning.algorithms.moments import Initial, OneOnOne, Selection
 from asyncdp_sim.learning.algorithms.steps import (
@@ -87,15 +88,8 @@ class GossipSteps(Algorithm):
 
     @override
     def init(self, replicates: Sequence[Scope]) -> GossipState:
-        shape = (len(replicates), self.n_owners + 1, self.n_features)
-        if self.initial == "uniform":
-            draws = [scope.generator("initial").random(shape[1:]) for scope in replicates]
-            models = np.stack(draws)
-        else:
-            models = np.full(shape, 0.0 if self.initial == "zeros" else 1.0)
-        if self.theta_max is not None:  # bounds on gradients hold in Θ, from the first query on
-            bound = np.reshape(self.theta_max, (-1, 1, 1))
-            np.clip(models, -bound, bound, out=models)
+        shape = (self.n_owners + 1, self.n_features)
+        models = start(self.initial, replicates, self.theta_max, *shape)
         clipped = np.zeros(len(replicates), dtype=np.int64)
         return GossipState(models[:, 0].copy(), models[:, 1:].copy(), clipped)
 

@@ -68,12 +68,18 @@ class CentralState:
         self.central = model
 
 
-def start(initial: Initial, replicates: Sequence[Scope], n_features: int) -> Array:
-    """Return models at k = 0, one row per replicate: 0, 1, or drawn from U[0, 1)."""
+def start(
+    initial: Initial, replicates: Sequence[Scope], theta_max: float | Array | None, *shape: int
+) -> Array:
+    """Return models at k = 0, one row per replicate: Π_Θ of 0, of 1, or of draws from U[0, 1)."""
     if initial == "uniform":
-        draws = [scope.generator("initial").random(n_features) for scope in replicates]
-        return np.stack(draws)
-    return np.full((len(replicates), n_features), 0.0 if initial == "zeros" else 1.0)
+        models = np.stack([scope.generator("initial").random(shape) for scope in replicates])
+    else:
+        models = np.full((len(replicates), *shape), 0.0 if initial == "zeros" else 1.0)
+    if theta_max is not None:  # bounds on gradients hold in Θ, from the first query on
+        bound = np.reshape(theta_max, (-1, *(1 for _ in shape)))
+        np.clip(models, -bound, bound, out=models)
+    return models
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -120,9 +126,7 @@ class CentralSteps(Algorithm):
 
     def start(self, replicates: Sequence[Scope]) -> Array:
         """Return the models at k = 0, in Θ, one row per replicate."""
-        model = start(self.initial, replicates, self.n_features)
-        project(model, self.theta_max)
-        return model
+        return start(self.initial, replicates, self.theta_max, self.n_features)
 
     @override
     def query(self, state: CentralState, turn: AnswerBatch) -> Array:

@@ -101,8 +101,7 @@ class GatheredSteps(Algorithm):
 
     @override
     def init(self, replicates: Sequence[Scope]) -> GatheredState:
-        model = start(self.initial, replicates, self.n_features)
-        project(model, self.theta_max)
+        model = start(self.initial, replicates, self.theta_max, self.n_features)
         return GatheredState(model.copy(), model, np.zeros(len(replicates), dtype=np.int64))
 
     @override

@@ -16,6 +16,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.learning.algorithms.central import start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, GossipKind
 from asyncdp_sim.learning.algorithms.moments import Initial
 from asyncdp_sim.learning.algorithms.steps import (
@@ -29,6 +30,14 @@ from asyncdp_sim.learning.algorithms.steps import (
     project,
 )
 from asyncdp_sim.spec.base import Positive, about
+
+
+def _judged(models: Array, node: int | None) -> Array:
+    """Return a node's models, or the means of all nodes'."""
+    if node is not None:
+        return models[:, node].copy()
+    # Summed node by node: how ``sum`` groups its terms may change with R.
+    return np.asarray(np.add.accumulate(models, axis=1)[:, -1] / models.shape[1])
 
 
 @dataclass(eq=False)
@@ -55,11 +64,7 @@ class GossipGraphState:
     @property
     def central(self) -> Array:
         """The model that is judged, shape (R, p)."""
-        if self.judged is not None:
-            return self.models[:, self.judged].copy()
-        # Summed node by node: how ``sum`` groups its terms may change with R.
-        total = np.add.accumulate(self.models, axis=1)[:, -1]
-        return np.asarray(total / self.models.shape[1])
+        return _judged(self.models, self.judged)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -109,14 +114,8 @@ class GossipGraphSteps(Algorithm):
 
     @override
     def init(self, replicates: Sequence[Scope]) -> GossipGraphState:
-        shape = (len(replicates), self.n_nodes, self.n_features)
-        if self.initial == "uniform":  # each node's own, in their order
-            models = np.stack([s.generator("initial").random(shape[1:]) for s in replicates])
-        else:
-            models = np.full(shape, 0.0 if self.initial == "zeros" else 1.0)
-        if self.theta_max is not None:
-            bound = np.reshape(self.theta_max, (-1, 1, 1))
-            np.clip(models, -bound, bound, out=models)
+        shape = (self.n_nodes, self.n_features)
+        models = start(self.initial, replicates, self.theta_max, *shape)
         clipped = np.zeros(len(replicates), dtype=np.int64)
         return GossipGraphState(models, clipped, self.judged)
 
@@ -266,12 +265,7 @@ class AveragingState:
     @property
     def central(self) -> Array:
         """The model that is judged, shape (R, p)."""
-        if self.judged is not None:
-            model = self.vectors[:, self.judged].copy()
-        else:  # summed node by node: how ``sum`` groups its terms may change with R
-            total = np.add.accumulate(self.vectors, axis=1)[:, -1]
-            model = np.asarray(total / self.vectors.shape[1])
-        bound = self.theta_max
+        model, bound = _judged(self.vectors, self.judged), self.theta_max
         return model if bound is None else np.clip(model, -bound, bound, out=model)
 
 

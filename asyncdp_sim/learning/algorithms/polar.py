@@ -184,8 +184,7 @@ class PolarSteps(Algorithm):
 
     @override
     def init(self, replicates: Sequence[Scope]) -> PolarState:
-        central = start(self.initial, replicates, self.n_features)
-        project(central, self.theta_max)
+        central = start(self.initial, replicates, self.theta_max, self.n_features)
         clients = range(1, len(self.reached) + 1)
         return PolarState(
             central=central,

@@ -4,10 +4,10 @@ from array import array
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import exp
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
@@ -15,12 +15,11 @@ from asyncdp_sim.core.kernel import Activity, Priority
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
 from asyncdp_sim.network.availability.kind import Always, AvailabilityKind, IsOnline
-from asyncdp_sim.network.laws import Law, NoTime, Source, too_short
+from asyncdp_sim.network.laws import LastingLaw, Law, NoTime, Source
 from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.spec.base import OWNER_NUMBERS, Count, Several, Variant, about, picked, trait
-from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.trace import Recorder
 
 
@@ -39,15 +38,8 @@ class OnOff(AvailabilityKind):
     superposable = trait(lambda self: self.on.memoryless and self.off.memoryless)
 
     kind: Literal["on-off"] = "on-off"
-    on: Annotated[Law, about("Length of a period online; its mean is positive")]
-    off: Annotated[Law, about("Length of a period offline; its mean is positive")]
-
-    @model_validator(mode="after")
-    def _takes_time(self) -> Self:
-        faults = too_short({"on": self.on, "off": self.off})
-        if len(faults) > 0:
-            raise faults_of(faults)
-        return self
+    on: Annotated[LastingLaw, about("Length of a period online; its mean is positive")]
+    off: Annotated[LastingLaw, about("Length of a period offline; its mean is positive")]
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
@@ -138,22 +130,15 @@ class Outages(AvailabilityKind):
         ),
     ] = None
     gap: Annotated[
-        Law,
+        LastingLaw,
         about(
             "Time from the start, or from the end of an outage, to the next outage; its mean is "
             "positive"
         ),
     ]
     length: Annotated[
-        Law, about("Duration of an outage; its mean is positive. Constants make a schedule")
+        LastingLaw, about("Duration of an outage; its mean is positive. Constants make a schedule")
     ]
-
-    @model_validator(mode="after")
-    def _takes_time(self) -> Self:
-        faults = too_short({"gap": self.gap, "length": self.length})
-        if len(faults) > 0:
-            raise faults_of(faults)
-        return self
 
     @override
     def of_some(self, places: Sequence[int]) -> Variant:

@@ -10,7 +10,7 @@ from typing_extensions import override
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
 from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.core.units import to_ticks
+from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
 from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.kind import Backoff, Deferring
 from asyncdp_sim.network.laws import too_short
@@ -72,8 +72,8 @@ class Csma(Deferring):
         if self.collision_detection and delay == 0:
             rule = "allowed is a number ≥ 1e-9 with collision detection: nobody collides at 0"
             faults.append(Fault("propagation_delay", f"{self.propagation_delay:g}", rule))
-        if not self.backoff.instant:  # or an owner would listen for ever at one tick
-            faults += too_short({"backoff": self.backoff})
+        if not self.backoff.instant and self.backoff.mean < 1 / TICKS_PER_UNIT:
+            faults.append(too_short(self.backoff, "backoff"))  # it would listen for ever at a tick
         if len(faults) > 0:
             raise faults_of(faults)
         return self

@@ -1,7 +1,8 @@
 """Laws of durations: latency, computing time, and whatever else takes time."""
 
-from collections.abc import Mapping
 from typing import Annotated
+
+from pydantic import AfterValidator
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.units import TICKS_PER_UNIT
@@ -17,7 +18,7 @@ from asyncdp_sim.network.laws.kind import (
     Uniform,
 )
 from asyncdp_sim.spec.registry import FAMILY
-from asyncdp_sim.spec.validation import show
+from asyncdp_sim.spec.validation import faults_of, show
 
 Law = Annotated[
     NoTime | Constant | Exponential | Lognormal | Gamma | Uniform | Empirical,
@@ -26,14 +27,21 @@ Law = Annotated[
 """Every law; a new one joins by its line here."""
 
 
-def too_short(laws: Mapping[str, Law]) -> list[Fault]:
-    """Return a fault for each law, by its key, whose mean is below one tick."""
+def too_short(law: LawKind, key: str = "") -> Fault:
+    """Return what is wrong with a law whose durations have a mean of less than a tick."""
     rule = "allowed is a law with a mean of at least a tick, 1e-9"
-    return [
-        Fault(key, show(law.model_dump()), rule)
-        for key, law in laws.items()
-        if law.instant or law.mean < 1 / TICKS_PER_UNIT
-    ]
+    return Fault(key, show(law.model_dump()), rule)
+
+
+def _lasting(law: LawKind) -> LawKind:
+    """Refuse a law whose durations have a mean of less than a tick."""
+    if law.instant or law.mean < 1 / TICKS_PER_UNIT:
+        raise faults_of([too_short(law)])
+    return law
+
+
+LastingLaw = Annotated[Law, AfterValidator(_lasting)]
+"""A law of durations that take time."""
 
 
 __all__ = [
@@ -41,6 +49,7 @@ __all__ = [
     "Empirical",
     "Exponential",
     "Gamma",
+    "LastingLaw",
     "Law",
     "LawKind",
     "Lognormal",

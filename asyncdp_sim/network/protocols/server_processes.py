@@ -21,85 +21,13 @@ from asyncdp_sim.network.owner import Durations, Owner
 from asyncdp_sim.trace import EventKind, Exchange
 from asyncdp_sim.trace.vocabulary import ANSWER_DELIVERED, APPLIED, QUERY_SENT
 
-
-class ServerClock:
-    """Keeps exchanges until the update that they are for; none of them is ever stale.
-
-    Parameters
-    ----------
-    learner : Learner
-        Who counts the updates.
-
-    Attributes
-    ----------
-    arrived : dict
-        By k − 1, the exchanges whose answers wait for update k, and when each had arrived.
-    """
-
-    def __init__(self, learner: Learner) -> None:
-        self._learner = learner
-        self._open: dict[int, Exchange] = {}
-        self._missing: dict[int, int] = {}
-        learner.kept_elsewhere = self.left
-        self.arrived: dict[int, list[tuple[Exchange, int]]] = {}
-
-    def read(self, owner: int, asked: int, peer: int, read_tick: int, step: int) -> Exchange:
-        """Open an exchange for a step ``step`` (from 1), of a model that left at ``read_tick``.
-
-        The model is taken up now, and is still the server's: it waits for this owner's answer.
-        """
-        message = self._learner.begin(owner)
-        exchange = Exchange(message, owner, asked, read_tick, step - 1, peer)
-        self._open[message] = exchange
-        self._learner.event(QUERY_SENT, owner, message)
-        self._learner.form(owner, message, peer)
-        return exchange
-
-    def release(self, exchange: Exchange, parts: int) -> None:
-        """Note that the owner begins to send its answer to so many servers, which use it."""
-        self._missing[exchange.message] = parts
-        self._learner.release(exchange)
-        self._learner.use(exchange)
-
-    def arrive(self, exchange: Exchange) -> None:
-        """Note that an answer has reached one more server; its row is written with its update."""
-        self._missing[exchange.message] -= 1
-        if self._missing[exchange.message] > 0:
-            return
-        self._learner.event(ANSWER_DELIVERED, exchange.owner, exchange.message, 1)
-        exchange.outcome = APPLIED
-        del self._open[exchange.message], self._missing[exchange.message]
-        arrived = self.arrived.setdefault(exchange.read_k, [])
-        arrived.append((exchange, self._learner.kernel.tick))
-
-    def step(self, server: int) -> None:
-        """Note that a server (from 1) makes its next step."""
-        self._learner.event(EventKind.server_stepped, 0, 0, server)
-        self._learner.server_step(server)
-
-    def update(self) -> None:
-        """Make the learner's next update of the answers that have arrived for it."""
-        k = self._learner.updates
-        for exchange, end_tick in self.arrived.pop(k, []):
-            self._learner.recorder.exchange(exchange, end_tick, k)
-        self._learner.update()
-
-    def left(self, end_tick: int) -> Iterator[Exchange]:
-        """Yield what the end of the run has cut short: what arrived for later updates first."""
-        for k in sorted(self.arrived):
-            for exchange, tick in self.arrived[k]:
-                exchange.ended = (tick, k)
-                yield exchange
-        for exchange in self._open.values():
-            exchange.ended = (end_tick, exchange.read_k)
-            yield exchange
-
-
 Read = Literal["minimum-wait", "client-averaged", "basic"]
 
 
 class ServersTogether:
     """The servers of a replicate, and what they have in common.
+
+    Exchanges are kept until the update that they are for; none of them is ever stale.
 
     Parameters
     ----------
@@ -115,19 +43,66 @@ class ServersTogether:
     ----------
     servers : list of Server
         In the order of their numbers.
-    ahead : ServerClock
-        Keeps their exchanges.
+    arrived : dict
+        By k − 1, the exchanges whose answers wait for update k, and when each had arrived.
     """
 
     def __init__(
         self, learner: Learner, window: int, agreements: Sequence[Neighbours | None] = (None,)
     ) -> None:
         self.learner = learner
-        self.ahead = ServerClock(learner)
         self.window = window
-        self._agreements = agreements
         self.servers: list[Server] = []
+        self.arrived: dict[int, list[tuple[Exchange, int]]] = {}
+        self._agreements = agreements
         self._through: Counter[int] = Counter()
+        self._open: dict[int, Exchange] = {}
+        self._missing: dict[int, int] = {}
+        learner.kept_elsewhere = self.left
+
+    def read(self, owner: int, asked: int, peer: int, read_tick: int, step: int) -> Exchange:
+        """Open an exchange for a step ``step`` (from 1), of a model that left at ``read_tick``.
+
+        The model is taken up now, and is still the server's: it waits for this owner's answer.
+        """
+        message = self.learner.begin(owner)
+        exchange = Exchange(message, owner, asked, read_tick, step - 1, peer)
+        self._open[message] = exchange
+        self.learner.event(QUERY_SENT, owner, message)
+        self.learner.form(owner, message, peer)
+        return exchange
+
+    def release(self, exchange: Exchange, parts: int) -> None:
+        """Note that the owner begins to send its answer to so many servers, which use it."""
+        self._missing[exchange.message] = parts
+        self.learner.release(exchange)
+        self.learner.use(exchange)
+
+    def arrive(self, exchange: Exchange) -> None:
+        """Note that an answer has reached one more server; its row is written with its update."""
+        self._missing[exchange.message] -= 1
+        if self._missing[exchange.message] > 0:
+            return
+        self.learner.event(ANSWER_DELIVERED, exchange.owner, exchange.message, 1)
+        exchange.outcome = APPLIED
+        del self._open[exchange.message], self._missing[exchange.message]
+        arrived = self.arrived.setdefault(exchange.read_k, [])
+        arrived.append((exchange, self.learner.kernel.tick))
+
+    def step(self, server: int) -> None:
+        """Note that a server (from 1) makes its next step."""
+        self.learner.event(EventKind.server_stepped, 0, 0, server)
+        self.learner.server_step(server)
+
+    def left(self, end_tick: int) -> Iterator[Exchange]:
+        """Yield what the end of the run has cut short: what arrived for later updates first."""
+        for k in sorted(self.arrived):
+            for exchange, tick in self.arrived[k]:
+                exchange.ended = (tick, k)
+                yield exchange
+        for exchange in self._open.values():
+            exchange.ended = (end_tick, exchange.read_k)
+            yield exchange
 
     def near(self, server: int, step: int) -> tuple[int, ...] | None:
         """Return the partners of a server after a step that ends a window."""
@@ -137,9 +112,13 @@ class ServersTogether:
     def through(self, step: int) -> None:
         """Note that one more server is through with a step; the last one makes the update."""
         self._through[step] += 1
-        if self._through[step] == len(self.servers):
-            del self._through[step]
-            self.ahead.update()
+        if self._through[step] < len(self.servers):
+            return
+        del self._through[step]
+        k = self.learner.updates
+        for exchange, end_tick in self.arrived.pop(k, []):
+            self.learner.recorder.exchange(exchange, end_tick, k)
+        self.learner.update()
 
 
 class Stage(Enum):
@@ -195,7 +174,7 @@ class Server:
 
     def receive(self, step: int, exchange: Exchange, _: object = None) -> None:
         """Take a client's answer for a step."""
-        self._together.ahead.arrive(exchange)
+        self._together.arrive(exchange)
         self._received[Stage.gathering, step] += 1
         if step == self._steps + 1:
             self._turn()
@@ -210,7 +189,7 @@ class Server:
     def _step(self, _: object) -> None:
         self._steps += 1
         del self._received[Stage.gathering, self._steps]
-        self._together.ahead.step(self.number)
+        self._together.step(self.number)
         if self._steps % self._together.window > 0:
             self._go_on()
             return
@@ -273,7 +252,7 @@ class Client:
         self, owner: Owner, together: ServersTogether, servers: Sequence[Server], read: Read
     ) -> None:
         self.owner = owner
-        self._ahead = together.ahead
+        self._together = together
         self._kernel = together.learner.kernel
         self._servers = servers
         self._read = read
@@ -294,7 +273,7 @@ class Client:
 
     def _work(self) -> Activity:
         """Compute and upload the answers of an iteration."""
-        kernel, ahead, owner = self._kernel, self._ahead, self.owner
+        kernel, together, owner = self._kernel, self._together, self.owner
         step, sent, self._heard = self._begun, self._heard, {}
         jobs: list[tuple[int, Sequence[Server]]] = [(next(iter(sent)), self._servers)]
         if self._read == "basic":
@@ -305,11 +284,11 @@ class Client:
         for peer, servers in jobs:
             asked = self._asked[servers[0].number]
             read = sent[peer] if peer > 0 else max(sent.values())
-            opened.append((ahead.read(owner.number, asked, peer, read, step), servers))
+            opened.append((together.read(owner.number, asked, peer, read, step), servers))
         for exchange, servers in opened:
             if owner.compute is not None:
                 yield kernel.tick + next(owner.compute), GRADIENT_READY
-            ahead.release(exchange, len(servers))
+            together.release(exchange, len(servers))
             for server in servers:
                 self._asked[server.number] = kernel.tick
                 arrive = partial(server.receive, step, exchange)

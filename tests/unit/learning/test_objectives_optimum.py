@@ -206,23 +206,6 @@ def test_two_records_by_hand():
     assert huber.least == pytest.approx(2 / 9 + (1 / 18 + (13 / 3 - 1 / 2)) / 2)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=name)
-def test_bits_do_not_depend_on_how_many_points_are_asked_for(loss):
-    for p in (1, 5, 50):
-        objective = problem(loss, p=p, theta_max=0.5)
-        points = np.random.default_rng(3).normal(size=(33, p))
-        owners = np.random.default_rng(4).integers(3, size=33)
-        everything = objective.gradient(owners, points)
-        excess = objective.excess(points)
-        for count in (1, 2, 3):
-            assert np.array_equal(
-                objective.gradient(owners[:count], points[:count]), everything[:count]
-            )
-            assert np.array_equal(objective.excess(points[:count]), excess[:count])
-        last = objective.gradient(owners[32:], points[32:])
-        assert np.array_equal(last, everything[32:])
-
-
 def test_points_of_a_curve_are_judged_together():
     """Many owners of few records: a call for each point and owner would take minutes."""
     calls = []

@@ -1,4 +1,4 @@
-"""A network with one hidden layer against a loop over records and units, written out again."""
+"""A network with one hidden layer: its layout, and the bounds of its outputs and gradients."""
 
 import math
 
@@ -39,20 +39,6 @@ def objective(loss, theta_max=None, sigma=0.05, sizes=SIZES, hidden=H, d=D):
     return PerceptronObjective(Perceptron(d, hidden), x, y, loss, sigma, theta_max)
 
 
-def spelled(x, theta, hidden=H):
-    """z and ∂z/∂θ of one row (x, 1): unit after unit its weights and threshold, w₂, b₂."""
-    d = len(x) - 1
-    outer = theta[hidden * (d + 1) : hidden * (d + 2)]
-    z, slopes, activations = theta[-1], [], []
-    for h in range(hidden):
-        unit = theta[h * (d + 1) : (h + 1) * (d + 1)]
-        a = math.tanh(sum(unit[j] * x[j] for j in range(d)) + unit[d])
-        z += outer[h] * a
-        activations.append(a)
-        slopes += [outer[h] * (1 - a * a) * x[j] for j in range(d + 1)]
-    return z, np.array([*slopes, *activations, 1.0])
-
-
 def test_the_layout_by_hand():
     """H = 1, d = 2: z = w tanh(w₁x₁ + w₂x₂ + b) + c."""
     net, theta = Perceptron(2, 1), np.array([0.5, -1.0, 0.25, 3.0, -2.0])
@@ -61,35 +47,6 @@ def test_the_layout_by_hand():
     found = net.outputs(x, theta, net.active(x, theta))
     assert found == pytest.approx([3 * math.tanh(1.0) - 2])
     assert Perceptron(10, 8).numbers == 10 * 8 + 8 + 8 + 1
-
-
-@pytest.mark.parametrize("loss", LOSSES, ids=name)
-def test_fitness_equals_a_loop_over_records(loss):
-    here = objective(loss)
-    for theta in models(3):
-        total = 0.0
-        for x, y in zip(here.features, here.targets, strict=True):
-            for row, target in zip(x, y, strict=True):
-                z, _ = spelled(row, theta)
-                total += float(loss.value(np.array([z]), np.array([target]))[0])
-        told = 0.05 / 2 * float(theta @ theta) + total / sum(SIZES)
-        assert float(here.fitness(theta)) == pytest.approx(told, rel=1e-13)
-
-
-@pytest.mark.parametrize(("hidden", "norm"), [(1, "l1"), (7, "l1"), (7, "l2")])
-@pytest.mark.parametrize("loss", LOSSES, ids=name)
-def test_bits_do_not_depend_on_how_many_points_are_asked_for(loss, hidden, norm):
-    """Owners of 1, 2, 50 and 1500 records, so that stacks of models are cut in many ways."""
-    net = Perceptron(D, hidden)
-    x, y = data(loss, (50, 1, 2, 1500))
-    here = PerceptronObjective(net, x, y, loss, 0.3, None)
-    clipped = PerceptronRecords(net, x, y, loss, 0.5, norm)
-    points, owners = models(33, net), np.random.default_rng(4).integers(4, size=33)
-    owners[:4] = [3, 1, 0, 3]
-    for ask in (here.gradient, clipped.gradient, lambda _, at: here.excess(at)):
-        everything = ask(owners, points)
-        for rows in ([0], [0, 1], [0, 1, 2], [32], [7, 3], list(range(33))[::-1]):
-            assert np.array_equal(ask(owners[rows], points[rows]), everything[rows])
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])

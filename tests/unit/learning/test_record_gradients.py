@@ -1,4 +1,4 @@
-"""Record gradients of every model: clipped, sampled and measured like a loop over records."""
+"""Fitness and record gradients of every model: like a loop over records, clipped and sampled."""
 
 import math
 from collections.abc import Callable
@@ -11,12 +11,15 @@ import pytest
 from asyncdp_sim.learning.objectives import (
     Hinge,
     HuberLoss,
+    LinearObjective,
     LinearRecords,
     LogisticLoss,
     Loss,
     Perceptron,
+    PerceptronObjective,
     PerceptronRecords,
     SoftmaxLoss,
+    SoftmaxObjective,
     SoftmaxRecords,
     Squared,
 )
@@ -76,6 +79,14 @@ def softmax(
     loss: Any, x: Any, y: Any, clip: float | None = None, norm: Any = "l1"
 ) -> SoftmaxRecords:
     return SoftmaxRecords(x, y, loss, clip, norm)
+
+
+def judge(case: Case, x: Any, y: Any) -> Any:
+    """Return what judges models of a case, with σ = 0.05."""
+    if case.made is perceptron:
+        return PerceptronObjective(NET, x, y, case.loss, 0.05, None)
+    kind: Any = SoftmaxObjective if case.made is softmax else LinearObjective
+    return kind(x, y, case.loss, 0.05, None)
 
 
 def of_prediction(loss: Loss, z: float, y: float) -> tuple[float, float]:
@@ -166,6 +177,16 @@ def models(case: Case, count: int, seed: int = 2) -> Array:
 
 def each_gradient(case: Case, x: Array, y: Array, theta: Array) -> list[Array]:
     return [case.spelled(a, float(b), theta)[1] for a, b in zip(x, y, strict=True)]
+
+
+@EACH
+def test_fitness_is_that_of_a_loop_over_records(case: Case) -> None:
+    x, y = data(case)
+    for theta in models(case, 3):
+        pairs = [pair for owner in zip(x, y, strict=True) for pair in zip(*owner, strict=True)]
+        mean = np.mean([case.spelled(a, float(b), theta)[0] for a, b in pairs])
+        told = 0.05 / 2 * float(theta @ theta) + mean
+        assert float(judge(case, x, y).fitness(theta)) == pytest.approx(told, rel=1e-12)
 
 
 @GRADIENTS
@@ -285,3 +306,13 @@ def test_bits_do_not_depend_on_how_many_points_are_asked_for(
     everything = here.gradient(owners, points)
     for rows in ([0], [0, 1], [0, 1, 2], [32], [7, 3], list(range(33))[::-1]):
         assert np.array_equal(here.gradient(owners[rows], points[rows]), everything[rows])
+
+
+@EACH
+def test_bits_of_judges_do_not_depend_on_how_many_points_are_asked_for(case: Case) -> None:
+    here, rng = judge(case, *data(case, (50, 1, 2, 700))), np.random.default_rng(4)
+    points, owners = models(case, 33), rng.integers(4, size=33)
+    everything, excess = here.gradient(owners, points), here.excess(points)
+    for rows in ([0], [0, 1], [0, 1, 2], [32], [7, 3], list(range(33))[::-1]):
+        assert np.array_equal(here.gradient(owners[rows], points[rows]), everything[rows])
+        assert np.array_equal(here.excess(points[rows]), excess[rows])

@@ -1,6 +1,4 @@
-"""Multinomial logistic regression against loops over records, written out again."""
-
-import math
+"""Multinomial logistic regression: its optimum, its bounds, and labels that are none."""
 
 import numpy as np
 import pytest
@@ -16,6 +14,7 @@ from asyncdp_sim.learning.objectives import (
     SoftmaxRecords,
 )
 from tests.unit.learning.problems import records
+from tests.unit.learning.test_record_gradients import of_classes
 
 OPTIMUM = pytest.mark.oracle(
     "optimum of multinomial logistic regression",
@@ -49,29 +48,6 @@ def objective(classes, theta_max=None, sigma=0.05, sizes=SIZES, d=D, seed=1):
     return SoftmaxObjective(*data(classes, sizes, d, seed), SoftmaxLoss(classes), sigma, theta_max)
 
 
-def spelled(x, y, theta, classes):
-    """ℓ and ∇ℓ of one record: class after class its weights, the last class's being 0."""
-    d = len(x)
-    z = [sum(theta[c * d + j] * x[j] for j in range(d)) for c in range(classes - 1)] + [0.0]
-    place = {-1.0: 0, 1.0: 1}[y] if classes == 2 else int(y) - 1
-    total = sum(math.exp(each) for each in z)
-    slopes = [math.exp(z[c]) / total - (c == place) for c in range(classes - 1)]
-    return math.log(total) - z[place], np.array([s * each for s in slopes for each in x])
-
-
-@pytest.mark.parametrize("classes", [2, 3, 6])
-def test_fitness_equals_a_loop_over_records(classes):
-    here = objective(classes)
-    for theta in models(3, classes):
-        total = sum(
-            spelled(row, target, theta, classes)[0]
-            for x, y in zip(here.features, here.targets, strict=True)
-            for row, target in zip(x, y, strict=True)
-        )
-        told = 0.05 / 2 * float(theta @ theta) + total / sum(SIZES)
-        assert float(here.fitness(theta)) == pytest.approx(told, rel=1e-12)
-
-
 @pytest.mark.oracle("the largest gradient over a domain")
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("classes", [2, 3, 5])
@@ -94,13 +70,13 @@ def test_the_optimum_agrees_with_another_solver(classes, theta_max):
     """Whose own slope is checked: no coordinate leads downwards within the box."""
     here = objective(classes, theta_max, sizes=(60, 30))
     x, y = np.concatenate(here.features), np.concatenate(here.targets)
-    loss, count = SoftmaxLoss(classes), (classes - 1) * D
+    spelled, count = of_classes(classes), (classes - 1) * D
 
     def fitness(theta):
         total = np.zeros(count)
         value = 0.0
         for row, target in zip(x, y, strict=True):
-            one, slope = spelled(row, target, theta, classes)
+            one, slope = spelled(row, target, theta)
             value, total = value + one, total + slope
         return 0.05 / 2 * theta @ theta + value / len(y), 0.05 * theta + total / len(y)
 
@@ -114,7 +90,6 @@ def test_the_optimum_agrees_with_another_solver(classes, theta_max):
     assert np.abs(np.clip(left, -bound, bound) - found.x).max() < 1e-5
     assert np.allclose(here.optimum, found.x, atol=1e-4)
     assert float(here.fitness(here.optimum)) <= found.fun * (1 + 1e-12)
-    assert loss.classes == classes
 
 
 @pytest.mark.parametrize("classes", [2, 4])
