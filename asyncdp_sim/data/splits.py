@@ -16,7 +16,7 @@ from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.messages import Ends, FormattedMessage
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Array, Rows
-from asyncdp_sim.spec.base import Variant, about
+from asyncdp_sim.spec.base import Variant
 from asyncdp_sim.spec.plugins import Place
 from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 from asyncdp_sim.spec.validation import faults_of
@@ -236,8 +236,8 @@ class ByColumn(SplitKind):
     """One owner per distinct value of a column of the table, in sorted order of the values."""
 
     kind: Literal["by-column"] = "by-column"
-    column: Annotated[str, about("The column whose distinct values are the owners")]
-    least: Annotated[int, Field(ge=1), about("Rows that a value needs to be an owner", "rows")] = 1
+    column: str
+    least: Annotated[int, Field(ge=1)] = 1
 
     @model_serializer(mode="wrap")
     def _without_kind(self, table: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -395,38 +395,10 @@ class Dirichlet(SplitKind):
     by_target = True
 
     kind: Literal["dirichlet"] = "dirichlet"
-    dirichlet: Annotated[
-        float,
-        Field(ge=1e-3, le=1e6),
-        about(
-            "α: the smaller, the fewer groups of targets an owner has; 10⁶ is nearly alike", "none"
-        ),
-    ]
-    groups: Annotated[
-        Annotated[int, Field(ge=2, le=100)] | None,
-        about(
-            "As many groups between quantiles of the public targets; absent: every label, of at "
-            "most 100, is a group",
-            "groups",
-        ),
-    ] = None
-    cv: Annotated[
-        float,
-        Field(ge=0, le=100),
-        about(
-            'Coefficient of variation of the owners\' lognormal weights, from the stream ("data", '
-            '"split", "weights"); 0 makes them equal',
-            "none",
-        ),
-    ] = 0.0
-    rows: Annotated[
-        Annotated[int, Field(ge=1)] | None,
-        about(
-            "The first rows of the table that are shared out; absent: all that are not public. A "
-            "synthetic twin needs it",
-            "rows",
-        ),
-    ] = None
+    dirichlet: Annotated[float, Field(ge=1e-3, le=1e6)]
+    groups: Annotated[int, Field(ge=2, le=100)] | None = None
+    cv: Annotated[float, Field(ge=0, le=100)] = 0.0
+    rows: Annotated[int, Field(ge=1)] | None = None
 
     @model_serializer(mode="wrap")
     def _without_kind(self, table: SerializerFunctionWrapHandler) -> dict[str, Any]:

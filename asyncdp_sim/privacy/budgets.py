@@ -22,7 +22,6 @@ from asyncdp_sim.spec.base import (
     Positive,
     Several,
     Variant,
-    about,
     per_owner,
     wrong_length,
 )
@@ -246,10 +245,7 @@ class PerOwnerCap(BudgetKind):
     named_answers = True
 
     kind: Literal["per-owner-cap"] = "per-owner-cap"
-    answers: Annotated[
-        PerOwner[Count],
-        about("K_i: answers that an owner releases, chosen without looking at data", "answers"),
-    ]
+    answers: PerOwner[Count]
 
     @override
     def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...]:
@@ -275,22 +271,8 @@ class UntilSpent(BudgetKind):
     named_answers = False
 
     kind: Literal["until-spent"] = "until-spent"
-    answers: Annotated[
-        PerOwner[Count] | None,
-        about(
-            "K_i: the noise is scaled so that K_i answers spend the budget, as per-owner-cap; "
-            "either this or per_answer",
-            "answers",
-        ),
-    ] = None
-    per_answer: Annotated[
-        PerOwner[Positive] | None,
-        about(
-            "ε₀ of a single answer (with Gaussian noise at the scenario's δ): K_i is the "
-            "largest number of answers that together spend at most ε_i",
-            "none",
-        ),
-    ] = None
+    answers: PerOwner[Count] | None = None
+    per_answer: PerOwner[Positive] | None = None
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
@@ -363,30 +345,10 @@ class Scheduled(BudgetKind):
     even: ClassVar[bool] = False
 
     kind: Literal["scheduled"] = "scheduled"
-    answers: Annotated[
-        PerOwner[Count] | None,
-        about(
-            "K_i: answers that an owner releases, chosen without looking at data; required but "
-            "with shares, which are as many",
-            "answers",
-        ),
-    ] = None
-    growth: Annotated[
-        PerOwner[Positive] | None,
-        about("g: each answer has g times the part of the one before, but for a", "none"),
-    ] = None
-    power: Annotated[
-        PerOwner[Finite] | None,
-        about("a: the k-th answer has k^a times the part of the first, but for g", "none"),
-    ] = None
-    shares: Annotated[
-        Several[Positive] | None,
-        about(
-            "What the parts of an owner's first, second … answer are in proportion to",
-            "none",
-            example=[1.0, 2.0, 4.0],
-        ),
-    ] = None
+    answers: PerOwner[Count] | None = None
+    growth: PerOwner[Positive] | None = None
+    power: PerOwner[Finite] | None = None
+    shares: Several[Positive] | None = None
 
     @model_validator(mode="after")
     def _by_rule_or_list(self) -> Self:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -24,7 +24,6 @@ from asyncdp_sim.data.declared_columns import (
 from asyncdp_sim.data.hospital import encode_as_published, encode_plain
 from asyncdp_sim.data.hospital.encode_plain import HOSPITAL, TARGET, name_of_2015, read_discharges
 from asyncdp_sim.data.splits import ValuesOf, require_records
-from asyncdp_sim.spec.base import about
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,22 +101,8 @@ class HospitalData(DeclaredData):
 
     table_rows = 36_631
     kind: Literal["hospital"] = "hospital"
-    path: Annotated[
-        str | None,
-        about(
-            "The file of a year, 2015 or later, or an extract with its columns; absent: the "
-            "synthetic twin. Split by hospital it has owners.count of them, with at least 10,000 "
-            "records each, about 25,000 on average",
-            example="hospital.csv",
-        ),
-    ] = None
-    encoding: Annotated[
-        Encoding,
-        about(
-            "What columns become: encodings that learn nothing from private rows (plain), or the "
-            "published ones (as-published)"
-        ),
-    ] = "plain"
+    path: str | None = None
+    encoding: Encoding = "plain"
 
     @property
     @override

@@ -15,7 +15,7 @@ from asyncdp_sim.core.files import file_bytes, from_json, from_toml
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.surrogates.public_rows import PublicKnowledge, StandInKind, StandInRows, apart
-from asyncdp_sim.spec.base import Finite, NonNegative, Positive, Spec, about
+from asyncdp_sim.spec.base import Finite, NonNegative, Positive, Spec
 from asyncdp_sim.spec.validation import faults_of
 
 KEY = "data.stand_in.path"
@@ -204,12 +204,7 @@ class DeclaredMoments(StandInKind):
     needs_public_rows = False
 
     kind: Literal["moments"] = "moments"
-    path: Annotated[
-        str,
-        about(
-            "A TOML or JSON file of released second moments, with bounds, law of the noise and ε"
-        ),
-    ]
+    path: str
 
     @override
     def drawn(self, known: PublicKnowledge, streams: Streams | Scope) -> StandInRows:

@@ -50,7 +50,6 @@ from asyncdp_sim.data.tables.read import (
     with_public_rows,
 )
 from asyncdp_sim.data.tables.table_recipe import Gathering, TableRecipe
-from asyncdp_sim.spec.base import about
 from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
@@ -61,95 +60,20 @@ class TableData(TableRecipe):
     """A table from a file."""
 
     kind: Literal["table"] = "table"
-    path: Annotated[str, about("The file: CSV, gzipped CSV or Parquet", example="loans.csv")]
-    public_path: Annotated[
-        str | None,
-        about(
-            "A file of public rows only, with the same columns; its last public_records rows are "
-            "used. Absent: the public rows are the last rows of path",
-            example="public.csv",
-        ),
-    ] = None
-    target: Annotated[
-        str,
-        about(
-            "The column of numbers to predict. A private row without one stays, and contributes "
-            "nothing",
-            example="rate",
-        ),
-    ]
-    owner_column: Annotated[
-        str | None,
-        about(
-            "Each distinct value is one owner; the same as split = { column = … }. The column is "
-            "not a feature",
-            example="bank",
-        ),
-    ] = None
-    unit: Annotated[
-        str | None,
-        about("The target's unit, in which errors on held-out rows are printed", example="days"),
-    ] = None
-    drop: Annotated[
-        tuple[str, ...],
-        Strict(False),
-        about(
-            'Columns that are no features; the same as columns = { NAME = "drop" }', example=["id"]
-        ),
-    ] = ()
-    columns: Annotated[
-        dict[str, Encoding],
-        about(
-            "Encoding of each named column. Others are numbers, or for texts a dictionary, as "
-            "their public cells show",
-            example={"term": "money"},
-        ),
-    ] = Field(default={})
-    separator: Annotated[
-        Literal[",", ";", "\t", "|"] | None,
-        about("Separator of the cells of a CSV; absent: detected from header and public rows"),
-    ] = None
-    decimal: Annotated[
-        Literal[".", ","] | None,
-        about("Decimal mark in a CSV; absent: detected from its public rows"),
-    ] = None
-    charset: Annotated[
-        Literal["utf-8", "utf-16", "cp1252"] | None,
-        about("Character encoding of a CSV; absent: detected from header and public rows"),
-    ] = None
-    public_seed: Annotated[
-        int | None,
-        Field(ge=0, le=2**63 - 1),
-        about(
-            "Seed of a random choice of the public rows among all rows of path, useful where the "
-            "file is sorted; absent: the last rows are public",
-            "none",
-            example=1,
-        ),
-    ] = None
-    missing: Annotated[
-        tuple[str, ...] | None,
-        Strict(False),
-        about(
-            "Words of a CSV that mean a missing cell, in any case; an empty cell always does. "
-            "In the owners' column every word is a name. Absent: NA, N/A, NaN and null",
-            example=["NA", "unknown"],
-        ),
-    ] = None
-    stand_in: Annotated[
-        StandIn,
-        about(
-            "Source of substitute rows where private rows may not be read, as in a forecast: "
-            "public rows, or moments that owners released"
-        ),
-    ] = PublicRows()
-    from_stand_in: Annotated[
-        bool,
-        about(
-            "Whether substitute rows are used in place of the private ones, of which only the "
-            "owner is read"
-        ),
-    ] = False
+    path: str
+    public_path: str | None = None
+    target: str
+    owner_column: str | None = None
+    unit: str | None = None
+    drop: Annotated[tuple[str, ...], Strict(False)] = ()
+    columns: dict[str, Encoding] = Field(default={})
+    separator: Literal[",", ";", "\t", "|"] | None = None
+    decimal: Literal[".", ","] | None = None
+    charset: Literal["utf-8", "utf-16", "cp1252"] | None = None
+    public_seed: Annotated[int | None, Field(ge=0, le=2**63 - 1)] = None
+    missing: Annotated[tuple[str, ...] | None, Strict(False)] = None
+    stand_in: StandIn = PublicRows()
+    from_stand_in: bool = False
 
     def __hash__(self) -> int:
         return hash(self.model_dump_json())  # columns are a table, which has no hash

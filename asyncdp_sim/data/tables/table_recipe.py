@@ -45,7 +45,6 @@ from asyncdp_sim.data.tables.preprocessing import (
     WithOnes,
     records_of,
 )
-from asyncdp_sim.spec.base import about
 from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
@@ -60,37 +59,14 @@ class TableFields(DataKind):
 
     has_columns = True
 
-    path: Annotated[
-        str | None,
-        about("The table's file; absent, a synthetic twin is drawn", example="table.csv"),
-    ] = None
-    features: Annotated[
-        Features, about("p: features that the encoded columns are projected to", "features")
-    ]
-    public_records: Annotated[
-        PublicRecords,
-        about(
-            "The last rows of the table, known to the learner, which fit the projection; at least "
-            "features, or 0 and more with preprocessing none",
-            "records",
-        ),
-    ]
-    public_overlap: Annotated[
-        bool,
-        about("Whether owners may hold public rows too (as published). Those records have ε = ∞"),
-    ] = False
-    preprocessing: Annotated[Preprocessing, about("What becomes of the encoded columns")] = (
-        EigenUncentred()
-    )
-    split: Annotated[Split, about("Which rows each owner holds")] = InOrder()
+    path: str | None = None
+    features: Features
+    public_records: PublicRecords
+    public_overlap: bool = False
+    preprocessing: Preprocessing = EigenUncentred()
+    split: Split = InOrder()
     held_out: HeldOutShare = 0.0
-    score_on: Annotated[
-        Literal["participants", "all"],
-        about(
-            "Whose rows f, θ* and ψ are of: the owners' (participants), or, as published of "
-            "hospitals, those of no owner and the public ones too (all). Only the owners train"
-        ),
-    ] = "participants"
+    score_on: Literal["participants", "all"] = "participants"
 
     @property
     @override

@@ -20,7 +20,7 @@ from asyncdp_sim.privacy.mechanisms import (
 )
 from asyncdp_sim.privacy.mechanisms.gaussian import NUMBER_BYTES, GaussianShares, shared
 from asyncdp_sim.privacy.observers.kind import Learned, ObserverKind, plainly
-from asyncdp_sim.spec.base import Tally, about
+from asyncdp_sim.spec.base import Tally
 from asyncdp_sim.trace import Trace
 
 Size = Annotated[int, Field(ge=0, le=10**6)]
@@ -39,33 +39,10 @@ class AggregateObserver(ObserverKind):
     sees_sums = True
 
     kind: Literal["aggregate"] = "aggregate"
-    dropouts: Annotated[
-        Tally,
-        about(
-            "d: owners whose answer a sum may lack. With fewer than n − d it is not opened",
-            "owners",
-        ),
-    ] = 0
-    colluders: Annotated[
-        Tally,
-        about(
-            "t: owners, any of them, that may tell what they added, so that it hides nothing",
-            "owners",
-        ),
-    ] = 0
-    key_bytes: Annotated[
-        Size,
-        about("Public keys of an owner, which travel with its answer and with the next query",
-              "bytes"),
-    ] = 64  # fmt: skip
-    share_bytes: Annotated[
-        Size,
-        about(
-            "What an owner tells another, encrypted, of its next masks: with its answer, with the "
-            "next query, and where it helps to open a sum",
-            "bytes",
-        ),
-    ] = 80
+    dropouts: Tally = 0
+    colluders: Tally = 0
+    key_bytes: Size = 64  # fmt: skip
+    share_bytes: Size = 80
 
     @override
     def describe(self) -> str:

@@ -16,7 +16,7 @@ M over Σ_{l≤k} (C_l τ_l)². The proof stands in ``docs/privacy/last-model.md
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, inf, sqrt
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,6 @@ from asyncdp_sim.privacy.observers.kind import (
     gaussian_epsilons,
     plainly,
 )
-from asyncdp_sim.spec.base import about
 from asyncdp_sim.trace import Trace
 
 _DOWN = 1 - 1e-5
@@ -251,10 +250,7 @@ class ModelObserver(ObserverKind):
     sees_models = True
 
     kind: Literal["model"] = "model"
-    sees: Annotated[
-        Literal["all", "last"],
-        about("Which central models it sees: every one, or the one at the end of the run alone"),
-    ] = "all"
+    sees: Literal["all", "last"] = "all"
 
     @classmethod
     @override

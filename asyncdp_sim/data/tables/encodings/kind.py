@@ -17,7 +17,7 @@ from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.data.dataset import FROM_PRIVATE, Array
 from asyncdp_sim.data.tables.text_columns import Truths, cells, days, map_text
-from asyncdp_sim.spec.base import Variant, about
+from asyncdp_sim.spec.base import Variant
 from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
@@ -244,24 +244,9 @@ class Date(Measured):
     as_written = True
 
     kind: Literal["date"] = "date"
-    format: Annotated[
-        str | None,
-        about(
-            "How dates are written, as strptime has it; absent: 2020-05-17, with or without a time",
-            example="%b-%Y",
-        ),
-    ] = None
-    since: Annotated[
-        str, about("The date, as 2020-05-17, from which days are counted", domain="a date")
-    ] = "1970-01-01"
-    parts: Annotated[
-        tuple[Part, ...],
-        Strict(False),
-        about(
-            "Parts of the date that are columns of their own, in place of the days; Monday is "
-            "weekday 0"
-        ),
-    ] = ()
+    format: str | None = None
+    since: str = "1970-01-01"
+    parts: Annotated[tuple[Part, ...], Strict(False)] = ()
 
     @model_validator(mode="after")
     def _can_be_read(self) -> Self:

@@ -12,7 +12,6 @@ from asyncdp_sim.core.messages import Ends, FormattedMessage
 from asyncdp_sim.data.dataset import FROM_PRIVATE
 from asyncdp_sim.data.tables.encodings.kind import Cells, Codes, EncodingKind, by_text
 from asyncdp_sim.data.tables.text_columns import map_text, written
-from asyncdp_sim.spec.base import about
 from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
@@ -32,17 +31,8 @@ class OneHot(EncodingKind):
     as_written = True
 
     kind: Literal["one-hot"] = "one-hot"
-    values: Annotated[
-        Texts | None,
-        about(
-            "The values that have a column, as written; absent, those of the public rows, sorted"
-        ),
-    ] = None
-    least: Annotated[
-        int,
-        Field(ge=1),
-        about("Public rows that have a value, at least, for it to have a column", "rows"),
-    ] = 1
+    values: Texts | None = None
+    least: Annotated[int, Field(ge=1)] = 1
 
     @model_validator(mode="after")
     def _counts_what_is_learned(self) -> Self:
@@ -109,15 +99,7 @@ class Ordinal(EncodingKind):
     as_written = True
 
     kind: Literal["ordinal"] = "ordinal"
-    order: Annotated[
-        Texts | None,
-        about(
-            "Texts as written, from the lowest to the highest: a cell with none of them becomes "
-            "the public mean, the middle of the order where no public row has one. Absent, the "
-            "texts of the public rows as a dictionary has them: a cell with none of them gets the "
-            "place behind the last"
-        ),
-    ] = None
+    order: Texts | None = None
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
@@ -198,10 +180,7 @@ class ClassLabels(EncodingKind):
     as_written = False
 
     kind: Literal["classes"] = "classes"
-    values: Annotated[
-        Texts,
-        about("Names of the classes; of two the last is the positive one, of more the reference"),
-    ]
+    values: Texts
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
