@@ -322,10 +322,7 @@ class FraudData(DeclaredData):
     path: str | None = None
     encoding: Encoding = "plain"
 
-    @property
-    @override
-    def target_column(self) -> str:
-        return "Class"
+    target_column = "Class"
 
     @override
     def _read(self, path: str) -> tuple["pd.DataFrame", Encode, tuple[str, ...]]:

@@ -14,7 +14,7 @@ from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.splits import require_records
 from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.spec.base import NonNegative
+from asyncdp_sim.spec.base import NonNegative, trait
 
 LARGEST_ROTATED = 2000  # a dense rotation costs features³ operations
 
@@ -39,25 +39,13 @@ class GaussianData(DataKind):
     labels: bool = False
     held_out: HeldOutShare = 0.0
 
-    @property
-    @override
-    def synthetic(self) -> bool:
-        return True
+    synthetic = True
 
-    @property
-    @override
-    def holds_out(self) -> bool:
-        return self.held_out > 0
+    holds_out = trait(lambda self: self.held_out > 0)
 
-    @property
-    @override
-    def origin(self) -> str:
-        return SYNTHETIC
+    origin = SYNTHETIC
 
-    @property
-    @override
-    def no_labels(self) -> bool:
-        return not self.labels
+    no_labels = trait(lambda self: not self.labels)
 
     @override
     def build(

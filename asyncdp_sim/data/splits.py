@@ -16,7 +16,7 @@ from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.messages import Ends, FormattedMessage
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Array, Rows
-from asyncdp_sim.spec.base import Variant
+from asyncdp_sim.spec.base import Variant, trait
 from asyncdp_sim.spec.plugins import Place
 from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 from asyncdp_sim.spec.validation import faults_of
@@ -97,21 +97,12 @@ class SplitKind(Variant):
 
     by_target: ClassVar[bool] = False
     """A row's own target has a say in whose it is."""
-
-    @property
-    def of_column(self) -> str | None:
-        """The column whose values are the owners; None where no column names the owners."""
-        return None
-
-    @property
-    def says_records(self) -> bool:
-        """Whether it decides how many records each owner has."""
-        return self.of_column is not None or self.by_target
-
-    @property
-    def shared_rows(self) -> int | None:
-        """How many rows it shares out; None where the scenario or the table says so."""
-        return None
+    of_column: ClassVar[str | None] = None
+    """The column whose values are the owners; None where no column names the owners."""
+    says_records: ClassVar[bool] = trait(lambda self: self.of_column is not None or self.by_target)
+    """Whether it decides how many records each owner has."""
+    shared_rows: ClassVar[int | None] = None
+    """How many rows it shares out; None where the scenario or the table says so."""
 
     def repeated(self, times: int) -> Self:  # noqa: ARG002
         """Return how a table is split in which each row is there so many times."""
@@ -243,10 +234,7 @@ class ByColumn(SplitKind):
     def _without_kind(self, table: SerializerFunctionWrapHandler) -> dict[str, Any]:
         return {name: value for name, value in table(self).items() if name != "kind"}
 
-    @property
-    @override
-    def of_column(self) -> str:
-        return self.column
+    of_column = trait(lambda self: self.column)
 
     @override
     def named(self, values: Sequence[object]) -> tuple[str, ...]:
@@ -404,10 +392,7 @@ class Dirichlet(SplitKind):
     def _without_kind(self, table: SerializerFunctionWrapHandler) -> dict[str, Any]:
         return {name: value for name, value in table(self).items() if name != "kind"}
 
-    @property
-    @override
-    def shared_rows(self) -> int | None:
-        return self.rows
+    shared_rows = trait(lambda self: self.rows)
 
     @override
     def repeated(self, times: int) -> Self:

@@ -17,7 +17,7 @@ from typing_extensions import override
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.learning.objectives import Model, Norm
-from asyncdp_sim.spec.base import Positive, Variant
+from asyncdp_sim.spec.base import Positive, Variant, trait
 from asyncdp_sim.spec.registry import FAMILY
 
 Array = npt.NDArray[np.float64]
@@ -51,10 +51,8 @@ class SensitivityKind(Variant):
             If the model has no bound.
         """
 
-    @property
-    def clip_bound(self) -> float | None:
-        """The norm that record gradients are scaled down to, where they are."""
-        return None
+    clip_bound: ClassVar[float | None] = None
+    """The norm that record gradients are scaled down to, where they are."""
 
     def confine(
         self,
@@ -104,10 +102,7 @@ class Clip(SensitivityKind):
     kind: Literal["clip"] = "clip"
     bound: Positive
 
-    @property
-    @override
-    def clip_bound(self) -> float:
-        return self.bound
+    clip_bound = trait(lambda self: self.bound)
 
     @override
     def xi(self, model: Model, n_features: int, otherwise: Norm = "l1") -> float:

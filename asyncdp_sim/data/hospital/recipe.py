@@ -24,6 +24,7 @@ from asyncdp_sim.data.declared_columns import (
 from asyncdp_sim.data.hospital import encode_as_published, encode_plain
 from asyncdp_sim.data.hospital.encode_plain import HOSPITAL, TARGET, name_of_2015, read_discharges
 from asyncdp_sim.data.splits import ValuesOf, require_records
+from asyncdp_sim.spec.base import trait
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,6 +93,12 @@ def calibrated(encoding: Encoding) -> Twin:
     return Twin.from_json(stored_beside(PACKAGE)["encodings"][encoding])
 
 
+_DROPS_ROWS = (
+    "encoding as-published of a file: rows with anything missing are dropped, so that one private "
+    "cell moves all records behind it to other places, and owners"
+)
+
+
 class HospitalData(DeclaredData):
     """Inpatient discharges (SPARCS): features of a patient, target the length of stay (days).
 
@@ -104,29 +111,17 @@ class HospitalData(DeclaredData):
     path: str | None = None
     encoding: Encoding = "plain"
 
-    @property
-    @override
-    def target_unit(self) -> str:
-        return "days"
+    target_unit = "days"
 
     @override
     def _name_of(self, column: str) -> str:
         return name_of_2015(column)
 
-    @property
-    @override
-    def unsound(self) -> str | None:
-        if self.path is None or self.encoding == "plain":
-            return None
-        return (
-            "encoding as-published of a file: rows with anything missing are dropped, so that one "
-            "private cell moves all records behind it to other places, and owners"
-        )
+    unsound = trait(
+        lambda self: None if self.path is None or self.encoding == "plain" else _DROPS_ROWS
+    )
 
-    @property
-    @override
-    def target_column(self) -> str:
-        return TARGET
+    target_column = TARGET
 
     @override
     def _read(self, path: str) -> tuple["pd.DataFrame", Encode, tuple[str, ...]]:

@@ -130,10 +130,7 @@ class LendingData(DeclaredData):
     encoding: Encoding = "plain"
     drift: bool = False
 
-    @property
-    @override
-    def target_unit(self) -> str:
-        return "percentage points"
+    target_unit = "percentage points"
 
     @model_validator(mode="after")
     def _a_real_table_has_its_own_drift(self) -> Self:
@@ -142,10 +139,7 @@ class LendingData(DeclaredData):
             raise faults_of([Fault("drift", "true", rule)])
         return self
 
-    @property
-    @override
-    def target_column(self) -> str:
-        return "int_rate"
+    target_column = "int_rate"
 
     @override
     def _read(self, path: str) -> tuple["pd.DataFrame", Encode, tuple[str, ...]]:

@@ -15,7 +15,7 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.data.dataset import Array, Rows
-from asyncdp_sim.spec.base import Variant
+from asyncdp_sim.spec.base import Variant, trait
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +87,9 @@ class StandInKind(Variant):
         """Return what draws the rows of no owner that is known."""
         return streams.generator("data", "stand-in", "others", *self._again)
 
-    @property
-    def _again(self) -> tuple[int, ...]:
-        return () if self.redrawn == 0 else (self.redrawn,)
+    _again: ClassVar[tuple[int, ...]] = trait(
+        lambda self: () if self.redrawn == 0 else (self.redrawn,)
+    )
 
     @abstractmethod
     def drawn(self, known: PublicKnowledge, streams: Streams | Scope) -> StandInRows:

@@ -7,7 +7,7 @@ public cells alone decide what that is.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, Strict, model_validator
@@ -24,7 +24,7 @@ from asyncdp_sim.data.dataset import (
     raw_values,
     require_column,
 )
-from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind, TableToSplit
+from asyncdp_sim.data.splits import ByColumn, InOrder, TableToSplit
 from asyncdp_sim.data.surrogates import StandIn
 from asyncdp_sim.data.surrogates.public_rows import PublicRows
 from asyncdp_sim.data.tables.encoded_columns import (
@@ -50,6 +50,7 @@ from asyncdp_sim.data.tables.read import (
     with_public_rows,
 )
 from asyncdp_sim.data.tables.table_recipe import Gathering, TableRecipe
+from asyncdp_sim.spec.base import trait
 from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
@@ -78,44 +79,17 @@ class TableData(TableRecipe):
     def __hash__(self) -> int:
         return hash(self.model_dump_json())  # columns are a table, which has no hash
 
-    @property
-    @override
-    def origin(self) -> str:
-        return f"table {Path(self.path).name}"
+    origin = trait(lambda self: f"table {Path(self.path).name}")
+    target_unit = trait(lambda self: self.unit)
+    synthetic = trait(lambda self: self.from_stand_in)
+    public_file = trait(lambda self: self.path if self.public_path is None else self.public_path)
+    chosen_by = trait(lambda self: self.public_seed)
+    split_column = trait(
+        lambda self: self.split.of_column if self.owner_column is None else self.owner_column
+    )
+    target_column = trait(lambda self: self.target)
 
-    @property
-    @override
-    def target_unit(self) -> str | None:
-        return self.unit
-
-    @property
-    @override
-    def synthetic(self) -> bool:
-        return self.from_stand_in
-
-    @property
-    @override
-    def public_file(self) -> str:
-        return self.path if self.public_path is None else self.public_path
-
-    @property
-    @override
-    def chosen_by(self) -> int | None:
-        return self.public_seed
-
-    @property
-    @override
-    def split_column(self) -> str | None:
-        return self.split.of_column if self.owner_column is None else self.owner_column
-
-    @property
-    @override
-    def target_column(self) -> str:
-        return self.target
-
-    @property
-    @override
-    def form(self) -> FileForm:
+    def _form(self) -> FileForm:
         declared = (self.separator, self.decimal, self.charset)
         last = self.public_path is None and self.public_seed is None
         public = self.public_records if last else 0
@@ -124,31 +98,34 @@ class TableData(TableRecipe):
             return file_form
         return public_form(self.public_path, file_form, *declared)
 
-    @property
-    def _split_key(self) -> str:
-        return "data.split" if self.owner_column is None else "data.owner_column"
+    form = trait(_form)
+    _split_key: ClassVar[str] = trait(
+        lambda self: "data.split" if self.owner_column is None else "data.owner_column"
+    )
 
-    @property
-    @override
-    def _by_column(self) -> SplitKind:
-        if self.owner_column is None or self.split.of_column is not None:
-            return self.split
-        return ByColumn(column=self.owner_column)
+    _by_column = trait(
+        lambda self: (
+            self.split
+            if self.owner_column is None or self.split.of_column is not None
+            else ByColumn(column=self.owner_column)
+        )
+    )
 
-    @property
-    @override
-    def _held_back(self) -> int:
-        return 0 if self.public_path is not None else super()._held_back
+    _held_back = trait(
+        lambda self: (
+            0 if self.public_overlap or self.public_path is not None else self.public_records
+        )
+    )
 
-    @property
-    def _missing(self) -> tuple[str, ...]:
-        """Words of a CSV that mean a missing cell."""
-        return MISSING if self.missing is None else self.missing
+    _missing: ClassVar[tuple[str, ...]] = trait(
+        lambda self: MISSING if self.missing is None else self.missing
+    )
+    """Words of a CSV that mean a missing cell."""
 
-    @property
-    def _dropped(self) -> set[str]:
-        """Columns of which no feature is made."""
-        return {*self.drop, *(name for name, e in self.columns.items() if e.makes_nothing)}
+    _dropped: ClassVar[set[str]] = trait(
+        lambda self: {*self.drop, *(name for name, e in self.columns.items() if e.makes_nothing)}
+    )
+    """Columns of which no feature is made."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -184,16 +161,11 @@ class TableData(TableRecipe):
                 rule = "allowed for the target is an encoding with one number per cell"
                 yield Fault(key, repr(encoding.kind), rule)
 
-    @property
-    @override
-    def classes(self) -> tuple[str, ...]:
-        declared = self.columns.get(self.target)
-        return () if declared is None else declared.labels or ()
+    classes = trait(lambda self: getattr(self.columns.get(self.target), "labels", None) or ())
 
-    @property
-    @override
-    def uncentred(self) -> str | None:
-        return self.preprocessing.kind if self.preprocessing.uncentred else None
+    uncentred = trait(
+        lambda self: self.preprocessing.kind if self.preprocessing.uncentred else None
+    )
 
     @override
     def read_for(self, labels: int, *, intercept: bool) -> Self:
@@ -209,15 +181,8 @@ class TableData(TableRecipe):
             return None
         return self.model_copy(update={"from_stand_in": True})
 
-    @property
-    @override
-    def twin_words(self) -> str:
-        return self.stand_in.words
-
-    @property
-    @override
-    def uncertain(self) -> str | None:
-        return self.stand_in.uncertain if self.from_stand_in else None
+    twin_words = trait(lambda self: self.stand_in.words)
+    uncertain = trait(lambda self: self.stand_in.uncertain if self.from_stand_in else None)
 
     @override
     def build(

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -45,6 +45,7 @@ from asyncdp_sim.data.tables.preprocessing import (
     WithOnes,
     records_of,
 )
+from asyncdp_sim.spec.base import trait
 from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
@@ -68,10 +69,7 @@ class TableFields(DataKind):
     held_out: HeldOutShare = 0.0
     score_on: Literal["participants", "all"] = "participants"
 
-    @property
-    @override
-    def file(self) -> str | None:
-        return self.path
+    file = trait(lambda self: self.path)
 
     @override
     def read_for(self, labels: int, *, intercept: bool) -> Self:
@@ -81,42 +79,23 @@ class TableFields(DataKind):
             update={"preprocessing": WithOnes(kind="with-ones", other=self.preprocessing)}
         )
 
-    @property
-    @override
-    def synthetic(self) -> bool:
-        return self.file is None
+    synthetic = trait(lambda self: self.file is None)
+    public_file: ClassVar[str | None] = trait(lambda self: self.path)
+    """The file whose last rows are public, if any."""
+    holds_out = trait(lambda self: self.held_out > 0)
 
-    @property
-    def public_file(self) -> str | None:
-        """The file whose last rows are public, if any."""
-        return self.path
+    origin = trait(
+        lambda self: (
+            f"{SYNTHETIC} twin of {self.kind}"
+            if self.path is None
+            else f"{self.kind} table {Path(self.path).name}"
+        )
+    )
 
-    @property
-    @override
-    def holds_out(self) -> bool:
-        return self.held_out > 0
-
-    @property
-    @override
-    def origin(self) -> str:
-        if self.path is None:
-            return f"{SYNTHETIC} twin of {self.kind}"
-        return f"{self.kind} table {Path(self.path).name}"
-
-    @property
-    @override
-    def split_column(self) -> str | None:
-        return self.split.of_column
-
-    @property
-    @override
-    def says_records(self) -> bool:
-        return self.split_column is not None or self.split.by_target
-
-    @property
-    def target_column(self) -> str:
-        """The column of the file that the target is made of."""
-        return ""
+    split_column = trait(lambda self: self.split.of_column)
+    says_records = trait(lambda self: self.split_column is not None or self.split.by_target)
+    target_column: ClassVar[str] = ""
+    """The column of the file that the target is made of."""
 
     @override
     def says_whose(self, column: str) -> bool:
@@ -131,20 +110,15 @@ class TableFields(DataKind):
         values = self._column(column)
         return self._by_column.named(values[: max(len(values) - self._held_back, 0)])
 
-    @property
-    def chosen_by(self) -> int | None:
-        """The seed by which public rows are chosen; None where they are the last ones."""
-        return None
+    chosen_by: ClassVar[int | None] = None
+    """The seed by which public rows are chosen; None where they are the last ones."""
+    _held_back: ClassVar[int] = trait(
+        lambda self: 0 if self.public_overlap else self.public_records
+    )
+    """How many of the file's last rows are no owner's."""
 
-    @property
-    def _held_back(self) -> int:
-        """How many of the file's last rows are no owner's."""
-        return 0 if self.public_overlap else self.public_records
-
-    @property
-    def _by_column(self) -> SplitKind:
-        """How the rows are split."""
-        return self.split
+    _by_column: ClassVar[SplitKind] = trait(lambda self: self.split)
+    """How the rows are split."""
 
     @abstractmethod
     def _column(self, name: str) -> Sequence[object]:

@@ -20,7 +20,7 @@ from asyncdp_sim.privacy.mechanisms import (
 )
 from asyncdp_sim.privacy.mechanisms.gaussian import NUMBER_BYTES, GaussianShares, shared
 from asyncdp_sim.privacy.observers.kind import Learned, ObserverKind, plainly
-from asyncdp_sim.spec.base import Tally
+from asyncdp_sim.spec.base import Tally, trait
 from asyncdp_sim.trace import Trace
 
 Size = Annotated[int, Field(ge=0, le=10**6)]
@@ -53,10 +53,7 @@ class AggregateObserver(ObserverKind):
             return f"{seen}, with 1 colluding owner that reveals its answers"
         return f"{seen}, with {self.colluders} colluding owners that reveal their answers"
 
-    @property
-    @override
-    def subtracts(self) -> int:
-        return self.colluders
+    subtracts = trait(lambda self: self.colluders)
 
     @override
     def share_of_noise(self, n_owners: int) -> float:

@@ -32,6 +32,7 @@ from asyncdp_sim.privacy.observers.kind import (
     gaussian_epsilons,
     plainly,
 )
+from asyncdp_sim.spec.base import trait
 from asyncdp_sim.trace import Trace
 
 _DOWN = 1 - 1e-5
@@ -257,10 +258,7 @@ class ModelObserver(ObserverKind):
     def ways(cls) -> tuple[Self, ...]:
         return (cls(), cls(sees="last"))
 
-    @property
-    @override
-    def name(self) -> str:
-        return "all models" if self.sees == "all" else "last model"
+    name = trait(lambda self: "all models" if self.sees == "all" else "last model")
 
     @override
     def describe(self) -> str:

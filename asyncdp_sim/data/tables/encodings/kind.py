@@ -17,7 +17,7 @@ from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.data.dataset import FROM_PRIVATE, Array
 from asyncdp_sim.data.tables.text_columns import Truths, cells, days, map_text
-from asyncdp_sim.spec.base import Variant
+from asyncdp_sim.spec.base import Variant, trait
 from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
@@ -70,20 +70,14 @@ class Codes:
 class EncodingKind(Variant):
     """A way from a column of a table to numbers."""
 
-    @property
-    def single(self) -> bool:
-        """Whether it makes one number of a cell, as of a target."""
-        return True
-
+    single: ClassVar[bool] = True
+    """Whether it makes one number of a cell, as of a target."""
     as_written: ClassVar[bool]
     """It uses the text of a cell, 007 and not 7, so that a CSV's column is kept as text."""
     makes_nothing: ClassVar[bool] = False
     """No feature is made of the column."""
-
-    @property
-    def labels(self) -> tuple[str, ...] | None:
-        """The classes that it makes labels of; empty where public rows say, None of no labels."""
-        return None
+    labels: ClassVar[tuple[str, ...] | None] = None
+    """The classes that it makes labels of; empty where public rows say, None of no labels."""
 
     def needs_public(self) -> str | None:
         """Return what to give where no public row is to learn from; None for nothing."""
@@ -116,10 +110,8 @@ class EncodingKind(Variant):
 class Measured(EncodingKind):
     """An encoding that reads quantities: a cell without one gets the public mean."""
 
-    @property
-    def read_apart(self) -> tuple[str, ...]:
-        """What is read of a cell, where that is several things; their columns' names end so."""
-        return ()
+    read_apart: ClassVar[tuple[str, ...]] = ()
+    """What is read of a cell, where that is several things; their columns' names end so."""
 
     @abstractmethod
     def quantities(self, column: "pd.Series", decimal: str) -> Cells:
@@ -262,15 +254,8 @@ class Date(Measured):
             raise faults_of(faults)
         return self
 
-    @property
-    @override
-    def single(self) -> bool:
-        return len(self.parts) == 0
-
-    @property
-    @override
-    def read_apart(self) -> tuple[str, ...]:
-        return self.parts
+    single = trait(lambda self: len(self.parts) == 0)
+    read_apart = trait(lambda self: self.parts)
 
     @override
     def quantities(self, column: "pd.Series", decimal: str) -> Cells:

@@ -12,6 +12,7 @@ from asyncdp_sim.core.messages import Ends, FormattedMessage
 from asyncdp_sim.data.dataset import FROM_PRIVATE
 from asyncdp_sim.data.tables.encodings.kind import Cells, Codes, EncodingKind, by_text
 from asyncdp_sim.data.tables.text_columns import map_text, written
+from asyncdp_sim.spec.base import trait
 from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
@@ -41,10 +42,7 @@ class OneHot(EncodingKind):
             raise faults_of([Fault("least", str(self.least), rule)])
         return self
 
-    @property
-    @override
-    def single(self) -> bool:
-        return False
+    single = False
 
     @override
     def needs_public(self) -> str | None:
@@ -158,10 +156,7 @@ class Drop(EncodingKind):
 
     kind: Literal["drop"] = "drop"
 
-    @property
-    @override
-    def single(self) -> bool:
-        return False
+    single = False
 
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
@@ -192,10 +187,7 @@ class ClassLabels(EncodingKind):
                 raise faults_of([Fault("values", f"{value!r} twice", "allowed is each name once")])
         return self
 
-    @property
-    @override
-    def labels(self) -> tuple[str, ...] | None:
-        return self.values
+    labels = trait(lambda self: self.values)
 
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
@@ -224,10 +216,7 @@ class SeenClasses(EncodingKind):
     kind: str
     count: int
 
-    @property
-    @override
-    def labels(self) -> tuple[str, ...] | None:
-        return ()
+    labels = ()
 
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
