@@ -212,9 +212,9 @@ class BudgetKind(Variant):
         """
         return None
 
-    @abstractmethod
     def sized(self, answers: int) -> "BudgetKind":
         """Return the budget of owners that run together for another time: at most ``answers``."""
+        return PerOwnerCap(answers=answers)
 
     def faults(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
         """Return what does not fit the number of owners."""
@@ -252,10 +252,6 @@ class PerOwnerCap(BudgetKind):
         return per_owner(self.answers, n_owners)
 
     @override
-    def sized(self, answers: int) -> BudgetKind:
-        return PerOwnerCap(answers=answers)
-
-    @override
     def faults(self, n_owners: int) -> list[Fault]:
         return wrong_length("privacy.budget.answers", self.answers, n_owners)
 
@@ -291,10 +287,6 @@ class UntilSpent(BudgetKind):
         return None if self.per_answer is None else per_owner(self.per_answer, n_owners)
 
     @override
-    def sized(self, answers: int) -> BudgetKind:
-        return PerOwnerCap(answers=answers)
-
-    @override
     def faults(self, n_owners: int) -> list[Fault]:
         faults = wrong_length("privacy.budget.answers", self.answers, n_owners)
         return faults + wrong_length("privacy.budget.per_answer", self.per_answer, n_owners)
@@ -321,10 +313,6 @@ class AsAsked(BudgetKind):
     @override
     def told(self, chances: Sequence[float], asked: int) -> BudgetKind:
         return PerOwnerCap(answers=tuple(enough(chance, len(chances), asked) for chance in chances))
-
-    @override
-    def sized(self, answers: int) -> BudgetKind:
-        return PerOwnerCap(answers=answers)
 
 
 LEAST = 1e-9

@@ -336,7 +336,7 @@ class TableData(TableRecipe):
         first_public = max(len(frame) - self.public_records, 0)
         options = (self.columns, first_public, self.form.decimal)
         target, unread = np.zeros(len(frame)), tuple[str, ...]()
-        with gathering:
+        with gathering.step():
             target, unread = target_of(frame, self.target, places, *options)
         matrix, made, notes = encoded(frame, self._feature_columns(frame), *options)
         if len(made) == 0:

@@ -1,9 +1,9 @@
 """The steps by which encoded rows of any kind of table become features of owners."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
@@ -154,19 +154,13 @@ class Gathering:
     def __init__(self) -> None:
         self._found: list[Fault] = []
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
-        if isinstance(error, DataError):
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Take what is wrong inside for found."""
+        try:
+            yield
+        except DataError as error:
             self.add(error.faults)
-            return True
-        return False
 
     def add(self, faults: Iterable[Fault]) -> None:
         """Note faults."""
@@ -247,12 +241,12 @@ class TableRecipe(TableFields):
             values_of, available, held_back, n_owners, records, streams,
             table.target, table.target[first_public:],
         )  # fmt: skip
-        with gathering:
+        with gathering.step():
             if swap is not None and self.split.by_target:
                 owned = self._owned_before(n_owners, records, streams)
             else:
                 owned = self.split.owned(asked)
-        with gathering:
+        with gathering.step():
             public, public_targets = self._public(table, first_public, places)
             projection = self._projection(public, public_targets) if given is None else given
         gathering.end()

@@ -1,6 +1,6 @@
 """Secure aggregation: an observer that sees the sum of each update's answers, and no answer."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -11,7 +11,6 @@ from typing_extensions import override
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.words import extent
 from asyncdp_sim.network.sums import Aggregation
-from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.mechanisms import (
     AnswerNoise,
     MechanismKind,
@@ -19,9 +18,8 @@ from asyncdp_sim.privacy.mechanisms import (
     RecordSensitivity,
 )
 from asyncdp_sim.privacy.mechanisms.gaussian import NUMBER_BYTES, GaussianShares, shared
-from asyncdp_sim.privacy.observers.kind import Learned, ObserverKind, plainly
+from asyncdp_sim.privacy.observers.kind import ObserverKind, plainly
 from asyncdp_sim.spec.base import Tally, trait
-from asyncdp_sim.trace import Trace
 
 Size = Annotated[int, Field(ge=0, le=10**6)]
 
@@ -146,9 +144,3 @@ class AggregateObserver(ObserverKind):
             key_bytes=self.key_bytes,
             share_bytes=self.share_bytes,
         )
-
-    @override
-    def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
-        """Return what released answers cost, in sums that were opened or not."""
-        released = np.stack([trace.released for trace in traces])
-        return Learned(accountant.spent(released), accountant.zcdp(released))

@@ -150,9 +150,10 @@ class ObserverKind(Variant):
         """Return the same with what it knows of a scenario that is public."""
         return self
 
-    @abstractmethod
     def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
-        """Return what it has learned of each owner in these replicates."""
+        """Return what it has learned of each owner in these replicates: all released answers."""
+        released = np.stack([trace.released for trace in traces])
+        return Learned(accountant.spent(released), accountant.zcdp(released))
 
 
 class TranscriptObserver(ObserverKind):
@@ -170,9 +171,3 @@ class TranscriptObserver(ObserverKind):
     @override
     def misfits(self, scenario: Any) -> list[Fault]:
         return []
-
-    @override
-    def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
-        """Return what all answers cost that were released, by the accountant."""
-        released = np.stack([trace.released for trace in traces])
-        return Learned(accountant.spent(released), accountant.zcdp(released))
