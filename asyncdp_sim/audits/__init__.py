@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.audits.check import COLUMNS, Check, Checked, Fact
+from asyncdp_sim.audits.check import COLUMNS, Check, Fact
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.derived import (
     budgets_hold,
@@ -76,7 +76,7 @@ class Audit:
         return any(check.exceeded for check in self._found)
 
     @property
-    def _found(self) -> tuple[Checked, ...]:
+    def _found(self) -> tuple[Check | Guessed | Fact, ...]:
         once = () if self.guessed is None else (self.guessed,)
         return (*self.checks, *once, *self.facts)
 

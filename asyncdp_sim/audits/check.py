@@ -8,7 +8,6 @@ Pearson's exact limits on the other half: that choice costs no confidence.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -233,23 +232,6 @@ COLUMNS = {
     "epsilon_tight": ("none", "ε measured on average by as many guesses if the claim were tight"),
 }
 """Columns of an audit's frame, with unit and meaning."""
-
-
-class Checked(Protocol):
-    """One attack on a scenario, or one fact that its claim rests on."""
-
-    @property
-    def exceeded(self) -> bool:
-        """Whether the claim is refuted by it."""
-
-    def describe(self) -> str:
-        """Return the result in one line."""
-
-    def row(self) -> dict[str, object]:
-        """Return the result by column names, without those that do not apply."""
-
-    def cells(self) -> tuple[str, ...]:
-        """Return the result as cells of a table: attack, measured and stated ε, verdict."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from typer.core import TyperCommand, TyperGroup
 
 import asyncdp_sim
 from asyncdp_sim.cli import options
-from asyncdp_sim.cli.options import positive_count
 from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted, as_typed, show
 from asyncdp_sim.core.errors import InputError, InvariantError, ReplayError, gave_way
 from asyncdp_sim.core.starting import heard, ready_streams, require_working_directory
@@ -161,31 +160,14 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog=_examples("asyncdp sweep twenty-small-banks --plot", "asyncdp run --help"))
 def _options(
     context: typer.Context,
     version: Annotated[  # noqa: ARG001
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
-    most_rows: Annotated[
-        int | None,
-        typer.Option(
-            "--most-rows",
-            parser=positive_count,
-            metavar="N",
-            help="Read at most N rows of a table (default: 20,000,000).",
-        ),
-    ] = None,
-    most_bytes: Annotated[
-        int | None,
-        typer.Option(
-            "--most-bytes",
-            parser=positive_count,
-            metavar="N",
-            help="Read at most N unpacked bytes of a table (default: 4 GiB).",
-        ),
-    ] = None,
+    most_rows: int | None = None,
+    most_bytes: int | None = None,
 ) -> None:
     """Simulate asynchronous networks that learn under differential privacy."""
     if most_rows is not None or most_bytes is not None:
@@ -197,6 +179,12 @@ def _options(
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise USAGE_ERROR("say which command")
+
+
+_with_options(_options, _TABLES["all"])
+app.callback(
+    epilog=_examples("asyncdp sweep twenty-small-banks --plot", "asyncdp run --help")
+)(_options)
 
 
 def main() -> None:

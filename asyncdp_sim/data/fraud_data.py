@@ -27,7 +27,7 @@ others there is assumed (see :mod:`scenarios.twins.fraud`).
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +54,6 @@ from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.text_columns import cells
-from asyncdp_sim.spec.base import about
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -320,26 +319,10 @@ class FraudData(DeclaredData):
 
     table_rows = TABLE_ROWS
     kind: Literal["fraud"] = "fraud"
-    path: Annotated[
-        str | None,
-        about(
-            "ULB's creditcard.csv, or a Parquet file with such columns; absent: the synthetic "
-            "twin, with the number of rows that the owners and the public rows need",
-            example="fraud.csv",
-        ),
-    ] = None
-    encoding: Annotated[
-        Encoding,
-        about(
-            "Encoding of the amount: log10(1 + Amount), because amounts reach 25,691 euros and a "
-            "record gradient grows with its largest feature (plain); or euros (as-published)"
-        ),
-    ] = "plain"
+    path: str | None = None
+    encoding: Encoding = "plain"
 
-    @property
-    @override
-    def target_column(self) -> str:
-        return "Class"
+    target_column = "Class"
 
     @override
     def _read(self, path: str) -> tuple["pd.DataFrame", Encode, tuple[str, ...]]:

@@ -14,7 +14,7 @@ from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.splits import require_records
 from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.spec.base import NonNegative, about
+from asyncdp_sim.spec.base import NonNegative, trait
 
 LARGEST_ROTATED = 2000  # a dense rotation costs features³ operations
 
@@ -32,55 +32,20 @@ class GaussianData(DataKind):
     """
 
     kind: Literal["gaussian"] = "gaussian"
-    features: Annotated[
-        int,
-        Field(ge=1, le=100_000),
-        about("p: features of a record, at most 2000 with a condition above 1", "features"),
-    ]
-    noise: Annotated[
-        NonNegative,
-        about("Standard deviation of the target around the linear model", "of the target"),
-    ] = 1.0
-    condition: Annotated[
-        float,
-        Field(ge=1, allow_inf_nan=False),
-        about("Condition number of the features' covariance; not used for p = 1", "none"),
-    ] = 1.0
-    heterogeneity: Annotated[
-        NonNegative,
-        about(
-            "Standard deviation of each coordinate of an owner's true model around θ₀",
-            "of the model",
-        ),
-    ] = 0.0
-    labels: Annotated[
-        bool,
-        about(
-            "Whether the target is the sign of y, −1 or 1 (1 at y = 0), which the models that "
-            "classify need; the draws are the same"
-        ),
-    ] = False
+    features: Annotated[int, Field(ge=1, le=100_000)]
+    noise: NonNegative = 1.0
+    condition: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 1.0
+    heterogeneity: NonNegative = 0.0
+    labels: bool = False
     held_out: HeldOutShare = 0.0
 
-    @property
-    @override
-    def synthetic(self) -> bool:
-        return True
+    synthetic = True
 
-    @property
-    @override
-    def holds_out(self) -> bool:
-        return self.held_out > 0
+    holds_out = trait(lambda self: self.held_out > 0)
 
-    @property
-    @override
-    def origin(self) -> str:
-        return SYNTHETIC
+    origin = SYNTHETIC
 
-    @property
-    @override
-    def no_labels(self) -> bool:
-        return not self.labels
+    no_labels = trait(lambda self: not self.labels)
 
     @override
     def build(

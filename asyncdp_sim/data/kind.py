@@ -9,7 +9,7 @@ from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.spec.base import Variant
+from asyncdp_sim.spec.base import Variant, trait
 
 if TYPE_CHECKING:
     from asyncdp_sim.data.tables.encoded_columns import TableEncoder
@@ -21,36 +21,18 @@ class DataKind(Variant):
     needed_fields: ClassVar[tuple[str, ...]] = ("features", "held_out")
     has_columns: ClassVar[bool] = False
     """Features come of a table's columns, so that one of ones may join them."""
-
-    @property
-    def target_unit(self) -> str | None:
-        """The unit of an error in the target, in words; None where none is known."""
-        return None
-
-    @property
-    def file(self) -> str | None:
-        """The file that records are read from; None where they are drawn."""
-        return None
-
-    @property
-    def form(self) -> FileForm:
-        """How that file is written, if it is a CSV."""
-        return PLAIN
-
-    @property
-    @abstractmethod
-    def synthetic(self) -> bool:
-        """Whether records are drawn, and no private one is read."""
-
-    @property
-    @abstractmethod
-    def origin(self) -> str:
-        """Where the records come from, in words."""
-
-    @property
-    def split_column(self) -> str | None:
-        """The column whose values are the owners, who have as many records as it says, if any."""
-        return None
+    target_unit: ClassVar[str | None] = None
+    """The unit of an error in the target, in words; None where none is known."""
+    file: ClassVar[str | None] = None
+    """The file that records are read from; None where they are drawn."""
+    form: ClassVar[FileForm] = PLAIN
+    """How that file is written, if it is a CSV."""
+    synthetic: ClassVar[bool]
+    """Whether records are drawn, and no private one is read."""
+    origin: ClassVar[str]
+    """Where the records come from, in words."""
+    split_column: ClassVar[str | None] = None
+    """The column whose values are the owners, who have as many records as it says, if any."""
 
     def owner_names(self) -> tuple[str, ...]:
         """Read which values of that column are the owners, in their order; nothing without a file.
@@ -62,30 +44,16 @@ class DataKind(Variant):
         """
         return ()
 
-    @property
-    def says_records(self) -> bool:
-        """Whether the data, and not the scenario, say how many records each owner has."""
-        return self.split_column is not None
-
-    @property
-    def holds_out(self) -> bool:
-        """Whether some of every owner's rows are kept apart from training."""
-        return False
-
-    @property
-    def no_labels(self) -> bool:
-        """Whether it is plain before any record is there that targets are no labels."""
-        return False
-
-    @property
-    def uncentred(self) -> str | None:
-        """The preprocessing that makes features of columns together without centring them."""
-        return None
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """The declared classes of the target, in their order; without members where none are."""
-        return ()
+    says_records: ClassVar[bool] = trait(lambda self: self.split_column is not None)
+    """Whether the data, and not the scenario, say how many records each owner has."""
+    holds_out: ClassVar[bool] = False
+    """Whether some of every owner's rows are kept apart from training."""
+    no_labels: ClassVar[bool] = False
+    """Whether it is plain before any record is there that targets are no labels."""
+    uncentred: ClassVar[str | None] = None
+    """The preprocessing that makes features of columns together without centring them."""
+    classes: ClassVar[tuple[str, ...]] = ()
+    """The declared classes of the target, in their order; without members where none are."""
 
     def read_for(self, labels: int, *, intercept: bool) -> Self:  # noqa: ARG002
         """Return the data as a model reads them.
@@ -115,24 +83,17 @@ class DataKind(Variant):
         """Return whether a column of the file names each row's owner, which is public."""
         return column == self.split_column
 
-    @property
-    def unsound(self) -> str | None:
-        """Why one private record has a say in what becomes of others; None where it has none."""
-        return None
-
-    @property
-    def twin_words(self) -> str:
-        """What is drawn in place of a table that is not read."""
-        return "the table's synthetic twin"
+    unsound: ClassVar[str | None] = None
+    """Why one private record has a say in what becomes of others; None where it has none."""
+    twin_words: ClassVar[str] = "the table's synthetic twin"
+    """What is drawn in place of a table that is not read."""
 
     def twin(self) -> Self | None:
         """Return data that are drawn in place of these; None where there is nothing to use."""
         return self if self.synthetic else None
 
-    @property
-    def uncertain(self) -> str | None:
-        """What may be drawn again of these data to see how far they may be off, in words."""
-        return None
+    uncertain: ClassVar[str | None] = None
+    """What may be drawn again of these data to see how far they may be off, in words."""
 
     def redraws(
         self,

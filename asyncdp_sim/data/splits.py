@@ -16,7 +16,7 @@ from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.messages import Ends, FormattedMessage
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Array, Rows
-from asyncdp_sim.spec.base import Variant, about
+from asyncdp_sim.spec.base import Variant, trait
 from asyncdp_sim.spec.plugins import Place
 from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 from asyncdp_sim.spec.validation import faults_of
@@ -97,21 +97,12 @@ class SplitKind(Variant):
 
     by_target: ClassVar[bool] = False
     """A row's own target has a say in whose it is."""
-
-    @property
-    def of_column(self) -> str | None:
-        """The column whose values are the owners; None where no column names the owners."""
-        return None
-
-    @property
-    def says_records(self) -> bool:
-        """Whether it decides how many records each owner has."""
-        return self.of_column is not None or self.by_target
-
-    @property
-    def shared_rows(self) -> int | None:
-        """How many rows it shares out; None where the scenario or the table says so."""
-        return None
+    of_column: ClassVar[str | None] = None
+    """The column whose values are the owners; None where no column names the owners."""
+    says_records: ClassVar[bool] = trait(lambda self: self.of_column is not None or self.by_target)
+    """Whether it decides how many records each owner has."""
+    shared_rows: ClassVar[int | None] = None
+    """How many rows it shares out; None where the scenario or the table says so."""
 
     def repeated(self, times: int) -> Self:  # noqa: ARG002
         """Return how a table is split in which each row is there so many times."""
@@ -236,17 +227,14 @@ class ByColumn(SplitKind):
     """One owner per distinct value of a column of the table, in sorted order of the values."""
 
     kind: Literal["by-column"] = "by-column"
-    column: Annotated[str, about("The column whose distinct values are the owners")]
-    least: Annotated[int, Field(ge=1), about("Rows that a value needs to be an owner", "rows")] = 1
+    column: str
+    least: Annotated[int, Field(ge=1)] = 1
 
     @model_serializer(mode="wrap")
     def _without_kind(self, table: SerializerFunctionWrapHandler) -> dict[str, Any]:
         return {name: value for name, value in table(self).items() if name != "kind"}
 
-    @property
-    @override
-    def of_column(self) -> str:
-        return self.column
+    of_column = trait(lambda self: self.column)
 
     @override
     def named(self, values: Sequence[object]) -> tuple[str, ...]:
@@ -395,47 +383,16 @@ class Dirichlet(SplitKind):
     by_target = True
 
     kind: Literal["dirichlet"] = "dirichlet"
-    dirichlet: Annotated[
-        float,
-        Field(ge=1e-3, le=1e6),
-        about(
-            "α: the smaller, the fewer groups of targets an owner has; 10⁶ is nearly alike", "none"
-        ),
-    ]
-    groups: Annotated[
-        Annotated[int, Field(ge=2, le=100)] | None,
-        about(
-            "As many groups between quantiles of the public targets; absent: every label, of at "
-            "most 100, is a group",
-            "groups",
-        ),
-    ] = None
-    cv: Annotated[
-        float,
-        Field(ge=0, le=100),
-        about(
-            'Coefficient of variation of the owners\' lognormal weights, from the stream ("data", '
-            '"split", "weights"); 0 makes them equal',
-            "none",
-        ),
-    ] = 0.0
-    rows: Annotated[
-        Annotated[int, Field(ge=1)] | None,
-        about(
-            "The first rows of the table that are shared out; absent: all that are not public. A "
-            "synthetic twin needs it",
-            "rows",
-        ),
-    ] = None
+    dirichlet: Annotated[float, Field(ge=1e-3, le=1e6)]
+    groups: Annotated[int, Field(ge=2, le=100)] | None = None
+    cv: Annotated[float, Field(ge=0, le=100)] = 0.0
+    rows: Annotated[int, Field(ge=1)] | None = None
 
     @model_serializer(mode="wrap")
     def _without_kind(self, table: SerializerFunctionWrapHandler) -> dict[str, Any]:
         return {name: value for name, value in table(self).items() if name != "kind"}
 
-    @property
-    @override
-    def shared_rows(self) -> int | None:
-        return self.rows
+    shared_rows = trait(lambda self: self.rows)
 
     @override
     def repeated(self, times: int) -> Self:

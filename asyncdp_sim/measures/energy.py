@@ -13,7 +13,7 @@ from asyncdp_sim.core.units import to_units
 from asyncdp_sim.core.words import extent
 from asyncdp_sim.measures.summary import Ratio, busy_ticks
 from asyncdp_sim.network import Network
-from asyncdp_sim.spec.base import PerOwner, Spec, about, per_owner, wrong_length
+from asyncdp_sim.spec.base import PerOwner, Spec, per_owner, wrong_length
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.occupation import occupation
 from asyncdp_sim.theory.prediction import Prediction, Unknown, each_of, either
@@ -30,8 +30,8 @@ Seconds = Annotated[float, Field(gt=0, le=1e9)]
 class LearnerPower(Spec):
     """The learner's watts and joules; without them, its energy is not reported."""
 
-    idle: Annotated[Watts, about("Power while no exchange is under way", "watts", example=50.0)]
-    busy: Annotated[Watts, about("Power while some exchange is under way", "watts", example=80.0)]
+    idle: Watts
+    busy: Watts
 
 
 class Energy(Spec):
@@ -41,34 +41,16 @@ class Energy(Spec):
     receiving, listening and idle.
     """
 
-    idle: Annotated[
-        PerOwner[Watts], about("Power while online with nothing to do", "watts", example=0.1)
-    ]
-    listening: Annotated[
-        PerOwner[Watts],
-        about("Power while it waits for a shared channel with an answer", "watts", example=0.4),
-    ]
-    computing: Annotated[
-        PerOwner[Watts], about("Power while it works on an answer", "watts", example=5.0)
-    ]
-    sending: Annotated[PerOwner[Watts], about("Power while it sends", "watts", example=1.2)]
-    receiving: Annotated[
-        PerOwner[Watts], about("Power while a message to it arrives", "watts", example=0.8)
-    ]
-    offline: Annotated[PerOwner[Watts], about("Power while offline", "watts")] = 0.0
-    byte_sent: Annotated[
-        PerOwner[PerByte],
-        about("Energy per sent byte, in addition to power", "joules / byte", example=1e-7),
-    ] = 0.0
-    byte_received: Annotated[
-        PerOwner[PerByte],
-        about("Energy per received byte, in addition to power", "joules / byte", example=1e-7),
-    ] = 0.0
-    seconds: Annotated[Seconds, about("Seconds in a time unit", "seconds / time unit")] = 1.0
-    learner: Annotated[
-        LearnerPower | None,
-        about("Power of the learner; absent: not reported", example={"idle": 50.0, "busy": 80.0}),
-    ] = None
+    idle: PerOwner[Watts]
+    listening: PerOwner[Watts]
+    computing: PerOwner[Watts]
+    sending: PerOwner[Watts]
+    receiving: PerOwner[Watts]
+    offline: PerOwner[Watts] = 0.0
+    byte_sent: PerOwner[PerByte] = 0.0
+    byte_received: PerOwner[PerByte] = 0.0
+    seconds: Seconds = 1.0
+    learner: LearnerPower | None = None
 
     def faults(self, n_owners: int) -> list[Fault]:
         """Return a fault for each list that does not have one number per owner."""

@@ -22,7 +22,6 @@ from asyncdp_sim.spec.base import (
     Positive,
     Several,
     Variant,
-    about,
     per_owner,
     wrong_length,
 )
@@ -213,9 +212,9 @@ class BudgetKind(Variant):
         """
         return None
 
-    @abstractmethod
     def sized(self, answers: int) -> "BudgetKind":
         """Return the budget of owners that run together for another time: at most ``answers``."""
+        return PerOwnerCap(answers=answers)
 
     def faults(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
         """Return what does not fit the number of owners."""
@@ -246,18 +245,11 @@ class PerOwnerCap(BudgetKind):
     named_answers = True
 
     kind: Literal["per-owner-cap"] = "per-owner-cap"
-    answers: Annotated[
-        PerOwner[Count],
-        about("K_i: answers that an owner releases, chosen without looking at data", "answers"),
-    ]
+    answers: PerOwner[Count]
 
     @override
     def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...]:
         return per_owner(self.answers, n_owners)
-
-    @override
-    def sized(self, answers: int) -> BudgetKind:
-        return PerOwnerCap(answers=answers)
 
     @override
     def faults(self, n_owners: int) -> list[Fault]:
@@ -275,22 +267,8 @@ class UntilSpent(BudgetKind):
     named_answers = False
 
     kind: Literal["until-spent"] = "until-spent"
-    answers: Annotated[
-        PerOwner[Count] | None,
-        about(
-            "K_i: the noise is scaled so that K_i answers spend the budget, as per-owner-cap; "
-            "either this or per_answer",
-            "answers",
-        ),
-    ] = None
-    per_answer: Annotated[
-        PerOwner[Positive] | None,
-        about(
-            "ε₀ of a single answer (with Gaussian noise at the scenario's δ): K_i is the "
-            "largest number of answers that together spend at most ε_i",
-            "none",
-        ),
-    ] = None
+    answers: PerOwner[Count] | None = None
+    per_answer: PerOwner[Positive] | None = None
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
@@ -307,10 +285,6 @@ class UntilSpent(BudgetKind):
     @override
     def prices(self, n_owners: int) -> tuple[float, ...] | None:
         return None if self.per_answer is None else per_owner(self.per_answer, n_owners)
-
-    @override
-    def sized(self, answers: int) -> BudgetKind:
-        return PerOwnerCap(answers=answers)
 
     @override
     def faults(self, n_owners: int) -> list[Fault]:
@@ -340,10 +314,6 @@ class AsAsked(BudgetKind):
     def told(self, chances: Sequence[float], asked: int) -> BudgetKind:
         return PerOwnerCap(answers=tuple(enough(chance, len(chances), asked) for chance in chances))
 
-    @override
-    def sized(self, answers: int) -> BudgetKind:
-        return PerOwnerCap(answers=answers)
-
 
 LEAST = 1e-9
 """Of the largest part that an answer has: a smaller one would be nothing but noise."""
@@ -363,30 +333,10 @@ class Scheduled(BudgetKind):
     even: ClassVar[bool] = False
 
     kind: Literal["scheduled"] = "scheduled"
-    answers: Annotated[
-        PerOwner[Count] | None,
-        about(
-            "K_i: answers that an owner releases, chosen without looking at data; required but "
-            "with shares, which are as many",
-            "answers",
-        ),
-    ] = None
-    growth: Annotated[
-        PerOwner[Positive] | None,
-        about("g: each answer has g times the part of the one before, but for a", "none"),
-    ] = None
-    power: Annotated[
-        PerOwner[Finite] | None,
-        about("a: the k-th answer has k^a times the part of the first, but for g", "none"),
-    ] = None
-    shares: Annotated[
-        Several[Positive] | None,
-        about(
-            "What the parts of an owner's first, second … answer are in proportion to",
-            "none",
-            example=[1.0, 2.0, 4.0],
-        ),
-    ] = None
+    answers: PerOwner[Count] | None = None
+    growth: PerOwner[Positive] | None = None
+    power: PerOwner[Finite] | None = None
+    shares: Several[Positive] | None = None
 
     @model_validator(mode="after")
     def _by_rule_or_list(self) -> Self:

@@ -17,7 +17,7 @@ from typing_extensions import override
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.learning.objectives import Model, Norm
-from asyncdp_sim.spec.base import Positive, Variant, about
+from asyncdp_sim.spec.base import Positive, Variant, trait
 from asyncdp_sim.spec.registry import FAMILY
 
 Array = npt.NDArray[np.float64]
@@ -33,14 +33,7 @@ class SensitivityKind(Variant):
     """Records themselves are bounded, and with them whatever is worked out from them."""
 
     kind: str
-    norm: Annotated[
-        NormChoice | None,
-        about(
-            "Norm that bounds a record's gradient. Absent: the one that the mechanism needs, L1 "
-            "for Laplace noise and L2 for Gaussian. l2-as-published takes an L2 bound under "
-            "Laplace noise, as the paper's proof does; the true ε is then up to √p times the claim"
-        ),
-    ] = None
+    norm: NormChoice | None = None
 
     def measured(self, otherwise: Norm = "l1") -> Norm:
         """Return the norm that bounds a record's gradient, ``otherwise`` where none is named."""
@@ -58,10 +51,8 @@ class SensitivityKind(Variant):
             If the model has no bound.
         """
 
-    @property
-    def clip_bound(self) -> float | None:
-        """The norm that record gradients are scaled down to, where they are."""
-        return None
+    clip_bound: ClassVar[float | None] = None
+    """The norm that record gradients are scaled down to, where they are."""
 
     def confine(
         self,
@@ -88,12 +79,7 @@ class Declared(SensitivityKind):
     bounds_records = False
 
     kind: Literal["declared"] = "declared"
-    bound: Annotated[
-        Positive,
-        about(
-            "Ξ: length of a record's gradient that is taken to be the largest", "of the gradient"
-        ),
-    ]
+    bound: Positive
 
     @override
     def xi(self, model: Model, n_features: int, otherwise: Norm = "l1") -> float:
@@ -114,15 +100,9 @@ class Clip(SensitivityKind):
     bounds_records = False
 
     kind: Literal["clip"] = "clip"
-    bound: Annotated[
-        Positive,
-        about("Ξ: longer gradients of records are scaled down to this length", "of the gradient"),
-    ]
+    bound: Positive
 
-    @property
-    @override
-    def clip_bound(self) -> float:
-        return self.bound
+    clip_bound = trait(lambda self: self.bound)
 
     @override
     def xi(self, model: Model, n_features: int, otherwise: Norm = "l1") -> float:
@@ -145,23 +125,9 @@ class Domain(SensitivityKind):
     bounds_records = True
 
     kind: Literal["domain"] = "domain"
-    row_norm: Annotated[
-        Positive, about("Rows of features are scaled down to at most this norm", "of the features")
-    ]
-    target_max: Annotated[
-        Positive,
-        about(
-            "Targets are clipped to at most this absolute value; labels need 1 or more",
-            "of the target",
-        ),
-    ]
-    rows: Annotated[
-        Norm | None,
-        about(
-            "Norm of row_norm; absent, that of the gradients. Rows of bounded L2 norm have Ξ₁ ≤ √p "
-            "Ξ₂ for gradients of p numbers, and those of bounded L1 norm Ξ₂ ≤ Ξ₁"
-        ),
-    ] = None
+    row_norm: Positive
+    target_max: Positive
+    rows: Norm | None = None
 
     @override
     def xi(self, model: Model, n_features: int, otherwise: Norm = "l1") -> float:

@@ -33,7 +33,7 @@ from asyncdp_sim.privacy.mechanisms import (
 from asyncdp_sim.privacy.observers import Observer, ObserverKind, TranscriptObserver
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 from asyncdp_sim.privacy.validate import misfits
-from asyncdp_sim.spec.base import Count, PerOwner, Spec, about, per_owner
+from asyncdp_sim.spec.base import Count, PerOwner, Spec, per_owner
 
 Array = npt.NDArray[np.float64]
 
@@ -47,16 +47,8 @@ class OwnLearner(Spec):
     One whose own answers are noised too has ε_i/N for each of the N copies.
     """
 
-    owner: Annotated[
-        Count, about("Who is the learner of this copy, from 1 to N", "none", example=1)
-    ]
-    own: Annotated[
-        Literal["noised", "exact-as-published"],
-        about(
-            "What it answers itself: with noise, as it answers everybody (noised), or exactly, "
-            "with ε = ∞, which is not private (exact-as-published)"
-        ),
-    ] = "noised"
+    owner: Count
+    own: Literal["noised", "exact-as-published"] = "noised"
 
     def parts(self, n_owners: int) -> int:
         """Return into how many parts ε_i is divided, one for each copy it is owed in."""
@@ -88,100 +80,18 @@ Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=True)]
 class Privacy(Spec):
     """Budgets and mechanism."""
 
-    epsilon: Annotated[
-        PerOwner[Epsilon] | None,
-        about(
-            "ε_i: what each owner allows in the whole run, ∞ being no privacy: of all owners, or, "
-            "as published (Collab), of one that plays the learner. Required unless the mechanism "
-            "is none",
-            "none",
-            example=1.0,
-        ),
-    ] = None
-    delta: Annotated[
-        Annotated[float, Field(gt=0, lt=1)] | None,
-        about(
-            "δ, required with Gaussian noise and with an accountant; the other mechanisms are pure "
-            "and do not use it",
-            "none",
-            example=1e-06,
-        ),
-    ] = None
-    mechanism: Annotated[
-        Mechanism,
-        about("Law of the noise; a table where it has fields of its own", example="laplace"),
-    ] = LaplaceMechanism()
-    noise: Annotated[
-        Shape,
-        about(
-            "Each coordinate has its own draw (vector), or all have the same, which is not private "
-            "(scalar-as-published; Laplace noise only)"
-        ),
-    ] = "vector"
-    sensitivity: Annotated[
-        Sensitivity | None,
-        about(
-            "Bound on a record's gradient that the noise is scaled for. Required unless the "
-            "mechanism is none",
-            example={"kind": "clip", "bound": 1.0},
-        ),
-    ] = None
-    budget: Annotated[
-        Budget, about("How ε_i is divided among an owner's answers", example={"kind": "horizon"})
-    ] = Horizon()
-    accountant: Annotated[
-        Accounting | None,
-        about(
-            "How it is worked out what an owner's answers cost together: absent, by the "
-            "mechanism's own rule (ε adds up; of Gaussian noise, its exact curve)",
-            example="pld",
-        ),
-    ] = None
-    sampling: Annotated[
-        Annotated[float, Field(gt=0, lt=1)] | None,
-        about(
-            "q: the probability with which each of an owner's records is in an answer, drawn again "
-            "for each (Poisson sampling), who was drawn being hidden; an answer is the sum of "
-            "their gradients over q n_i, and noise. Absent: all records are in every answer",
-            "none",
-            example=0.1,
-        ),
-    ] = None
-    overlap: Annotated[
-        Count,
-        about(
-            "κ: datasets that may hold one record. With κ > 1 every owner spends at most the "
-            "least ε_i divided by κ; under Gaussian noise it is ρ of zero-concentrated privacy "
-            "that is divided, and with an accountant δ as well as ε",
-            "datasets",
-        ),
-    ] = 1
-    grid: Annotated[
-        Annotated[float, Field(gt=0, allow_inf_nan=False)] | None,
-        about(
-            "γ: distance of the grid of discrete Laplace noise, absent, the largest power of two "
-            "≤ 2Ξ/(1024 p n_i), or the least that is not finer than 2⁻⁴⁰ of the noise",
-            "of the gradient",
-            domain="powers of two",
-            example=0.0009765625,
-        ),
-    ] = None
-    observer: Annotated[
-        Observer | None,
-        about(
-            "The attacker that ε_i is stated for. Absent: transcript, an observer of every answer, "
-            "its sender and its time",
-            example={"kind": "node"},
-        ),
-    ] = None
-    learner: Annotated[
-        OwnLearner | None,
-        about(
-            "Where every owner learns a model of its own, in N copies: whose copy this run is. "
-            "ε_i is then for all copies together, and is divided among them",
-            example={"owner": 1},
-        ),
-    ] = None
+    epsilon: PerOwner[Epsilon] | None = None
+    delta: Annotated[float, Field(gt=0, lt=1)] | None = None
+    mechanism: Mechanism = LaplaceMechanism()
+    noise: Shape = "vector"
+    sensitivity: Sensitivity | None = None
+    budget: Budget = Horizon()
+    accountant: Accounting | None = None
+    sampling: Annotated[float, Field(gt=0, lt=1)] | None = None
+    overlap: Count = 1
+    grid: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    observer: Observer | None = None
+    learner: OwnLearner | None = None
 
     @property
     def listener(self) -> ObserverKind:

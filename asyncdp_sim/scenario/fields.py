@@ -1,6 +1,6 @@
 """The fields of scenario files, one by one: what each means, where it stands, and an example."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import Any, NamedTuple, get_origin
@@ -138,7 +138,10 @@ def _walked() -> tuple[tuple[TableEntry, ...], Mapping[str, str]]:
         path, members = place.path, place.members
         entry = _table(place)
         before = by_name.get(path)
-        by_name[path] = entry if before is None else _joined(before, entry)
+        if before is not None:
+            fields = _merged((*before.fields, *entry.fields))
+            entry = replace(before, kinds=before.kinds + entry.kinds, fields=fields)
+        by_name[path] = entry
         for member in members:
             for name, info in member.model_fields.items():
                 held = specs(info.annotation)
@@ -226,20 +229,7 @@ def _merged(found: Sequence[Field]) -> tuple[Field, ...]:
     return tuple(alike.values())
 
 
-def _joined(one: TableEntry, other: TableEntry) -> TableEntry:
-    return replace(one, kinds=one.kinds + other.kinds, fields=_merged((*one.fields, *other.fields)))
-
-
 def _flowing(text: str) -> str:
     """Return paragraphs without their line breaks and marks of reST."""
     blocks = [" ".join(block.split()) for block in text.strip().split("\n\n")]
     return "\n\n".join(block.replace("``", "`") for block in blocks if block != "")
-
-
-def walked() -> Iterator[str]:
-    """Yield every path that stands for something: tables, kinds and fields."""
-    for table in tables():
-        if table.path != "":
-            yield table.path
-        yield from (f"{table.path}.{kind.kind}" for kind in table.kinds)
-        yield from (item.path for item in table.fields)

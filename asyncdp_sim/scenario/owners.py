@@ -17,7 +17,7 @@ from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.network.laws import Lognormal
 from asyncdp_sim.scenario.paths import Raw
-from asyncdp_sim.spec.base import Count, Several, Spec, about, parse, per_owner, wrong_length
+from asyncdp_sim.spec.base import Count, Several, Spec, parse, per_owner, wrong_length
 from asyncdp_sim.spec.validation import TAGS, show
 
 NamesOf = Callable[[DataKind], tuple[str, ...]]
@@ -229,14 +229,8 @@ class LognormalCounts(Spec):
     the nearest whole number, and at least 1. More owners leave those of the others as they are.
     """
 
-    mean: Annotated[
-        float, Field(ge=1, le=1e8), about("Mean number of records", "records", example=500.0)
-    ]
-    cv: Annotated[
-        float,
-        Field(gt=0, le=100),
-        about("Coefficient of variation: standard deviation over mean", "none", example=1.0),
-    ]
+    mean: Annotated[float, Field(ge=1, le=1e8)]
+    cv: Annotated[float, Field(gt=0, le=100)]
 
     def drawn(self, n_owners: int, seed: int) -> tuple[int, ...]:
         """Return n_i of each owner."""
@@ -281,80 +275,15 @@ Judging = Annotated[
 class Owners(Spec):
     """The owners that take part."""
 
-    count: Annotated[
-        Count,
-        about(
-            "N: number of owners. It may be absent if names are given, or if the values of a "
-            "column of the table are the owners. Each cell of a sweep over other data then counts "
-            "its owners itself",
-            "owners",
-            example=3,
-        ),
-    ]
-    records: Annotated[
-        Records | None,
-        about(
-            "n_i: number of records of each owner, or a lognormal law from which they are drawn. "
-            "Absent if the data are split by a column or by their targets",
-            "records",
-            example=1000,
-        ),
-    ] = None
-    names: Annotated[
-        Names | None,
-        about(
-            "Names of the owners, all different. Absent if the data are split by a column, whose "
-            "values are the names",
-            example=["North", "East", "South"],
-        ),
-    ] = None
-    only: Annotated[
-        Called | None,
-        about(
-            "Names or numbers of the owners that take part. They keep their numbers in streams "
-            "and tables, so that other owners' clocks do not change. Absent: all take part",
-            "none",
-            example=[1, 2],
-        ),
-    ] = None
-    without: Annotated[
-        Called | None,
-        about(
-            "Names or numbers of the owners that do not take part. Set either only or without",
-            "none",
-            example=[3],
-        ),
-    ] = None
-    score_on: Annotated[
-        Judging | None,
-        about(
-            "Owners whose records count in f, θ* and ψ in addition to the participants': all, or "
-            "a list of names or numbers. Absent: none",
-            "none",
-            example="everybody",
-        ),
-    ] = None
-    numbers: Annotated[
-        Several[Count] | None,
-        about(
-            "Written in results from only and without: the participants' numbers. Lists are then "
-            "of the participants, records of all owners",
-            "none",
-            example=[1, 2],
-        ),
-    ] = None
-    of: Annotated[
-        Count | None,
-        about("Written in results with numbers: total number of owners", "owners", example=3),
-    ] = None
-    counted: Annotated[
-        Literal["in-each-cell"] | None,
-        about(
-            "In sweeps: count holds for the base, and cells with other data or names count their "
-            "owners themselves, if these determine the number. Absent: count holds for every cell",
-            example="in-each-cell",
-        ),
-    ] = None
+    count: Count
+    records: Records | None = None
+    names: Names | None = None
+    only: Called | None = None
+    without: Called | None = None
+    score_on: Judging | None = None
+    numbers: Several[Count] | None = None
+    of: Count | None = None
+    counted: Literal["in-each-cell"] | None = None
 
     @property
     def whole(self) -> int:

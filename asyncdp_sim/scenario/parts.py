@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.scenario.paths import VARIANT, keys, variant_faults
-from asyncdp_sim.spec.base import Count, Positive, Spec, about
+from asyncdp_sim.spec.base import Count, Positive, Spec
 from asyncdp_sim.spec.validation import faults_of
 
 
@@ -63,72 +63,14 @@ def canonical(sweep: dict[str, list[Any]]) -> dict[str, list[Any]]:
 class Run(Spec):
     """The amount that is simulated."""
 
-    seed: Annotated[
-        int,
-        Field(ge=0, le=2**63 - 1),
-        about("The only seed; random graphs have separate numbers", "none"),
-    ] = 1
-    replicates: Annotated[
-        Count, about("R: number of independent replicates", "replicates", example=100)
-    ] = 1
-    updates: Annotated[
-        Count,
-        about(
-            "T: number of updates after which a run ends, called horizon in the papers",
-            "updates",
-            example=1000,
-        ),
-    ]
-    until: Annotated[
-        Annotated[float, Field(gt=0, le=1e9)] | None,
-        about(
-            "Time at which a run ends even if T is not reached. Absent: never",
-            "time units",
-            example=50.0,
-        ),
-    ] = None
-    time_unit: Annotated[
-        Annotated[str, AfterValidator(singular)] | None,
-        about(
-            "Name of a time unit in tables and figures. It changes no number. Absent: unit",
-            domain="one word in the singular",
-            example="day",
-        ),
-    ] = None
-    target: Annotated[
-        Positive | None,
-        about(
-            "ψ at which a run ends: at the first update that reduces the relative fitness of θ_L "
-            "to it. Absent: none",
-            "none",
-            example=0.01,
-        ),
-    ] = None
-    record_every: Annotated[
-        Count, about("Number of updates between rows of the curve", "updates")
-    ] = 1
-    ties: Annotated[
-        Literal["declared", "shuffled"],
-        about(
-            "Order of equal-priority events at one tick: as scheduled (declared), or drawn from a "
-            "separate stream (shuffled)"
-        ),
-    ] = "declared"
-    learning: Annotated[
-        Literal["replay", "live"],
-        about(
-            "Whether learning follows the recorded trace (replay) or takes place inside the "
-            "simulation (live). The results are equal; live is the definition, and replay is "
-            "faster. If timing depends on the model (run.target, [trigger]), live is required"
-        ),
-    ] = "replay"
-    alone: Annotated[bool, about("Whether each owner's own optimum and its ψ are computed too")] = (
-        False
-    )
-    split: Annotated[
-        bool,
-        about(
-            "Whether ψ at the end is split into its parts, which requires further runs without "
-            "noise"
-        ),
-    ] = False
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
+    replicates: Count = 1
+    updates: Count
+    until: Annotated[float, Field(gt=0, le=1e9)] | None = None
+    time_unit: Annotated[str, AfterValidator(singular)] | None = None
+    target: Positive | None = None
+    record_every: Count = 1
+    ties: Literal["declared", "shuffled"] = "declared"
+    learning: Literal["replay", "live"] = "replay"
+    alone: bool = False
+    split: bool = False

@@ -4,8 +4,10 @@ A specification is parsed once, at the door, into a frozen pydantic model. Whate
 reported in our words (see :mod:`asyncdp_sim.spec.validation`).
 """
 
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeVar, get_args, get_origin
 
 from pydantic import (
@@ -52,6 +54,8 @@ def about(
     example: Any = None,
 ) -> Any:
     """Return the annotation of a field, for the reference and the JSON schema.
+
+    Of most fields ``fields.toml`` beside their module says the same, by class.
 
     Parameters
     ----------
@@ -121,6 +125,24 @@ class Spec(BaseModel, metaclass=_SpecType):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Let fields mean what ``fields.toml`` of their part of the package says."""
+        super().__pydantic_init_subclass__(**kwargs)
+        ours, _, part = cls.__module__.partition(".")
+        meanings = _meanings(part.partition(".")[0]) if ours == __name__.partition(".")[0] else {}
+        for name, words in meanings.get(cls.__name__, {}).items():
+            field, stated = cls.model_fields[name], about(**words)
+            field.description, field.examples = stated.description, stated.examples
+            field.json_schema_extra = stated.json_schema_extra
+
+
+@cache
+def _meanings(part: str) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return what fields of a part of the package mean, by class, as far as a file says it."""
+    file = Path(__file__).parents[1] / part / "fields.toml"
+    return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
 
 
 class CachedSpec(Spec):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -24,7 +24,7 @@ from asyncdp_sim.data.declared_columns import (
 from asyncdp_sim.data.hospital import encode_as_published, encode_plain
 from asyncdp_sim.data.hospital.encode_plain import HOSPITAL, TARGET, name_of_2015, read_discharges
 from asyncdp_sim.data.splits import ValuesOf, require_records
-from asyncdp_sim.spec.base import about
+from asyncdp_sim.spec.base import trait
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,6 +93,12 @@ def calibrated(encoding: Encoding) -> Twin:
     return Twin.from_json(stored_beside(PACKAGE)["encodings"][encoding])
 
 
+_DROPS_ROWS = (
+    "encoding as-published of a file: rows with anything missing are dropped, so that one private "
+    "cell moves all records behind it to other places, and owners"
+)
+
+
 class HospitalData(DeclaredData):
     """Inpatient discharges (SPARCS): features of a patient, target the length of stay (days).
 
@@ -102,46 +108,20 @@ class HospitalData(DeclaredData):
 
     table_rows = 36_631
     kind: Literal["hospital"] = "hospital"
-    path: Annotated[
-        str | None,
-        about(
-            "The file of a year, 2015 or later, or an extract with its columns; absent: the "
-            "synthetic twin. Split by hospital it has owners.count of them, with at least 10,000 "
-            "records each, about 25,000 on average",
-            example="hospital.csv",
-        ),
-    ] = None
-    encoding: Annotated[
-        Encoding,
-        about(
-            "What columns become: encodings that learn nothing from private rows (plain), or the "
-            "published ones (as-published)"
-        ),
-    ] = "plain"
+    path: str | None = None
+    encoding: Encoding = "plain"
 
-    @property
-    @override
-    def target_unit(self) -> str:
-        return "days"
+    target_unit = "days"
 
     @override
     def _name_of(self, column: str) -> str:
         return name_of_2015(column)
 
-    @property
-    @override
-    def unsound(self) -> str | None:
-        if self.path is None or self.encoding == "plain":
-            return None
-        return (
-            "encoding as-published of a file: rows with anything missing are dropped, so that one "
-            "private cell moves all records behind it to other places, and owners"
-        )
+    unsound = trait(
+        lambda self: None if self.path is None or self.encoding == "plain" else _DROPS_ROWS
+    )
 
-    @property
-    @override
-    def target_column(self) -> str:
-        return TARGET
+    target_column = TARGET
 
     @override
     def _read(self, path: str) -> tuple["pd.DataFrame", Encode, tuple[str, ...]]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -28,7 +28,6 @@ from asyncdp_sim.data.lending.encode_plain import NEEDED, loan_rows, require_col
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.read import column_names, read_table
-from asyncdp_sim.spec.base import about
 from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
@@ -127,34 +126,11 @@ class LendingData(DeclaredData):
 
     table_rows = TABLE_ROWS
     kind: Literal["lending"] = "lending"
-    path: Annotated[
-        str | None,
-        about(
-            "The 74-column loan.csv, a LoanStats file, or a Parquet file with such columns; "
-            "absent: the synthetic twin, with as many rows as the owners and the public need",
-            example="lending.csv",
-        ),
-    ] = None
-    encoding: Annotated[
-        Encoding,
-        about(
-            "What columns become: encodings that learn nothing from private rows (plain), or the "
-            "published ones (as-published)"
-        ),
-    ] = "plain"
-    drift: Annotated[
-        bool,
-        about(
-            "Whether the owners' rows of the synthetic twin drift as the real table's do, which "
-            "are in order of date, so that banks are not alike; true for the twin alone, without "
-            "path"
-        ),
-    ] = False
+    path: str | None = None
+    encoding: Encoding = "plain"
+    drift: bool = False
 
-    @property
-    @override
-    def target_unit(self) -> str:
-        return "percentage points"
+    target_unit = "percentage points"
 
     @model_validator(mode="after")
     def _a_real_table_has_its_own_drift(self) -> Self:
@@ -163,10 +139,7 @@ class LendingData(DeclaredData):
             raise faults_of([Fault("drift", "true", rule)])
         return self
 
-    @property
-    @override
-    def target_column(self) -> str:
-        return "int_rate"
+    target_column = "int_rate"
 
     @override
     def _read(self, path: str) -> tuple["pd.DataFrame", Encode, tuple[str, ...]]:

@@ -15,7 +15,7 @@ from asyncdp_sim.core.files import file_bytes, from_json, from_toml
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.surrogates.public_rows import PublicKnowledge, StandInKind, StandInRows, apart
-from asyncdp_sim.spec.base import Finite, NonNegative, Positive, Spec, about
+from asyncdp_sim.spec.base import Finite, NonNegative, Positive, Spec
 from asyncdp_sim.spec.validation import faults_of
 
 KEY = "data.stand_in.path"
@@ -40,20 +40,10 @@ class OwnerMoments(Spec):
         p + 1 rows of p + 1 numbers, symmetric, the target's last, with the noise in it.
     """
 
-    name: str | None = Field(
-        default=None,
-        description="The owner's name, as in the column that splits the table, or its number; "
-        "absent where the moments are pooled over all owners.",
-    )
-    records: int = Field(ge=1, description="Number of records that the moments are means over.")
-    deviation: NonNegative = Field(
-        description="Standard deviation of the noise in each number of the upper triangle, in the "
-        "units of the moments, ≥ 0."
-    )
-    moments: Annotated[tuple[Row, ...], Strict(False)] = Field(
-        description="Second moments of features and target, in the features' and the target's "
-        "units as models take them: a symmetric matrix with the target last, noise included."
-    )
+    name: str | None = None
+    records: int = Field(ge=1)
+    deviation: NonNegative
+    moments: Annotated[tuple[Row, ...], Strict(False)]
 
     @model_validator(mode="after")
     def _square(self) -> Self:
@@ -99,25 +89,15 @@ class Release(Spec):
         One at least.
     """
 
-    schema_: Literal[1] = Field(alias="schema", description="Version of the format: 1.")
-    features: int = Field(ge=1, description="Number of features p, without the target.")
-    bound: Positive = Field(
-        description="Norm B that each record (x, y) was scaled down to, in their units, > 0."
-    )
-    norm: Literal["l1", "l2"] = Field(description="Norm of the bound: l1 or l2.")
-    law: Law = Field(description="Law of the noise: laplace, gaussian, or none.")
-    epsilon: Positive | None = Field(
-        default=None, description="ε > 0 that the release cost each record; required with noise."
-    )
-    delta: Annotated[float, Field(gt=0, lt=1)] | None = Field(
-        default=None, description="δ in (0, 1) of the release; required with gaussian noise."
-    )
-    played_on: str | None = Field(
-        default=None, description="The synthetic records of a simulated release."
-    )
-    owners: Annotated[tuple[OwnerMoments, ...], Strict(False)] = Field(
-        min_length=1, description="The release of each owner, or one entry for all owners jointly."
-    )
+    schema_: Literal[1] = Field(alias="schema")
+    features: int = Field(ge=1)
+    bound: Positive
+    norm: Literal["l1", "l2"]
+    law: Law
+    epsilon: Positive | None = None
+    delta: Annotated[float, Field(gt=0, lt=1)] | None = None
+    played_on: str | None = None
+    owners: Annotated[tuple[OwnerMoments, ...], Strict(False)] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -204,12 +184,7 @@ class DeclaredMoments(StandInKind):
     needs_public_rows = False
 
     kind: Literal["moments"] = "moments"
-    path: Annotated[
-        str,
-        about(
-            "A TOML or JSON file of released second moments, with bounds, law of the noise and ε"
-        ),
-    ]
+    path: str
 
     @override
     def drawn(self, known: PublicKnowledge, streams: Streams | Scope) -> StandInRows:

@@ -15,7 +15,7 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.data.dataset import Array, Rows
-from asyncdp_sim.spec.base import Variant, about
+from asyncdp_sim.spec.base import Variant, trait
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +77,7 @@ class StandInKind(Variant):
     needs_public_rows: ClassVar[bool]
     """Nothing is drawn without public rows."""
 
-    redrawn: Annotated[
-        int,
-        Field(ge=0),
-        about("Number of the redraw of the substitute rows; 0 is the first draw", "none"),
-    ] = 0
+    redrawn: Annotated[int, Field(ge=0)] = 0
 
     def of_owner(self, owner: int, streams: Streams | Scope) -> np.random.Generator:
         """Return the generator of an owner's rows (from 1); each redraw has its own."""
@@ -91,9 +87,9 @@ class StandInKind(Variant):
         """Return what draws the rows of no owner that is known."""
         return streams.generator("data", "stand-in", "others", *self._again)
 
-    @property
-    def _again(self) -> tuple[int, ...]:
-        return () if self.redrawn == 0 else (self.redrawn,)
+    _again: ClassVar[tuple[int, ...]] = trait(
+        lambda self: () if self.redrawn == 0 else (self.redrawn,)
+    )
 
     @abstractmethod
     def drawn(self, known: PublicKnowledge, streams: Streams | Scope) -> StandInRows:

@@ -7,7 +7,7 @@ public cells alone decide what that is.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, Strict, model_validator
@@ -24,7 +24,7 @@ from asyncdp_sim.data.dataset import (
     raw_values,
     require_column,
 )
-from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind, TableToSplit
+from asyncdp_sim.data.splits import ByColumn, InOrder, TableToSplit
 from asyncdp_sim.data.surrogates import StandIn
 from asyncdp_sim.data.surrogates.public_rows import PublicRows
 from asyncdp_sim.data.tables.encoded_columns import (
@@ -50,7 +50,7 @@ from asyncdp_sim.data.tables.read import (
     with_public_rows,
 )
 from asyncdp_sim.data.tables.table_recipe import Gathering, TableRecipe
-from asyncdp_sim.spec.base import about
+from asyncdp_sim.spec.base import trait
 from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
@@ -61,137 +61,35 @@ class TableData(TableRecipe):
     """A table from a file."""
 
     kind: Literal["table"] = "table"
-    path: Annotated[str, about("The file: CSV, gzipped CSV or Parquet", example="loans.csv")]
-    public_path: Annotated[
-        str | None,
-        about(
-            "A file of public rows only, with the same columns; its last public_records rows are "
-            "used. Absent: the public rows are the last rows of path",
-            example="public.csv",
-        ),
-    ] = None
-    target: Annotated[
-        str,
-        about(
-            "The column of numbers to predict. A private row without one stays, and contributes "
-            "nothing",
-            example="rate",
-        ),
-    ]
-    owner_column: Annotated[
-        str | None,
-        about(
-            "Each distinct value is one owner; the same as split = { column = … }. The column is "
-            "not a feature",
-            example="bank",
-        ),
-    ] = None
-    unit: Annotated[
-        str | None,
-        about("The target's unit, in which errors on held-out rows are printed", example="days"),
-    ] = None
-    drop: Annotated[
-        tuple[str, ...],
-        Strict(False),
-        about(
-            'Columns that are no features; the same as columns = { NAME = "drop" }', example=["id"]
-        ),
-    ] = ()
-    columns: Annotated[
-        dict[str, Encoding],
-        about(
-            "Encoding of each named column. Others are numbers, or for texts a dictionary, as "
-            "their public cells show",
-            example={"term": "money"},
-        ),
-    ] = Field(default={})
-    separator: Annotated[
-        Literal[",", ";", "\t", "|"] | None,
-        about("Separator of the cells of a CSV; absent: detected from header and public rows"),
-    ] = None
-    decimal: Annotated[
-        Literal[".", ","] | None,
-        about("Decimal mark in a CSV; absent: detected from its public rows"),
-    ] = None
-    charset: Annotated[
-        Literal["utf-8", "utf-16", "cp1252"] | None,
-        about("Character encoding of a CSV; absent: detected from header and public rows"),
-    ] = None
-    public_seed: Annotated[
-        int | None,
-        Field(ge=0, le=2**63 - 1),
-        about(
-            "Seed of a random choice of the public rows among all rows of path, useful where the "
-            "file is sorted; absent: the last rows are public",
-            "none",
-            example=1,
-        ),
-    ] = None
-    missing: Annotated[
-        tuple[str, ...] | None,
-        Strict(False),
-        about(
-            "Words of a CSV that mean a missing cell, in any case; an empty cell always does. "
-            "In the owners' column every word is a name. Absent: NA, N/A, NaN and null",
-            example=["NA", "unknown"],
-        ),
-    ] = None
-    stand_in: Annotated[
-        StandIn,
-        about(
-            "Source of substitute rows where private rows may not be read, as in a forecast: "
-            "public rows, or moments that owners released"
-        ),
-    ] = PublicRows()
-    from_stand_in: Annotated[
-        bool,
-        about(
-            "Whether substitute rows are used in place of the private ones, of which only the "
-            "owner is read"
-        ),
-    ] = False
+    path: str
+    public_path: str | None = None
+    target: str
+    owner_column: str | None = None
+    unit: str | None = None
+    drop: Annotated[tuple[str, ...], Strict(False)] = ()
+    columns: dict[str, Encoding] = Field(default={})
+    separator: Literal[",", ";", "\t", "|"] | None = None
+    decimal: Literal[".", ","] | None = None
+    charset: Literal["utf-8", "utf-16", "cp1252"] | None = None
+    public_seed: Annotated[int | None, Field(ge=0, le=2**63 - 1)] = None
+    missing: Annotated[tuple[str, ...] | None, Strict(False)] = None
+    stand_in: StandIn = PublicRows()
+    from_stand_in: bool = False
 
     def __hash__(self) -> int:
         return hash(self.model_dump_json())  # columns are a table, which has no hash
 
-    @property
-    @override
-    def origin(self) -> str:
-        return f"table {Path(self.path).name}"
+    origin = trait(lambda self: f"table {Path(self.path).name}")
+    target_unit = trait(lambda self: self.unit)
+    synthetic = trait(lambda self: self.from_stand_in)
+    public_file = trait(lambda self: self.path if self.public_path is None else self.public_path)
+    chosen_by = trait(lambda self: self.public_seed)
+    split_column = trait(
+        lambda self: self.split.of_column if self.owner_column is None else self.owner_column
+    )
+    target_column = trait(lambda self: self.target)
 
-    @property
-    @override
-    def target_unit(self) -> str | None:
-        return self.unit
-
-    @property
-    @override
-    def synthetic(self) -> bool:
-        return self.from_stand_in
-
-    @property
-    @override
-    def public_file(self) -> str:
-        return self.path if self.public_path is None else self.public_path
-
-    @property
-    @override
-    def chosen_by(self) -> int | None:
-        return self.public_seed
-
-    @property
-    @override
-    def split_column(self) -> str | None:
-        return self.split.of_column if self.owner_column is None else self.owner_column
-
-    @property
-    @override
-    def target_column(self) -> str:
-        return self.target
-
-    @property
-    @override
-    def form(self) -> FileForm:
+    def _form(self) -> FileForm:
         declared = (self.separator, self.decimal, self.charset)
         last = self.public_path is None and self.public_seed is None
         public = self.public_records if last else 0
@@ -200,31 +98,34 @@ class TableData(TableRecipe):
             return file_form
         return public_form(self.public_path, file_form, *declared)
 
-    @property
-    def _split_key(self) -> str:
-        return "data.split" if self.owner_column is None else "data.owner_column"
+    form = trait(_form)
+    _split_key: ClassVar[str] = trait(
+        lambda self: "data.split" if self.owner_column is None else "data.owner_column"
+    )
 
-    @property
-    @override
-    def _by_column(self) -> SplitKind:
-        if self.owner_column is None or self.split.of_column is not None:
-            return self.split
-        return ByColumn(column=self.owner_column)
+    _by_column = trait(
+        lambda self: (
+            self.split
+            if self.owner_column is None or self.split.of_column is not None
+            else ByColumn(column=self.owner_column)
+        )
+    )
 
-    @property
-    @override
-    def _held_back(self) -> int:
-        return 0 if self.public_path is not None else super()._held_back
+    _held_back = trait(
+        lambda self: (
+            0 if self.public_overlap or self.public_path is not None else self.public_records
+        )
+    )
 
-    @property
-    def _missing(self) -> tuple[str, ...]:
-        """Words of a CSV that mean a missing cell."""
-        return MISSING if self.missing is None else self.missing
+    _missing: ClassVar[tuple[str, ...]] = trait(
+        lambda self: MISSING if self.missing is None else self.missing
+    )
+    """Words of a CSV that mean a missing cell."""
 
-    @property
-    def _dropped(self) -> set[str]:
-        """Columns of which no feature is made."""
-        return {*self.drop, *(name for name, e in self.columns.items() if e.makes_nothing)}
+    _dropped: ClassVar[set[str]] = trait(
+        lambda self: {*self.drop, *(name for name, e in self.columns.items() if e.makes_nothing)}
+    )
+    """Columns of which no feature is made."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -260,16 +161,11 @@ class TableData(TableRecipe):
                 rule = "allowed for the target is an encoding with one number per cell"
                 yield Fault(key, repr(encoding.kind), rule)
 
-    @property
-    @override
-    def classes(self) -> tuple[str, ...]:
-        declared = self.columns.get(self.target)
-        return () if declared is None else declared.labels or ()
+    classes = trait(lambda self: getattr(self.columns.get(self.target), "labels", None) or ())
 
-    @property
-    @override
-    def uncentred(self) -> str | None:
-        return self.preprocessing.kind if self.preprocessing.uncentred else None
+    uncentred = trait(
+        lambda self: self.preprocessing.kind if self.preprocessing.uncentred else None
+    )
 
     @override
     def read_for(self, labels: int, *, intercept: bool) -> Self:
@@ -285,15 +181,8 @@ class TableData(TableRecipe):
             return None
         return self.model_copy(update={"from_stand_in": True})
 
-    @property
-    @override
-    def twin_words(self) -> str:
-        return self.stand_in.words
-
-    @property
-    @override
-    def uncertain(self) -> str | None:
-        return self.stand_in.uncertain if self.from_stand_in else None
+    twin_words = trait(lambda self: self.stand_in.words)
+    uncertain = trait(lambda self: self.stand_in.uncertain if self.from_stand_in else None)
 
     @override
     def build(
@@ -447,7 +336,7 @@ class TableData(TableRecipe):
         first_public = max(len(frame) - self.public_records, 0)
         options = (self.columns, first_public, self.form.decimal)
         target, unread = np.zeros(len(frame)), tuple[str, ...]()
-        with gathering:
+        with gathering.step():
             target, unread = target_of(frame, self.target, places, *options)
         matrix, made, notes = encoded(frame, self._feature_columns(frame), *options)
         if len(made) == 0:

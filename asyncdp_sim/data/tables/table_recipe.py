@@ -1,10 +1,10 @@
 """The steps by which encoded rows of any kind of table become features of owners."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -45,7 +45,7 @@ from asyncdp_sim.data.tables.preprocessing import (
     WithOnes,
     records_of,
 )
-from asyncdp_sim.spec.base import about
+from asyncdp_sim.spec.base import trait
 from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
@@ -60,42 +60,16 @@ class TableFields(DataKind):
 
     has_columns = True
 
-    path: Annotated[
-        str | None,
-        about("The table's file; absent, a synthetic twin is drawn", example="table.csv"),
-    ] = None
-    features: Annotated[
-        Features, about("p: features that the encoded columns are projected to", "features")
-    ]
-    public_records: Annotated[
-        PublicRecords,
-        about(
-            "The last rows of the table, known to the learner, which fit the projection; at least "
-            "features, or 0 and more with preprocessing none",
-            "records",
-        ),
-    ]
-    public_overlap: Annotated[
-        bool,
-        about("Whether owners may hold public rows too (as published). Those records have ε = ∞"),
-    ] = False
-    preprocessing: Annotated[Preprocessing, about("What becomes of the encoded columns")] = (
-        EigenUncentred()
-    )
-    split: Annotated[Split, about("Which rows each owner holds")] = InOrder()
+    path: str | None = None
+    features: Features
+    public_records: PublicRecords
+    public_overlap: bool = False
+    preprocessing: Preprocessing = EigenUncentred()
+    split: Split = InOrder()
     held_out: HeldOutShare = 0.0
-    score_on: Annotated[
-        Literal["participants", "all"],
-        about(
-            "Whose rows f, θ* and ψ are of: the owners' (participants), or, as published of "
-            "hospitals, those of no owner and the public ones too (all). Only the owners train"
-        ),
-    ] = "participants"
+    score_on: Literal["participants", "all"] = "participants"
 
-    @property
-    @override
-    def file(self) -> str | None:
-        return self.path
+    file = trait(lambda self: self.path)
 
     @override
     def read_for(self, labels: int, *, intercept: bool) -> Self:
@@ -105,42 +79,23 @@ class TableFields(DataKind):
             update={"preprocessing": WithOnes(kind="with-ones", other=self.preprocessing)}
         )
 
-    @property
-    @override
-    def synthetic(self) -> bool:
-        return self.file is None
+    synthetic = trait(lambda self: self.file is None)
+    public_file: ClassVar[str | None] = trait(lambda self: self.path)
+    """The file whose last rows are public, if any."""
+    holds_out = trait(lambda self: self.held_out > 0)
 
-    @property
-    def public_file(self) -> str | None:
-        """The file whose last rows are public, if any."""
-        return self.path
+    origin = trait(
+        lambda self: (
+            f"{SYNTHETIC} twin of {self.kind}"
+            if self.path is None
+            else f"{self.kind} table {Path(self.path).name}"
+        )
+    )
 
-    @property
-    @override
-    def holds_out(self) -> bool:
-        return self.held_out > 0
-
-    @property
-    @override
-    def origin(self) -> str:
-        if self.path is None:
-            return f"{SYNTHETIC} twin of {self.kind}"
-        return f"{self.kind} table {Path(self.path).name}"
-
-    @property
-    @override
-    def split_column(self) -> str | None:
-        return self.split.of_column
-
-    @property
-    @override
-    def says_records(self) -> bool:
-        return self.split_column is not None or self.split.by_target
-
-    @property
-    def target_column(self) -> str:
-        """The column of the file that the target is made of."""
-        return ""
+    split_column = trait(lambda self: self.split.of_column)
+    says_records = trait(lambda self: self.split_column is not None or self.split.by_target)
+    target_column: ClassVar[str] = ""
+    """The column of the file that the target is made of."""
 
     @override
     def says_whose(self, column: str) -> bool:
@@ -155,20 +110,15 @@ class TableFields(DataKind):
         values = self._column(column)
         return self._by_column.named(values[: max(len(values) - self._held_back, 0)])
 
-    @property
-    def chosen_by(self) -> int | None:
-        """The seed by which public rows are chosen; None where they are the last ones."""
-        return None
+    chosen_by: ClassVar[int | None] = None
+    """The seed by which public rows are chosen; None where they are the last ones."""
+    _held_back: ClassVar[int] = trait(
+        lambda self: 0 if self.public_overlap else self.public_records
+    )
+    """How many of the file's last rows are no owner's."""
 
-    @property
-    def _held_back(self) -> int:
-        """How many of the file's last rows are no owner's."""
-        return 0 if self.public_overlap else self.public_records
-
-    @property
-    def _by_column(self) -> SplitKind:
-        """How the rows are split."""
-        return self.split
+    _by_column: ClassVar[SplitKind] = trait(lambda self: self.split)
+    """How the rows are split."""
 
     @abstractmethod
     def _column(self, name: str) -> Sequence[object]:
@@ -204,19 +154,13 @@ class Gathering:
     def __init__(self) -> None:
         self._found: list[Fault] = []
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
-        if isinstance(error, DataError):
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Take what is wrong inside for found."""
+        try:
+            yield
+        except DataError as error:
             self.add(error.faults)
-            return True
-        return False
 
     def add(self, faults: Iterable[Fault]) -> None:
         """Note faults."""
@@ -297,12 +241,12 @@ class TableRecipe(TableFields):
             values_of, available, held_back, n_owners, records, streams,
             table.target, table.target[first_public:],
         )  # fmt: skip
-        with gathering:
+        with gathering.step():
             if swap is not None and self.split.by_target:
                 owned = self._owned_before(n_owners, records, streams)
             else:
                 owned = self.split.owned(asked)
-        with gathering:
+        with gathering.step():
             public, public_targets = self._public(table, first_public, places)
             projection = self._projection(public, public_targets) if given is None else given
         gathering.end()

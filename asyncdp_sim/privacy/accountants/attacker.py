@@ -10,6 +10,7 @@ them have μ√K. The accountant finds (ε, δ) of them as a root; an attack on 
 takes the closed forms that stand here.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, inf, log, sqrt
@@ -178,10 +179,7 @@ def epsilon_of(mu: float, delta: float) -> float:
         return 0.0
     while delta_of(high, mu) > delta:
         high *= 2
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if delta_of(middle, mu) <= delta else (middle, high)
-    return high
+    return _halved(low, high, lambda epsilon: delta_of(epsilon, mu) > delta)[1]
 
 
 @lru_cache(maxsize=4096)
@@ -200,7 +198,12 @@ def mu_of(epsilon: float, delta: float) -> float:
     low, high = 0.0, sqrt(2 * epsilon) + 1
     while delta_of(epsilon, high) <= delta:
         high *= 2
+    return _halved(low, high, lambda mu: delta_of(epsilon, mu) <= delta)[0]
+
+
+def _halved(low: float, high: float, below: Callable[[float], bool]) -> tuple[float, float]:
+    """Return two neighbouring numbers between which ``below`` ceases to hold."""
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if delta_of(epsilon, middle) <= delta else (low, middle)
-    return low
+        low, high = (middle, high) if below(middle) else (low, middle)
+    return low, high

@@ -1,6 +1,6 @@
 """Secure aggregation: an observer that sees the sum of each update's answers, and no answer."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -11,7 +11,6 @@ from typing_extensions import override
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.words import extent
 from asyncdp_sim.network.sums import Aggregation
-from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.mechanisms import (
     AnswerNoise,
     MechanismKind,
@@ -19,9 +18,8 @@ from asyncdp_sim.privacy.mechanisms import (
     RecordSensitivity,
 )
 from asyncdp_sim.privacy.mechanisms.gaussian import NUMBER_BYTES, GaussianShares, shared
-from asyncdp_sim.privacy.observers.kind import Learned, ObserverKind, plainly
-from asyncdp_sim.spec.base import Tally, about
-from asyncdp_sim.trace import Trace
+from asyncdp_sim.privacy.observers.kind import ObserverKind, plainly
+from asyncdp_sim.spec.base import Tally, trait
 
 Size = Annotated[int, Field(ge=0, le=10**6)]
 
@@ -39,33 +37,10 @@ class AggregateObserver(ObserverKind):
     sees_sums = True
 
     kind: Literal["aggregate"] = "aggregate"
-    dropouts: Annotated[
-        Tally,
-        about(
-            "d: owners whose answer a sum may lack. With fewer than n − d it is not opened",
-            "owners",
-        ),
-    ] = 0
-    colluders: Annotated[
-        Tally,
-        about(
-            "t: owners, any of them, that may tell what they added, so that it hides nothing",
-            "owners",
-        ),
-    ] = 0
-    key_bytes: Annotated[
-        Size,
-        about("Public keys of an owner, which travel with its answer and with the next query",
-              "bytes"),
-    ] = 64  # fmt: skip
-    share_bytes: Annotated[
-        Size,
-        about(
-            "What an owner tells another, encrypted, of its next masks: with its answer, with the "
-            "next query, and where it helps to open a sum",
-            "bytes",
-        ),
-    ] = 80
+    dropouts: Tally = 0
+    colluders: Tally = 0
+    key_bytes: Size = 64  # fmt: skip
+    share_bytes: Size = 80
 
     @override
     def describe(self) -> str:
@@ -76,10 +51,7 @@ class AggregateObserver(ObserverKind):
             return f"{seen}, with 1 colluding owner that reveals its answers"
         return f"{seen}, with {self.colluders} colluding owners that reveal their answers"
 
-    @property
-    @override
-    def subtracts(self) -> int:
-        return self.colluders
+    subtracts = trait(lambda self: self.colluders)
 
     @override
     def share_of_noise(self, n_owners: int) -> float:
@@ -172,9 +144,3 @@ class AggregateObserver(ObserverKind):
             key_bytes=self.key_bytes,
             share_bytes=self.share_bytes,
         )
-
-    @override
-    def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
-        """Return what released answers cost, in sums that were opened or not."""
-        released = np.stack([trace.released for trace in traces])
-        return Learned(accountant.spent(released), accountant.zcdp(released))

@@ -18,7 +18,7 @@ from asyncdp_sim.privacy.mechanisms import (
     OwnerBudgets,
     RecordSensitivity,
 )
-from asyncdp_sim.spec.base import Variant, kind_of
+from asyncdp_sim.spec.base import Variant, kind_of, trait
 from asyncdp_sim.trace import Trace
 
 Array = npt.NDArray[np.float64]
@@ -102,10 +102,8 @@ class ObserverKind(Variant):
         """Return the ways of seeing that a forecast sets side by side."""
         return (cls.model_validate({}),)
 
-    @property
-    def name(self) -> str:
-        """What it is called in a table."""
-        return str(self.model_dump()["kind"])
+    name: ClassVar[str] = trait(lambda self: str(self.model_dump()["kind"]))
+    """What it is called in a table."""
 
     @abstractmethod
     def describe(self) -> str:
@@ -137,10 +135,8 @@ class ObserverKind(Variant):
         """Return the ratio of its noise to the noise against an observer of every answer."""
         return 1.0
 
-    @property
-    def subtracts(self) -> int:
-        """How many owners tell it what they added to a sum."""
-        return 0
+    subtracts: ClassVar[int] = 0
+    """How many owners tell it what they added to a sum."""
 
     def heard(self, noise: AnswerNoise) -> AnswerNoise:
         """Return the least noise on what it learns from one answer."""
@@ -154,9 +150,10 @@ class ObserverKind(Variant):
         """Return the same with what it knows of a scenario that is public."""
         return self
 
-    @abstractmethod
     def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
-        """Return what it has learned of each owner in these replicates."""
+        """Return what it has learned of each owner in these replicates: all released answers."""
+        released = np.stack([trace.released for trace in traces])
+        return Learned(accountant.spent(released), accountant.zcdp(released))
 
 
 class TranscriptObserver(ObserverKind):
@@ -174,9 +171,3 @@ class TranscriptObserver(ObserverKind):
     @override
     def misfits(self, scenario: Any) -> list[Fault]:
         return []
-
-    @override
-    def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
-        """Return what all answers cost that were released, by the accountant."""
-        released = np.stack([trace.released for trace in traces])
-        return Learned(accountant.spent(released), accountant.zcdp(released))

@@ -16,7 +16,7 @@ M over Σ_{l≤k} (C_l τ_l)². The proof stands in ``docs/privacy/last-model.md
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, inf, sqrt
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ from asyncdp_sim.privacy.observers.kind import (
     gaussian_epsilons,
     plainly,
 )
-from asyncdp_sim.spec.base import about
+from asyncdp_sim.spec.base import trait
 from asyncdp_sim.trace import Trace
 
 _DOWN = 1 - 1e-5
@@ -251,20 +251,14 @@ class ModelObserver(ObserverKind):
     sees_models = True
 
     kind: Literal["model"] = "model"
-    sees: Annotated[
-        Literal["all", "last"],
-        about("Which central models it sees: every one, or the one at the end of the run alone"),
-    ] = "all"
+    sees: Literal["all", "last"] = "all"
 
     @classmethod
     @override
     def ways(cls) -> tuple[Self, ...]:
         return (cls(), cls(sees="last"))
 
-    @property
-    @override
-    def name(self) -> str:
-        return "all models" if self.sees == "all" else "last model"
+    name = trait(lambda self: "all models" if self.sees == "all" else "last model")
 
     @override
     def describe(self) -> str:

@@ -20,7 +20,7 @@ taken for known, h = 1, which is never too little.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -32,7 +32,7 @@ from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.observers.directions import Array, Numbers, averaged, leverage, whole
 from asyncdp_sim.privacy.observers.kind import Learned, ObserverKind, gaussian_epsilons, plainly
 from asyncdp_sim.privacy.observers.known import Flags, Known, applied, learn
-from asyncdp_sim.spec.base import Count, Several, about
+from asyncdp_sim.spec.base import Count, Several
 from asyncdp_sim.spec.validation import show
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 
@@ -265,15 +265,7 @@ class NodeObserver(ObserverKind):
     sees_meetings = True
 
     kind: Literal["node"] = "node"
-    colluding: Annotated[
-        Several[Count] | None,
-        about(
-            "Owners that put together all they see, with any node that listens; an owner's own "
-            "record is then hidden from the other colluders. Absent: no node colludes",
-            "none",
-            example=[2, 3],
-        ),
-    ] = None
+    colluding: Several[Count] | None = None
 
     @override
     def describe(self) -> str:

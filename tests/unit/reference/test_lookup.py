@@ -13,7 +13,7 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.reference import entries, json_schema, look_up
 from asyncdp_sim.reference.lookup import labels
-from asyncdp_sim.scenario.fields import walked
+from asyncdp_sim.scenario.fields import tables
 from asyncdp_sim.scenario.labels import labels as labels_of_pictures
 from asyncdp_sim.spec.base import kind_of, members
 from tests.cli.scenes import SMALL
@@ -25,7 +25,11 @@ GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 
 
 def test_describe_works_on_every_path() -> None:
-    paths = [*walked(), *summary()]
+    paths = [table.path for table in tables() if table.path != ""]
+    for table in tables():
+        paths += [f"{table.path}.{kind.kind}" for kind in table.kinds]
+        paths += [field.path for field in table.fields]
+    paths += [*summary()]
     for table in tables_of_results().values():
         paths += [table.name, *(f"{table.name}.{each.name}" for each in table.columns)]
     assert len(paths) > 450

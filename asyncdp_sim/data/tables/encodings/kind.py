@@ -17,7 +17,7 @@ from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.data.dataset import FROM_PRIVATE, Array
 from asyncdp_sim.data.tables.text_columns import Truths, cells, days, map_text
-from asyncdp_sim.spec.base import Variant, about
+from asyncdp_sim.spec.base import Variant, trait
 from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
@@ -70,20 +70,14 @@ class Codes:
 class EncodingKind(Variant):
     """A way from a column of a table to numbers."""
 
-    @property
-    def single(self) -> bool:
-        """Whether it makes one number of a cell, as of a target."""
-        return True
-
+    single: ClassVar[bool] = True
+    """Whether it makes one number of a cell, as of a target."""
     as_written: ClassVar[bool]
     """It uses the text of a cell, 007 and not 7, so that a CSV's column is kept as text."""
     makes_nothing: ClassVar[bool] = False
     """No feature is made of the column."""
-
-    @property
-    def labels(self) -> tuple[str, ...] | None:
-        """The classes that it makes labels of; empty where public rows say, None of no labels."""
-        return None
+    labels: ClassVar[tuple[str, ...] | None] = None
+    """The classes that it makes labels of; empty where public rows say, None of no labels."""
 
     def needs_public(self) -> str | None:
         """Return what to give where no public row is to learn from; None for nothing."""
@@ -116,10 +110,8 @@ class EncodingKind(Variant):
 class Measured(EncodingKind):
     """An encoding that reads quantities: a cell without one gets the public mean."""
 
-    @property
-    def read_apart(self) -> tuple[str, ...]:
-        """What is read of a cell, where that is several things; their columns' names end so."""
-        return ()
+    read_apart: ClassVar[tuple[str, ...]] = ()
+    """What is read of a cell, where that is several things; their columns' names end so."""
 
     @abstractmethod
     def quantities(self, column: "pd.Series", decimal: str) -> Cells:
@@ -244,24 +236,9 @@ class Date(Measured):
     as_written = True
 
     kind: Literal["date"] = "date"
-    format: Annotated[
-        str | None,
-        about(
-            "How dates are written, as strptime has it; absent: 2020-05-17, with or without a time",
-            example="%b-%Y",
-        ),
-    ] = None
-    since: Annotated[
-        str, about("The date, as 2020-05-17, from which days are counted", domain="a date")
-    ] = "1970-01-01"
-    parts: Annotated[
-        tuple[Part, ...],
-        Strict(False),
-        about(
-            "Parts of the date that are columns of their own, in place of the days; Monday is "
-            "weekday 0"
-        ),
-    ] = ()
+    format: str | None = None
+    since: str = "1970-01-01"
+    parts: Annotated[tuple[Part, ...], Strict(False)] = ()
 
     @model_validator(mode="after")
     def _can_be_read(self) -> Self:
@@ -277,15 +254,8 @@ class Date(Measured):
             raise faults_of(faults)
         return self
 
-    @property
-    @override
-    def single(self) -> bool:
-        return len(self.parts) == 0
-
-    @property
-    @override
-    def read_apart(self) -> tuple[str, ...]:
-        return self.parts
+    single = trait(lambda self: len(self.parts) == 0)
+    read_apart = trait(lambda self: self.parts)
 
     @override
     def quantities(self, column: "pd.Series", decimal: str) -> Cells:

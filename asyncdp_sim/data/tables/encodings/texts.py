@@ -12,7 +12,7 @@ from asyncdp_sim.core.messages import Ends, FormattedMessage
 from asyncdp_sim.data.dataset import FROM_PRIVATE
 from asyncdp_sim.data.tables.encodings.kind import Cells, Codes, EncodingKind, by_text
 from asyncdp_sim.data.tables.text_columns import map_text, written
-from asyncdp_sim.spec.base import about
+from asyncdp_sim.spec.base import trait
 from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
@@ -32,17 +32,8 @@ class OneHot(EncodingKind):
     as_written = True
 
     kind: Literal["one-hot"] = "one-hot"
-    values: Annotated[
-        Texts | None,
-        about(
-            "The values that have a column, as written; absent, those of the public rows, sorted"
-        ),
-    ] = None
-    least: Annotated[
-        int,
-        Field(ge=1),
-        about("Public rows that have a value, at least, for it to have a column", "rows"),
-    ] = 1
+    values: Texts | None = None
+    least: Annotated[int, Field(ge=1)] = 1
 
     @model_validator(mode="after")
     def _counts_what_is_learned(self) -> Self:
@@ -51,10 +42,7 @@ class OneHot(EncodingKind):
             raise faults_of([Fault("least", str(self.least), rule)])
         return self
 
-    @property
-    @override
-    def single(self) -> bool:
-        return False
+    single = False
 
     @override
     def needs_public(self) -> str | None:
@@ -109,15 +97,7 @@ class Ordinal(EncodingKind):
     as_written = True
 
     kind: Literal["ordinal"] = "ordinal"
-    order: Annotated[
-        Texts | None,
-        about(
-            "Texts as written, from the lowest to the highest: a cell with none of them becomes "
-            "the public mean, the middle of the order where no public row has one. Absent, the "
-            "texts of the public rows as a dictionary has them: a cell with none of them gets the "
-            "place behind the last"
-        ),
-    ] = None
+    order: Texts | None = None
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
@@ -176,10 +156,7 @@ class Drop(EncodingKind):
 
     kind: Literal["drop"] = "drop"
 
-    @property
-    @override
-    def single(self) -> bool:
-        return False
+    single = False
 
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
@@ -198,10 +175,7 @@ class ClassLabels(EncodingKind):
     as_written = False
 
     kind: Literal["classes"] = "classes"
-    values: Annotated[
-        Texts,
-        about("Names of the classes; of two the last is the positive one, of more the reference"),
-    ]
+    values: Texts
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:
@@ -213,10 +187,7 @@ class ClassLabels(EncodingKind):
                 raise faults_of([Fault("values", f"{value!r} twice", "allowed is each name once")])
         return self
 
-    @property
-    @override
-    def labels(self) -> tuple[str, ...] | None:
-        return self.values
+    labels = trait(lambda self: self.values)
 
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
@@ -245,10 +216,7 @@ class SeenClasses(EncodingKind):
     kind: str
     count: int
 
-    @property
-    @override
-    def labels(self) -> tuple[str, ...] | None:
-        return ()
+    labels = ()
 
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
