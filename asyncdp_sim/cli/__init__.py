@@ -182,9 +182,9 @@ def _options(
 
 
 _with_options(_options, _TABLES["all"])
-app.callback(
-    epilog=_examples("asyncdp sweep twenty-small-banks --plot", "asyncdp run --help")
-)(_options)
+app.callback(epilog=_examples("asyncdp sweep twenty-small-banks --plot", "asyncdp run --help"))(
+    _options
+)
 
 
 def main() -> None:

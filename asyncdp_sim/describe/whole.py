@@ -1,7 +1,7 @@
 """A scenario in words, with what theory predicts of it: what ``asyncdp check`` prints."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import fsum
+from math import fsum, inf
 
 import numpy as np
 
@@ -159,8 +159,8 @@ def _predictions(predicted: Iterable[Prediction], network: Network) -> Iterator[
 
 
 def _value(prediction: Prediction, network: Network) -> str:
-    if prediction.value is None and prediction.between is not None:
-        low, high = prediction.between
+    if prediction.value is None:
+        low, high = prediction.between or (-inf, inf)
         between = f"between {number(low)} and {number(high)} for any laws of the times"
         return f"{between}; no single value, since {prediction.reason} ({prediction.formula})"
     first = holds_from(facts_of(network), prediction)

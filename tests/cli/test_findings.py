@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import Command
+from tests.scenes import text
 
 
 @pytest.fixture(autouse=True)
@@ -13,29 +14,11 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-SMALL = """
-schema = 1
-id = "small"
-[run]
-updates = 20
-replicates = 2
-until = 50.0
-[owners]
-count = 3
-records = 40
-[data]
-kind = "gaussian"
-features = 2
-[model]
-kind = "ridge"
-regularisation = 1e-2
-[algorithm]
-kind = "async-gossip"
-rho = 20.0
-[privacy]
-epsilon = 1.0
-sensitivity = { kind = "clip", bound = 5.0 }
-"""
+SMALL = text(
+    run={"replicates": 2, "until": 50.0},
+    model={"regularisation": 1e-2},
+    privacy={"sensitivity": {"kind": "clip", "bound": 5.0}},
+)
 EARLY = "the budgets allow {} answers in all, fewer than T = 20: every run ends early"
 BIASED = (
     "i_k is not uniform in the long run: owners are chosen unequally often, and the published step "

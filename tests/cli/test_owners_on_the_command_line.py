@@ -10,32 +10,17 @@ import pytest
 
 from asyncdp_sim.cli.options import who
 from tests.cli.command import Command
+from tests.scenes import text
 
 pytestmark = pytest.mark.usefixtures("here")
-BANKS = """
-schema = 1
-id = "small-banks"
-[run]
-replicates = 100
-updates = 60
-record_every = 60
-[owners]
-count = 3
-records = [400, 900, 300]
-names = ["Harbour", "Valley", 'Kröger "& Sons"']
-[data]
-kind = "gaussian"
-features = 3
-[model]
-kind = "ridge"
-regularisation = 0.1
-[algorithm]
-kind = "async-gossip"
-rho = 30.0
-[privacy]
-epsilon = [1.0, 2.0, 0.5]
-sensitivity = { kind = "declared", bound = 5.0 }
-"""
+BANKS = text(
+    id="small-banks",
+    run={"replicates": 100, "updates": 60, "record_every": 60},
+    owners={"records": [400, 900, 300], "names": ["Harbour", "Valley", 'Kröger "& Sons"']},
+    data={"features": 3},
+    algorithm={"rho": 30.0},
+    privacy={"epsilon": [1.0, 2.0, 0.5], "sensitivity": {"kind": "declared", "bound": 5.0}},
+)
 TABLE = """
 schema = 1
 id = "own"

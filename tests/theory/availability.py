@@ -8,11 +8,6 @@ import numpy.typing as npt
 
 from asyncdp_sim.theory.formulas.arguments import (
     Array,
-    finite,
-    nonnegative,
-    positive,
-    probability,
-    refused,
 )
 from tests.theory.clocks import MergedClocks
 
@@ -24,21 +19,12 @@ def thinned(rates: Sequence[float], probabilities: Sequence[float]) -> MergedClo
     λ_i p_i/Σ λ_j p_j. Assumes independent Poisson clocks and a draw of its own for every tick.
     Here λ_i > 0 and p_i is in [0, 1], one each per owner; not every p_i is 0.
 
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain or the lengths differ.
-
     References
     ----------
     Kingman, Poisson Processes (1993), section 5.1.
     """
-    each = _positive_rates(rates, "probabilities", probabilities)
-    listens = [probability(f"probabilities[{i}]", p) for i, p in enumerate(probabilities)]
-    heard = [rate * p for rate, p in zip(each, listens, strict=True)]
+    heard = [rate * p for rate, p in zip(rates, probabilities, strict=True)]
     total = fsum(heard)
-    if total == 0:
-        raise refused("probabilities", list(probabilities), "at least one number > 0")
     return MergedClocks(total, tuple(rate / total for rate in heard))
 
 
@@ -50,17 +36,11 @@ def on_fraction(mean_on: float, mean_off: float) -> float:
     short. Times λ it is the rate of ticks heard from a Poisson clock: for exponential periods
     with rates a from on to off and b from off to on, λb/(a+b).
 
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-
     References
     ----------
     Asmussen, Applied Probability and Queues (2003), sections V.3 and VI.1.
     """
-    on = positive("mean_on", mean_on)
-    return on / (on + nonnegative("mean_off", mean_off))
+    return mean_on / (mean_on + mean_off)
 
 
 def on_off_dispersion(rate: float, leaving: float, returning: float, time: float = inf) -> float:
@@ -76,20 +56,15 @@ def on_off_dispersion(rate: float, leaving: float, returning: float, time: float
     online has probability p = b/(a+b) and covariance p(1−p)e^{−(a+b)|s|}, so that the variance of
     the count is λpt + 2λ²p(1−p) ∫₀ᵗ (t−s) e^{−(a+b)s} ds, and its mean λpt.
 
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-
     References
     ----------
     Fischer and Meier-Hellstern, The Markov-modulated Poisson process (MMPP) cookbook (1993).
     """
-    off, both = positive("leaving", leaving), leaving + positive("returning", returning)
-    x = inf if time == inf else both * positive("time", time)
+    both = leaving + returning
+    x = inf if time == inf else both * time
     series = x / 2 * (1 - x / 3 * (1 - x / 4 * (1 - x / 5))) if x < 1e-3 else 0.0
     reached = series if x < 1e-3 else 1 + expm1(-x) / x  # which cancels for small x
-    return 1 + 2 * positive("rate", rate) * off / both**2 * reached
+    return 1 + 2 * rate * leaving / both**2 * reached
 
 
 def diurnal_integral(
@@ -108,33 +83,14 @@ def diurnal_integral(
     and the Λ(t_k) − Λ(t_{k−1}) are independent Exp(1). Here t ≥ 0 has any shape,
     λ_i > 0 and φ_i (in periods) are one each per owner, period > 0 and 0 ≤ low ≤ high ≤ 1.
 
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain or the lengths differ.
-
     References
     ----------
     Daley and Vere-Jones, An Introduction to the Theory of Point Processes I (2003), section 7.4.
     """
-    each = _positive_rates(rates, "phases", phases)
-    angles = 2 * pi * finite("phases", np.asarray(phases), (len(each),))
-    least = probability("low", low)
-    if probability("high", high) < least:
-        raise refused("high", repr(high), f"a number ≥ low = {low}")
     t = np.asarray(time, dtype=float)
-    if not np.all(np.isfinite(t) & (t >= 0)):
-        raise refused("time", time, "finite numbers ≥ 0")
-    half = pi * (t / positive("period", period))
+    half = pi * (t / period)
     swing = np.zeros_like(t)
-    for rate, angle in zip(each, angles.tolist(), strict=True):
-        swing += rate * np.sin(half + angle)
-    reach = (high - least) * period / (2 * pi)
-    return np.asarray(fsum(each) * (least + high) / 2 * t + reach * np.sin(half) * swing)
-
-
-def _positive_rates(rates: Sequence[float], name: str, others: Sequence[float]) -> list[float]:
-    if len(rates) == 0 or len(rates) != len(others):
-        given = f"{len(rates)} rates and {len(others)} {name}"
-        raise refused("rates", given, "one of each per owner, at least one")
-    return [positive(f"rates[{i}]", rate) for i, rate in enumerate(rates)]
+    for rate, phase in zip(rates, phases, strict=True):
+        swing += rate * np.sin(half + 2 * pi * phase)
+    reach = (high - low) * period / (2 * pi)
+    return np.asarray(fsum(rates) * (low + high) / 2 * t + reach * np.sin(half) * swing)

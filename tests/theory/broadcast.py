@@ -1,41 +1,21 @@
 """Answers to a query to all owners, given how many answer."""
 
 import numpy as np
+from scipy.stats import binom
 
-from asyncdp_sim.theory.formulas.arguments import Array, count
-from asyncdp_sim.theory.formulas.arguments import probability as chance
+from asyncdp_sim.theory.formulas.arguments import Array
 from asyncdp_sim.theory.formulas.broadcast import share
 
 
 def responders(n_owners: int, probability: float) -> Array:
-    """Return P(m owners answer), m = 0 … N: Binomial(N, q); N ≥ 1, q in [0, 1].
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-    """
-    number, listens = count("n_owners", n_owners), chance("probability", probability)
-    if listens in (0.0, 1.0):
-        certain = np.zeros(number + 1)
-        certain[round(listens) * number] = 1.0
-        return certain
-    from scipy.special import gammaln  # only here: a slow import
-
-    m = np.arange(number + 1)
-    ways = gammaln(number + 1) - gammaln(m + 1) - gammaln(number - m + 1)
-    return np.asarray(np.exp(ways + m * np.log(listens) + (number - m) * np.log1p(-listens)))
+    """Return P(m owners answer), m = 0 … N: Binomial(N, q); N ≥ 1, q in [0, 1]."""
+    return np.asarray(binom.pmf(np.arange(n_owners + 1), n_owners, probability))
 
 
 def no_collision_given(answers: int, airtime: float, window: float) -> float:
     """Return P(no two of m answers overlap) = (1 − (m−1)d)₊^m; m ≥ 0.
 
     The chance that m uniform points in the unit interval are all more than d apart.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain or d > ½.
 
     References
     ----------
@@ -53,11 +33,6 @@ def clean_given(answers: int, airtime: float, window: float) -> float:
     The others must start outside (u − d, u + d), where u is uniform in the unit interval: with
     probability (1−2d)^{m−1} each time that both ends lie inside, (1−d−u)^{m−1} for u < d, and
     the same at the other end. For d > ½ the interval may cover the window: refused.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain or d > ½.
     """
     number, d = answers, share(airtime, window)
     apart = (1 - 2 * d) ** number

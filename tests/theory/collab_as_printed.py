@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from asyncdp_sim.theory.formulas.arguments import Array, positive
+from asyncdp_sim.theory.formulas.arguments import Array
 
 from .async_as_printed import privacy_term
 
@@ -32,11 +32,6 @@ def as_printed(
         Ξ > 0, in L1 there.
     convexity, rho : float
         L > 0, ρ > 0.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    scale = 8 * positive("gradient_bound", gradient_bound) ** 2 * positive("rho", rho)
-    return scale / positive("convexity", convexity) * privacy_term(records, budgets)
+    scale = 8 * gradient_bound**2 * rho
+    return scale / convexity * privacy_term(records, budgets)

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.stats import binom
 
-from asyncdp_sim.theory.formulas.arguments import Array, count
+from asyncdp_sim.theory.formulas.arguments import Array
 
 
 def all_contributed(n_owners: int, updates: int) -> Array:
@@ -12,24 +13,18 @@ def all_contributed(n_owners: int, updates: int) -> Array:
 
     Assumes i_k independent and uniform. The number of owners that have contributed is a Markov
     chain; summing its steps never subtracts, so that small values are as accurate as large ones.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
     return np.array([seen[-1] for seen in _seen(n_owners, updates)])
 
 
 def _seen(n_owners: int, updates: int) -> Iterator[Array]:
     """Yield for m = 0 … ``updates`` the law of the number of owners seen, 0 … N; one buffer."""
-    number, last = count("n_owners", n_owners), count("updates", updates, 0)
-    old = np.arange(number + 1) / number  # P(the next owner is one of j seen)
-    new = np.arange(number, 0, -1) / number  # P(it is one of the others)
-    seen = np.zeros(number + 1)
+    old = np.arange(n_owners + 1) / n_owners  # P(the next owner is one of j seen)
+    new = np.arange(n_owners, 0, -1) / n_owners  # P(it is one of the others)
+    seen = np.zeros(n_owners + 1)
     seen[0] = 1.0
     yield seen
-    for _ in range(last):
+    for _ in range(updates):
         entered = seen[:-1] * new
         seen *= old
         seen[1:] += entered
@@ -49,19 +44,5 @@ def answers(n_owners: int, updates: int) -> Array:
     Returns
     -------
     array (T + 1,)
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    number, total = count("n_owners", n_owners), count("updates", updates, 0)
-    if number == 1:
-        certain = np.zeros(total + 1)
-        certain[total] = 1.0
-        return certain
-    from scipy.special import gammaln  # only here: a slow import
-
-    hits = np.arange(total + 1)
-    ways = gammaln(total + 1) - gammaln(hits + 1) - gammaln(total - hits + 1)
-    return np.asarray(np.exp(ways - hits * np.log(number) + (total - hits) * np.log1p(-1 / number)))
+    return np.asarray(binom.pmf(np.arange(updates + 1), updates, 1 / n_owners))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from asyncdp_sim.theory.formulas.arguments import Array, count, finite, refused
+from asyncdp_sim.theory.formulas.arguments import Array
 
 
 @dataclass(frozen=True)
@@ -57,27 +57,14 @@ def fit(
         Of confidence, in (0, 1).
     draws : int
         Of the bootstrap, ≥ 100.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
     cells = (np.size(term),)
-    given, found = finite("term", term, cells), finite("measured", measured, cells)
-    spread = finite("error", error, cells)
-    if np.any(given < 0) or np.unique(given[given > 0]).size < 2 or cells[0] < 3:
-        raise refused("term", given.tolist(), "three numbers ≥ 0 or more, two of them different")
-    if np.any(spread <= 0):
-        raise refused("error", spread.tolist(), "numbers > 0")
-    if not 0 < level < 1:
-        raise refused("level", level, "a number in (0, 1)")
-    form = np.column_stack([np.sqrt(given), given]) / spread[:, None]
+    form = np.column_stack([np.sqrt(term), term]) / error[:, None]
     # columns of like size, as √B and B differ by orders of magnitude
     size = np.linalg.norm(form, axis=0)
     form /= size
-    scaled, residual = nnls(form, found / spread)
-    noise = generator.standard_normal((count("draws", draws, 100), *cells))
+    scaled, residual = nnls(form, measured / error)
+    noise = generator.standard_normal((draws, *cells))
     again = np.array([nnls(form, form @ scaled + row)[0] for row in noise]) / size
     low, high = np.quantile(again, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return Fit(

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from asyncdp_sim.theory.formulas.arguments import count, finite
-from asyncdp_sim.theory.formulas.gossip_spectrum import Array, Edge, mean_update
+from asyncdp_sim.theory.formulas.gossip_spectrum import Array, Edge
 
 
 def disagreement(
@@ -25,16 +24,9 @@ def disagreement(
         As in :func:`mean_update`.
     updates : int
         K ≥ 0.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    moment = finite("moment", moment, (len(moment), len(moment)))
-    mean_update(len(moment), edges, shares)  # refuses what is wrong
     found = [float(np.trace(moment))]
-    for _ in range(count("updates", updates, 0)):
+    for _ in range(updates):
         after = np.zeros_like(moment)
         for (a, b), share in zip(edges, shares, strict=True):
             met = moment.copy()

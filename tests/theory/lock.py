@@ -1,6 +1,5 @@
 """A locked learner with owners of one rate, and of infinitely many."""
 
-from asyncdp_sim.theory.formulas.arguments import count, nonnegative, positive
 from asyncdp_sim.theory.formulas.queueing import LockedLearner
 
 
@@ -27,21 +26,14 @@ def refusing(n_owners: int, rate: float, mean_service: float) -> LockedLearner:
     mean_service : float
         m ≥ 0: mean time from a request to its update (query, computing, answer).
 
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-
     References
     ----------
     Asmussen, Applied Probability and Queues (2003), section VI.1. Async, section 3, "Request for
     Update by the Data Owner".
     """
-    others = count("n_owners", n_owners) - 1
-    each, mean = positive("rate", rate), nonnegative("mean_service", mean_service)
-    load = each * mean
+    others, load = n_owners - 1, rate * mean_service
     return LockedLearner(
-        update_rate=n_owners * each / (1 + n_owners * load),
+        update_rate=n_owners * rate / (1 + n_owners * load),
         busy_fraction=n_owners * load / (1 + n_owners * load),
         refusal_probability=others * load / (1 + others * load),
     )
@@ -61,15 +53,9 @@ def poisson_source(rate: float, mean_service: float) -> LockedLearner:
     mean_service : float
         m ≥ 0.
 
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-
     References
     ----------
     Erlang (1917); Asmussen (2003), section III.3.
     """
-    total = positive("rate", rate)
-    load = total * nonnegative("mean_service", mean_service)
-    return LockedLearner(total / (1 + load), load / (1 + load), load / (1 + load))
+    load = rate * mean_service
+    return LockedLearner(rate / (1 + load), load / (1 + load), load / (1 + load))

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from asyncdp_sim.theory.formulas.arguments import count, finite, nonnegative, positive, refused
 from asyncdp_sim.theory.formulas.polar import Array, doubly_stochastic, smallest_entry
 
 
@@ -40,11 +39,6 @@ class Obfuscation:
         M̄ > 0 and Y ≥ 0.
     every_step : bool
         Whether M̄ bounds a client's weights at each step (Theorem 2) and not over a window.
-
-    Raises
-    ------
-    SpecError
-        If a number is outside its domain.
     """
 
     n_servers: int
@@ -54,14 +48,6 @@ class Obfuscation:
     weight_bound: float
     additive_bound: float
     every_step: bool = False
-
-    def __post_init__(self) -> None:
-        count("n_servers", self.n_servers, least=2)
-        count("n_clients", self.n_clients)
-        count("window", self.window)
-        nonnegative("gradient_norm", self.gradient_norm)
-        positive("weight_bound", self.weight_bound)
-        nonnegative("additive_bound", self.additive_bound)
 
     @property
     def reach(self) -> float:
@@ -98,36 +84,24 @@ def printed_mixing(n_servers: int, rho: float, windows: int) -> Array:
     windows : int
         ≥ 1.
 
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-
     References
     ----------
     POLAR, section V-A; Nedić, Olshevsky, Ozdaglar and Tsitsiklis (2008), Distributed subgradient
     methods and quantization effects, CDC (servers connected at every averaging).
     """
-    if positive("rho", rho) > 1:
-        raise refused("rho", rho, "a number in (0, 1]")
-    beta = 1 - rho / (4 * count("n_servers", n_servers, least=2) ** 2)
-    return beta ** np.arange(-1.0, count("windows", windows) - 1)
+    beta = 1 - rho / (4 * n_servers**2)
+    return beta ** np.arange(-1.0, windows - 1)
 
 
 def mixing(matrix: Array, windows: int) -> Array:
     """Return max |Bⁿ − 1/S| over all entries for n = 1 … windows: exact if B_l is B always.
 
     Arguments as for :func:`smallest_entry`. Complete averaging gives zeros (to rounding).
-
-    Raises
-    ------
-    SpecError
-        If the matrix is none such.
     """
     smallest_entry(matrix)
     rest = matrix - 1 / len(matrix)  # its powers are Bⁿ − 11ᵀ/S
     found, power = [], np.eye(len(matrix))
-    for _ in range(count("windows", windows)):
+    for _ in range(windows):
         power = power @ rest
         found.append(np.max(np.abs(power)))
     return np.array(found)
@@ -145,18 +119,13 @@ def mixing_in_turn(matrices: Sequence[Array], windows: int) -> Array:
         servers apart, if all together do not.
     windows : int
         ≥ 1.
-
-    Raises
-    ------
-    SpecError
-        If they are none such, or together leave servers apart.
     """
     smallest_entry(np.mean(matrices, axis=0))
     for matrix in matrices:
         doubly_stochastic(matrix)
     size, found = len(matrices[0]), []
     powers = [np.eye(size) for _ in matrices]
-    for n in range(count("windows", windows)):
+    for n in range(windows):
         for first in range(len(matrices)):
             rest = matrices[(first + n) % len(matrices)] - 1 / size
             powers[first] = rest @ powers[first]
@@ -182,19 +151,13 @@ def lemma_3(bounds: Obfuscation, steps: Array, start: float, rho: float) -> Arra
         max_I ‖x_{0,0}^I‖ ≥ 0.
     rho : float
         See :func:`printed_mixing`.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    alpha = _steps(steps)
-    geometric = printed_mixing(bounds.n_servers, rho, len(alpha))  # θβ, θβ², …
+    geometric = printed_mixing(bounds.n_servers, rho, len(steps))  # θβ, θβ², …
     far = bounds.weight_bound * bounds.gradient_norm + bounds.additive_bound
     far *= bounds.window * bounds.n_clients
-    earlier = np.convolve(alpha, np.concatenate([[0.0], geometric[:-1]]))[: len(alpha)]
-    first = bounds.n_servers * geometric * nonnegative("start", start)
-    return first + 4 * far * alpha + 2 * bounds.n_servers * far * earlier
+    earlier = np.convolve(steps, np.concatenate([[0.0], geometric[:-1]]))[: len(steps)]
+    first = bounds.n_servers * geometric * start
+    return first + 4 * far * steps + 2 * bounds.n_servers * far * earlier
 
 
 def disagreement(bounds: Obfuscation, steps: Array, start: float, mixed: Array) -> Array:
@@ -218,24 +181,9 @@ def disagreement(bounds: Obfuscation, steps: Array, start: float, mixed: Array) 
     mixed : array (K,)
         g_1 … g_K: :func:`printed_mixing` for any connected graphs, :func:`mixing` for one matrix,
         :func:`mixing_in_turn` for several.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
     """
-    alpha = _steps(steps)
-    entries = finite("mixed", mixed, (len(alpha),))
     servers, most = bounds.n_servers, 2 * (1 - 1 / bounds.n_servers)
-    terms = np.minimum(servers * entries * bounds.mean_reach, most * bounds.reach)
-    first = np.minimum(servers * entries, most) * nonnegative("start", start)
-    pushed: Array = np.convolve(alpha, terms)[: len(alpha)]
+    terms = np.minimum(servers * mixed * bounds.mean_reach, most * bounds.reach)
+    first = np.minimum(servers * mixed, most) * start
+    pushed: Array = np.convolve(steps, terms)[: len(steps)]
     return np.asarray(first + pushed, dtype=float)
-
-
-def _steps(steps: Array) -> Array:
-    """Return step sizes > 0."""
-    alpha = finite("steps", steps, (np.size(steps),))
-    if alpha.size == 0 or np.any(alpha <= 0):
-        raise refused("steps", alpha.tolist(), "a list of step sizes > 0")
-    return alpha

@@ -7,7 +7,7 @@ from math import exp, floor, fsum
 
 import numpy as np
 
-from asyncdp_sim.theory.formulas.arguments import Array, nonnegative
+from asyncdp_sim.theory.formulas.arguments import Array
 from asyncdp_sim.theory.formulas.queueing import utilisation
 
 
@@ -21,17 +21,12 @@ def exponential_tail(rate: float, mean: float, time: float) -> float:
     time : float
         t ≥ 0.
 
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain or ρ ≥ 1.
-
     References
     ----------
     Kleinrock, Queueing Systems, volume 1 (1975), chapter 5.
     """
     load = utilisation(rate, mean)
-    return load * exp(-(1 - load) * nonnegative("time", time) / mean)
+    return load * exp(-(1 - load) * time / mean)
 
 
 def constant_tail(rate: float, service: float, time: float) -> float:
@@ -60,11 +55,6 @@ def constant_tail(rate: float, service: float, time: float) -> float:
     time : float
         t ≥ 0.
 
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain or ρ ≥ 1.
-
     References
     ----------
     Crommelin, Delay probability formulae when the holding times are constant (1932), Post Office
@@ -73,7 +63,7 @@ def constant_tail(rate: float, service: float, time: float) -> float:
     steady state vector in Markov chains of M/G/1 type (1988), Stochastic Models 4.
     """
     load = utilisation(rate, service, "service")
-    elapsed = nonnegative("time", time) / service
+    elapsed = time / service
     ended = floor(elapsed) + 1
     arrivals = _poisson(load * (ended - elapsed))
     beyond = _beyond(load, ended)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.network.channels import Aloha
-from asyncdp_sim.network.channels.aloha import AlohaMedium
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas.channels import (
@@ -21,9 +20,9 @@ from asyncdp_sim.theory.formulas.channels import (
     aloha_infinite_capture,
 )
 
-from .networks import LastOnly, SparingAir, begun, network, runs
+from .networks import begun, network, runs
 from .shared import shared
-from .zscores import require, score, seen, two_stages
+from .zscores import require, score, two_stages
 
 pytestmark = pytest.mark.oracle(
     "answers started and answers that survive",
@@ -120,33 +119,6 @@ def scores():
 @pytest.mark.long
 def test_answers_survive_as_often_as_they_should(name):
     require(sound(name), error=0.003)
-
-
-def spoilt(air):
-    class Spoilt(Aloha):
-        def open(self, kernel, streams, n_owners):  # noqa: ARG002
-            return AlohaMedium(air(kernel), self.capture_ratio, streams)
-
-    return Spoilt
-
-
-@pytest.mark.no_evidence
-@pytest.mark.parametrize(
-    "name", ["infinite, one clock", pytest.param("two owners", marks=pytest.mark.nightly)]
-)
-@pytest.mark.long
-def test_a_victim_that_survives_a_collision_is_seen(name):
-    channel, theory, how = CASES[name]
-    found = measure(spoilt(SparingAir)(airtime=channel.airtime), theory, **how, count=20)
-    assert seen(found[1:]) > 5
-
-
-@pytest.mark.no_evidence
-@pytest.mark.long
-def test_interference_that_does_not_add_up_is_seen():
-    channel, theory, how = CASES["infinite, capture"]
-    broken = spoilt(LastOnly)(airtime=channel.airtime, capture_ratio=channel.capture_ratio)
-    assert seen(measure(broken, theory, **how, count=20)[1:]) > 5
 
 
 @pytest.mark.no_evidence

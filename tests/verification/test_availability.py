@@ -13,19 +13,13 @@ from tests.theory.availability import diurnal_integral, on_fraction, on_off_disp
 
 from . import test_clocks
 from .networks import (
-    DrawnOnce,
-    OnlineStart,
-    PhaseIgnored,
-    ShareOfAnOrdinaryPeriod,
-    ThinnedTwice,
-    WholeFirstPeriod,
     in_windows,
     network,
     own_seed,
     runs,
 )
 from .shared import shared
-from .zscores import CELL, require, score, seen, two_stages
+from .zscores import CELL, flat, require, score, two_stages
 
 pytestmark = [
     pytest.mark.long,
@@ -237,7 +231,7 @@ def sound(name):
 
 def scores():
     """Return every score of a sound simulator."""
-    return [each for name in CI for kind in sound(name).values() for each in kind]
+    return flat(map(sound, CI))
 
 
 @pytest.mark.parametrize("name", CI)
@@ -246,50 +240,7 @@ def test_owners_are_heard_as_they_should_be(name):
         require(found, error=ERRORS[kind])
 
 
-def nightly(law):
-    return pytest.param(law, marks=pytest.mark.nightly)
-
-
-@pytest.mark.no_evidence
-def test_availability_drawn_once_is_seen():
-    assert seen(heard(DrawnOnce, count=100, windows=1)["second"]) > 5
-
-
-@pytest.mark.no_evidence
-def test_thinning_twice_is_seen():
-    assert seen(listening("equal", ThinnedTwice, count=24)["mean"]) > 5
-    assert seen(heard(ThinnedTwice, count=20, windows=5)["mean"]) > 5
-
-
-@pytest.mark.no_evidence
-@pytest.mark.parametrize("law", ["exponential", nightly("gamma")])
-def test_owners_that_all_start_online_are_seen(law):
-    assert seen(alternating(law, "short", OnlineStart, count=24)["mean"]) > 5
-
-
-@pytest.mark.no_evidence
-@pytest.mark.parametrize("law", ["constant", nightly("gamma")])
-def test_a_first_period_like_all_others_is_seen(law):
-    assert seen(alternating(law, "short", WholeFirstPeriod, count=20)["mean"]) > 5
-
-
-@pytest.mark.no_evidence
-@pytest.mark.parametrize("law", ["exponential", nightly("empirical")])
-def test_a_first_period_that_is_not_length_biased_is_seen(law):
-    assert seen(alternating(law, "short", ShareOfAnOrdinaryPeriod, count=20)["mean"]) > 5
-
-
-@pytest.mark.no_evidence
-def test_a_phase_ignored_is_seen():
-    assert seen(days("phases", PhaseIgnored, count=20)["second"]) > 5
-    assert seen(any_phase(PhaseIgnored, count=20)["mean"]) > 5
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", MEASURES)
 def test_fresh_seeds(name):
-    def fresh(seed, factor):
-        table = MEASURES[name](seed=seed, factor=factor)
-        return [each for kind in table.values() for each in kind]
-
-    two_stages(fresh)
+    two_stages(lambda seed, factor: flat([MEASURES[name](seed=seed, factor=factor)]))

@@ -15,7 +15,6 @@ import pytest
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.measures import busy_ticks
 from asyncdp_sim.network.channels.uplink import Link
-from asyncdp_sim.network.protocols import Request
 from asyncdp_sim.trace import ExchangeOutcome
 
 from .chains import growth
@@ -192,46 +191,6 @@ class TestPlantedBugs:
         monkeypatch.setattr(Link, "query_received", query_received)
         monkeypatch.setattr(Link, "query_lost", query_lost)
         assert shown(("query time", "queries lost")) > 5
-
-    def test_the_lock_never_released_when_a_query_is_lost(self, monkeypatch):
-        sound_settle = Link._settle
-
-        def settle(self, exchange, patience):
-            if exchange.outcome is not ExchangeOutcome.abandoned:
-                sound_settle(self, exchange, patience)
-
-        monkeypatch.setattr(Link, "_settle", settle)
-        assert shown(("query time", "queries lost")) > 5
-
-    def test_the_lock_released_at_the_first_loss_of_several(self, monkeypatch):
-        sound_survives = Link._survives
-
-        def survives(self, exchange):
-            arrives = sound_survives(self, exchange)
-            if not arrives and exchange.transmissions == 1:
-                self._learner.lock.held = False
-            return arrives
-
-        monkeypatch.setattr(Link, "_survives", survives)
-        monkeypatch.setattr(Request, "one_on_one", False)
-        assert shown(("request time", "sent again")) > 5
-
-    def test_an_owner_free_before_its_answer_is_acknowledged(self, monkeypatch):
-        def acknowledged(self, exchange, tries):  # noqa: ARG001
-            yield from ()
-
-        monkeypatch.setattr(Link, "_acknowledged", acknowledged)
-        assert shown(("acknowledgement", "queries lost")) > 5
-
-    def test_an_owner_free_while_it_waits_to_ask_again(self, monkeypatch):
-        sound_attempt = Request.attempt
-
-        def attempt(self, owner, learner):
-            yield from sound_attempt(self, owner, learner)
-            owner.busy = False
-
-        monkeypatch.setattr(Request, "attempt", attempt)
-        assert shown(("retry", "some ticks")) > 5
 
     def test_computing_once_for_answers_sent_afresh(self):
         pair = ("request time", "computed again")

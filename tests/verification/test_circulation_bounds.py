@@ -9,17 +9,15 @@ from dataclasses import replace
 
 import pytest
 
-from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.laws import Constant, Gamma, Lognormal, Uniform
 from asyncdp_sim.network.protocols import Dispatch
-from asyncdp_sim.network.protocols.dispatch import Desk
 from asyncdp_sim.theory.predict.all import predict
 
 from .networks import network, runs
 from .shared import shared
 from .test_dispatch import SKEWED, UPDATES, gap, settled
-from .zscores import require, score, seen, two_stages
+from .zscores import require, score, two_stages
 
 pytestmark = [
     pytest.mark.long,
@@ -106,42 +104,6 @@ def test_bounds_that_are_near_are_met(law):
     _, high = bounds(f"many, {law}")
     assert high == pytest.approx(1 / (0.2 * 1.2))
     require([score("the busiest", sound(f"many, {law}"), 1 / high)], error=0.02)
-
-
-class Unhurried(Desk):
-    """Planted bug: an owner rests before each task, for a tenth of the longest mean time."""
-
-    def _wait(self, owner):
-        yield from super()._wait(owner)
-        yield self._learner.kernel.tick + to_ticks(0.1), 0
-
-
-class AtOnce(Desk):
-    """Planted bug: owners work at all tasks at once though they should queue."""
-
-    def __init__(self, *parts):
-        super().__init__(*parts)
-        self._one_by_one = False
-
-
-class Even(Desk):
-    """Planted bug: owners are drawn alike, whatever their chances."""
-
-    def __init__(self, *parts):
-        super().__init__(*parts)
-        self._upto = list(range(1, len(self._owners) + 1))
-
-
-@pytest.mark.no_evidence
-@pytest.mark.parametrize(
-    ("desk", "shape"),
-    [(Unhurried, "one does nearly all"), (AtOnce, "many"), (Even, "one does nearly all")],
-)
-@pytest.mark.parametrize("law", ["constant", "uniform"])
-def test_planted_bugs_are_seen(desk, shape, law, monkeypatch):
-    monkeypatch.setattr("asyncdp_sim.network.protocols.dispatch.Desk", desk)
-    name = f"{shape}, {law}"
-    assert seen(outside(name, gaps(name))) > 5
 
 
 @pytest.mark.nightly

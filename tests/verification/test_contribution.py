@@ -8,9 +8,9 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.theory.formulas.rounds import mean_until_all
 from tests.theory.coupon_collector import all_contributed, answers
 
-from .networks import FavouringClock, RegularClock, network, runs
+from .networks import network, runs
 from .shared import shared
-from .zscores import counts, require, score, seen, two_stages
+from .zscores import counts, flat, require, score, two_stages
 
 pytestmark = pytest.mark.oracle(
     "updates until all owners have contributed, updates of each",
@@ -83,7 +83,7 @@ def sound(n_owners):
 def scores():
     """Return every score of a sound simulator."""
     tables = [sound(n_owners) for n_owners in CI]
-    return [each for table in tables for kind in table.values() for each in kind]
+    return flat(tables)
 
 
 @pytest.mark.parametrize("n_owners", [*CI, pytest.param(8, marks=pytest.mark.nightly)])
@@ -96,30 +96,7 @@ def test_covers_and_answers(n_owners):
     require(found["owners"], error=0.01)
 
 
-@pytest.mark.no_evidence
-def test_an_owner_slightly_favoured_is_seen():
-    assert seen(measure(3, FavouringClock(), count=40)["owners"]) > 5
-
-
-@pytest.mark.no_evidence
-def test_owners_that_take_turns_are_seen():
-    found = measure(3, RegularClock(), count=30)
-    assert seen(found["mean"]) > 5
-    assert seen(found["second"]) > 5
-
-
-@pytest.mark.no_evidence
-def test_a_cover_counted_one_short_is_seen():
-    found = measure(3, PoissonClock(), count=30, off=-1)
-    assert seen(found["mean"]) > 5
-    assert seen(found["tail"]) > 5
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("n_owners", COVERS)
 def test_fresh_seeds(n_owners):
-    def fresh(seed, factor):
-        table = measure(n_owners, PoissonClock(), seed, RUNS * factor)
-        return [each for kind in table.values() for each in kind]
-
-    two_stages(fresh)
+    two_stages(lambda seed, factor: flat([measure(n_owners, PoissonClock(), seed, RUNS * factor)]))

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.network.channels import Csma
-from asyncdp_sim.network.channels.air import Air
-from asyncdp_sim.network.channels.csma import CsmaMedium
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas.channels import (
@@ -119,34 +117,6 @@ def test_answers_begin_and_survive_as_often_as_they_should(name):
     *each, share = sound(name)
     require(each, error=0.003)
     require([share], error=0.01)
-
-
-class HeardAtOnce(Csma):
-    """Planted bug: a transmission is heard as soon as it starts."""
-
-    def open(self, kernel, streams, n_owners):  # noqa: ARG002
-        medium = CsmaMedium(self, kernel, streams)
-        medium.air = Air(kernel, 0)
-        return medium
-
-
-class NoTail(Csma):
-    """Planted bug: the channel is free when a transmission ends, not when it is heard no more."""
-
-    def open(self, kernel, streams, n_owners):  # noqa: ARG002
-        medium = CsmaMedium(self, kernel, streams)
-        medium.air = air = Air(kernel, medium.slot)
-        air.busy = lambda: any(t.start + air._reach <= kernel.now for t in air._on)
-        return medium
-
-
-@pytest.mark.no_evidence
-@pytest.mark.parametrize("bug", [HeardAtOnce, NoTail])
-@pytest.mark.parametrize(
-    "name", ["infinite, near", pytest.param("ten owners", marks=pytest.mark.nightly)]
-)
-def test_a_carrier_heard_too_early_or_too_briefly_is_seen(name, bug):
-    assert seen(CASES[name](kind=bug, count=20)) > 5
 
 
 @pytest.mark.no_evidence

@@ -8,20 +8,17 @@ update of a run, with what is still under way counted, to the last one.
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.kernel import Priority
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal, Uniform
-from asyncdp_sim.network.owner import Owner, Processor
 from asyncdp_sim.network.protocols import Dispatch
-from asyncdp_sim.network.protocols.dispatch import Desk
 from asyncdp_sim.theory.formulas.closed_network import closed_network
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.update_order import shares
 
 from .networks import network, runs
 from .shared import shared
-from .zscores import require, score, seen, two_stages
+from .zscores import require, score, two_stages
 
 pytestmark = [
     pytest.mark.long,
@@ -159,76 +156,6 @@ def test_who_shares_is_as_fast_as_who_queues_with_exponential_times():
         shares_work = network_of(name)
         assert predicted(shares_work, "throughput") == predicted(queued, "throughput")
         assert stale(name) == stale("four of three owners")
-
-
-class Impatient(Desk):
-    """Planted bug: an owner works at whatever came last."""
-
-    def _go_on(self, owner: Owner) -> None:
-        self._lines[owner.number].reverse()
-        super()._go_on(owner)
-
-
-class Idle(Desk):
-    """Planted bug: an owner with nobody in line takes part of the next task for granted."""
-
-    def _has_room(self, owner: Owner) -> bool:
-        return super()._has_room(owner) and not (owner.number == 3 and owner.busy)
-
-
-class Lazy(Desk):
-    """Planted bug: owners work at all tasks at once though they should queue."""
-
-    def __init__(self, *parts):
-        super().__init__(*parts)
-        self._one_by_one = False
-
-
-@pytest.mark.no_evidence
-@pytest.mark.parametrize("desk", [Idle, Lazy])
-def test_planted_bugs_are_seen(desk, monkeypatch):
-    monkeypatch.setattr("asyncdp_sim.network.protocols.dispatch.Desk", desk)
-    assert seen(measure("four of three owners")) > 5
-
-
-class OneByOne(Processor):
-    """Planted bug: a processor that does one job after the other."""
-
-    def __init__(self, kernel):
-        super().__init__(kernel)
-        self._free = 0
-
-    def work(self, ticks):
-        self._free = max(self._free, self._kernel.tick) + ticks
-        yield self._free, Priority.GRADIENT_READY
-
-
-class Many(Processor):
-    """Planted bug: a processor that does every job at its full speed."""
-
-    def work(self, ticks):
-        yield self._kernel.tick + ticks, Priority.GRADIENT_READY
-
-
-class Forgetful(Processor):
-    """Planted bug: who is given another job forgets what it did since the last one came."""
-
-    def work(self, ticks):
-        self._since = self._kernel.tick
-        yield from super().work(ticks)
-
-
-@pytest.mark.no_evidence
-@pytest.mark.parametrize("processor", [OneByOne, Many, Forgetful])
-def test_bugs_of_sharing_are_seen(processor, monkeypatch):
-    monkeypatch.setattr("asyncdp_sim.network.build.Processor", processor)
-    assert seen(measure("shared, lognormal")) > 5
-
-
-def test_the_order_of_service_does_not_change_the_pace(monkeypatch):
-    """Last come first served has the same product form: what tells it apart is the golden table."""
-    monkeypatch.setattr("asyncdp_sim.network.protocols.dispatch.Desk", Impatient)
-    require(measure("four of three owners"), error=0.05)
 
 
 @pytest.mark.nightly

@@ -6,7 +6,6 @@ E θ_k = θ* − (I − η_g η_l ∇²f)^k θ* from θ_0 = 0. The spread tells 
 mean of B draws, so that with one owner whose gradients are zero the variance of θ falls as 1/B.
 """
 
-from dataclasses import replace
 from itertools import count
 
 import numpy as np
@@ -103,18 +102,6 @@ def test_the_noise_of_an_update_is_that_of_a_mean():
 
 
 @pytest.mark.no_evidence
-def test_staleness_that_counts_the_update_itself_is_seen(monkeypatch):
-    """Planted bug: s = k − read_k, one too many, so that fresh answers weigh too little."""
-    apply = FedBuffSteps.apply
-
-    def ageing(self, state, turn, points, answers):
-        apply(self, state, replace(turn, staleness=np.ones_like(turn.owners)), points, answers)
-
-    monkeypatch.setattr(FedBuffSteps, "apply", ageing)
-    assert seen(measure(8, 60)) > 5
-
-
-@pytest.mark.no_evidence
 def test_an_answer_that_counts_twice_is_seen(monkeypatch):
     """Planted bug: the last of B answer counts twice."""
     apply, met = FedBuffSteps.apply, count(1)
@@ -125,21 +112,6 @@ def test_an_answer_that_counts_twice_is_seen(monkeypatch):
 
     monkeypatch.setattr(FedBuffSteps, "apply", doubled)
     assert seen(measure(8, 60)) > 5
-
-
-@pytest.mark.no_evidence
-def test_an_answer_that_overwrites_the_buffer_is_seen(monkeypatch):
-    """Planted bug: the last answer stands for all B, unbiased; only the spread can tell."""
-    apply, met = FedBuffSteps.apply, count(1)
-
-    def forgetful(self, state, turn, points, answers):
-        if next(met) % BUFFER == 0:
-            state.buffer = np.zeros_like(state.buffer)
-            answers, points = BUFFER * answers, BUFFER * points
-        apply(self, state, turn, points, answers)
-
-    monkeypatch.setattr(FedBuffSteps, "apply", forgetful)
-    assert seen(spread(9, 60)) > 5
 
 
 @pytest.mark.no_evidence

@@ -21,12 +21,9 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.graphs import Complete, Edges, GeometricGraph, Ring, StarGraph
 from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols import Gossip
-from asyncdp_sim.network.protocols.gossip import Meetings
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.theory.predict.all import predicted
-from asyncdp_sim.trace import ExchangeOutcome
 from asyncdp_sim.trace.vocabulary import UPDATES
 from tests.theory.gossip_spectrum import disagreement
 
@@ -303,22 +300,6 @@ MEETING = {
 }
 
 
-class Careless(Owner):
-    """An owner that is never busy."""
-
-    __slots__ = ()
-    busy = property(lambda owner: False, lambda owner, value: None)  # noqa: ARG005
-
-
-class Inattentive(Gossip):
-    """Planted bug: every second owner is not busy while it meets somebody."""
-
-    def start_processes(self, owners, learner, streams):
-        for owner in owners[1::2]:
-            owner.__class__ = Careless
-        super().start_processes(owners, learner, streams)
-
-
 def met(name, seed, count=60, kind=Gossip):
     """Return scores of throughput and staleness once the start is forgotten."""
     graph, parts = MEETING[name]
@@ -346,30 +327,6 @@ def meeting(name):
 @pytest.mark.parametrize("name", MEETING)
 def test_neighbours_meet_as_in_a_loss_network(name):
     require(meeting(name), error=0.02)
-
-
-@pytest.mark.no_evidence
-def test_nodes_that_are_not_busy_are_seen():
-    assert seen(met("ring, constant", 2, count=20, kind=Inattentive)) > 5
-
-
-@MEETINGS
-def test_answers_lost_as_one_are_seen(monkeypatch):
-    """Planted bug: of a meeting's two answers both are lost, or none."""
-    sound = Meetings._arrives
-
-    def as_one(self, owner, exchange):
-        if owner.number < exchange.peer:
-            self.first = sound(self, owner, exchange)
-            return self.first
-        if self.first:
-            self._learner.apply(exchange)
-        else:
-            self._learner.drop(exchange, ExchangeOutcome.lost)
-        return self.first
-
-    monkeypatch.setattr(Meetings, "_arrives", as_one)
-    assert seen(met("ring, losses", 3, count=20)) > 5
 
 
 @MEANS

@@ -184,11 +184,6 @@ sound = shared(measure)
 EACH = pytest.mark.parametrize("name", CASES)
 
 
-def scores():
-    """Return every score of sound local steps."""
-    return [each for name in CASES for each in sound(name, 5)]
-
-
 @MODELS
 @EACH
 def test_mean_and_covariance_are_those_of_the_linear_recursion(name):

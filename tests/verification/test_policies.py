@@ -11,7 +11,7 @@ from asyncdp_sim.theory.prediction import Unknown
 
 from .networks import network, runs
 from .test_dispatch import gap
-from .zscores import require, score, seen
+from .zscores import require, score
 
 pytestmark = pytest.mark.long
 
@@ -95,23 +95,3 @@ def test_budgets_that_are_spent_change_whom_is_asked_and_no_mean():
     assert int(used["staleness"].sum()) + int((UPDATES - still["read_k"]).sum()) == 3 * UPDATES
     assert predicted(few, "mean_staleness") == 3
     assert isinstance(predicted(few, "throughput"), Unknown)
-
-
-class FirstOfThem(ShortestQueue):
-    """Planted bug: of several owners with the fewest tasks the first is asked."""
-
-    def choose(self, known, draws):  # noqa: ARG002
-        return super().choose(known, iter([0.0]))
-
-
-class LeastAsked(ShortestQueue):
-    """Planted bug: tasks that have ended count as well."""
-
-    def choose(self, known, draws):  # noqa: ARG002
-        return min(known.free, key=lambda owner: (known.ended[owner - 1], owner))
-
-
-@pytest.mark.no_evidence
-@pytest.mark.parametrize("policy", [FirstOfThem(), LeastAsked()])
-def test_planted_bugs_are_seen(policy):
-    assert seen(measure(policy)) > 5

@@ -147,11 +147,6 @@ def sound(name):
     return list(tasks_handed_out()) if name == "routing" else measure(name)
 
 
-def scores():
-    """Return every score of a sound simulator."""
-    return [each for name in RUNS for each in sound(name)]
-
-
 @pytest.mark.parametrize("name", RUNS)
 def test_runs_are_as_predicted(name):
     require(sound(name), error=ERRORS[name])

@@ -16,7 +16,6 @@ from asyncdp_sim.network import Latency
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.protocols import Push, Rounds, rounds
 from asyncdp_sim.theory.formulas.rounds import mean_round
 from asyncdp_sim.theory.predict.all import predicted
@@ -150,28 +149,6 @@ def test_the_prediction_is_the_mean_round():
     far = meeting(N, 10, compute=SLOW, latency=Latency(answer=Constant(value=0.25)))
     expected = 1 / (0.25 + mean_round(N, RATE))
     assert predicted(far, "throughput") == pytest.approx(expected, rel=1e-14)
-
-
-@pytest.mark.no_evidence
-def test_a_round_that_ends_with_the_second_slowest_is_seen(monkeypatch):
-    """Planted bug: the learner does not wait for the last owner."""
-    apply = Learner.apply
-
-    def hasty(self, exchange):
-        apply(self, exchange)
-        if len(self.open) == 1:
-            self.expire_all()
-
-    monkeypatch.setattr(Learner, "apply", hasty)
-    assert seen(round_length(31, 100)) > 5
-
-
-@pytest.mark.no_evidence
-def test_a_deadline_that_is_ignored_is_seen(monkeypatch):
-    """Planted bug: the timer rings and nothing follows."""
-    monkeypatch.setattr(rounds, "_close", lambda *_: None)
-    assert seen(travelling(33)) > 5
-    assert seen(computing(34)) > 5
 
 
 @pytest.mark.no_evidence

@@ -10,14 +10,13 @@ import pytest
 
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.channels import SlottedAloha
-from asyncdp_sim.network.channels.slotted import SlottedMedium, SlottedPort
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas.channels import slotted_aloha
 
-from .networks import SparingAir, begun, network, runs
+from .networks import begun, network, runs
 from .shared import shared
-from .zscores import require, score, seen, two_stages
+from .zscores import require, score, two_stages
 
 pytestmark = [
     pytest.mark.long,
@@ -117,28 +116,6 @@ def test_attempts_taken_for_independent_are_seen():
     textbook = n_owners * p * (1 - p) ** (n_owners - 1)
     alone = sound("ten")[1]
     assert abs(alone.mean - textbook) > 5 * alone.error * alone.exact
-
-
-@pytest.mark.no_evidence
-def test_a_victim_that_survives_a_collision_is_seen():
-    class Sparing(SlottedAloha):
-        def open(self, kernel, streams, n_owners):  # noqa: ARG002
-            return SlottedMedium(SparingAir(kernel), to_ticks(self.slot))
-
-    with pytest.raises(AssertionError, match="array_equal"):
-        measure("ten", count=20, channel=Sparing)
-
-
-@pytest.mark.no_evidence
-def test_a_slot_too_late_is_seen(monkeypatch):
-    sound_port = SlottedPort.transmit
-
-    def late(self, ticks, begun, deferred):
-        yield self._air.kernel.after(self._period, 0)
-        return (yield from sound_port(self, ticks, begun, deferred))
-
-    monkeypatch.setattr(SlottedPort, "transmit", late)
-    assert seen(measure("ten", count=20)[:1]) > 5
 
 
 @pytest.mark.nightly

@@ -8,13 +8,12 @@ from asyncdp_sim.measures import busy_ticks
 from asyncdp_sim.network.availability import Bernoulli, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
-from asyncdp_sim.network.superposed import Crowd
 from asyncdp_sim.theory.formulas.queueing import refusing_unequal
 from tests.theory.availability import on_fraction, on_off_dispersion
 
 from .networks import network, runs
 from .shared import shared
-from .zscores import counts, require, score, seen
+from .zscores import counts, flat, require, score
 
 pytestmark = [
     pytest.mark.long,
@@ -83,7 +82,7 @@ def scores():
         sound_locked(12, Bernoulli(probability=0.5), 0.5),
         sound_heard(13),
     )
-    return [each for table in tables for kind in table.values() for each in kind]
+    return flat(tables)
 
 
 def test_a_locked_learner_behind_one_clock():
@@ -97,33 +96,3 @@ def test_owners_that_come_and_go_are_worked_out_at_their_ticks():
     found = sound_heard(13)
     require(found["means"], error=0.003)
     require(found["seconds"], error=0.03)
-
-
-@pytest.mark.no_evidence
-def test_requests_that_are_not_counted_in_bulk_are_seen(monkeypatch):
-    monkeypatch.setattr(Crowd, "catch_up", _skip_to)
-    assert seen(locked(11, count=20)["tails"]) > 5
-
-
-@pytest.mark.no_evidence
-def test_owners_that_are_always_asked_afresh_are_seen(monkeypatch):
-    """Planted bug: whether an owner is online does not depend on when it was last asked."""
-
-    def afresh(self, n_owners, source, recorder):  # noqa: ARG001
-        recorder.all_by_tick()
-        generator = source()
-        return lambda owner, tick: bool(generator.random() < self.online_share(1)[0])  # noqa: ARG005
-
-    monkeypatch.setattr(OnOff, "lazily", afresh)
-    found = heard(13, count=30)
-    assert seen(found["seconds"]) > 5
-    require(found["means"], error=0.01)
-
-
-def _skip_to(self, end_tick):
-    """Planted bug: the clock stands still while the learner is locked."""
-    self._free = None
-    while self._ticks[self._at] < end_tick:
-        self._at += 1
-        if self._at == len(self._ticks):
-            self._draw()

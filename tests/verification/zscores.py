@@ -93,6 +93,11 @@ def require(scores, *, error):
     assert not vague, f"standard error above {error:.1%}: {vague}"
 
 
+def flat(tables):
+    """Return all scores of tables by kind."""
+    return [each for table in tables for kind in table.values() for each in kind]
+
+
 def seen(scores):
     """Return the largest |z|; an oracle that sees a planted bug shows more than 5."""
     return max(abs(s.z) for s in scores)

@@ -17,30 +17,14 @@ from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.theory.formulas.quantiles import t_quantile
+from tests.scenes import text
 
-SMALL = """
-schema = 1
-id = "small"
-[run]
-updates = 20
-replicates = 6
-[owners]
-count = 3
-records = 40
-[data]
-kind = "gaussian"
-features = 2
-held_out = 0.25
-[model]
-kind = "ridge"
-regularisation = 1e-2
-[algorithm]
-kind = "async-gossip"
-rho = 20.0
-[privacy]
-epsilon = 1.0
-sensitivity = { kind = "clip", bound = 5.0 }
-"""
+SMALL = text(
+    run={"replicates": 6},
+    data={"held_out": 0.25},
+    model={"regularisation": 1e-2},
+    privacy={"sensitivity": {"kind": "clip", "bound": 5.0}},
+)
 SETTINGS = {
     "base": [],
     "epsilon": ["privacy.epsilon=3.0"],

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import tomli_w
 
 from asyncdp_sim.forecasts.benefit import FACTORS, RUNS, Errors, errors, intervals
 from asyncdp_sim.forecasts.changes import changes
@@ -15,17 +16,16 @@ from asyncdp_sim.measures.scores import ACCURACY, RMSE
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from tests.cli.command import Command
+from tests.scenes import fields
 
-RAW = {
-    "id": "errors",
-    "run": {"seed": 3, "updates": 60},
-    "owners": {"count": 4, "records": (60, 200, 500, 1500)},
-    "data": {"kind": "gaussian", "features": 4, "heterogeneity": 0.02, "noise": 1.0,
-             "held_out": 0.25},
-    "model": {"kind": "ridge", "regularisation": 1e-3},
-    "algorithm": {"kind": "async-gossip", "rho": 2.0},
-    "privacy": {"epsilon": 30.0, "sensitivity": {"kind": "clip", "bound": 8.0}},
-}  # fmt: skip
+RAW = fields(
+    run={"seed": 3, "updates": 60},
+    owners={"count": 4, "records": [60, 200, 500, 1500]},
+    data={"features": 4, "heterogeneity": 0.02, "noise": 1.0, "held_out": 0.25},
+    model={"regularisation": 1e-3},
+    algorithm={"rho": 2.0},
+    privacy={"epsilon": 30.0, "sensitivity": {"kind": "clip", "bound": 8.0}},
+)
 
 
 def scenario(**parts):
@@ -265,35 +265,8 @@ def test_owners_errors_lie_within_their_half_widths(tmp_path, law):
         assert 0.95 - 3 * 0.034 < share < 0.995
 
 
-FILE = """
-schema = 1
-id = "errors"
-[run]
-seed = 3
-updates = 60
-[owners]
-count = 4
-records = [60, 200, 500, 1500]
-[data]
-kind = "gaussian"
-features = 4
-heterogeneity = 0.02
-noise = 1.0
-held_out = 0.25
-[model]
-kind = "ridge"
-regularisation = 1e-3
-[algorithm]
-kind = "async-gossip"
-rho = 2.0
-[privacy]
-epsilon = 30.0
-sensitivity = { kind = "clip", bound = 8.0 }
-"""
-
-
 def test_the_command_has_a_row_of_them_for_each_owner(tmp_path, monkeypatch, capsys, found):
-    (tmp_path / "s.toml").write_text(FILE)
+    (tmp_path / "s.toml").write_text(tomli_w.dumps(RAW))
     monkeypatch.chdir(tmp_path)
     command = Command(monkeypatch, capsys)
     said = command.done("forecast", "s.toml", "--details").out.splitlines()

@@ -8,7 +8,6 @@ from asyncdp_sim.network.channels.packet_loss import GilbertElliott
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential, Uniform
 from asyncdp_sim.network.protocols import Broadcast, Push, Request
-from asyncdp_sim.network.topology import LinkFailures, Star
 from asyncdp_sim.theory.predict.all import predict
 
 PUSH = Push()
@@ -19,7 +18,6 @@ SLOW = Exponential(mean=0.5)
 UNEQUAL = PoissonClock(rate=(1.0, 2.0, 1.0, 4.0))
 RETRY = Request(busy="retry", retry=SLOW)
 QUEUE = Request(busy="queue")
-FAILS = Star(latency=0.0, failures=LinkFailures(gap=SLOW, length=SLOW))
 BURSTS = GilbertElliott(to_bad=0.1, to_good=0.3)
 ALOHA = Aloha(airtime=0.2)
 CSMA = Csma(airtime=0.5, propagation_delay=0.05)

@@ -5,29 +5,48 @@ from math import exp
 import numpy as np
 import pytest
 
+from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import GammaClock
+from asyncdp_sim.spec.base import parse
+from asyncdp_sim.theory.formulas.dcf import exact
 from asyncdp_sim.theory.predict.all import predict, predicted
 from asyncdp_sim.theory.prediction import Unknown
+from tests.tables import table
 from tests.together import together
-from tests.unit.theory import predicted_alone, predicted_shared
 from tests.unit.theory.spoken import BURSTS, CSMA, PUSH, network, said
 
-PREDICTED = predicted_alone.PREDICTED | predicted_shared.PREDICTED
+
+def slotted(n_owners, rate, slot, airtime):
+    """Return transmissions per slot and owner by the chain of one owner: sent or not."""
+    p, r = 1 - exp(-rate * slot), 1 - exp(-rate * (slot - airtime))
+    chain = np.array([[1 - p, p], [1 - r, r]])
+    q = np.linalg.matrix_power(chain, 200)[0, 1]
+    return n_owners * q / slot, (1 - q) ** (n_owners - 1)
+
+
+PREDICTED = table(__file__, "predicted.toml")
+SENT, SPARED = slotted(4, 1.0, 0.25, 0.1)
+FORMULAS = {"exp": exp, "exact": exact, "SENT": SENT, "SPARED": SPARED, "BEGUN": 4 / 1.2,
+            "FINITE": (exp(-0.2) / 1.2) ** 3}  # fmt: skip
+"""Names in formulas of the table; BEGUN and FINITE are of pure ALOHA, four owners, ρ = 0.2."""
 
 
 @together
 @pytest.mark.parametrize("case", PREDICTED.values(), ids=PREDICTED)
 def test_what_is_predicted(case):
-    parts, quantity, expected = case
-    found = said(network(**parts), quantity)
-    if isinstance(expected, str):
+    parts = dict(case.get("network", {}))
+    n_owners = parts.pop("n_owners", 4)
+    usual = {"answers_allowed": [10**9] * n_owners, "updates": 1000}
+    found = said(parse(Network, usual | parts), case["of"])
+    if "reason" in case:
         assert isinstance(found, str), found
-        assert found.startswith(expected)
-    elif expected is None:
-        assert found is None
-    else:
+        assert found.startswith(case["reason"])
+    elif "value" in case:
+        expected = eval(str(case["value"]), FORMULAS.copy())
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    else:
+        assert found is None
 
 
 def test_non_persistent_csma_of_some_owners():

@@ -1,0 +1,40 @@
+"""The small scenario that most tests vary: ridge regression by asynchronous gossip."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import tomli_w
+
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec.base import parse
+
+PLAIN: dict[str, Any] = {
+    "schema": 1,
+    "id": "small",
+    "run": {"updates": 20},
+    "owners": {"count": 3, "records": 40},
+    "data": {"kind": "gaussian", "features": 2},
+    "model": {"kind": "ridge", "regularisation": 0.1},
+    "algorithm": {"kind": "async-gossip", "rho": 20.0},
+    "privacy": {"epsilon": 1.0, "sensitivity": {"kind": "clip", "bound": 1.0}},
+}
+
+
+def fields(**changes: Any) -> dict[str, Any]:
+    """Return its tables; a change with a kind takes a table's place, and others go into it."""
+    found = dict(PLAIN)
+    for key, value in changes.items():
+        joins = isinstance(value, Mapping) and "kind" not in value
+        found[key] = {**found.get(key, {}), **value} if joins else value
+    return found
+
+
+def scenario(**changes: Any) -> Scenario:
+    """Return it with such changes."""
+    found: Scenario = parse(Scenario, fields(**changes))
+    return found
+
+
+def text(**changes: Any) -> str:
+    """Return its file with such changes."""
+    return tomli_w.dumps(fields(**changes))
