@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -36,11 +37,18 @@ MOST_LINES = 10
 ENDS = 2  # records of a curve that is known at its ends alone
 CHANGES: tuple[SweepFigure[Any], ...] = (overview.FIGURE, settings.FIGURE, crossed.FIGURE)
 """Pictures of what changes with the settings."""
-BEYOND: tuple[SweepFigure[Any], ...] = (
-    coalition.FIGURE,
-    fairness.FIGURE,
+OF_SWEEPS: tuple[tuple[SweepFigure[Any], ...], ...] = (
+    (overview.FIGURE, settings.FIGURE),
+    (crossed.FIGURE,),
+    (psi_surface.FIGURE,),
+    (graphs.FIGURE,),
+    (throughput.FIGURE,),
+    (adversaries.FIGURE,),
+    (break_even.FIGURE, break_even.WAYS, rivals.FIGURE),
+    (coalition.FIGURE,),
+    (fairness.FIGURE,),
 )
-"""Pictures for one kind of sweep; each names the reason why it does not apply to others."""
+"""Pictures of sweeps, of each group the first that applies; a new one joins by its line here."""
 
 
 def plan(opened: Result | Sweep) -> tuple[list[LazyFigure], list[str]]:
@@ -67,26 +75,14 @@ def plan(opened: Result | Sweep) -> tuple[list[LazyFigure], list[str]]:
     compared += beyond_psi([line for _, line in lines], notes)
     entries: list[LazyFigure] = []
     if isinstance(opened, Sweep):
-        changes = _planned(opened, (overview.FIGURE,)) or _planned(opened, (settings.FIGURE,))
-        changes += _planned(opened, (crossed.FIGURE,))
-        if not isinstance(psi_surface.select(opened), str):
-            results = [cell.result for cell in opened.cells]
-            changes.append(LazyFigure(partial(psi_surface.picture_of, opened), results))
-        if len(changes) == 0:
+        entries = [each for figures in OF_SWEEPS for each in _planned(opened, figures)]
+        if not any(figure.why_not(opened) is None for figure in CHANGES):
             reasons = [figure.why_not(opened) for figure in CHANGES]
             notes.append(f"what changes with the settings: {'; '.join(map(str, reasons))}")
-        entries += changes + _planned(opened, (graphs.FIGURE,))
-        entries += _of_channels(opened, notes)
         lies = adversaries.FIGURE.why_not(opened)
         if adversaries.OWNERS in opened.paths and lies is not None:
             notes.append(f"ψ against owners that lie: {lies}")
-        entries += _planned(opened, (adversaries.FIGURE,))
-        entries += (
-            _planned(opened, (break_even.FIGURE,))
-            or _planned(opened, (break_even.WAYS,))
-            or _planned(opened, (rivals.FIGURE,))
-        )
-        entries += _planned(opened, BEYOND) + of_entry(opened, name, notes)
+        entries += of_entry(opened, name, notes)
     if panels:
         entries += networks.pictures(panels, notes)
     else:
@@ -184,30 +180,11 @@ def _compared(sweep: Sweep) -> tuple[list[Cell], tuple[str, ...], list[str]]:
     return cells, (path,), [f"{note}, which compare {path} with all else as in the first cell"]
 
 
-def _of_channels(sweep: Sweep, notes: list[str]) -> list[LazyFigure]:
-    """Return throughput over load, where enough cells differ in their load alone."""
-    groups = throughput.groups(sweep)
-    kept = throughput.large(groups)
-    if len(kept) < len(groups):
-        which = "throughput over load" if not kept else f"{len(groups) - len(kept)} of its groups"
-        reason = (
-            f"fewer than {throughput.LEAST} cells differ in clock rate or number of owners alone"
-        )
-        notes.append(f"{which}: {reason}")
-    if len(kept) == 0:
-        return []
-    results = [cell.result for cells in kept.values() for cell in cells]
-    return [LazyFigure(partial(throughput.against_load, sweep), results)]
-
-
 def _planned(sweep: Sweep, figures: Sequence[SweepFigure[Any]]) -> list[LazyFigure]:
-    """Return those of figures that a sweep has."""
+    """Return the first of figures that a sweep has, if it has one."""
     results = [cell.result for cell in sweep.cells]
-    return [
-        LazyFigure(partial(figure.picture, sweep), results)
-        for figure in figures
-        if figure.why_not(sweep) is None
-    ]
+    able = (figure for figure in figures if figure.why_not(sweep) is None)
+    return [LazyFigure(partial(figure.picture, sweep), results) for figure in islice(able, 1)]
 
 
 def beyond_psi(lines: Sequence[CurveLine], notes: list[str]) -> list[LazyFigure]:

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.scale import InvertedLogTransform, LogScale, LogTransform
 from matplotlib.ticker import LogFormatterSciNotation, NullFormatter
+from matplotlib.transforms import ScaledTranslation, Transform
 
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.layout import LINE_END, lifted, spread
@@ -260,13 +261,20 @@ def end_labels(
     signs = [None] * len(names) if marks is None else marks
     placed = lifted(spread(heights, GAP), GAP)
     for height, name, colour, sign in zip(placed, names, colours, signs, strict=True):
-        left = 1.022
+        left = 7.0  # points, as markers and letters are alike wide in wide and narrow axes
         if sign is not None:
-            look: dict[str, Any] = {"transform": axes.transAxes, "clip_on": False, "gid": LINE_END}
-            axes.plot(left, height, sign, color=colour, markersize=4.5, scalex=False,
-                      scaley=False, **look)  # fmt: skip
-            left += 0.018
+            look: dict[str, Any] = {"clip_on": False, "gid": LINE_END, "color": colour}
+            axes.plot(1, height, sign, markersize=4.5, scalex=False, scaley=False,
+                      transform=_right_of(axes, left), **look)  # fmt: skip
+            left += 6.0
         axes.text(
-            left, height, lettered(name), color=legible(colour), transform=axes.transAxes,
+            1, height, lettered(name), color=legible(colour), transform=_right_of(axes, left),
             va="center", fontsize=8, gid=LINE_END,
         )  # fmt: skip
+
+
+def _right_of(axes: Axes, points: float) -> Transform:
+    """Return places in shares of the axes, moved to the right by so many points."""
+    assert axes.figure is not None
+    moved = ScaledTranslation(points / 72, 0, axes.figure.dpi_scale_trans)
+    return axes.transAxes + moved

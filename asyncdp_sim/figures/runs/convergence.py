@@ -14,6 +14,7 @@ from matplotlib.patches import Patch
 from asyncdp_sim.core.units import unit_of
 from asyncdp_sim.core.words import number, numbers
 from asyncdp_sim.figures.kit.axes import (
+    BETTER,
     LONGEST_AT_END,
     columns,
     end_labels,
@@ -210,7 +211,7 @@ def _drawn(
         if since is not None:
             plain_numbers(axes, "x")
         model = r"\theta_{L,k}" if axis == "k" else r"\theta_L"
-        scale(axes, xlabel=across, ylabel=rf"{fitness_of(lines)} $\psi({model})$ (lower is better)")
+        scale(axes, xlabel=across, ylabel=rf"{fitness_of(lines)} $\psi({model})$" + f"\n{BETTER}")
         if not alone and not wordy:
             ends = [values[1, -1] for _, values in curves]
             names = [line.name for line in lines]

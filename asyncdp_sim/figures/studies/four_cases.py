@@ -18,6 +18,7 @@ from asyncdp_sim.figures.kit.picture import row_labels
 from asyncdp_sim.figures.kit.style import BLUE, THEORY, sheet
 from asyncdp_sim.figures.sweeps.psi_surface import (
     PSI,
+    VIEW,
     draw_mesh,
     draw_surface,
     log10,
@@ -29,7 +30,6 @@ from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
 
 Array = npt.NDArray[np.float64]
 MESH: dict[str, Any] = {"color": THEORY, "linewidth": 0.7}
-VIEW = (22.0, 40.0)
 CASES = (
     ("(i)", "small, reluctant"),
     ("(ii)", "small, eager"),

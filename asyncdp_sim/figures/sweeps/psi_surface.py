@@ -1,7 +1,7 @@
 """Mean ψ at the end over two swept numbers: markers and a surface, a law or a bound as a mesh."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,8 @@ LEAST_OF_FIGURE = 4  # values of either, where a sweep is drawn so unasked
 PROJECTED = 0.01
 """Share of the updates in which the projection onto Θ may act where a law without it is fitted."""
 PSI = "mean $\\psi$ at the end"
+VIEW = (22.0, 40.0)
+"""Elevation and azimuth in degrees."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,10 @@ class Grid:
         Where ψ is positive and finite, and Θ's box held hardly any model.
     cells : dict
         The cell at each place (row, column) of the grid.
+    paths : tuple of str
+        Of x and y.
+    references : tuple of Reference
+        Drawn as meshes, or as surfaces where they are solid.
     """
 
     x: Array
@@ -53,6 +59,8 @@ class Grid:
     psi: Array
     inside: npt.NDArray[np.bool_]
     cells: dict[tuple[int, int], Cell]
+    paths: tuple[str, str]
+    references: tuple[Reference, ...] = ()
 
     @property
     def results(self) -> tuple[Result, ...]:
@@ -91,7 +99,7 @@ def grid(sweep: Sweep, x: str, y: str) -> Grid:
     for place, cell in cells.items():
         psi[place], free[place] = mean_psi_at_end(cell.result), projected(cell) <= PROJECTED
     inside = free & np.isfinite(psi[:, :, 0]) & (psi[:, :, 0] > 0)
-    return Grid(np.array(across), np.array(along), psi, inside, cells)
+    return Grid(np.array(across), np.array(along), psi, inside, cells, (x, y))
 
 
 def projected(cell: Cell) -> float:
@@ -116,15 +124,7 @@ def ratios(found: Grid, reference: Reference) -> Array:
     return np.asarray(ratio[np.isfinite(ratio) & (ratio > 0)])
 
 
-def surface(
-    sweep: Sweep,
-    x: str,
-    y: str,
-    *,
-    references: Sequence[Reference] = (),
-    name: str = "surface",
-    view: tuple[float, float] = (22.0, 40.0),
-) -> Picture:
+def surface(sweep: Sweep, x: str, y: str, *, references: Sequence[Reference] = ()) -> Picture:
     """Draw mean ψ at the end over two swept numbers, all axes logarithmic.
 
     Parameters
@@ -134,32 +134,26 @@ def surface(
         Swept paths with positive values.
     references : sequence of Reference
         Drawn as meshes, or as surfaces where they are solid.
-    name : str
-        Of the files.
-    view : tuple of float
-        Elevation and azimuth in degrees.
 
     Raises
     ------
     ResultError
         As :func:`grid`, and if ψ is finite and positive nowhere.
     """
-    return SweepFigure(
-        name,
-        lambda sweep: _select(sweep, x, y),
-        lambda found: _rows(found, x, y, references),
-        lambda found, _: _drawn(found[0], x, y, references, view),
-        lambda found, _: _caption(found[0], x, y, references),
-    ).picture(sweep)
+    figure = replace(FIGURE, select=lambda sweep: _select(sweep, x, y, references))
+    return figure.picture(sweep)
 
 
-def _select(sweep: Sweep, x: str, y: str) -> list[Grid] | str:
-    surface_grid = grid(sweep, x, y)
-    able = np.isfinite(log10(surface_grid.psi[:, :, 0])).any()
-    return [surface_grid] if able else "no cell with a finite mean ψ"
+def _select(
+    sweep: Sweep, x: str, y: str, beside: Sequence[Reference] | None = None
+) -> list[Grid] | str:
+    found = grid(sweep, x, y)
+    if not np.isfinite(log10(found.psi[:, :, 0])).any():
+        return "no cell with a finite mean ψ"
+    return [replace(found, references=tuple(references(found) if beside is None else beside))]
 
 
-def references(found: Grid, x: str, y: str) -> list[Reference]:
+def references(found: Grid) -> list[Reference]:
     """Return what a sweep's surface is held against.
 
     Bounds beside entries that have some, else the fitted law c (x y)⁻², as privacy's cost falls
@@ -167,6 +161,7 @@ def references(found: Grid, x: str, y: str) -> list[Reference]:
     ``run.alone`` (Async, figure 7).
     """
     laws: list[Reference] = []
+    x, y = found.paths
     name = str(found.results[0].scenario["id"])
     if name in BOUNDED:
         laws = [*BOUNDED[name], theorem_2(found.cells.values())]
@@ -206,21 +201,13 @@ def _two(sweep: Sweep) -> tuple[str, str]:
     return x, y
 
 
-def picture_of(sweep: Sweep) -> Picture:
-    """Draw mean ψ of a sweep over two numbers, with what it is held against."""
-    selected = select(sweep)
-    if isinstance(selected, str):
-        raise not_a_result(sweep.directory, selected)
-    x, y = _two(sweep)
-    return surface(sweep, x, y, references=references(selected[0], x, y))
-
-
-def _drawn(
-    found: Grid, x: str, y: str, references: Sequence[Reference], view: tuple[float, float]
-) -> Figure:
+def panels(grids: Sequence[Grid], _: Sequence[Table]) -> Figure:
+    """Draw the measured means as markers and a surface, and the references."""
+    [found] = grids
+    x, y = found.paths
     figure = sheet(6.5, 5.4)
     axes: Any = figure.add_subplot(projection="3d")
-    axes.view_init(*view)
+    axes.view_init(*VIEW)
     axes.set_box_aspect(None, zoom=0.88)  # room for names, which run along the edges
     keys: list[Artist] = [measured_key()]
     across, along, psi = draw_surface(axes, found.x, found.y, found.psi[:, :, 0])
@@ -229,7 +216,7 @@ def _drawn(
             across[cells], along[cells], psi[cells], s=14, depthshade=False,
             facecolors=fill, edgecolors=BLUE, linewidths=0.9,
         )  # fmt: skip
-    for reference, shade in zip(references, (THEORY, VERMILION, BAND) * 2, strict=False):
+    for reference, shade in zip(found.references, (THEORY, VERMILION, BAND) * 2, strict=False):
         if reference.solid:
             look: dict[str, Any] = {"color": BAND, "alpha": 0.55, "linewidth": 0}
             axes.plot_surface(across, along, log10(found.of(reference)), shade=False, **look)
@@ -301,7 +288,8 @@ def ticks(axis: Any, values: Array | None = None) -> None:
     axis.set_major_formatter(_as_power)
 
 
-def _rows(found: Grid, x: str, y: str, references: Sequence[Reference]) -> Table:
+def _rows(found: Grid) -> Table:
+    x, y = found.paths
     across, along = np.meshgrid(found.x, found.y, indexing="ij")
     table = {x: across.ravel(), y: along.ravel()}
     table |= estimates("psi_final_mean", found.psi.reshape(-1, 3))
@@ -309,16 +297,18 @@ def _rows(found: Grid, x: str, y: str, references: Sequence[Reference]) -> Table
     table["projected"] = np.array([np.nan if cell is None else projected(cell) for cell in places])
     shown = [[] if cell is None else [cell.result] for cell in places]
     table |= row_labels(shown, [1] * len(shown))
-    return table | {reference.column: found.of(reference).ravel() for reference in references}
+    return table | {reference.column: found.of(reference).ravel() for reference in found.references}
 
 
-def _caption(found: Grid, x: str, y: str, references: Sequence[Reference]) -> str:
+def _caption(grids: Sequence[Grid], _: Sequence[Table]) -> str:
+    [found] = grids
+    x, y = found.paths
     replicates = numbers(float(len(c.result.replicates)) for c in found.cells.values())
     text = (
         f"Mean ψ after the last update of {replicates} replicates (markers and surface) against "
         f"{x} ({numbers(found.x)}) and {y} ({numbers(found.y)})"
     )
-    for reference in references:
+    for reference in found.references:
         ratio = ratios(found, reference)
         manner = "surface in gray" if reference.solid else "mesh"
         text += f"; {manner}: {reference.name}"
@@ -344,3 +334,6 @@ def told_of_box(held: int, cells: int) -> str:
         f"; open: {held} of {cells} cells in which the projection onto Θ changed a model in more "
         f"than {100 * PROJECTED:g} % of the updates, left out of ratios and fits"
     )
+
+
+FIGURE = SweepFigure("surface", select, _rows, panels, _caption)

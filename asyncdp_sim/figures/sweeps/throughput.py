@@ -1,24 +1,22 @@
 """Throughput over offered load of shared channels, measured and as theory has it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from matplotlib.axes import Axes
-from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
 
 from asyncdp_sim.core.words import as_float
 from asyncdp_sim.figures.kit.axes import ACROSS, legend, strokes, wrapped
 from asyncdp_sim.figures.kit.outcomes import of_summary
-from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
-from asyncdp_sim.figures.kit.style import MARKERS, THEORY, canvas, colours, style
-from asyncdp_sim.figures.sweeps.sweep_figure import Table, ends, estimates
+from asyncdp_sim.figures.kit.picture import row_labels
+from asyncdp_sim.figures.kit.style import MARKERS, THEORY, canvas, colours
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends, estimates
 from asyncdp_sim.network.channels import label_of
-from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
+from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.theory.predict.channels import AccessCurve, access_curve, endless_curve
 
-Array = npt.NDArray[np.float64]
 LOAD, DELIVERED = "offered_load", "delivered_load"
 LOAD_PATHS = ("clock.rate", "owners.count")
 """What changes a channel's load and leaves it the same channel."""
@@ -58,62 +56,95 @@ def large(found: Mapping[str, list[Cell]]) -> dict[str, list[Cell]]:
     return {name: cells for name, cells in found.items() if len(cells) >= LEAST}
 
 
-def against_load(sweep: Sweep) -> Picture:
-    """Draw S, the share of time in surviving answers, against G, the transmissions on air.
+@dataclass(frozen=True)
+class Channel(Series):
+    """Cells that differ in their load alone.
 
-    Raises
-    ------
-    ResultError
-        If no three cells that know their load differ in nothing else.
+    Attributes
+    ----------
+    laws, common : tuple
+        Laws of these cells, each with its style of line, and those that all groups share, which
+        the first group alone has.
+    reach : float
+        Up to which load laws are drawn.
     """
+
+    laws: tuple[tuple[AccessCurve, str], ...]
+    common: tuple[tuple[AccessCurve, str], ...]
+    reach: float
+
+
+def select(sweep: Sweep) -> list[Channel] | str:
+    """Return the groups with enough points, or in words why there are none."""
     loaded = large(groups(sweep))
     if len(loaded) == 0:
-        raise not_a_result(sweep.directory, f"no {LEAST} cells that differ in {LOAD} alone")
-    results = {name: [cell.result for cell in cells] for name, cells in loaded.items()}
-    points = {name: _points(group) for name, group in results.items()}
-    curves = {name: _curves(group) for name, group in results.items()}
-    common = [law for law, _ in next(iter(curves.values()))] if len(loaded) > 1 else []
-    common = [law for law in common if all(law in dict(group) for group in curves.values())]
-    reach = max(float(rows[LOAD].max()) for rows in points.values())
-    tables: list[Table] = []
-    measured_keys: list[Any] = []
-    law_keys: list[Any] = []
-    with style():
-        figure, axes = canvas(width=7.2, height=4.2 + 0.16 * max(0, len(loaded) - 3))
+        return f"fewer than {LEAST} cells differ in clock rate or number of owners alone"
+    curves = [_curves([cell.result for cell in cells]) for cells in loaded.values()]
+    shared = [law for law, _ in curves[0] if all(law in dict(group) for group in curves)]
+    common = tuple((law, ":") for law in shared) if len(loaded) > 1 else ()
+    every = [cell for cells in loaded.values() for cell in cells]
+    reach = 1.1 * max(float(cell.result.summary[LOAD]) for cell in every)
+    return [
+        Channel(
+            name, tuple(cell.number for cell in cells), tuple(cells),
+            tuple(pair for pair in laws if (pair[0], ":") not in common),
+            common if place == 0 else (), reach,
+        )
+        for place, ((name, cells), laws) in enumerate(zip(loaded.items(), curves, strict=True))
+    ]  # fmt: skip
 
-        def draw_law(law: AccessCurve, kind: str, dashes: str, shade: str) -> None:
-            offered, delivered = law.points(LOADS)
-            kept = offered <= 1.1 * reach
-            name = _named(law)
-            look: dict[str, Any] = {"color": shade, "linewidth": 1.2, "label": name}
-            law_keys.extend(axes.plot(offered[kept], delivered[kept], dashes, **look))
-            curve = _rows(name.replace("$", ""), kind, offered[kept], delivered[kept])
-            tables.append(curve | row_labels([[]], [int(kept.sum())]))
 
-        shades = colours(len(loaded))
-        for name, shade, marker in zip(loaded, shades, MARKERS * 4, strict=False):
-            kind = _kind(loaded[name][0])
-            measured_keys.append(_draw(axes, points[name], shade, marker, name))
-            series = _rows("measured", kind, points[name][LOAD], points[name][DELIVERED])
-            shown = [[result] for result in results[name]]
-            tables.append(series | points[name] | row_labels(shown, [1] * len(shown)))
-            for law, dashes in curves[name]:
-                if law not in common:
-                    draw_law(law, kind, dashes, shade)
-        for law in common:
-            draw_law(law, _kind(next(iter(loaded.values()))[0]), ":", THEORY)
-        axes.set_xlim(0, 1.1 * reach)
-        axes.set_ylim(0, None)
-        axes.grid(axis="y")
-        axes.set_xlabel("offered load $G$ (transmissions on air, erlang)")
-        axes.set_ylabel("throughput $S$ (erlang)")
-        keys = measured_keys + law_keys
-        longest = max(len(str(handle.get_label())) for handle in keys)
-        legend(figure, keys, 1 if longest > ACROSS // 2 else 2)
-    table = {name: np.concatenate([rows[name] for rows in tables]) for name in tables[0]}
-    text = _caption(sweep, sum(map(len, loaded.values())))
-    every = [result for group in results.values() for result in group]
-    return Picture("throughput", figure, table, text, label(every), exact=False)
+def panels(found: Sequence[Channel], rows: Sequence[Table]) -> Figure:
+    """Draw S, the share of time in surviving answers, against G, the transmissions on air."""
+    figure, axes = canvas(width=7.2, height=4.2 + 0.16 * max(0, len(found) - 3))
+    points: list[Any] = []
+    curves: list[Any] = []
+    looked = zip(found, rows, colours(len(found)), MARKERS * 4, strict=False)
+    for channel, table, shade, marker in looked:
+        many = len(channel.cells)
+        at = {name: column[:many] for name, column in table.items()}
+        xerr, yerr = (strokes(*ends(at, of)) for of in (LOAD, DELIVERED))
+        points.append(axes.errorbar(
+            at[LOAD], at[DELIVERED], xerr=xerr, yerr=yerr, fmt=marker, color=shade, markersize=5,
+            markeredgecolor="white", markeredgewidth=0.6, elinewidth=1.2,
+            label=wrapped(f"{channel.name}: measured"), zorder=4,
+        ))  # fmt: skip
+        for law, dashes in (*channel.laws, *channel.common):
+            rows_of = table["series"] == _named(law).replace("$", "")
+            curves += axes.plot(
+                table[LOAD][rows_of], table[DELIVERED][rows_of], dashes, linewidth=1.2,
+                color=THEORY if (law, dashes) in channel.common else shade, label=_named(law),
+            )  # fmt: skip
+    axes.set_xlim(0, found[0].reach)
+    axes.set_ylim(0, None)
+    axes.grid(axis="y")
+    axes.set_xlabel("offered load $G$ (transmissions on air, erlang)")
+    axes.set_ylabel("throughput $S$ (erlang)")
+    keys = points + curves
+    longest = max(len(str(handle.get_label())) for handle in keys)
+    legend(figure, keys, 1 if longest > ACROSS // 2 else 2)
+    return figure
+
+
+def _rows(channel: Channel) -> Table:
+    """Return what was measured, a row for each cell, and below it the laws."""
+    results, kind = channel.results, _kind(channel.cells[0])
+    table = _series("measured", kind, len(results))
+    for name in (LOAD, DELIVERED):
+        table |= estimates(name, map(of_summary(name), results))
+    tables = [table | row_labels([[result] for result in results], [1] * len(results))]
+    for law, _ in (*channel.laws, *channel.common):
+        offered, delivered = law.points(LOADS)
+        kept = offered <= channel.reach
+        curve = _series(_named(law).replace("$", ""), kind, int(kept.sum()))
+        for name, values in ((LOAD, offered), (DELIVERED, delivered)):
+            curve |= estimates(name, np.array([(value, np.nan, np.nan) for value in values[kept]]))
+        tables.append(curve | row_labels([[]], [int(kept.sum())]))
+    return {name: np.concatenate([part[name] for part in tables]) for name in tables[0]}
+
+
+def _series(name: str, kind: str, rows: int) -> Table:
+    return {"series": np.full(rows, name), "channel": np.full(rows, kind)}
 
 
 def _shares_a_channel(summary: Mapping[str, Any]) -> bool:
@@ -145,36 +176,11 @@ def _named(curve: AccessCurve) -> str:
     return ", ".join(["infinite population", *filter(None, curve.words)])
 
 
-def _points(results: Sequence[Result]) -> Table:
-    table: Table = {}
-    for name in (LOAD, DELIVERED):
-        table |= estimates(name, map(of_summary(name), results))
-    return table
-
-
-def _draw(axes: Axes, rows: Table, shade: str, marker: str, name: str) -> ErrorbarContainer:
-    xerr, yerr = (strokes(*ends(rows, of)) for of in (LOAD, DELIVERED))
-    return axes.errorbar(
-        rows[LOAD], rows[DELIVERED], xerr=xerr, yerr=yerr, fmt=marker, color=shade,
-        markersize=5, markeredgecolor="white", markeredgewidth=0.6, elinewidth=1.2,
-        label=wrapped(f"{name}: measured"), zorder=4,
-    )  # fmt: skip
-
-
-def _rows(series: str, kind: str, offered: Array, delivered: Array) -> Table:
-    none = np.full(len(offered), np.nan)
-    named = {"series": np.full(len(offered), series), "channel": np.full(len(offered), kind)}
-    bounds = {f"{of}_{side}": none for of in (LOAD, DELIVERED) for side in ("low", "high")}
-    return named | {LOAD: offered, DELIVERED: delivered} | bounds
-
-
-def _caption(sweep: Sweep, n_cells: int) -> str:
-    of_all = "" if n_cells == len(sweep.cells) else f" of {len(sweep.cells)}"
-    return (
-        "Throughput S, the share of time in answers that survive, against offered load G, the mean "
-        f"number of transmissions on air, for {n_cells}{of_all} cells; strokes: 95 % intervals "
-        "over replicates, where there are several. Curves: an infinite population of Poisson "
-        "attempts, and where all runs obey it the exact law for their owners, while no "
-        "budget is spent (solid). Attempts that find the channel busy are not on air and do not "
-        "count in G."
-    )
+_CAPTION = (
+    "Throughput S, the share of time in answers that survive, against offered load G, the mean "
+    "number of transmissions on air; strokes: 95 % intervals over replicates, where there are "
+    "several. Curves: an infinite population of Poisson attempts, and where all runs obey it the "
+    "exact law for their owners, while no budget is spent (solid). Attempts that find the channel "
+    "busy are not on air and do not count in G."
+)
+FIGURE = SweepFigure("throughput", select, _rows, panels, lambda *_: _CAPTION)

@@ -91,7 +91,7 @@ def swept(
 def test_throughput_is_drawn_beside_both_laws(tmp_path: Path) -> None:
     loads: list[Load] = [(0.2, 0.15), (0.5, 0.2), None, (1.0, 0.1)]
     directory = swept(tmp_path / "sweep", loads, channel={"kind": "aloha", "airtime": 0.2})
-    picture = throughput.against_load(Sweep.read(directory))
+    picture = throughput.FIGURE.picture(Sweep.read(directory))
     table = picture.table
     rows = table["series"] == "measured"
     np.testing.assert_allclose(table["offered_load"][rows], [0.2, 0.5, 1.0])
@@ -107,15 +107,14 @@ def test_throughput_is_drawn_beside_both_laws(tmp_path: Path) -> None:
         expected.attempt_rate * 0.2, table["offered_load"][exact], table["delivered_load"][exact]
     )
     assert found == pytest.approx(expected.success_rate * 0.2, rel=1e-3)
-    assert "for 3 of 4 cells" in picture.caption
 
 
 def test_without_loads_throughput_is_not_drawn(tmp_path: Path) -> None:
     directory = swept(tmp_path / "sweep", [None, (0.5, 0.2)])
     assert len(throughput.measured(Sweep.read(directory).cells)) == 1
     empty = swept(tmp_path / "empty", [None, None])
-    with pytest.raises(ResultError, match="no 3 cells that differ in offered_load alone"):
-        throughput.against_load(Sweep.read(empty))
+    with pytest.raises(ResultError, match="fewer than 3 cells differ in clock rate"):
+        throughput.FIGURE.picture(Sweep.read(empty))
 
 
 def test_throughput_is_grouped_by_what_is_swept_beside_the_load(tmp_path: Path) -> None:
@@ -130,10 +129,9 @@ def test_throughput_is_grouped_by_what_is_swept_beside_the_load(tmp_path: Path) 
         "push, jobs may overlap": [1, 3],
         "request": [5],
     }
-    picture = throughput.against_load(sweep)
+    picture = throughput.FIGURE.picture(sweep)
     rows = picture.table["series"] == "measured"
     np.testing.assert_allclose(picture.table["offered_load"][rows], [0.1, 0.3, 0.5])
-    assert "for 3 of 6 cells" in picture.caption
 
 
 def test_laws_that_groups_share_are_drawn_once(tmp_path: Path) -> None:
@@ -141,7 +139,7 @@ def test_laws_that_groups_share_are_drawn_once(tmp_path: Path) -> None:
     loads: list[Load] = [(n / 10, n / 20) for n in range(1, 7)]
     channel = {"kind": "aloha", "airtime": 0.2}
     sweep = Sweep.read(swept(tmp_path / "a", loads, protocols, channel=channel))
-    picture = throughput.against_load(sweep)
+    picture = throughput.FIGURE.picture(sweep)
     texts = [text.get_text() for text in picture.figure.legends[0].get_texts()]
     assert texts[0] == "push, ticks at work dropped: measured"
     assert texts[2] == "exact for 5 owners"
@@ -149,16 +147,12 @@ def test_laws_that_groups_share_are_drawn_once(tmp_path: Path) -> None:
     assert sum("infinite population" in text for text in texts) == 1
 
 
-def test_too_few_points_of_a_group_are_not_drawn_and_a_note_says_why(tmp_path: Path) -> None:
-    from asyncdp_sim.figures.plan import _of_channels
-
+def test_too_few_points_of_a_group_are_not_drawn(tmp_path: Path) -> None:
     protocols = [PUSH, {"kind": "request"}]
     few: list[Load] = [(0.2, 0.15), (0.5, 0.2)]
     sweep = Sweep.read(swept(tmp_path / "sweep", few, protocols))
-    notes: list[str] = []
-    assert _of_channels(sweep, notes) == []
     reason = "fewer than 3 cells differ in clock rate or number of owners alone"
-    assert notes == [f"throughput over load: {reason}"]
+    assert throughput.FIGURE.why_not(sweep) == reason
 
 
 @pytest.mark.parametrize(
@@ -182,7 +176,7 @@ def test_curves_are_drawn_where_theory_has_them(
 ) -> None:
     loads: list[Load] = [(0.2, 0.15), (0.5, 0.2), (0.6, 0.2)]
     directory = swept(tmp_path / "sweep", loads, channel=channel)
-    series = throughput.against_load(Sweep.read(directory)).table["series"]
+    series = throughput.FIGURE.picture(Sweep.read(directory)).table["series"]
     assert list(dict.fromkeys(series[series != "measured"])) == named
 
 

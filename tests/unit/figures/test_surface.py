@@ -92,6 +92,6 @@ def test_other_sweeps_are_refused(
 
 def test_a_surface_over_records_and_budget_has_the_fitted_law(tmp_path: Path) -> None:
     swept = written(tmp_path / "s", lambda records, budget: 50.0 / (records * budget) ** 2)
-    [law] = references(grid(swept, RECORDS, BUDGET), RECORDS, BUDGET)
+    [law] = references(grid(swept, RECORDS, BUDGET))
     assert law.name == "fitted law 50/(ε n_i)²"
     np.testing.assert_allclose(ratios(grid(swept, RECORDS, BUDGET), law), 1.0)
