@@ -7,7 +7,7 @@ import numpy as np
 
 from asyncdp_sim.core.messages import Noted, Notice
 from asyncdp_sim.core.units import in_unit
-from asyncdp_sim.core.words import extent, number
+from asyncdp_sim.core.words import extent, figure, number
 from asyncdp_sim.describe.of_privacy import against_privacy, privacy_lines
 from asyncdp_sim.measures.energy import energy_predictions
 from asyncdp_sim.network import Network
@@ -160,7 +160,7 @@ def _value(prediction: Prediction, network: Network) -> str:
         return f"{between}; no single value, since {prediction.reason} ({prediction.formula})"
     first = holds_from(facts_of(network), prediction)
     long = f"; within 1 % from {first} updates on" if network.updates < first else ""
-    return f"{number(prediction.value)} ({prediction.formula}{long})"
+    return f"{figure(prediction.value)} ({prediction.formula}{long})"
 
 
 def _chosen(scenario: Scenario) -> Iterator[str]:
