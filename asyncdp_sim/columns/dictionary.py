@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from itertools import product
 from typing import Any
 
 from asyncdp_sim.measures.energy import ENERGY_RATIOS
-from asyncdp_sim.measures.scores import SCORES, Score
+from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import RATIOS
 from asyncdp_sim.scenario.fields import field_at
 from asyncdp_sim.scenario.paths import VARIANT
@@ -119,24 +120,16 @@ def _columns(table: str) -> tuple[Column, ...]:
 
 def _of_scores(name: str, rows: str, models: Mapping[str, str]) -> Iterator[Column]:
     """Yield a column for each score of held-out rows, by each model; the first may diverge."""
-    for score in SCORES:
-        for suffix, model in models.items():
-            yield _of_score(
-                score, name.format(score=f"{score.name}{suffix}"), rows, model, diverges=not suffix
-            )
-
-
-def _of_score(score: Score, name: str, rows: str, model: str, *, diverges: bool) -> Column:
-    shares, signed = score.worst == 0, score.worst < 0
-    infinite = OR_INFINITE if diverges and not shares else ""
     alike = {"auc": ", or all their labels are alike", "r_squared": ", or all targets are alike"}
-    return Column(
-        name,
-        f"{score.words} of {model} on {rows}: {score.meaning}",
-        "of the target" if score.in_units else UNITLESS,
-        ("0 to 1" if shares else ANY if signed else "≥ 0") + infinite,
-        f"none of these rows has a target{alike.get(score.name, '')}",
-    )
+    for score, (suffix, model) in product(SCORES, models.items()):
+        domain = "0 to 1" if score.worst == 0 else ANY if score.worst < 0 else "≥ 0"
+        yield Column(
+            name.format(score=f"{score.name}{suffix}"),
+            f"{score.words} of {model} on {rows}: {score.meaning}",
+            "of the target" if score.in_units else UNITLESS,
+            domain + (OR_INFINITE if suffix == "" and score.worst != 0 else ""),
+            f"none of these rows has a target{alike.get(score.name, '')}",
+        )
 
 
 def _spread(column: Column) -> Iterator[Column]:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from asyncdp_sim.comparisons.comparison import Against, Comparison, against
-from asyncdp_sim.comparisons.quantities import Contrast, Quantity, contrast
+from asyncdp_sim.comparisons.comparison import Comparison, against
+from asyncdp_sim.comparisons.quantities import contrast
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.files import is_file
 from asyncdp_sim.results import Result
@@ -57,4 +57,4 @@ def _names(directories: Sequence[Path]) -> list[str]:
     return short if len(set(short)) == len(short) else list(map(str, directories))
 
 
-__all__ = ["Against", "Comparison", "Contrast", "Quantity", "compare", "contrast"]
+__all__ = ["Comparison", "compare", "contrast"]

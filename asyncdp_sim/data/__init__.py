@@ -2,12 +2,11 @@
 
 from typing import Annotated
 
-from asyncdp_sim.data.dataset import SYNTHETIC, Dataset, Source
+from asyncdp_sim.data.dataset import SYNTHETIC, Dataset
 from asyncdp_sim.data.fraud_data import FraudData
 from asyncdp_sim.data.gaussian import GaussianData
 from asyncdp_sim.data.hospital.recipe import HospitalData
 from asyncdp_sim.data.lending.recipe import LendingData
-from asyncdp_sim.data.splits import ByColumn
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.table_data import TableData
 from asyncdp_sim.spec.registry import FAMILY
@@ -16,14 +15,12 @@ DataSpec = Annotated[LendingData | HospitalData | FraudData | TableData | Gaussi
 
 __all__ = [
     "SYNTHETIC",
-    "ByColumn",
     "DataSpec",
     "Dataset",
     "FraudData",
     "GaussianData",
     "HospitalData",
     "LendingData",
-    "Source",
     "Swap",
     "TableData",
 ]

@@ -7,7 +7,7 @@ import numpy as np
 
 from asyncdp_sim.core.messages import Noted, Notice
 from asyncdp_sim.core.units import in_unit
-from asyncdp_sim.core.words import extent, number
+from asyncdp_sim.core.words import extent, figure, number
 from asyncdp_sim.describe.of_privacy import against_privacy, privacy_lines
 from asyncdp_sim.measures.energy import energy_predictions
 from asyncdp_sim.network import Network
@@ -74,9 +74,8 @@ def _owners(scenario: Scenario) -> Iterator[str]:
     if scenario.data.held_out > 0:
         yield f"held out: a share {scenario.data.held_out:g} of every owner's records"
     run = scenario.run
-    until = ""
-    if run.until is not None:
-        until = in_unit(f" or until {run.until:g} time units", run.time_unit)
+    until = "" if run.until is None else f" or until {run.until:g} time units"
+    until = in_unit(until, run.time_unit)
     until += "" if run.target is None else f" or down to ψ = {run.target:g}"
     runs = f"{run.replicates} replicate{'s' * (run.replicates > 1)}"
     updates = f"{run.updates} update{'s' * (run.updates > 1)}"
@@ -113,10 +112,7 @@ def _network(scenario: Scenario) -> Iterator[str]:
 
 def _duration(updates: int, predicted: Sequence[Prediction]) -> Iterator[str]:
     """Yield the expected duration of a run, or the limits of it."""
-    [pace, *_] = [
-        *(prediction for prediction in predicted if prediction.quantity == "throughput"),
-        None,
-    ]
+    pace = next((each for each in predicted if each.quantity == "throughput"), None)
     if pace is None:
         return
     if pace.between is not None:
@@ -128,11 +124,10 @@ def _duration(updates: int, predicted: Sequence[Prediction]) -> Iterator[str]:
 
 def _energy(scenario: Scenario) -> Iterator[str]:
     """Yield the power of owners, if the scenario has it, and the predicted energy."""
-    if scenario.energy is None:
-        return
-    yield scenario.energy.describe(scenario.owners.count)
-    predicted = energy_predictions(scenario.energy, scenario.network)
-    yield from _predictions(predicted, scenario.network)
+    if scenario.energy is not None:
+        yield scenario.energy.describe(scenario.owners.count)
+        predicted = energy_predictions(scenario.energy, scenario.network)
+        yield from _predictions(predicted, scenario.network)
 
 
 _ONLINE = "mean_online"
@@ -165,12 +160,15 @@ def _value(prediction: Prediction, network: Network) -> str:
         return f"{between}; no single value, since {prediction.reason} ({prediction.formula})"
     first = holds_from(facts_of(network), prediction)
     long = f"; within 1 % from {first} updates on" if network.updates < first else ""
-    return f"{number(prediction.value)} ({prediction.formula}{long})"
+    return f"{figure(prediction.value)} ({prediction.formula}{long})"
 
 
 def _chosen(scenario: Scenario) -> Iterator[str]:
     """Yield the consequence if owners are not chosen equally often."""
-    if scenario.network.protocol.makes_updates or not _unequal(scenario.network):
+    if scenario.network.protocol.makes_updates:
+        return
+    frequencies = shares(scenario.network)
+    if isinstance(frequencies, Unknown) or max(frequencies) - min(frequencies) <= 1e-12:
         return
     text = "i_k is not uniform in the long run: owners are chosen unequally often, and"
     if scenario.algorithm.needs_shares:
@@ -180,11 +178,6 @@ def _chosen(scenario: Scenario) -> Iterator[str]:
         f"{text} the published step optimises another objective "
         '(algorithm.selection = "inverse-rate" removes the bias)'
     )
-
-
-def _unequal(network: Network) -> bool:
-    frequencies = shares(network)
-    return not isinstance(frequencies, Unknown) and max(frequencies) - min(frequencies) > 1e-12
 
 
 def _online(scenario: Scenario) -> Iterator[str]:

@@ -4,7 +4,7 @@
 ``asyncdp plot DIR``. Nowhere else is matplotlib imported.
 """
 
-from asyncdp_sim.figures.draw import Drawing, draw_all
+from asyncdp_sim.figures.draw import draw_all
 from asyncdp_sim.results import Result, Sweep, open_directory
 
-__all__ = ["Drawing", "Result", "Sweep", "draw_all", "open_directory"]
+__all__ = ["Result", "Sweep", "draw_all", "open_directory"]

@@ -4,7 +4,7 @@ import hashlib
 import json
 import platform
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -38,7 +38,7 @@ def placeless(scenario: Scenario) -> dict[str, Any]:
     DataError
         If a data file cannot be read.
     """
-    return unplaced(scenario, _sha256_of_each())
+    return unplaced(scenario, cache(lambda path: source_of(path).sha256))
 
 
 def described(scenario: Scenario) -> dict[str, Any]:
@@ -51,12 +51,7 @@ def described(scenario: Scenario) -> dict[str, Any]:
     """
     if len(scenario.sweep) > 0:
         return dict(jsonable(placeless(scenario)))
-    return unplaced_json(scenario, _sha256_of_each())
-
-
-def _sha256_of_each() -> Callable[[str], str]:
-    """Return what gives the digest of each file, which it reads once."""
-    return cache(lambda path: source_of(path).sha256)
+    return unplaced_json(scenario, cache(lambda path: source_of(path).sha256))
 
 
 def digest(described_scenario: Mapping[str, Any]) -> str:

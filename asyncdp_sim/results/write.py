@@ -4,7 +4,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -94,6 +94,13 @@ class Writer:
     room : str
         What the dictionary of columns has before the names of its tables, such as "traces/".
 
+    Attributes
+    ----------
+    building : Path
+        The directory that is built; what others write below it they put on disk themselves.
+    files : list of Path
+        Those that are built.
+
     Raises
     ------
     ResultError
@@ -105,14 +112,14 @@ class Writer:
         self.columns: dict[str, tuple[str, ...]] = {}
         self._label = label
         self._room = room
-        self._partial = directory.with_name(f".partial-{directory.name}-{uuid4().hex[:8]}")
-        self._files: list[Path] = []
+        self.building = directory.with_name(f".partial-{directory.name}-{uuid4().hex[:8]}")
+        self.files: list[Path] = []
         self._held: int | None = None
         try:
             if os.path.lexists(directory):
                 require_free(directory)
-            self._partial.mkdir(parents=True)
-            self._held = _lock(self._partial)
+            self.building.mkdir(parents=True)
+            self._held = _lock(self.building)
         except (OSError, ValueError) as error:
             require_free(directory)
             raise _unwritable(directory, error) from None
@@ -128,16 +135,12 @@ class Writer:
         finally:
             self.discard()
 
-    def files(self) -> list[Path]:
-        """Return the files that are built; a caller that fills a room has its files on disk."""
-        return self._files
-
     def appear(self) -> None:
         """Rename the directory to its final place."""
         try:
             if os.path.lexists(self.directory):
                 require_free(self.directory)
-            os.rename(self._partial, self.directory)
+            os.rename(self.building, self.directory)
         except OSError as error:
             raise _unwritable(self.directory, error) from None
 
@@ -146,25 +149,13 @@ class Writer:
         if self._held is not None:
             os.close(self._held)
             self._held = None
-        shutil.rmtree(self._partial, ignore_errors=True)
-
-    def text(self, name: str, text: str) -> None:
-        """Write a text file."""
-        self._put(name, text)
-
-    def json(self, name: str, value: Mapping[str, Any]) -> None:
-        """Write a JSON file."""
-        self._put(name, value)
+        shutil.rmtree(self.building, ignore_errors=True)
 
     def table(self, name: str, columns: Columns, metadata: Mapping[str, str] | None = None) -> None:
         """Write a Parquet table of NumPy or Arrow columns, with the label or other metadata."""
         content = self._said_of(name, columns) if metadata is None else metadata
-        self._put(name, columns, content)
+        self.put(name, columns, content)
         self.columns[name.removesuffix(".parquet")] = tuple(columns)
-
-    def room(self, name: str, fill: Callable[[Path], None]) -> None:
-        """Have a directory inside this one written, which must not exist yet."""
-        fill(self._partial / name)
 
     def row_groups(self, name: str, groups: Iterator[Columns]) -> None:
         """Write a Parquet table of row groups that come one by one, at least one."""
@@ -175,12 +166,12 @@ class Writer:
                 self.columns[table] = tuple(columns)
                 yield columns
 
-        self._put(name, noted(), self._said_of(name, ()))
+        self.put(name, noted(), self._said_of(name, ()))
 
-    def _put(self, name: str, content: Content, said: Mapping[str, str] | None = None) -> None:
-        """Write a file, which becomes visible together with the whole directory."""
-        self._files.append(self._partial / name)
-        write_into(self._partial, name, content, said, self._room, on_disk=False)
+    def put(self, name: str, content: Content, said: Mapping[str, str] | None = None) -> None:
+        """Write a file, as :func:`write_into` does; it becomes visible with the whole directory."""
+        self.files.append(self.building / name)
+        write_into(self.building, name, content, said, self._room, on_disk=False)
 
     def _said_of(self, name: str, columns: Iterable[str]) -> Mapping[str, str] | None:
         """Return the metadata of a table: its privacy label."""
@@ -193,7 +184,7 @@ class Writer:
 
     def scenario(self, scenario: Scenario) -> None:
         """Write ``scenario.toml``, with a data path that loads from where the file will lie."""
-        self.text("scenario.toml", dump(scenario, self.directory))
+        self.put("scenario.toml", dump(scenario, self.directory))
 
 
 def all_on_disk(writers: Sequence[Writer]) -> None:
@@ -205,7 +196,7 @@ def all_on_disk(writers: Sequence[Writer]) -> None:
         If it cannot be written.
     """
     try:
-        synchronise([file for writer in writers for file in writer.files()])
+        synchronise([file for writer in writers for file in writer.files])
     except OSError as error:
         raise _unwritable(writers[0].directory, error) from None
 

@@ -67,7 +67,7 @@ def write_traces(
             if all(trace.occupation is not None for trace in traces):
                 reported = owners.numbered(_joined("occupation", traces))
                 writer.table(_OCCUPATION, reported, metadata)
-        writer.json(VERSIONS, versions())
+        writer.put(VERSIONS, versions())
         writer.table("updates.parquet", owners.numbered(update_columns(traces, numbers)), metadata)
 
 

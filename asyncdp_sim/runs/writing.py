@@ -1,7 +1,6 @@
 """A result directory from what a run gave, and whether it is there already."""
 
 import os
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -152,12 +151,10 @@ def _fill(writer: Writer, outcome: RunResult, said: dict[str, Any], updates: boo
         groups = event_groups(traces, numbers)
         writer.row_groups("events.parquet", map(participants.numbered, groups))
     if outcome.measured is not None:  # no simulation makes it again
-        writer.room(
-            "traces", partial(write_traces, traces, metadata={}, owners=participants, whole=True)
-        )
+        write_traces(traces, writer.building / "traces", {}, participants, whole=True)
     writer.scenario(outcome.scenario)
-    writer.json("manifest.json", said)
-    writer.text(README, readme(said, writer.columns, ["manifest.json", "scenario.toml"]))
+    writer.put("manifest.json", said)
+    writer.put(README, readme(said, writer.columns, ["manifest.json", "scenario.toml"]))
 
 
 def manifest(outcome: RunResult) -> dict[str, Any]:

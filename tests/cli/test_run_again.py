@@ -92,6 +92,6 @@ def test_what_a_killed_run_left_is_removed(command: Command, here: Path) -> None
 def test_what_is_being_written_is_left_alone(tmp_path: Path) -> None:
     with Writer(tmp_path / "live") as writer:
         remove_leftovers(tmp_path / "live")
-        writer.text("it.txt", "whole")
+        writer.put("it.txt", "whole")
     assert (tmp_path / "live" / "it.txt").read_text(encoding="utf-8") == "whole"
     assert os.listdir(tmp_path) == ["live"]

@@ -14,7 +14,6 @@ from asyncdp_sim.privacy.mechanisms.kind import (
     laplace_scale,
 )
 from asyncdp_sim.privacy.mechanisms.laplace import (
-    FINEST,
     DiscreteLaplaceMechanism,
     DiscreteLaplaceNoise,
     LaplaceMechanism,
@@ -30,7 +29,6 @@ Mechanism = Annotated[
 """Every mechanism, named by its kind alone or by a table; a new one joins by its line here."""
 
 __all__ = [
-    "FINEST",
     "AnswerNoise",
     "DiscreteLaplaceNoise",
     "GaussianNoise",

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from asyncdp_sim.privacy.observers.aggregate import AggregateObserver
-from asyncdp_sim.privacy.observers.kind import Learned, Listener, ObserverKind, TranscriptObserver
+from asyncdp_sim.privacy.observers.kind import Listener, ObserverKind, TranscriptObserver
 from asyncdp_sim.privacy.observers.model import ModelObserver
 from asyncdp_sim.privacy.observers.node import NodeObserver
 from asyncdp_sim.spec.registry import FAMILY
@@ -13,7 +13,6 @@ Observer = Annotated[TranscriptObserver | NodeObserver | ModelObserver | Aggrega
 
 __all__ = [
     "AggregateObserver",
-    "Learned",
     "Listener",
     "ModelObserver",
     "NodeObserver",
