@@ -116,8 +116,10 @@ _LEAST = 1e-9
 
 
 def _kinds(scenario: Scenario) -> Iterator[Fault]:
-    families = {"protocol": (scenario.protocol, Protocol)}
-    families["availability"] = (scenario.availability, Availability)
+    families: dict[str, tuple[Any, Any]] = {
+        "protocol": (scenario.protocol, Protocol),
+        "availability": (scenario.availability, Availability),
+    }
     for section, (part, family) in families.items():
         if not part.rehearsed:
             kinds = [each for each in members(family) if getattr(each, "rehearsed", False)]
