@@ -21,6 +21,7 @@ from typing import Self
 from tests.unit.exports.banks import BANKS
 
 _BIN = Path(sys.executable).parent
+_SERVES = "Uvicorn running"
 _PATIENCE = 480.0
 """Seconds in which whatever is waited for must come, also on a busy machine."""
 
@@ -61,10 +62,11 @@ class Loopback:
             command.wait()
 
     def start_link(self) -> None:
-        """Start the link, and wait until it listens."""
+        """Start the link, and wait until it serves."""
+        before = self.printed("link").count(_SERVES)
         self._start("link", "flower-superlink", "--insecure", "--database", "state.db",
                     "--disable-runtime-dependency-installation", *_at(self._port))  # fmt: skip
-        self.wait(lambda: _listens(self._port))
+        self.wait(lambda: self.printed("link").count(_SERVES) > before)
 
     def start_node(self, bank: str) -> None:
         """Start a bank's node."""
@@ -94,8 +96,11 @@ class Loopback:
         begun = len(self.printed("run"))
         run = self.start_run()
         self.wait(lambda: run.poll() is not None)
-        assert run.returncode == 0, self.printed("run")
-        return self.printed("run")[begun:]
+        printed = self.printed("run")[begun:]
+        if "SuperLink is unavailable" in printed:  # so it says of one that is slow, too
+            return self.finished_run()
+        assert run.returncode == 0, printed
+        return printed
 
     def kill(self, party: str, name: str = "") -> int:
         """Kill a party's processes whose command has a name in it; return how many they were."""
@@ -175,8 +180,3 @@ def _free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port: int = server.getsockname()[1]
         return port
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == 0
