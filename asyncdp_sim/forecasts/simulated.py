@@ -13,7 +13,8 @@ from asyncdp_sim.forecasts.by_runs import final_psi, half_width, last, overflowe
 from asyncdp_sim.forecasts.population import Population
 
 Array = npt.NDArray[np.float64]
-REPLICATES = 100
+REPLICATES, UNDECIDING = 100, 40
+"""Runs with noise; and where errors on held-out rows, which have runs of their own, decide."""
 QUIET = 20
 """Runs without noise, as many as with it where the ± of their mean ψ is not :data:`SMALL`."""
 SMALL = 0.1, 0.05
@@ -45,7 +46,8 @@ def simulated(
     loud = population.problem.task
     quiet = replace(loud.without_noise(), record_every=population.scenario.run.updates)
     options: Any = {"whole": True, "workers": workers, "progress": progress}
-    numbers, runs = range(1, REPLICATES + 1), population.quick_runs
+    most = UNDECIDING if population.scenario.data.holds_out else REPLICATES
+    numbers, runs = range(1, most + 1), population.quick_runs
     traces, [noisy] = runs.learned([loud], numbers, **options)
     final, ends = final_psi(noisy.curve), last(noisy.curve, "time")
     half, silent = half_width(final), np.zeros(0)
