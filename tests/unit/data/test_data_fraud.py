@@ -17,7 +17,6 @@ from asyncdp_sim.data.fraud_data import (
     FEATURES,
     FRAUD_SHARE,
     FraudData,
-    Twin,
     calibrated,
     from_json,
     transactions,
@@ -26,8 +25,6 @@ from asyncdp_sim.data.fraud_data import (
 from asyncdp_sim.data.tables.read import read_table
 from asyncdp_sim.learning.objectives import SVM
 from scenarios.twins import fraud as calibrate
-
-CHUNK_ROWS = Twin.chunk_rows
 
 ORACLE = pytest.mark.oracle(
     "moments of the synthetic transactions",
@@ -199,37 +196,6 @@ def test_the_table_can_be_split_by_a_column_but_not_the_twin(tmp_path):
         FraudData(features=29, split={"column": "Time"}, **PLAIN).build(3, None, Streams(1))
     with pytest.raises(DataError, match=r"owners.records: given nothing"):
         FraudData(features=29, **PLAIN).build(3, None, Streams(1))
-
-
-def test_adding_owners_leaves_the_others_and_the_projection_unchanged():
-    small = {"features": 3, "public_records": 500, "preprocessing": "eigen-uncentred"}
-    few, more = twin((30, 40), **small), twin((30, 40, 50), **small)
-    for i in range(2):
-        assert np.allclose(few.features[i], more.features[i], rtol=1e-12, atol=0)
-        assert np.array_equal(few.targets[i], more.targets[i])
-    assert not more.real
-    assert more.source is None
-    assert more.notes[0].startswith("Synthetic twin")
-
-
-def test_a_row_is_the_same_however_many_are_drawn():
-    few = twin_table(100, 50, Streams(1))
-    many = twin_table(CHUNK_ROWS + 7, CHUNK_ROWS, Streams(1))
-    assert np.array_equal(few.matrix[:100], many.matrix[:100])
-    assert np.array_equal(few.target[:100], many.target[:100])
-    assert np.array_equal(few.matrix[100:], many.matrix[CHUNK_ROWS + 7 :][:50])
-    second, public = many.matrix[CHUNK_ROWS:][:7], many.matrix[CHUNK_ROWS + 7 :][:7]
-    for other in (second, public, twin_table(7, 0, Streams(2)).matrix):
-        assert not np.array_equal(many.matrix[:7], other)
-
-
-def test_public_overlap_is_that_of_a_table_of_the_real_size(monkeypatch):
-    monkeypatch.setattr(FraudData, "table_rows", 3000)
-    counts = [
-        twin((n, 2 * n), public_records=1000, public_overlap=True).public_rows_of_owner
-        for n in (500, 900, 1500)
-    ]
-    assert counts == [(0, 0), (0, 700), (0, 1000)]
 
 
 def test_the_shipped_file_is_small_and_holds_no_rows():

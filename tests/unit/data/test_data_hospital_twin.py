@@ -81,15 +81,6 @@ def test_values_lie_where_real_ones_do(encoding):
         assert np.array_equal(table.matrix, np.rint(table.matrix))
 
 
-def test_adding_owners_leaves_the_others_and_the_projection_unchanged():
-    few, more = twin((30, 40)), twin((30, 40, 50))
-    for i in range(2):
-        assert np.allclose(few.features[i], more.features[i], rtol=1e-12, atol=0)
-        assert np.array_equal(few.targets[i], more.targets[i])
-    assert (more.real, more.source) == (False, None)
-    assert more.notes[0].startswith("Synthetic twin")
-
-
 def test_hospitals_are_owners_in_order_or_by_column(monkeypatch):
     monkeypatch.setattr(hospital_twin, "LEAST_RECORDS", 50)
     by_column = twin(None, n_owners=4, **BY_HOSPITAL)
@@ -115,16 +106,6 @@ def test_sizes_are_those_of_hospitals_with_enough_records():
     # 2000 draws: a quantile near the median has a standard error of 1.1 % in probability.
     assert np.mean(sizes < LEAST_RECORDS * quantiles[10]) == pytest.approx(0.5, abs=0.045)
     assert sizes.max() <= LEAST_RECORDS * quantiles[-1]
-
-
-def test_public_overlap_is_that_of_a_table_of_the_real_size(monkeypatch):
-    monkeypatch.setattr(HospitalData, "table_rows", 3000)
-    for split in ({}, BY_HOSPITAL):
-        counts = [
-            twin((n, 2 * n), public_records=1000, public_overlap=True, **split).public_rows_of_owner
-            for n in (500, 900, 1500)
-        ]
-        assert counts == [(0, 0), (0, 700), (0, 1000)]
 
 
 def test_the_shipped_file_is_small_and_holds_no_rows():

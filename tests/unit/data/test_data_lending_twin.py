@@ -14,8 +14,6 @@ from asyncdp_sim.data.lending import encode_as_published, encode_plain
 from asyncdp_sim.data.lending.recipe import calibrated, twin_table
 from scenarios.twins import lending as calibrate
 
-CHUNK_ROWS = Twin.chunk_rows
-
 ORACLE = pytest.mark.oracle(
     "moments of the synthetic loans",
     "those given to the calibration",
@@ -31,35 +29,6 @@ ENCODINGS = ["plain", "as-published"]
 def spec(encoding, path=None, **fields):
     fields = {"features": 10, "public_records": 10_001, **fields}
     return LendingData(path=path, encoding=encoding, **fields)
-
-
-@pytest.mark.parametrize("encoding", ENCODINGS)
-def test_a_row_is_the_same_however_many_are_drawn(encoding):
-    few = twin_table(encoding, 100, 50, Streams(1))
-    many = twin_table(encoding, CHUNK_ROWS + 7, CHUNK_ROWS + 3, Streams(1))
-    assert np.array_equal(few.matrix[:100], many.matrix[:100])
-    assert np.array_equal(few.target[:100], many.target[:100])
-    assert np.array_equal(few.matrix[100:], many.matrix[CHUNK_ROWS + 7 :][:50])
-    assert np.array_equal(few.target[100:], many.target[CHUNK_ROWS + 7 :][:50])
-
-
-def test_chunks_and_parts_do_not_repeat_each_other():
-    table = twin_table("plain", 2 * CHUNK_ROWS, CHUNK_ROWS, Streams(1))
-    first, second, public = table.target.reshape(3, CHUNK_ROWS)
-    assert not np.array_equal(first, second)
-    assert not np.array_equal(first, public)
-    assert not np.array_equal(first, twin_table("plain", CHUNK_ROWS, 0, Streams(2)).target)
-
-
-def test_adding_owners_leaves_the_others_and_the_projection_unchanged():
-    small = {"features": 3, "public_records": 500}
-    few = spec("plain", **small).build(2, (30, 40), Streams(1))
-    more = spec("plain", **small).build(3, (30, 40, 50), Streams(1))
-    for i in range(2):
-        assert np.allclose(few.features[i], more.features[i], rtol=1e-12, atol=0)
-        assert np.array_equal(few.targets[i], more.targets[i])
-    assert not more.real
-    assert more.source is None
 
 
 @ORACLE
@@ -80,14 +49,6 @@ def test_values_lie_where_real_ones_do(encoding):
     else:
         parts = ("total_rec_prncp", "total_rec_int", "total_rec_late_fee", "recoveries")
         assert np.allclose(column["total_pymnt"], sum(column[p] for p in parts))
-
-
-def test_public_overlap_is_that_of_a_table_of_the_real_size():
-    counts = [
-        spec("plain", public_overlap=True).build(3, (n,) * 3, Streams(1)).public_rows_of_owner
-        for n in (1000, 14_000, 20_000)
-    ]
-    assert counts == [(0, 0, 0), (0, 0, 9466), (0, 0, 10_001)]
 
 
 def test_the_shipped_file_is_small_and_holds_no_rows():

@@ -1,5 +1,6 @@
 import gzip
 import hashlib
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -33,82 +34,30 @@ def test_source_is_name_and_digest(tmp_path):
     assert (source.name, source.sha256) == ("t.csv", hashlib.sha256(b"a\n1\n").hexdigest())
 
 
-def missing(folder):
-    return folder / "no.csv"
-
-
-def directory(folder):
-    return folder
-
-
-def empty(folder):
-    (folder / "e.csv").touch()
-    return folder / "e.csv"
-
-
-def latin(folder):
-    (folder / "l.csv").write_bytes("a\ncafé\n".encode("latin-1"))
-    return folder / "l.csv"
-
-
-def no_parquet(folder):
-    (folder / "p.parquet").write_text("a,b\n1,2\n")
-    return folder / "p.parquet"
-
-
-def no_gzip(folder):
-    (folder / "g.csv.gz").write_text("a,b\n1,2\n")
-    return folder / "g.csv.gz"
-
-
-def cut_gzip(folder):
-    (folder / "c.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n" * 1000)[:-20])
-    return folder / "c.csv.gz"
-
-
-def no_rows(folder):
-    (folder / "h.csv").write_text("a,b\n")
-    return folder / "h.csv"
-
-
-def blank(folder):
-    (folder / "b.csv").write_text("\n\n")
-    return folder / "b.csv"
-
-
-def wide_row(folder):
-    (folder / "w.csv").write_text("a,b\n1,2,3\n4,5,6\n")
-    return folder / "w.csv"
-
-
-def no_columns(folder):
-    pd.DataFrame(index=[0, 1]).to_parquet(folder / "n.parquet")
-    return folder / "n.parquet"
-
-
-def null_character(folder):
-    return f"{folder}/a\0b.csv"
+NOT_READ = "the file cannot be read ("
 
 
 @pytest.mark.parametrize(
-    ("make", "reason"),
+    ("name", "content", "reason"),
     [
-        (missing, "there is no such file"),
-        (directory, "this is a directory"),
-        (empty, "the file is empty"),
-        (latin, "row 1, column 1, is not UTF-8 text"),
-        (no_parquet, "the file cannot be read ("),
-        (no_gzip, "the file cannot be read ("),
-        (cut_gzip, "the file cannot be read ("),
-        (no_rows, "the file has no rows"),
-        (blank, "the file cannot be read ("),
-        (wide_row, "row 1 has 3 cells and the header 2: something stands behind the last column"),
-        (no_columns, "the file has no columns"),
-        (null_character, "there is no such file"),
+        ("no.csv", None, "there is no such file"),
+        ("a\0b.csv", None, "there is no such file"),
+        ("", None, "this is a directory"),
+        ("e.csv", b"", "the file is empty"),
+        ("l.csv", "a\ncafé\n".encode("latin-1"), "row 1, column 1, is not UTF-8 text"),
+        ("p.parquet", b"a,b\n1,2\n", NOT_READ),
+        ("g.csv.gz", b"a,b\n1,2\n", NOT_READ),
+        ("c.csv.gz", gzip.compress(b"a,b\n1,2\n" * 1000)[:-20], NOT_READ),
+        ("h.csv", b"a,b\n", "the file has no rows"),
+        ("b.csv", b"\n\n", NOT_READ),
+        ("w.csv", b"a,b\n1,2,3\n4,5,6\n", "row 1 has 3 cells and the header 2: something stands"),
+        ("n.parquet", pd.DataFrame(index=[0, 1]).to_parquet(), "the file has no columns"),
     ],
 )
-def test_every_failure_is_one_line_on_data_path(tmp_path, make, reason):
-    path = str(make(tmp_path))
+def test_every_failure_is_one_line_on_data_path(tmp_path, name, content, reason):
+    path = f"{tmp_path}/{name}" if name != "" else str(tmp_path)
+    if content is not None:
+        Path(path).write_bytes(content)
     with pytest.raises(DataError) as caught:
         read_table(path)
     (line,) = caught.value.lines()
