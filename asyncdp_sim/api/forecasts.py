@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from asyncdp_sim.api.plots import ForecastPlots
-from asyncdp_sim.core.words import html_table
+from asyncdp_sim.core.words import html_table, number
 
 if TYPE_CHECKING:
     from asyncdp_sim import forecasts
@@ -104,7 +104,7 @@ class Forecast:
         return dict(json.loads(as_json(self.found)))
 
     def __repr__(self) -> str:
-        return f"<Forecast: expected ψ {self.found.psi:.3g}, {self.found.method}>"
+        return f"<Forecast: expected ψ {number(self.found.psi)}, {self.found.method}>"
 
     def _repr_html_(self) -> str:
         from asyncdp_sim.forecasts.words import figures, owners

@@ -25,7 +25,7 @@ from asyncdp_sim.audits.whole_run import audit_run, sums_hold
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, beginning, counted
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.core.words import duration, html_table
+from asyncdp_sim.core.words import duration, html_table, number
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Scenario
@@ -146,8 +146,8 @@ class Audit:
 
     def _limits(self) -> str:
         """Return the largest measurable ε."""
-        most = [f"{check.most:.3g} ({check.what})" for check in self.checks]
-        most += [] if self.guessed is None else [f"{self.guessed.most:.3g} (canaries)"]
+        most = [f"{number(check.most)} ({check.what})" for check in self.checks]
+        most += [] if self.guessed is None else [f"{number(self.guessed.most)} (canaries)"]
         return f"largest measurable ε: {', '.join(most)}"
 
 

@@ -17,6 +17,7 @@ from asyncdp_sim.audits.check import Fact
 from asyncdp_sim.audits.claims import Owed
 from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.words import number
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import Noise
 from asyncdp_sim.privacy.ledger import Ledger
@@ -172,7 +173,7 @@ def budgets_hold(
     sentence = f"{what} of owner {called[worst]} in a run: up to {count} sent"
     sentence += f", {claim.answers} claimed"
     if over[worst] > 0:
-        sentence += f", ε = {claim.cost(count):.3g} by composition"
+        sentence += f", ε = {number(claim.cost(count))} by composition"
     return Fact(sentence, over[worst] > 0)
 
 
@@ -194,7 +195,7 @@ def ledger_holds(short: Short, called: Sequence[int]) -> Fact:
     if short.amount > 0:
         sentence = (
             f"the ledger: owner {called[short.owner]} sent {short.count} answers, which cost "
-            f"ε = {short.cost:.3g}, and was charged {short.cost - short.amount:.3g}"
+            f"ε = {number(short.cost)}, and was charged {number(short.cost - short.amount)}"
         )
     return Fact(sentence, short.amount > 0)
 
@@ -203,10 +204,10 @@ def stated_anew(whose: str, stated: float, anew: float | None) -> Fact:
     """Judge an ε that was stated of an observer beside the same, worked out by a second way."""
     if anew is None:
         sentence = (
-            f"{whose}: ε = {stated:.3g} stated; a second way to work it out takes too long here"
+            f"{whose}: ε = {number(stated)} stated; a second way to work it out takes too long here"
         )
         return Fact(sentence, False)
-    sentence = f"{whose}: ε = {stated:.3g} stated, {anew:.3g} worked out by a second way"
+    sentence = f"{whose}: ε = {number(stated)} stated, {number(anew)} worked out by a second way"
     return Fact(sentence, stated < anew * (1 - Owed.slack))
 
 
@@ -228,8 +229,8 @@ def same_noise(scenario: Scenario, problem: Problem) -> Fact:
     or of its copy's; and replay, which is what a run's models come from, ends where live learning
     does.
     """
-    for number in range(1, RUNS + 1):
-        odd = _odd(scenario, problem, number)
+    for replicate in range(1, RUNS + 1):
+        odd = _odd(scenario, problem, replicate)
         if odd is not None:
             return Fact(f"noise in runs is not that of the attacked answers: {odd}", True)
     return Fact(f"noise in {RUNS} runs is that of the attacked answers", False)

@@ -28,6 +28,7 @@ from asyncdp_sim.audits.neighbours import (
 )
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.words import number
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.runs.problem import Problem, Task, build_dataset, exact_answers, prepare
 from asyncdp_sim.scenario import Scenario
@@ -253,7 +254,7 @@ class Guessed:
             )
         return (
             f"one run with {self.canaries} canaries: measured ε ≥ {self.epsilon:.3g}, "
-            f"stated {self.claim.epsilon:.3g}{stated}: {verdict} "
+            f"stated {number(self.claim.epsilon)}{stated}: {verdict} "
             f"({self.right} of {self.guesses} guesses are right)"
         )
 

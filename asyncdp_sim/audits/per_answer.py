@@ -18,6 +18,7 @@ from asyncdp_sim.audits.claims import Composed, Owed, owed
 from asyncdp_sim.audits.neighbours import MadeUp, dearest
 from asyncdp_sim.audits.recomposed import Sampled
 from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.words import number
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.reply import Noise
 from asyncdp_sim.runs.problem import Problem
@@ -217,12 +218,12 @@ def noise_composes(
             drawn = share * float(dataset.records[owner])
             if isinstance(claim.law, Sampled):
                 seen = _multiplier(problem, owner, drawn)
-                charge_words = f"noise of multiplier {1 / seen:.3g} on each"
+                charge_words = f"noise of multiplier {number(1 / seen)} on each"
             else:
                 seen = _seen(problem, owner, drawn, streams)
                 if share < 1:
                     seen = log1p(share * expm1(seen / 2)) - log1p(share * expm1(-seen / 2))
-                charge_words = f"ε₀ = {seen:.3g} each by their noise"
+                charge_words = f"ε₀ = {number(seen)} each by their noise"
             cost = replace(claim, each=seen).cost(claim.answers)
             sentence = (
                 f"{claim.answers} {what} of owner {called[owner]}, {charge_words}, "

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from asyncdp_sim.core.errors import DataError
-from asyncdp_sim.core.words import extent
+from asyncdp_sim.core.words import extent, number
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.algorithms import Schedule
 from asyncdp_sim.scenario import Scenario
@@ -29,9 +29,9 @@ def step_lines(scenario: Scenario) -> Iterator[str]:
     algorithm = scenario.algorithm
     step = algorithm.step_of(owners, updates, sigma)
     if step is not None:
-        text = f"step: {step:.3g} per update, ρ = {step * updates**2 * sigma / owners:.3g}"
+        text = f"step: {number(step)} per update, ρ = {number(step * updates**2 * sigma / owners)}"
     elif hasattr(algorithm, algorithm.step_field):
-        text = f"step: {algorithm.step_field} = {algorithm.step_length:.3g}"
+        text = f"step: {algorithm.step_field} = {number(algorithm.step_length)}"
     else:
         return
     left_along = _left_along(scenario)

@@ -255,7 +255,7 @@ def _beyond(look: ObservedMax | None, xi: float, norm: str, called: Numbers) -> 
     worst = int(called[np.argmax(look.largest)])
     sentence = (
         "the declared bound {bound:g} on a record gradient's {norm} norm is exceeded: "
-        "{largest:.3g} at owner {owner}"
+        "{largest:.4g} at owner {owner}"
     )
     largest = float(look.largest.max())
     return [reason(sentence, bound=xi, norm=norm.upper(), largest=largest, owner=worst)]

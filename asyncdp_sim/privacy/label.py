@@ -435,7 +435,7 @@ def epsilon_words(manifest: Manifest) -> str:
         return "ε not shown"
     if value == inf:
         return "no finite ε"
-    return f"{'ε ≥' if is_at_least(manifest) else 'true ε'} {value:.3g}"
+    return f"{'ε ≥' if is_at_least(manifest) else 'true ε'} {number(value)}"
 
 
 def record_unit(manifest: Manifest) -> str | None:

@@ -145,7 +145,7 @@ class Domain(SensitivityKind):
         rows = self.measured(otherwise) if self.rows is None else self.rows
         named = self.model_copy(update={"rows": rows, "norm": None})
         bounds = [named.xi(model, n_features, norm) for norm in ("l1", "l2")]
-        sentence = "in the domain record gradients are bounded by Ξ₁ = {l1:.3g} and Ξ₂ = {l2:.3g}"
+        sentence = "in the domain record gradients are bounded by Ξ₁ = {l1:.4g} and Ξ₂ = {l2:.4g}"
         return FormattedMessage(sentence, l1=bounds[0], l2=bounds[1])
 
     @override

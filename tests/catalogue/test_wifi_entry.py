@@ -44,7 +44,7 @@ def test_two_are_off_as_the_chain_says_and_five_by_less(drawn: Sweep) -> None:
     said = " ".join(entry(ENTRY).scenario().description.split())
     assert f"{off:.2f} % for five" in said
     assert f"{off:.2f} % for five" in Path("docs/catalogue.md").read_text(encoding="utf-8")
-    page = Path("docs/parts/channel/dcf.md").read_text(encoding="utf-8")
+    page = Path("docs/parts/channels.md").read_text(encoding="utf-8")
     assert f"| {off:.2f} |" in page
 
 

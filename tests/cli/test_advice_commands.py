@@ -68,7 +68,7 @@ def test_a_first_verdict_says_what_it_can_detect_and_what_is_left(command: Comma
     assert guessed.startswith("one run with 4 canaries: measured ε ≥ 0, stated 1: cannot be")
     assert guessed.endswith("of 2 guesses are right)")
     assert limits.startswith("2 guesses measure at most ε = 0 (all right), and on average")
-    assert most == "largest measurable ε: 4.788 (one answer), 0 (canaries)"
+    assert most == "largest measurable ε: 4.79 (one answer), 0 (canaries)"
     whole = "attack whole runs too: --thorough (Python: thorough=True), about "
     assert left.startswith(f"what to do: {whole}")
     assert verdict.startswith("verdict: not refuted, not proven")

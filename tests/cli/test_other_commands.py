@@ -42,7 +42,7 @@ def test_check_describes_and_writes_nothing(command: Command, here: Path) -> Non
     first, second = said.out.split("sweep.toml: valid")
     assert first.startswith("small.toml: valid\n")
     for words in ("owners: 3, 20 records each", "2 replicates of T = 12 updates", "offered load",
-                  "ε 1 per owner over 12 answers, 0.08333 per answer"):  # fmt: skip
+                  "ε 1 per owner over 12 answers, 0.0833 per answer"):  # fmt: skip
         assert words in first
     assert "sweep: 6 cells over privacy.epsilon (3 values), run.seed (2 values)" in second
     assert sorted(os.listdir(here)) == ["small.toml", "sweep.toml"]

@@ -14,15 +14,15 @@ from tests.unit.reference.pages import home
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ROOT / "docs" / "parts"
-SECTIONS = {
-    "availability": "availability",
-    "channel": "channel",
-    "protocol": "protocol",
-    "algorithm": "algorithm",
-    "mechanism": "privacy.mechanism",
+SECTIONS = ("protocol", "algorithm")
+"""Families with a page for each member, and tables of a scenario that name a member."""
+TOGETHER = {
+    "clock": "clocks.md",
+    "law": "laws.md",
+    "availability": "availability.md",
+    "channel": "channels.md",
+    "mechanism": "mechanisms.md",
 }
-"""Families with a page for each member, and where a scenario names a member."""
-TOGETHER = {"clock": "clocks.md", "law": "laws.md"}
 """Families with one page for all members."""
 BLOCK = re.compile(
     r"(?<=<!-- oracles )([\w-]+)\.([\w-]+) -->\n(.*?)(?=<!-- end of oracles -->)", re.S
@@ -77,17 +77,14 @@ def block(family: str, kind: str) -> str:
 def _fields(family: str) -> Iterator[str]:
     """Yield where the fields of a member are told."""
     if family in SECTIONS:
-        section = SECTIONS[family]
-        yield f"Its fields: [`{section}`](../../reference/{home(section)}).\n"
+        yield f"Its fields: [`{family}`](../../reference/{home(family)}).\n"
 
 
 def _setting(family: str, member: type[Variant]) -> Iterator[str]:
     """Yield how a scenario writes an example of a member, and which protocols carry it."""
     if family not in SECTIONS:
         return
-    section = _said(examples_of(member)[0])
-    for key in reversed(SECTIONS[family].split(".")):
-        section = {key: section}
+    section = {family: _said(examples_of(member)[0])}
     yield "## In a scenario"
     yield "```toml"
     yield tomli_w.dumps(section).strip()

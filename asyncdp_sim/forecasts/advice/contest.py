@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.progress import Progress, counted
+from asyncdp_sim.core.words import number
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.by_runs import QuickRuns, final_psi, half_width
 from asyncdp_sim.forecasts.population import RELEASE
@@ -63,7 +64,7 @@ class Played:
         """Return the figure and how well it is known."""
         if not np.isfinite(self.psi):
             return f"ψ not finite in {int(np.isinf(self.final).sum())} of {len(self.final)} runs"
-        return f"ψ {self.psi:.3g} ± {self.half_width:.2g}"
+        return f"ψ {number(self.psi)} ± {self.half_width:.2g}"
 
     def over(self, other: "Played") -> tuple[float, float]:
         """Return the mean over that of another choice in the same runs, and its ±, as of a mean.

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, beginning
+from asyncdp_sim.core.words import number
 from asyncdp_sim.forecasts.advice.contest import (
     CHOOSING,
     REPLICATES,
@@ -63,7 +64,7 @@ class StepLengthCap:
 
     def __str__(self) -> str:
         """Return the choice."""
-        return f"step = {self.step:.3g}, T = {self.updates}, K = {self.answers}"
+        return f"step = {number(self.step)}, T = {self.updates}, K = {self.answers}"
 
     def into(self, scenario: Scenario) -> Scenario:
         """Return the scenario with this choice."""
@@ -195,7 +196,7 @@ class Design:
             ]
         by = "other simulated runs"
         if self.exactly is not None:
-            by = f"exact moments of these owners, ψ {self.exactly:.3g} of the best"
+            by = f"exact moments of these owners, ψ {number(self.exactly)} of the best"
         runs = len(self.best.simulated.final)
         limit = "limit     T is the longest that is tried: a longer run may be better"
         return [

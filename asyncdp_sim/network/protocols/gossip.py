@@ -16,6 +16,7 @@ from typing_extensions import override
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.kernel import Activity, Priority
 from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.words import number
 from asyncdp_sim.network.clocks import (
     Clock,
     DeterministicClock,
@@ -262,7 +263,7 @@ class Gossip(ProtocolKind):
         rates = self.clock.rates(len(edges))
         pace = f"{self.clock.kind} clocks"
         if rates is not None:
-            pace = f"{fsum(rates):.3g} wake-ups per unit"
+            pace = f"{number(fsum(rates))} wake-ups per unit"
         yield f"network: gossip, {graph.kind}, {nodes} nodes, {len(edges)} edges, {pace}"
         left = self.contraction(n_owners)
         lost = "" if network.channel.lossless else " and no answer lost"
@@ -277,10 +278,10 @@ class Gossip(ProtocolKind):
         meetings = Meetings(owners, edges, learner)
         for owner in owners:
             learner.kernel.start(meetings.follow(owner.number))
-        for number, (a, b) in enumerate(edges):
+        for place, (a, b) in enumerate(edges):
             named = ("owner", b) if a == LEARNER else ("edge", a, b)  # as under ``request``
             source = partial(streams.generator, *named, "clock")
-            ticks = self.clock.ticks(number, source, _BLOCK)
+            ticks = self.clock.ticks(place, source, _BLOCK)
             learner.kernel.start(meetings.wake((a, b), ticks))
 
 

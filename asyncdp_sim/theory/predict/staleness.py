@@ -7,6 +7,7 @@ from math import ceil, fsum, log, log1p
 
 import numpy as np
 
+from asyncdp_sim.core.words import number
 from asyncdp_sim.network import Network
 from asyncdp_sim.theory.formulas.arguments import Array
 from asyncdp_sim.theory.formulas.staleness import (
@@ -143,7 +144,7 @@ def _of_a_run(facts: Facts, found: Prediction) -> Prediction:
     if network.updates >= first:
         return found
     reason = (
-        f"the long-run mean {found.value:.3g} is within 1 % of a run's own mean from {first} "
+        f"the long-run mean {number(found.value)} is within 1 % of a run's own mean from {first} "
         f"updates on; this run has {network.updates}"
     )
     return replace(found, value=None, reason=reason)

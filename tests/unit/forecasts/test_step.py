@@ -93,7 +93,7 @@ def test_a_check_says_the_step_and_how_far_it_goes() -> None:
     assert said.startswith("step: 0.25 per update, ρ = 30; T updates reduce the distance to the ")
     assert list(step_lines(BY_RHO)) == [said]
     ((far, warned), (near, hardly)) = (list(step_lines(scenario(s))) for s in (1e3, 1e-6))
-    assert (far[:13], warned[:15]) == ("step: 1000 pe", "step: too long,")
+    assert (far[:13], warned[:15]) == ("step: 1,000 p", "step: too long,")
     assert (near[:12], hardly[:16]) == ("step: 1e-06 ", "step: too short,")
 
     steep = scenario(5.0, data={"condition": 100.0})

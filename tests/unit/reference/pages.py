@@ -65,7 +65,7 @@ def home(table: str) -> str:
     """Return the path in the reference of the page that has a table of scenario files."""
     root = table.partition(".")[0]
     [name] = [name for name, (_, roots) in PARTS.items() if root in roots]
-    return f"scenario/{name}.md#{table.replace('.', '')}"
+    return f"scenario/{name}.md#{table}"
 
 
 def results_page() -> str:

@@ -78,7 +78,7 @@ def test_targets_that_were_reached_sooner_or_later_are_one_note() -> None:
 
 
 def exceeded(largest, owner=3):
-    sentence = f"{BROKEN}the declared bound is exceeded: {{largest:.3g}} at owner {{owner}}"
+    sentence = f"{BROKEN}the declared bound is exceeded: {{largest:.4g}} at owner {{owner}}"
     return reason(sentence, largest=largest, owner=owner)
 
 
