@@ -314,7 +314,7 @@ def test_what_is_withheld_is_neither_released_nor_charged(examples: int) -> None
     """With all that holds of any network; and owners stay within their budgets, as they are."""
     met: Counter[str] = Counter()
 
-    @settings(FIXED, max_examples=2 * examples)  # one in 30 keeps an answer from a CSMA
+    @settings(FIXED, max_examples=examples if examples < MANY else 2 * MANY)
     @given(rough_networks(), SEEDS)
     def draw(network: Network, seed: int) -> None:
         network = network.model_copy(update={"withholds": True})
@@ -336,7 +336,8 @@ def test_what_is_withheld_is_neither_released_nor_charged(examples: int) -> None
 
     draw()
     assert min(met[kind] for kind in ("request", "push", "broadcast")) >= 10
-    assert min(met[kind_of(member)] for member in members(Channel)) > 0
+    if examples >= MANY:  # one in 30 keeps an answer from a CSMA
+        assert min(met[kind_of(member)] for member in members(Channel)) > 0
 
 
 @ROUGH

@@ -45,14 +45,11 @@ def test_what_holds_of_any_channel_holds_of_one_that_loses_nothing(
     trace = traced(network, seed)
     check(trace)
     assert trace.events.tolist() == traced(network, seed).events.tolist()
-    for holds in OF_ANY_TRACE:
+    for holds in (*OF_ANY_TRACE, an_owner_is_silent_once_its_budget_is_spent):
         holds(network, trace)
 
 
-@FIXED
-@given(networks(), SEEDS)
-def test_an_owner_is_silent_once_its_budget_is_spent(network: Network, seed: int) -> None:
-    trace = traced(network, seed)
+def an_owner_is_silent_once_its_budget_is_spent(network: Network, trace: Trace) -> None:
     released: Counter[int] = Counter()
     silent: dict[int, int] = {}
     for _, kind, owner, message in log(trace):
