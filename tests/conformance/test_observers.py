@@ -207,49 +207,60 @@ def test_who_differ_are_both_named() -> None:
     assert f", against {one.describe()} or {two.describe()}" in text  # type: ignore[attr-defined]
 
 
-_SUMMED_ONLY = "what a sum tells is known of {} only: allowed is transcript"
+LIVE = {"learning": "live", "target": 0.1}
+UNKNOWN_TO_BOTH = [
+    ({"privacy": {"epsilon": float("inf")}}, "finite ε"),
+    ({"privacy": {"overlap": 2}}, "records that one owner has"),
+    (
+        {"privacy": {"sensitivity": {"kind": "declared", "bound": 1.0}}},
+        "bounds that are enforced, given declared",
+    ),
+    ({"adversary": {"kind": "flip", "owners": [1]}}, "owners that do not lie"),
+    ({"acceptance": {"kind": "clip", "bound": 9.0}}, "answers that are taken as they are"),
+    ({"run": {**SUMMED["run"], **LIVE}}, "timing that tells nothing of records"),
+]
+UNKNOWN_OF_SUMS = [
+    (
+        {"algorithm": {"kind": "collab-2", "step": 0.2, "trim": 1}},
+        "learning in rounds without trim, and fedbuff of constant weights on push or broadcast "
+        "whose owners answer at a tick, one answer at a time, given collab-2 on rounds",
+    ),
+    (
+        {"privacy": {"mechanism": "laplace"}},
+        "Gaussian noise, whose shares add up to it, given laplace",
+    ),
+    ({"privacy": {"sampling": 0.5, "accountant": "pld"}}, "answers over all records"),
+    ({"privacy": {"learner": {"owner": 1}}}, "one copy of the algorithm"),
+    (
+        {"channel": {"kind": "slotted-aloha", "slot": 0.1, "airtime": 0.1}},
+        "answers that share no channel",
+    ),
+]
+UNKNOWN_TO_A_NODE = [
+    (
+        {"algorithm": {"kind": "gossip-graph", "rho": 5.0}},
+        "algorithm averaging, given gossip-graph",
+    ),
+    ({"privacy": {"mechanism": "laplace"}}, "Gaussian noise, given laplace"),
+]
 
 
 @together
 @pytest.mark.parametrize(
-    ("changed", "why"),
+    ("observer", "tells", "cases"),
     [
-        (
-            {"algorithm": {"kind": "collab-2", "step": 0.2, "trim": 1}},
-            "learning in rounds without trim, and fedbuff of constant weights on push or broadcast "
-            "whose owners answer at a tick, one answer at a time, given collab-2 on rounds",
-        ),
-        (
-            {"privacy": {"mechanism": "laplace"}},
-            "Gaussian noise, whose shares add up to it, given laplace",
-        ),
-        ({"privacy": {"epsilon": float("inf")}}, "finite ε"),
-        ({"privacy": {"sampling": 0.5, "accountant": "pld"}}, "answers over all records"),
-        ({"privacy": {"overlap": 2}}, "records that one owner has"),
-        ({"privacy": {"learner": {"owner": 1}}}, "one copy of the algorithm"),
-        (
-            {"privacy": {"sensitivity": {"kind": "declared", "bound": 1.0}}},
-            "bounds that are enforced, given declared",
-        ),
-        ({"adversary": {"kind": "flip", "owners": [1]}}, "owners that do not lie"),
-        ({"acceptance": {"kind": "clip", "bound": 9.0}}, "answers that are taken as they are"),
-        (
-            {"run": {**SUMMED["run"], "learning": "live", "target": 0.1}},
-            "timing that tells nothing of records",
-        ),
-        (
-            {"channel": {"kind": "slotted-aloha", "slot": 0.1, "airtime": 0.1}},
-            "answers that share no channel",
-        ),
+        (_SUMS, "what a sum tells", UNKNOWN_TO_BOTH + UNKNOWN_OF_SUMS),
+        (_NODE, "what a node learns", UNKNOWN_TO_BOTH + UNKNOWN_TO_A_NODE),
     ],
 )
-def test_sums_of_which_nothing_is_known_are_refused_by_name(
-    changed: dict[str, Any], why: str
+def test_what_is_not_known_of_an_observer_is_refused_by_name(
+    observer: ObserverKind, tells: str, cases: list[tuple[dict[str, Any], str]]
 ) -> None:
-    with pytest.raises(SpecError) as caught:
-        scenario(_SUMS, **changed)  # type: ignore[arg-type]
-    told = [each.allowed for each in caught.value.faults if each.key == "privacy.observer.kind"]
-    assert told == [_SUMMED_ONLY.format(why)]
+    for changed, why in cases:
+        with pytest.raises(SpecError) as caught:
+            scenario(observer, **changed)
+        told = [each.allowed for each in caught.value.faults if each.key == "privacy.observer.kind"]
+        assert told == [f"{tells} is known of {why} only: allowed is transcript"]
 
 
 FEDBUFF = {
@@ -298,37 +309,6 @@ def test_a_buffer_in_which_an_owner_may_be_twice_is_refused(changed: dict[str, A
 def test_canaries_are_not_told_by_sums() -> None:
     with pytest.raises(SpecError, match="need single answers, which are not seen here"):
         first_audit(scenario(_SUMS), canaries=4, confidence=0.9)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("changed", "why"),
-    [
-        (
-            {"algorithm": {"kind": "gossip-graph", "rho": 5.0}},
-            "algorithm averaging, given gossip-graph",
-        ),
-        ({"privacy": {"mechanism": "laplace"}}, "Gaussian noise, given laplace"),
-        ({"privacy": {"epsilon": float("inf")}}, "finite ε"),
-        ({"privacy": {"overlap": 2}}, "records that one owner has"),
-        (
-            {"privacy": {"sensitivity": {"kind": "declared", "bound": 1.0}}},
-            "bounds that are enforced, given declared",
-        ),
-        ({"adversary": {"kind": "flip", "owners": [1]}}, "owners that do not lie"),
-        ({"acceptance": {"kind": "clip", "bound": 9.0}}, "answers that are taken as they are"),
-        (
-            {"run": {**AVERAGING["run"], "learning": "live", "target": 0.1}},
-            "timing that tells nothing of records",
-        ),
-    ],
-)
-def test_a_node_whose_view_is_not_known_is_refused_by_name(
-    changed: dict[str, Any], why: str
-) -> None:
-    with pytest.raises(SpecError) as caught:
-        scenario(_NODE, **changed)  # type: ignore[arg-type]
-    told = [each.allowed for each in caught.value.faults if each.key == "privacy.observer.kind"]
-    assert told == [f"what a node learns is known of {why} only: allowed is transcript"]
 
 
 @pytest.mark.parametrize("colluding", [[7], [2, 2]])

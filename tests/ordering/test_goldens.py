@@ -26,9 +26,9 @@ DETAILS = {int(detail): [detail.name] for detail in set(Detail) - {Detail.none}}
 EACH = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
-def run(case: Case, *, events: bool = True) -> Trace:
+def run(case: Case) -> Trace:
     scope, learning = Streams(1).within("replicate", 1), case.learning()
-    return simulate(case.network, scope, learning=learning, events=events)
+    return simulate(case.network, scope, learning=learning, events=True)
 
 
 def happenings(
@@ -95,16 +95,6 @@ def test_golden(case: Case, monkeypatch: pytest.MonkeyPatch, file_regression) ->
     assert shown == case.scheduled
     text = render(case.rule, case.network, trace, shown)
     file_regression.check(text, encoding="utf-8", fullpath=GOLDEN / f"{case.name}.txt")
-
-
-@together
-@EACH
-def test_tables_do_not_depend_on_keeping_events(case: Case) -> None:
-    kept, bare = run(case), run(case, events=False)
-    assert bare.events is None
-    assert kept.exchanges.tolist() == bare.exchanges.tolist()
-    assert kept.owners.tolist() == bare.owners.tolist()
-    assert kept.end_tick == bare.end_tick
 
 
 def test_every_golden_belongs_to_a_case_and_says_its_rule() -> None:

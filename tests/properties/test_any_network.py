@@ -1,7 +1,6 @@
 """Rules of every network, whatever its owners, delays and budgets."""
 
 from collections import Counter
-from itertools import pairwise
 from math import nan
 
 import numpy as np
@@ -15,10 +14,10 @@ from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Always, Intervals
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
-from asyncdp_sim.privacy import spent
 from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.invariants import check
 from tests.properties.networks import FIXED, clocks, networks
+from tests.properties.test_any_channel_and_protocol import OF_ANY_TRACE
 
 SEEDS = st.integers(0, 2**32)
 FEWER = settings(FIXED, max_examples=30)
@@ -40,24 +39,17 @@ def log(trace: Trace) -> list[tuple[int, EventKind, int, int]]:
 
 @FIXED
 @given(networks(), SEEDS)
-def test_no_owner_exceeds_its_budget(network: Network, seed: int) -> None:
+def test_what_holds_of_any_channel_holds_of_one_that_loses_nothing(
+    network: Network, seed: int
+) -> None:
     trace = traced(network, seed)
     check(trace)
-    allowed = np.array(network.answers_allowed)
-    used = np.bincount(trace.updates["owner"], minlength=network.n_owners + 1)[1:]
-    assert np.all(used <= trace.released)
-    assert np.all(trace.released <= allowed)
-    assert len(trace.updates) <= network.updates
-    epsilon = np.linspace(0.1, 3.0, network.n_owners)
-    charged = spent(epsilon, allowed, trace.released)
-    assert np.all(charged <= epsilon)
-    assert np.array_equal(charged == epsilon, trace.released == allowed)
+    assert trace.events.tolist() == traced(network, seed).events.tolist()
+    for holds in (*OF_ANY_TRACE, an_owner_is_silent_once_its_budget_is_spent):
+        holds(network, trace)
 
 
-@FIXED
-@given(networks(), SEEDS)
-def test_an_owner_is_silent_once_its_budget_is_spent(network: Network, seed: int) -> None:
-    trace = traced(network, seed)
+def an_owner_is_silent_once_its_budget_is_spent(network: Network, trace: Trace) -> None:
     released: Counter[int] = Counter()
     silent: dict[int, int] = {}
     for _, kind, owner, message in log(trace):
@@ -73,24 +65,6 @@ def test_an_owner_is_silent_once_its_budget_is_spent(network: Network, seed: int
             assert released[owner] == network.answers_allowed[owner - 1]
     exhausted = {i for i, k in enumerate(network.answers_allowed, 1) if trace.released[i - 1] == k}
     assert set(silent) == exhausted
-
-
-@FIXED
-@given(networks(), SEEDS)
-def test_every_attempt_ends_at_most_once_and_exchanges_never_overlap(
-    network: Network, seed: int
-) -> None:
-    trace = traced(network, seed)
-    exchanges = Counter(trace.exchanges["owner"].tolist())
-    for row in trace.owners:
-        waiting = row["attempts"] - row["refused"] - exchanges[row["owner"]]
-        assert waiting in (0, 1)
-    still_open = np.count_nonzero(trace.exchanges["outcome"] != ExchangeOutcome.applied)
-    assert still_open in (0, 1)  # one-on-one
-    spans = sorted((x["read_tick"], x["end_tick"]) for x in trace.exchanges)
-    assert all(a[1] <= b[0] for a, b in pairwise(spans))
-    assert not np.any(trace.updates["staleness"])
-    assert trace.in_flight_total == 0
 
 
 @FIXED
@@ -246,26 +220,6 @@ def departures(network: Network, trace: Trace) -> dict[int, int]:
 
 @FEWER
 @given(networks(), SEEDS)
-def test_nobody_acts_while_offline(network: Network, seed: int) -> None:
-    """Between going offline and coming back an owner sends no request and only misses ticks."""
-    trace = traced(network, seed)
-    shares = trace.owners["online"]
-    assert np.all((shares >= 0) & (shares <= 1) | np.isnan(shares))
-    gone = departures(network, trace)
-    away: set[int] = set()
-    for tick, kind, owner, _ in log(trace):
-        if kind is EventKind.went_offline:
-            away.add(owner)
-        elif kind is EventKind.went_online:
-            away.remove(owner)
-        elif kind in (EventKind.clock_tick, EventKind.request_sent):
-            assert owner not in away
-        elif kind is EventKind.clock_dropped:
-            assert tick < gone.get(owner, trace.end_tick + 1)  # it has left: not even dropped
-
-
-@FEWER
-@given(networks(), SEEDS)
 def test_availability_never_moves_a_clock(network: Network, seed: int) -> None:
     """As long as an owner is followed, its clock ticks as if everybody were always there."""
     long = {"answers_allowed": (10**6,) * network.n_owners, "updates": 10**6, "until": 5.0}
@@ -277,14 +231,6 @@ def test_availability_never_moves_a_clock(network: Network, seed: int) -> None:
         until = gone.get(owner, 10**18)
         expected = [tick for tick in clock_ticks(always, owner) if tick < until]
         assert clock_ticks(trace, owner) == expected
-
-
-@FIXED
-@given(networks(), SEEDS)
-def test_the_same_seed_gives_the_same_trace(network: Network, seed: int) -> None:
-    one, two = traced(network, seed), traced(network, seed)
-    assert one.events.tolist() == two.events.tolist()
-    assert one.exchanges.tolist() == two.exchanges.tolist()
 
 
 def clock_ticks(trace: Trace, owner: int) -> list[int]:

@@ -13,7 +13,6 @@ from tests.reproducibility.runs import rows, scenario, tables, written
 ALL = {f"{name}.parquet" for name in ("updates", "curve", "owners", "events", "models", "optimum")}
 PER_REPLICATE = ("updates", "curve", "owners", "events", "models")
 LONG = pytest.mark.long
-TICKS = ("clock_tick", "clock_dropped")
 
 
 def test_the_small_scenario_is_lively(tmp_path: Path) -> None:
@@ -131,28 +130,6 @@ def test_more_replicates_change_no_earlier_one(tmp_path: Path) -> None:
     for name in PER_REPLICATE:
         two, many = rows(tmp_path / "two", name), rows(tmp_path / "many", name)
         assert two == [row for row in many if row["replicate"] <= 2]
-
-
-def ticks_by_owner(directory: Path, before: int) -> dict[tuple[int, int], list[int]]:
-    found: dict[tuple[int, int], list[int]] = {}
-    for row in rows(directory, "events"):
-        if row["kind"] in TICKS and row["tick"] < before:
-            found.setdefault((row["replicate"], row["owner"]), []).append(row["tick"])
-    return found
-
-
-def test_more_owners_change_no_other_owners_clock(tmp_path: Path) -> None:
-    common = {"run__updates": 1000, "run__until": 12.0, "owners__records": 20}
-    for count in (3, 5):
-        rates = [1.0, 2.0, 0.5, 3.0, 1.5][:count]
-        asked = scenario(**common, owners__count=count, clock__rate=rates)
-        written(asked, tmp_path / str(count))
-    few = ticks_by_owner(tmp_path / "3", 12 * 10**9)
-    many = ticks_by_owner(tmp_path / "5", 12 * 10**9)
-    assert len(few) == 9
-    assert len(many) == 15
-    assert few == {key: ticks for key, ticks in many.items() if key[1] <= 3}
-    assert sum(map(len, few.values())) > 60
 
 
 def test_more_owners_change_no_other_owners_records() -> None:

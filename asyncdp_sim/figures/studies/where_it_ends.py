@@ -1,4 +1,4 @@
-"""Whose objective is learned: where each variant's models end, beside every owner's own optimum.
+"""The objective that is learned: where the models of each variant end, and owners' own optima.
 
 For small steps the mean model settles where Σ w_i ℓ_i + (σ/2)‖θ‖² is least
 (docs/stale-steps.md).
@@ -32,8 +32,8 @@ DIVIDED = {"uniform": (0, 0), "inverse-rate": (1, 0), "inverse-weight": (1, 1)}
 
 
 @dataclass(frozen=True)
-class Variant(Series):
-    """One way of taking answers.
+class LearnedOptimum(Series):
+    """Where the models of one variant end.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Variant(Series):
     own: tuple[tuple[float, float], ...]
 
 
-def select(sweep: Sweep) -> list[Variant] | str:
+def select(sweep: Sweep) -> list[LearnedOptimum] | str:
     """Return the variants of a sweep whose models are single numbers, or why there are none."""
     if sweep.paths != (VARIANT,):
         return "a sweep that is none of variants"
@@ -60,7 +60,7 @@ def select(sweep: Sweep) -> list[Variant] | str:
     records = f.records.astype(float)
     own = [minimiser(f, each) for each in np.eye(f.n_owners)]
     return [
-        Variant(
+        LearnedOptimum(
             str(cell.values[VARIANT]), (cell.number,), (cell,),
             minimiser(f, weights(scenario, records)), minimiser(f, records),
             tuple(zip(own, share.tolist(), strict=True)),
@@ -119,7 +119,7 @@ def minimiser(f: Quadratic, counted: Array) -> float:
     return float(2 * part @ f.moment[:, 0] / (2 * part @ f.gram[:, 0, 0] + f.sigma))
 
 
-def _rows(variant: Variant) -> Table:
+def _rows(variant: LearnedOptimum) -> Table:
     """Return the mean model of all replicates at the end, twice its error, and the prediction."""
     replicate, theta = variant.results[0].columns("models", "replicate", "theta_L")
     models = theta.reshape(len(np.unique(replicate)), -1)[:, 0]
@@ -131,7 +131,7 @@ def _rows(variant: Variant) -> Table:
     return variant.rows("end", "cell") | {name: np.array([n]) for name, n in numbers.items()}
 
 
-def panels(found: Sequence[Variant], rows: Sequence[Table]) -> Figure:
+def panels(found: Sequence[LearnedOptimum], rows: Sequence[Table]) -> Figure:
     """Draw a row for each variant, predicted and measured, above the owners' own optima."""
     ours, own = colours(2)
     figure, axes = canvas(height=2.9)
@@ -165,7 +165,7 @@ def panels(found: Sequence[Variant], rows: Sequence[Table]) -> Figure:
     return figure
 
 
-def _caption(found: Sequence[Variant], _: Sequence[Table]) -> str:
+def _caption(found: Sequence[LearnedOptimum], _: Sequence[Table]) -> str:
     del found
     return (
         "Where learning ends by each way of taking answers: predicted for small steps (diamonds) "
