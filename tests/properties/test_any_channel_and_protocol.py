@@ -407,8 +407,14 @@ NOISES = st.sampled_from(["laplace", "gaussian", "discrete-laplace"])
 
 
 def lived(
-    network: Network, seed: int, steps: Any, reply: AnswerModel, record_every: int, asks: str,
-    others: Sequence[int] = (), **decides: Any,
+    network: Network,
+    seed: int,
+    steps: Any,
+    reply: AnswerModel,
+    record_every: int,
+    asks: str,
+    others: Sequence[int] = (),
+    **decides: Any,
 ) -> tuple[Trace, Trajectory]:
     """Learn live; require what a replay of the trace learns, to the bit, and nothing left behind.
 
