@@ -223,16 +223,20 @@ class Shuffled(InTurn):
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,300})(\.[0-9]+)?")
 
 
-class ByColumn(SplitKind):
+class NamedByFields(SplitKind):
+    """A split that a scenario writes as a table without a kind."""
+
+    @model_serializer(mode="wrap")
+    def _without_kind(self, table: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in table(self).items() if name != "kind"}
+
+
+class ByColumn(NamedByFields):
     """One owner per distinct value of a column of the table, in sorted order of the values."""
 
     kind: Literal["by-column"] = "by-column"
     column: str
     least: Annotated[int, Field(ge=1)] = 1
-
-    @model_serializer(mode="wrap")
-    def _without_kind(self, table: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in table(self).items() if name != "kind"}
 
     of_column = trait(lambda self: self.column)
 
@@ -369,7 +373,7 @@ def _in_order(names: Iterable[str]) -> list[str]:
     )
 
 
-class Dirichlet(SplitKind):
+class Dirichlet(NamedByFields):
     """A simulated partition: rows of like targets go to owners by shares of their own.
 
     Rows are grouped by their target. Group g goes to owners by shares p_g ~ Dir(αN·w), w being
@@ -387,10 +391,6 @@ class Dirichlet(SplitKind):
     groups: Annotated[int, Field(ge=2, le=100)] | None = None
     cv: Annotated[float, Field(ge=0, le=100)] = 0.0
     rows: Annotated[int, Field(ge=1)] | None = None
-
-    @model_serializer(mode="wrap")
-    def _without_kind(self, table: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in table(self).items() if name != "kind"}
 
     shared_rows = trait(lambda self: self.rows)
 

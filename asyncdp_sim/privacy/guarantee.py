@@ -176,7 +176,8 @@ def guarantee(
     if privacy.on_trust and look is None:
         raise ValueError("a declared bound needs a look at the queries that were answered")
     scaled, factor = _published(privacy, n_features)
-    factors = factor * _excess(look, xi, len(records))
+    excess = np.ones(len(records)) if look is None else np.maximum(1, look.largest / xi)
+    factors = factor * excess  # how many times as long as the bound record gradients are
     lost = [] if diverged == 0 else [reason(_DIVERGED, replicates=diverged)]
     recoded = [] if unsound is None else [reason("{why}", why=unsound)]
     moved = [*lost, *recoded, *settings, *public, *untimed]
@@ -241,11 +242,6 @@ def foreseen(
     if moved or exposed or len(_published(privacy, n_features)[0]) > 0:
         return False
     return None if privacy.on_trust or len(outside) > 0 else True
-
-
-def _excess(look: ObservedMax | None, xi: float, n_owners: int) -> Array:
-    """Return how many times as long as the bound record gradients are, ≥ 1, shape (N,)."""
-    return np.ones(n_owners) if look is None else np.maximum(1, look.largest / xi)
 
 
 def _beyond(look: ObservedMax | None, xi: float, norm: str, called: Numbers) -> list[Noted]:

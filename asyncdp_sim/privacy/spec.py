@@ -272,7 +272,8 @@ class Privacy(Spec):
             return SampledGaussian(pure, sampled_gaussian(self._gaussian_samples), self._delta)
         own = self.mechanism.accountant(allowed)
         if self._pure_samples is not None:
-            own = SampledPure.from_accountant(own, self._pure_samples)
+            spent = own.spent(own.answers)
+            own = SampledPure(own.answers, own.epsilon, spent, self._pure_samples)
         allotment = self.allotment(len(allowed.answers))
         if self._composed is None or not isinstance(own, Pure):
             return own if allotment is None else Uneven(own, allotment)

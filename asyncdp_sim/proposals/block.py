@@ -67,7 +67,10 @@ def model_lines(look: TableLook) -> list[str]:
 
 
 def _fields(look: TableLook, folder: Path | None) -> Iterator[tuple[str, str]]:
-    path, public = (p if p is None else _placed(p, folder) for p in (look.path, look.public_path))
+    path, public = (
+        p if p is None or folder is None else os.path.relpath(p, folder)
+        for p in (look.path, look.public_path)
+    )
     yield "[data]", ""
     yield 'kind = "table"', ""
     yield f"path = {text(path)}", f"{look.rows} rows"
@@ -141,12 +144,11 @@ def _inline(encoding: Encoding) -> str:
     fields: dict[str, Any] = encoding.model_dump(exclude_defaults=True, exclude={"kind"})
     if len(fields) == 0:
         return text(encoding.kind)
-    parts = [f"kind = {text(encoding.kind)}", *(f"{k} = {_value(v)}" for k, v in fields.items())]
-    return f"{{ {', '.join(parts)} }}"
-
-
-def _value(value: Any) -> str:
-    return f"[{', '.join(map(text, value))}]" if isinstance(value, tuple) else text(value)
+    values = {
+        k: f"[{', '.join(map(text, v))}]" if isinstance(v, tuple) else text(v)
+        for k, v in {"kind": encoding.kind, **fields}.items()
+    }
+    return f"{{ {', '.join(f'{k} = {v}' for k, v in values.items())} }}"
 
 
 def text(value: str | None) -> str:
@@ -158,10 +160,6 @@ def key(name: str) -> str:
     """Return a key as TOML has it."""
     bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
     return name if bare else text(name)
-
-
-def _placed(path: str, folder: Path | None) -> str:
-    return path if folder is None else os.path.relpath(path, folder)
 
 
 def _commented(lines: Iterator[tuple[str, str]]) -> list[str]:

@@ -121,7 +121,11 @@ class ScenarioFacts(CachedSpec):
 
     def has_network(self, network: Network) -> bool:
         """Tell whether its network is this one: of the same objects, and of equal counts."""
-        return all(_same(getattr(network, name), part) for name, part in self._of_network().items())
+        pairs = ((getattr(network, name), part) for name, part in self._of_network().items())
+        return all(
+            one is other or (_counts(one) and _counts(other) and one == other)
+            for one, other in pairs  # counts alone: 0.0 and −0.0 are other numbers
+        )
 
     def _of_network(self) -> dict[str, Any]:
         """Return the fields of its network."""
@@ -269,11 +273,6 @@ class ScenarioFacts(CachedSpec):
 
 _CLAIMED = ("data", "model", "privacy")
 """Parts whose members a claim of privacy rests on; others are not given records."""
-
-
-def _same(one: object, other: object) -> bool:
-    """Tell whether parts are one object, or equal counts: 0.0 and −0.0 are other numbers."""
-    return one is other or (_counts(one) and _counts(other) and one == other)
 
 
 def _counts(part: object) -> bool:

@@ -17,7 +17,15 @@ from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.network.laws import Lognormal
 from asyncdp_sim.scenario.paths import Raw
-from asyncdp_sim.spec.base import Count, Several, Spec, parse, per_owner, wrong_length
+from asyncdp_sim.spec.base import (
+    Count,
+    Several,
+    Spec,
+    one_or_several,
+    parse,
+    per_owner,
+    wrong_length,
+)
 from asyncdp_sim.spec.validation import TAGS, show
 
 NamesOf = Callable[[DataKind], tuple[str, ...]]
@@ -262,13 +270,9 @@ Called = Annotated[
 ]
 
 
-def _whose(value: object) -> str:
-    return TAGS[1] if isinstance(value, list | tuple) else TAGS[0]
-
-
 Judging = Annotated[
     Annotated[Literal["everybody"], Tag(TAGS[0])] | Annotated[Called, Tag(TAGS[1])],
-    Discriminator(_whose),
+    Discriminator(one_or_several),
 ]
 
 

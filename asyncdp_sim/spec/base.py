@@ -82,7 +82,8 @@ def trait(of: Callable[[Any], Any]) -> Any:
     return property(of)
 
 
-def _number_or_list(value: object) -> str:
+def one_or_several(value: object) -> str:
+    """Return the tag of a value, or of a list of them."""
     return TAGS[1] if isinstance(value, list | tuple) else TAGS[0]
 
 
@@ -98,7 +99,7 @@ OWNER_NUMBERS = Mark()
 Several = Annotated[tuple[_T, ...], Strict(False), Field(min_length=1)]
 OneOrSeveral = Annotated[
     Annotated[_T, Tag(TAGS[0])] | Annotated[Several[_T], Tag(TAGS[1])],
-    Discriminator(_number_or_list),
+    Discriminator(one_or_several),
 ]
 """One value, or a list of values."""
 PerOwner = Annotated[OneOrSeveral[_T], EACH_OWNER]

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import asinh, expm1, inf, log, log1p, sinh, sqrt
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -195,7 +195,8 @@ class Gaussian:
 
     def _epsilon(self, rho: Array) -> Array:
         values, places = np.unique(rho, return_inverse=True)
-        epsilons = np.array([gaussian_epsilon(_multiplier(value), self.delta) for value in values])
+        multipliers = [inf if value == 0 else 1 / sqrt(2 * value) for value in values]
+        epsilons = np.array([gaussian_epsilon(z, self.delta) for z in multipliers])
         return epsilons[places].reshape(rho.shape)
 
 
@@ -215,10 +216,6 @@ def spent(total: Array, answers: Counts, released: Counts) -> Array:
     """
     with np.errstate(invalid="ignore"):
         return np.where(released == 0, 0.0, total * (released / answers))
-
-
-def _multiplier(rho: float) -> float:
-    return inf if rho == 0 else 1 / sqrt(2 * rho)
 
 
 @lru_cache(maxsize=65536)
@@ -343,11 +340,6 @@ class SampledPure(Pure):
     """
 
     probability: float
-
-    @classmethod
-    def from_accountant(cls, own: Accountant, probability: float) -> Self:
-        """Return the same answers over samples, of an accountant by which ε adds up."""
-        return cls(own.answers, own.epsilon, own.spent(own.answers), probability)
 
     @override
     def times(self, factor: Array | float) -> Array:
