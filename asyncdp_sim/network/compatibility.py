@@ -1,5 +1,6 @@
 """Faults of parts of a network that do not fit together, or that lead nowhere."""
 
+from collections.abc import Iterator
 from math import fsum
 from typing import Any
 
@@ -33,10 +34,10 @@ def conflicts(n_owners: int, parts: Any) -> list[Fault]:
     own = parts.protocol.faults_of_network(n_owners, parts)
     if parts.protocol.own_network and len(own) > 0:
         return list(own)
-    faults = _saturated(parts) + _without_pause(n_owners, parts)
+    faults = [*_saturated(parts), *_without_pause(n_owners, parts)]
     faults += _airtime(n_owners, parts) + _offline(n_owners, parts)
     faults += unresolved(n_owners, parts)
-    faults += own + _withholding(parts)
+    faults += [*own, *_withholding(parts)]
     if parts.clock.superposed:
         faults += not_superposable(parts)
     return faults
@@ -68,54 +69,48 @@ def not_superposable(parts: Any) -> list[Fault]:
     return faults
 
 
-def _saturated(parts: Any) -> list[Fault]:
+def _saturated(parts: Any) -> Iterator[Fault]:
     """Ask of owners without a clock that they can work at once."""
-    faults: list[Fault] = []
     if not parts.clock.saturated:
-        return faults
+        return
     if not parts.protocol.always_served:
         rule = "a saturated clock needs protocol push: refused owners would ask for ever"
-        faults.append(Fault("protocol.kind", repr(parts.protocol.kind), rule))
+        yield Fault("protocol.kind", repr(parts.protocol.kind), rule)
     if not parts.availability.always_online:
         rule = "a saturated clock needs owners that are always online"
-        faults.append(Fault("availability.kind", repr(parts.availability.kind), rule))
+        yield Fault("availability.kind", repr(parts.availability.kind), rule)
     if parts.topology is not None and parts.topology.failures is not None:
         rule = "a saturated clock needs links that never fail"
-        faults.append(Fault("topology.failures", "a table", rule))
-    return faults
+        yield Fault("topology.failures", "a table", rule)
 
 
-def _without_pause(n_owners: int, parts: Any) -> list[Fault]:
+def _without_pause(n_owners: int, parts: Any) -> Iterator[Fault]:
     """Ask that time passes where one exchange begins the moment the last one ends."""
-    faults: list[Fault] = []
     if not (parts.clock.saturated or parts.protocol.restarts_immediately):
-        return faults
+        return
     subject = f"protocol {parts.protocol.kind}"
     subject = "a saturated clock" if parts.clock.saturated else subject
     if parts.channel.contended is not None and not parts.channel.contended.lets_begin:
         rule = f"{subject} needs a channel that lets every answer begin"
-        faults.append(Fault("channel.kind", repr(parts.channel.kind), rule))
+        yield Fault("channel.kind", repr(parts.channel.kind), rule)
     if max(parts.channel.packet_loss("_query").shares(n_owners)) == 1:
         rule = f"{subject} needs queries that arrive, or an owner asks for ever"
-        faults.append(Fault("channel.loss_query", "1 for some owner", rule))
+        yield Fault("channel.loss_query", "1 for some owner", rule)
     if parts.channel.contended is None and min(mean_times(n_owners, parts)) == 0:
         rule = f"{subject} needs jobs that take time: set compute or a latency"
-        faults.append(Fault("compute", "jobs that take no time", rule))
-    return faults
+        yield Fault("compute", "jobs that take no time", rule)
 
 
-def _withholding(parts: Any) -> list[Fault]:
+def _withholding(parts: Any) -> Iterator[Fault]:
     """Ask that owners that may withhold answers answer one by one, and that time passes between."""
-    faults: list[Fault] = []
     if not parts.withholds:
-        return faults
+        return
     if parts.protocol.makes_updates or parts.protocol.restarts_immediately:
         rule = "owners that may withhold answers need protocol request, push or broadcast"
-        faults.append(Fault("protocol.kind", repr(parts.protocol.kind), rule))
+        yield Fault("protocol.kind", repr(parts.protocol.kind), rule)
     if parts.clock.saturated:
         rule = "owners that may withhold answers need clocks, or they begin anew without end"
-        faults.append(Fault("clock.kind", "'saturated'", rule))
-    return faults
+        yield Fault("clock.kind", "'saturated'", rule)
 
 
 def _airtime(n_owners: int, parts: Any) -> list[Fault]:

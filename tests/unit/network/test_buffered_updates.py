@@ -52,37 +52,6 @@ def test_measures_count_updates_not_answers(trace: Trace) -> None:
     assert said.mean_staleness == trace.updates["staleness"].mean() > 0
 
 
-def test_staleness_counts_the_updates_in_between(trace: Trace) -> None:
-    """A slow loop: updates after the read, before the one that used the answer."""
-    read_k = dict(trace.exchanges[["message", "read_k"]].tolist())
-    for row in trace.updates:
-        assert row["staleness"] == row["k"] - 1 - read_k[row["message"]]
-
-
-def test_staleness_is_jobs_in_flight(trace: Trace) -> None:
-    """By the events: just after an update the buffer is empty, and what is open grows older."""
-    working: set[int] = set()
-    buffer: set[int] = set()
-    in_flight = 0
-    for event in trace.events:
-        kind, message = event["kind"], int(event["message"])
-        if kind == EventKind.query_sent:
-            working.add(message)
-        elif kind == EventKind.answer_delivered:
-            working.remove(message)
-            buffer.add(message)
-        elif kind == EventKind.update_applied:
-            assert len(buffer) == 4
-            assert message in buffer
-            buffer.clear()
-            in_flight += len(working)
-    rows = trace.exchanges
-    assert in_flight == trace.in_flight_total == int((rows["end_k"] - rows["read_k"]).sum())
-    still_open = rows[rows["outcome"] != ExchangeOutcome.applied]
-    late = int((still_open["end_k"] - still_open["read_k"]).sum())
-    assert in_flight == int(trace.updates["staleness"].sum()) + late
-
-
 @pytest.mark.parametrize("protocol", [Request(), Request(busy="queue")], ids=["refuse", "queue"])
 def test_under_a_lock_no_answer_of_a_buffer_is_stale(protocol: Protocol) -> None:
     found = traced(protocol, 4)

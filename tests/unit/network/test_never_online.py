@@ -5,7 +5,7 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.network.availability import Bernoulli, Diurnal, OnOff, Outages
+from asyncdp_sim.network.availability import Bernoulli, Diurnal, OnOff
 from asyncdp_sim.network.laws import Constant, Gamma
 
 
@@ -14,11 +14,6 @@ def trace(n_owners, availability, until=None):
         answers_allowed=(3,) * n_owners, updates=10, until=until, availability=availability
     )
     return simulate(net, Streams(1).within("replicate", 1))
-
-
-def test_the_others_finish():
-    found = trace(2, Bernoulli(probability=(1.0, 0.0)))
-    assert found.updates["owner"].tolist() == [1, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -35,14 +30,6 @@ def test_nobody_at_all_is_refused(availability):
     [fault] = caught.value.faults
     assert fault.key == "availability.kind"
     assert fault.allowed == "no owner is ever online, so no update can ever happen"
-
-
-def test_periods_below_a_tick_are_refused():
-    brief = Constant(value=1e-10)
-    with pytest.raises(SpecError, match="at least a tick"):
-        OnOff(on=brief, off=brief)
-    with pytest.raises(SpecError, match="at least a tick"):
-        Outages(groups=((1,),), gap=brief, length=brief)
 
 
 def test_a_first_period_beyond_the_clock_is_cut():
