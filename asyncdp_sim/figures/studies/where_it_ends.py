@@ -33,7 +33,7 @@ DIVIDED = {"uniform": (0, 0), "inverse-rate": (1, 0), "inverse-weight": (1, 1)}
 
 @dataclass(frozen=True)
 class LearnedOptimum(Series):
-    """Where the models of one variant end.
+    """The end of the models of one variant.
 
     Attributes
     ----------
