@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 LEAST_POINTS = 7.0
@@ -30,6 +31,9 @@ def fit(figure: Figure, width: float) -> None:
     for text in figure.findobj(lambda artist: isinstance(artist, Text)):
         assert isinstance(text, Text)
         text.set_fontsize(max(LEAST_POINTS, min(1.0, factor) * float(text.get_fontsize())))
+    for line in figure.findobj(lambda artist: isinstance(artist, Line2D)):
+        assert isinstance(line, Line2D)
+        line.set_markersize(min(1.0, factor**0.25) * line.get_markersize())
     for axes in several:
         axes.tick_params(which="both", labelsize=LEAST_POINTS)
         _name(axes, width, figure.get_figheight())

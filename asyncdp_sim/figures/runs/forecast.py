@@ -85,7 +85,7 @@ def over_time(found: dict[str, Any]) -> Picture:
         if np.isfinite(known(found.get("target"))):
             axes.axhline(known(found["target"]), color=VERMILION, linestyle=":", label="target")
         axes.set(
-            xlabel=time_axis(found.get("time_unit")), ylabel=f"relative fitness $\\psi$ {BETTER}"
+            xlabel=time_axis(found.get("time_unit")), ylabel=f"relative fitness $\\psi$\n{BETTER}"
         )
         log_axis(axes)
         axes.legend(loc="best")
@@ -115,11 +115,11 @@ def owners(found: dict[str, Any]) -> Picture:
             here = np.array([profit is verdict for profit in profits])
             if here.any():
                 axes.plot(records[here], alone[here], mark, color=shade, markersize=5, label=words)
-        if len(rows) <= FEW_OWNERS and len(people.names) > 0:
+        if len(rows) <= FEW_OWNERS:
             for at in zip(records, alone, people.labels, strict=True):
                 axes.annotate(
-                    plain_text(at[2]), at[:2], (0, 5), textcoords="offset points",
-                    ha="center", fontsize=7,
+                    plain_text(at[2]), at[:2], (6, 0), textcoords="offset points",
+                    va="center", fontsize=7,
                 )  # fmt: skip
         budgets = [epsilon for owner in rows if (epsilon := as_float(owner.get("epsilon")))]
         if budgets:

@@ -6,8 +6,7 @@ queries and knows the answers of all others; with N = 2 that is the other owner.
 colludes with owners sees every answer of another one, and can average them.
 
 What an owner's ε says holds against all of them, for it is about all of its answers together:
-an observer of them all can decide whether one record was replaced with an advantage of at most
-tanh(ε/2).
+a test of whether one record was replaced has an advantage of at most tanh(ε/2) with them.
 """
 
 from collections.abc import Sequence

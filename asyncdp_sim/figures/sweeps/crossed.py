@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -18,6 +17,7 @@ from asyncdp_sim.figures.kit.axes import (
 )
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
 from asyncdp_sim.figures.kit.style import sheet
+from asyncdp_sim.figures.sweeps.overview import is_number
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
 from asyncdp_sim.results import Sweep
 
@@ -55,7 +55,7 @@ def select(sweep: Sweep) -> list[Marked] | str:
         return f"{len(values)} settings are swept, and 3 can be crossed"
     # The path of most values has the rows; of the others a number has the markers, if there is one.
     row, *other_paths = sorted(values, key=lambda path: -len(values[path]))
-    panel, marker = sorted(other_paths, key=lambda path: all(map(_is_number, values[path])))
+    panel, marker = sorted(other_paths, key=lambda path: all(map(is_number, values[path])))
     for path, most in ((row, MOST_ROWS), (panel, MOST_PANELS), (marker, MOST_MARKERS)):
         if len(values[path]) > most:
             return f"{path} has {len(values[path])} values, more than {most}"
@@ -103,10 +103,6 @@ def panels(found: Sequence[Marked], rows: Sequence[Table]) -> Figure:
     keys = [key(name, linestyle="none", **series) for name, series in zip(marks, look, strict=True)]
     legend(figure, keys, len(keys))
     return figure
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def _rows(each: Marked) -> Table:

@@ -1,8 +1,9 @@
 """Graphs that owners talk over, and ψ at the end against how well each graph connects them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ from matplotlib.figure import Figure
 
 from asyncdp_sim.figures.kit.axes import BETTER, draw_line, looks, scale, wrapped
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
-from asyncdp_sim.figures.kit.style import FEW_OWNERS, sheet
+from asyncdp_sim.figures.kit.style import FEW_OWNERS, legible, sheet
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.theory.predict.protocols import facts_of
@@ -68,26 +69,22 @@ def panels(found: Sequence[GraphSeries], rows: Sequence[Table]) -> Figure:
     axes = figure.add_subplot(grid[1, :])
     lines = looks(len(found), markersize=6, linestyle="none")
     for graph, table, small, look in zip(found, rows, several, lines, strict=True):
-        _graph(small, graph, str(look["color"]))
-        small.set_title(wrapped(graph.name, 16), fontsize=8)
+        _graph(small, graph, look)
+        small.set_title(wrapped(graph.name, 16), fontsize=8, color=legible(str(look["color"])))
         draw_line(axes, table["spectral_gap"], ends(table, "psi_final_median"), **look)
-        axes.annotate(
-            graph.name, (table["spectral_gap"][0], table["psi_final_median"][0]), xytext=(8, 4),
-            textcoords="offset points", fontsize=8,
-        )  # fmt: skip
     scale(axes, "xy", ylabel=f"$\\psi$ at the end, median\n{BETTER}")
     axes.set_xlabel("spectral gap of a meeting, $1 - \\lambda_2(E\\,W)$ (wide: well connected)")
     return figure
 
 
-def _graph(axes: Axes, each: GraphSeries, shade: str) -> None:
-    """Draw a dot for every owner, a square for a learner, and a line for every edge."""
+def _graph(axes: Axes, each: GraphSeries, look: Mapping[str, Any]) -> None:
+    """Draw a marker for every owner, a square for a learner, and a line for every edge."""
     places = _places(each)
     for edge in each.edges:
         ends = [places[node] for node in edge]
         axes.plot(*zip(*ends, strict=True), color="#999999", linewidth=0.7, zorder=1)
     owners = [place for node, place in places.items() if node != LEARNER]
-    axes.plot(*zip(*owners, strict=True), "o", color=shade, markersize=4, zorder=2)
+    axes.plot(*zip(*owners, strict=True), **{**look, "markersize": 3.5}, zorder=2)
     if LEARNER in places:
         axes.plot(*places[LEARNER], "s", color="black", markersize=5, zorder=2)
     axes.set_aspect("equal")

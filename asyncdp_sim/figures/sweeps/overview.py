@@ -64,7 +64,7 @@ def select(sweep: Sweep) -> list[CellsOfLine] | str:
     able = [
         path
         for path, swept in values.items()
-        if path != "run.seed" and len(swept) >= LEAST and all(map(_is_number, swept))
+        if path != "run.seed" and len(swept) >= LEAST and all(map(is_number, swept))
     ]
     if len(able) == 0:
         return f"no number is swept over {LEAST} values or more"
@@ -75,7 +75,7 @@ def select(sweep: Sweep) -> list[CellsOfLine] | str:
         ordered = values[other]
         if len(ordered) <= MOST_SERIES:
             continue
-        if not all(map(_is_number, ordered)):
+        if not all(map(is_number, ordered)):
             return f"{other} has {len(ordered)} values, more than {MOST_SERIES} lines"
         step, ordered = (len(ordered) - 1) / (FEW_SERIES - 1), sorted(ordered)
         shown = {ordered[round(step * n)] for n in range(FEW_SERIES)}
@@ -173,7 +173,8 @@ def _alike(what: str, path: str, rows: Sequence[Table]) -> bool:
     )
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Return whether a swept value is a number."""
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 

@@ -208,7 +208,7 @@ def panels(grids: Sequence[Grid], _: Sequence[Table]) -> Figure:
     figure = sheet(6.5, 5.4)
     axes: Any = figure.add_subplot(projection="3d")
     axes.view_init(*VIEW)
-    axes.set_box_aspect(None, zoom=0.88)  # room for names, which run along the edges
+    axes.set_box_aspect(None, zoom=0.8)  # room for names, which run along the edges
     keys: list[Artist] = [measured_key()]
     across, along, psi = draw_surface(axes, found.x, found.y, found.psi[:, :, 0])
     for cells, fill in ((found.inside, BLUE), (~found.inside, "white")):

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from asyncdp_sim.core.words import as_float
-from asyncdp_sim.figures.kit.axes import ACROSS, legend, strokes, wrapped
+from asyncdp_sim.figures.kit.axes import ACROSS, key, legend, strokes, wrapped
 from asyncdp_sim.figures.kit.outcomes import of_summary
 from asyncdp_sim.figures.kit.picture import row_labels
 from asyncdp_sim.figures.kit.style import MARKERS, THEORY, canvas, colours
@@ -104,11 +104,11 @@ def panels(found: Sequence[Channel], rows: Sequence[Table]) -> Figure:
         many = len(channel.cells)
         at = {name: column[:many] for name, column in table.items()}
         xerr, yerr = (strokes(*ends(at, of)) for of in (LOAD, DELIVERED))
-        points.append(axes.errorbar(
-            at[LOAD], at[DELIVERED], xerr=xerr, yerr=yerr, fmt=marker, color=shade, markersize=5,
-            markeredgecolor="white", markeredgewidth=0.6, elinewidth=1.2,
-            label=wrapped(f"{channel.name}: measured"), zorder=4,
-        ))  # fmt: skip
+        look: dict[str, Any] = {"color": shade, "marker": marker, "linestyle": "none"}
+        look |= {"markersize": 5, "markeredgecolor": "white", "markeredgewidth": 0.6}
+        axes.errorbar(at[LOAD], at[DELIVERED], xerr=xerr, yerr=yerr, elinewidth=1.2, zorder=4,
+                      **look)  # fmt: skip
+        points.append(key(wrapped(f"{channel.name}: measured"), **look))
         for law, dashes in (*channel.laws, *channel.common):
             rows_of = table["series"] == _named(law).replace("$", "")
             curves += axes.plot(
