@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MEMBERS = {member.__name__ for union in (FAMILIES | FORMS).values() for member in members(union)}
 KINDS = {kind_of(member) for union in FAMILIES.values() for member in members(union)}
 IN_THE_APP = (
-    "ClassLabels", "Domain", "Number", "OneHot", "Ordinal", "TableData",
+    "ClassLabels", "Domain", "OneHot", "Ordinal", "TableData",
     "kind fedbuff", "kind push", "kind request", "kind transcript",
 )  # fmt: skip
 WITH_A_REASON = {
