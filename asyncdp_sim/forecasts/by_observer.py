@@ -8,7 +8,7 @@ import numpy as np
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import figure
-from asyncdp_sim.forecasts.benefit import prospects, value_alone
+from asyncdp_sim.forecasts.benefit import value_alone
 from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.network import simulate
@@ -129,8 +129,7 @@ def _outcome(
         return None, None
     alone = value_alone(data, data.objective, result.apart)
     psi = float(result.psi[-1])
-    owners = prospects(data, alone, psi, result.noise_free, result.answers)
-    return psi, sum(owner.alone > psi for owner in owners)
+    return psi, int(np.sum(alone > psi))
 
 
 def _with(scenario: Scenario, changed: dict[str, object]) -> Scenario:

@@ -257,15 +257,12 @@ class ExpectedMoments:
 
     def reach(self) -> float:
         """Return the largest |E θ| + 6 sd over coordinates of θ_L at every k and of all copies."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return self._reach()
-
-    def _reach(self) -> float:
         loud = self.with_noise
-        bias = loud.copies_mean - loud.optimum
-        own = np.einsum("iaia->ia", loud.copies_second) - np.square(bias)
-        copies = np.abs(loud.copies_mean) + 6 * np.sqrt(np.maximum(own, 0.0))
-        return max(loud.reach, float(copies.max()))
+        with np.errstate(over="ignore", invalid="ignore"):
+            bias = loud.copies_mean - loud.optimum
+            own = np.einsum("iaia->ia", loud.copies_second) - np.square(bias)
+            copies = np.abs(loud.copies_mean) + 6 * np.sqrt(np.maximum(own, 0.0))
+            return max(loud.reach, float(copies.max()))
 
 
 @dataclass
@@ -456,11 +453,6 @@ class InRounds:
     algorithm: StepsInRounds
 
     @property
-    def answers(self) -> Array:
-        """One of each owner in a round, shape (N,)."""
-        return np.ones(self.objective.n_owners)
-
-    @property
     def psi(self) -> Array:
         """E ψ of the model that is judged, k = 0 … T."""
         return self._judged(self._loud.judged)
@@ -577,12 +569,6 @@ def nonlinear(population: Population) -> list[str]:
     return exact_moments.nonlinear(population.scenario, interior=interior)
 
 
-def choice(population: Population) -> Array | Unknown:
-    """Return π, shape (N,), or why it is not known, or not the same for all updates."""
-    law = answering(population)
-    return law if isinstance(law, Unknown) else law.chosen
-
-
 def answering(population: Population) -> Releases | Unknown:
     """Return how owners release answers until update T, none of them silent before, or why not."""
     return exact_moments.answering(population.scenario.network)
@@ -617,9 +603,9 @@ def exact(known: Population, shared: Recursions) -> "ExpectedMoments | InRounds 
     if rounds is not None:
         result = InRounds(known, objective, rounds)
     else:
-        chosen = choice(known)
-        if isinstance(chosen, Unknown):
+        law = answering(known)
+        if isinstance(law, Unknown):
             raise TypeError("broken() lets no such scenario pass")
-        result = shared.expect(known, objective, chosen)
+        result = shared.expect(known, objective, law.chosen)
     why = result.refuted(objective.theta_max)
     return (why,) if why else result

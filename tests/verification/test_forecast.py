@@ -11,7 +11,7 @@ import pytest
 from asyncdp_sim.evidence.exact_moments import BUDGETS_END
 from asyncdp_sim.forecasts import forecast, grid
 from asyncdp_sim.forecasts.benefit import value_alone
-from asyncdp_sim.forecasts.moments import Recursions, choice
+from asyncdp_sim.forecasts.moments import Recursions, answering
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
@@ -290,12 +290,12 @@ def test_many_owners_are_forecast_exactly() -> None:
         privacy={"epsilon": 200.0},
     )
     known = population(given, "own", private=False)
-    chosen = choice(known)
+    law = answering(known)
     assert known.objective is not None
-    assert not isinstance(chosen, Unknown)
+    assert not isinstance(law, Unknown)
     tracemalloc.start()
     began = time.process_time()
-    exact = Recursions().expect(known, known.objective, chosen)
+    exact = Recursions().expect(known, known.objective, law.chosen)
     seconds, (_, peak) = time.process_time() - began, tracemalloc.get_traced_memory()
     tracemalloc.stop()
     final = run(given).learned.curve["relative_fitness"].reshape(3000, 2)[:, 1]

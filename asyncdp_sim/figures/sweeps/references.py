@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import nan
 
-from asyncdp_sim.forecasts.moments import choice, psi_bound
+from asyncdp_sim.forecasts.moments import answering, psi_bound
 from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.results import Cell
 from asyncdp_sim.scenario import load
@@ -87,9 +87,9 @@ def theorem_2(cells: Iterable[Cell]) -> Reference:
             dataset=None if last is None else last.dataset,
             like=None if last is None else last.problem,
         )  # fmt: skip
-        chosen, algorithm, bound = choice(known), scenario.algorithm.one_on_one, None
+        law, algorithm, bound = answering(known), scenario.algorithm.one_on_one, None
         objective, noise = known.objective, known.problem.task.reply.noise
-        if algorithm is not None and objective is not None and not isinstance(chosen, Unknown):
-            bound = psi_bound(algorithm, objective, noise, scenario.run.updates, chosen)
+        if algorithm is not None and objective is not None and not isinstance(law, Unknown):
+            bound = psi_bound(algorithm, objective, noise, scenario.run.updates, law.chosen)
         bounds[cell.number] = nan if bound is None else bound
     return Reference("Theorem 2, mended: a bound", "bound", lambda cell: bounds[cell.number])

@@ -22,13 +22,12 @@ from asyncdp_sim.forecasts.advice.contest import (
     gained,
     source,
 )
-from asyncdp_sim.forecasts.moments import Recursions, broken, choice
+from asyncdp_sim.forecasts.moments import Recursions, answering, broken, exact, process_of
 from asyncdp_sim.forecasts.population import Moments, Population, choosing, population
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.theory.formulas.arguments import finite, positive
-from asyncdp_sim.theory.moments.gossip_map import gossip_map_of
 from asyncdp_sim.theory.moments.noise_gain import noise_gain
 from asyncdp_sim.theory.moments.per_update import moments as run_moments
 from asyncdp_sim.theory.prediction import Unknown
@@ -111,8 +110,8 @@ def priced(known: Population, doubts: Sequence[str]) -> Demand:
         If there are doubts, or noise is not Laplace's at a fixed number of answers.
     """
     doubts = list(doubts)
-    scenario, objective, chosen = known.scenario, known.objective, choice(known)
-    privacy, algorithm = scenario.privacy, scenario.algorithm.one_on_one
+    scenario, objective, law = known.scenario, known.objective, answering(known)
+    privacy = scenario.privacy
     if not (privacy.laplace_variance and privacy.budget.named_answers):
         doubts.append("only Laplace noise for a fixed number of answers has a price here")
     if privacy.overlap > 1:
@@ -122,17 +121,9 @@ def priced(known: Population, doubts: Sequence[str]) -> Demand:
     if len(doubts) > 0:
         asked, why = "a scenario that cannot be priced", "prices are by exact moments, but"
         raise SpecError([Fault("", asked, f"{why} {doubt}") for doubt in doubts])
-    if objective is None or isinstance(chosen, Unknown) or algorithm is None:
+    if objective is None or isinstance(law, Unknown):
         raise TypeError("broken() lets no such scenario pass")
-    rho = algorithm.rho(objective.n_owners, scenario.run.updates, objective.sigma)
-    process = gossip_map_of(
-        objective,
-        rho=rho,
-        updates=scenario.run.updates,
-        central_step=algorithm.central_step,
-        probability=chosen,
-        inverse_rate=algorithm.inverse_rate,
-    )
+    algorithm, process = process_of(known, objective, law.chosen)
     quiet = run_moments(process, noise=privacy.noise, initial=algorithm.initial)
     judge = objective if known.judge is None else known.judge
     gain = noise_gain(replace(process, hessian=judge.hessian), noise=privacy.noise)[-1]
@@ -142,8 +133,8 @@ def priced(known: Population, doubts: Sequence[str]) -> Demand:
     unit = 2 * np.square(2 * xi * answers / objective.records)
     free = float(quiet.expected_excess(judge.hessian, judge.optimum)[-1] / judge.least)
     if not np.isfinite(free):
-        asked = f"ρ = {rho:g}"
-        raise SpecError([Fault("algorithm", asked, "no prices: the learning diverges")])
+        rho = algorithm.rho(objective.n_owners, scenario.run.updates, objective.sigma)
+        raise SpecError([Fault("algorithm", f"ρ = {rho:g}", "no prices: the learning diverges")])
     return Demand(free, np.asarray(gain * unit / judge.least))
 
 
@@ -378,11 +369,8 @@ def _require_inside(known: Population, found: Purchase) -> None:
     """Refuse budgets whose noise may reach the bound of Θ."""
     bought = _with(known.scenario, found.epsilon)
     here = replace(known, scenario=bought, problem=prepare(bought, known.dataset))
-    objective, chosen = known.objective, choice(here)
-    if objective is None or isinstance(chosen, Unknown):
-        raise TypeError("priced() lets no such scenario pass")
-    bound = objective.theta_max
-    if bound is not None and Recursions().expect(here, objective, chosen).refuted(bound):
+    bound = known.scenario.model.theta_max
+    if bound is not None and isinstance(exact(here, Recursions()), tuple):
         problem = f"the noise of ψ = {found.target:g} may reach beyond"
         raise SpecError(
             [Fault("model.theta_max", f"{bound:g}", f"{problem}: allowed is a larger Θ, or less ψ")]

@@ -119,6 +119,12 @@ def test_a_lever_does_what_it_says() -> None:
     assert forecast(larger).verdicts.count(True) == count
 
 
+def test_less_noise_is_not_tried_where_it_cannot_help() -> None:
+    known = population(made(**EXACT), "own", private=False)
+    tried = changes(known, None, less_noise=False)
+    assert [each.words for each in tried] == ["15 updates instead of 60"]
+
+
 def _budget_lever(levers: tuple[str, ...]) -> tuple[float, int]:
     [said] = [lever for lever in levers if " times as large" in lever]
     words = said.split()
