@@ -1,6 +1,6 @@
-"""The first screen of a page: a decision in a sentence, the figures behind it, and a picture."""
+"""The first screen of a page: a decision, the figures behind it, and the privacy label."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ from asyncdp_sim.comparisons import Comparison
 from asyncdp_sim.core.units import in_unit, unit_of
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
-from asyncdp_sim.privacy.label import epsilon_words, label
+from asyncdp_sim.privacy.label import epsilon_words, label, reasons, timing_reasons
 from asyncdp_sim.reports.numbers import shown, span
 from asyncdp_sim.results import Result, Sweep
 
@@ -51,7 +51,7 @@ def of_result(result: Result) -> Answer:
             KeyFigure("ψ at the end", number(psi.value), f"median; {interval}{PSI}"),
             KeyFigure("Time", _time(result), "simulated, per replicate"),
             KeyFigure("ε", _epsilon(manifest), "per owner, for the whole run"),
-            *_private(manifest),
+            KeyFigure("Private as stated", PRIVATE[label([manifest]).private]),
         ),
     )
 
@@ -78,10 +78,6 @@ def _time(result: Result) -> str:
 
 def _epsilon(manifest: Mapping[str, Any]) -> str:
     return epsilon_words(manifest).removeprefix("true ε ").removeprefix("ε ")
-
-
-def _private(manifest: Mapping[str, Any]) -> tuple[KeyFigure, ...]:
-    return (KeyFigure("Private as stated", PRIVATE[label([manifest]).private]),)
 
 
 def of_sweep(sweep: Sweep) -> Answer:
@@ -161,3 +157,32 @@ def _verdicts(compared: Comparison) -> list[str]:
             size = number(abs(found.mean))
             texts.append(f"{against}: ψ is {way} by {size} (95 % of the difference: {ends}).")
     return texts
+
+
+@dataclass(frozen=True)
+class Banner:
+    """The head of the page: its statement on privacy.
+
+    Attributes
+    ----------
+    text : str
+        The label of all results that the page shows, word by word.
+    tone : str
+        "broken" where any is not private as claimed, not shown to be, or its timing is not
+        accounted; "withheld" where all are, and private records were read; "kept" else.
+    reasons : tuple of str
+        Why, in full.
+    """
+
+    text: str
+    tone: str
+    reasons: tuple[str, ...]
+
+
+def banner(manifests: Sequence[Mapping[str, Any]]) -> Banner:
+    """Return the privacy label of these results on a page, with at least the label's content."""
+    page_label = label(manifests)
+    why = [reason for said in manifests for reason in (*reasons(said), *timing_reasons(said))]
+    kept = page_label.private is True  # which it is not where timing is not accounted
+    tone = "broken" if not kept else "withheld" if page_label.not_for_release else "kept"
+    return Banner(page_label.text, tone, tuple(dict.fromkeys(why)))

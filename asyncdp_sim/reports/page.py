@@ -20,7 +20,6 @@ from asyncdp_sim.core.files import is_dir
 from asyncdp_sim.describe import describe
 from asyncdp_sim.figures.kit.picture import write
 from asyncdp_sim.reports import answer, basis
-from asyncdp_sim.reports.banner import banner
 from asyncdp_sim.reports.drawn import figures, spacetime
 from asyncdp_sim.reports.numbers import cells, key_numbers, owners
 from asyncdp_sim.reports.tables import of_comparison, of_forecast
@@ -204,16 +203,25 @@ def _of_directory(opened: Result | Sweep) -> dict[str, Any]:
     """Return what the page of a result or a sweep shows."""
     directory, manifest = opened.directory, read_manifest(opened.directory)
     if isinstance(opened, Result):
-        results, own = [opened], _of_run(opened)
-    else:
-        results, own = [cell.result for cell in opened.cells], _of_sweep(opened)
+        results = [opened]
+        own: dict[str, Any] = {
+            "answer": answer.of_result(opened),
+            "numbers": key_numbers(opened),
+            "cells": None,
+            "owners": owners(opened),
+            "spacetime": spacetime(opened),
+        }
+    else:  # no cell stands for all
+        results = [cell.result for cell in opened.cells]
+        own = {"answer": answer.of_sweep(opened), "numbers": [], "cells": cells(opened)}
+        own |= {"owners": None, "spacetime": None}
     manifests = [result.manifest for result in results]
     drawn, undrawn = figures(opened, without="space-time")
     described = account(opened, dict(manifest["scenario"]))
     return {
         "title": described.title,
         "account": described,
-        "banner": banner(manifests),
+        "banner": answer.banner(manifests),
         "figures": drawn,
         "undrawn": undrawn,
         "foundation": basis.foundation(manifests),
@@ -222,28 +230,6 @@ def _of_directory(opened: Result | Sweep) -> dict[str, Any]:
         "reproduction": reproduction(directory.absolute().name, manifest),
         "tables": tables_of(directory),
         **own,
-    }
-
-
-def _of_run(result: Result) -> dict[str, Any]:
-    """Return what the page of a result has and that of a sweep lacks."""
-    return {
-        "answer": answer.of_result(result),
-        "numbers": key_numbers(result),
-        "cells": None,
-        "owners": owners(result),
-        "spacetime": spacetime(result),
-    }
-
-
-def _of_sweep(sweep: Sweep) -> dict[str, Any]:
-    """Return what the page of a sweep has and that of a result lacks; no cell stands for all."""
-    return {
-        "answer": answer.of_sweep(sweep),
-        "numbers": [],
-        "cells": cells(sweep),
-        "owners": None,
-        "spacetime": None,
     }
 
 
@@ -261,10 +247,5 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["drawing"] = _drawing
+    made.filters["drawing"] = Markup  # our own figures; owners' names in them are shapes
     return made
-
-
-def _drawing(inner: str) -> Markup:
-    """Return what our own figures have drawn; owners' names are in it as shapes of letters."""
-    return Markup(inner)

@@ -9,7 +9,6 @@ from asyncdp_sim.comparisons import Comparison
 from asyncdp_sim.figures.runs import compared as curves
 from asyncdp_sim.figures.runs import forecast
 from asyncdp_sim.reports import answer
-from asyncdp_sim.reports.banner import Banner, banner
 from asyncdp_sim.reports.drawn import in_columns
 from asyncdp_sim.reports.numbers import shown
 from asyncdp_sim.results import not_a_result
@@ -57,7 +56,7 @@ def of_forecast(file: Path) -> dict[str, Any]:
     return {
         "title": f"Forecast: {file.stem}",
         "answer": answer.of_forecast(found),
-        "banner": Banner(drawn[0].label.text, tone, ()),
+        "banner": answer.Banner(drawn[0].label.text, tone, ()),
         "figures": in_columns(drawn),
         "tables": tuple(_forecast_tables(found)),
     }
@@ -103,7 +102,7 @@ def of_comparison(compared: Comparison) -> dict[str, Any]:
     return {
         "title": "Comparison: " + ", ".join(compared.results),
         "answer": answer.of_comparison(compared),
-        "banner": banner([result.manifest for result in compared.results.values()]),
+        "banner": answer.banner([result.manifest for result in compared.results.values()]),
         "figures": in_columns(curves.pictures(compared.results)),
         "tables": tuple(_comparison_tables(compared)),
     }

@@ -25,7 +25,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 SITE = ("index", "gallery", "tutorial-own-table", "reference/python", "reference/scenario/network",
-        "verification/oracles", "parts/channel/aloha")  # fmt: skip
+        "verification/oracles", "parts/channels")  # fmt: skip
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 

@@ -132,7 +132,7 @@ def _rows(variant: LearnedOptimum) -> Table:
 
 
 def panels(found: Sequence[LearnedOptimum], rows: Sequence[Table]) -> Figure:
-    """Draw a row for each variant, predicted and measured, above the owners' own optima."""
+    """Draw a row for each variant, predicted and measured, above the optima of the owners."""
     ours, own = colours(2)
     figure, axes = canvas(height=2.9)
     measured: dict[str, Any] = {"color": ours, "markersize": 4, "marker": "o"}

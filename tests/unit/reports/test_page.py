@@ -22,7 +22,7 @@ from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import as_json, decide
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.reports import LARGEST, page, write_report
-from asyncdp_sim.reports.banner import banner
+from asyncdp_sim.reports.answer import banner
 from asyncdp_sim.reports.basis import foundation
 from asyncdp_sim.reports.drawn import _again
 from asyncdp_sim.reports.numbers import owners as owners_of
