@@ -183,10 +183,10 @@ def test_the_list_is_not_empty() -> None:
 
 
 LARGE = (
-    "async-05", "async-06", "async-08", "async-10", "async-11", "hospital-sound",
-    "lending-convergence", "lending-timing",
+    "accuracy-by-routing", "async-05", "async-06", "async-08", "async-10", "async-11", "collab-02",
+    "collab-07", "fraud-svm", "hospital-sound", "lending-convergence", "lending-timing",
 )  # fmt: skip
-"""Entries whose check draws many rows."""
+"""Entries whose check draws many rows, or searches for long."""
 
 
 @EACH

@@ -77,16 +77,23 @@ def banks(accountant: str, settings: tuple[str, ...]) -> Scenario:
     return entry("lending-sound").scenario((*settings, *ACCOUNTANTS[accountant])).base()
 
 
+@shared
+def ended(accountant: str, settings: tuple[str, ...], runs: int) -> np.ndarray:
+    """Return ψ at the end of so many runs, (R,)."""
+    given = banks(accountant, settings)
+    curve = run(given, numbers=range(FIRST, FIRST + runs)).learned.curve
+    psi = curve["relative_fitness"][curve["k"] == given.run.updates]
+    assert len(psi) == runs
+    return psi
+
+
 def compared(
     accountant: str, settings: tuple[str, ...], runs: int, told: Scenario | None = None
 ) -> Compared:
     """Hold the forecast, or that of another scenario, against runs."""
     given = banks(accountant, settings)
-    found, dataset = forecast(told or given), build_dataset(given)
-    curve = run(given, numbers=range(FIRST, FIRST + runs), dataset=dataset).learned.curve
-    psi = curve["relative_fitness"][curve["k"] == given.run.updates]
-    assert len(psi) == runs
-    each = alone(given, dataset)
+    found, psi = forecast(told or given), ended(accountant, settings, runs)
+    each = alone(given, build_dataset(given))
     assert [owner.alone for owner in found.owners] == pytest.approx(each)
     mean, error = float(psi.mean()), float(psi.std(ddof=1) / runs**0.5)
     return Compared(
