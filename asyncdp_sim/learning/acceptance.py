@@ -16,7 +16,7 @@ from typing_extensions import override
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.learning.algorithms import Array, Indices
-from asyncdp_sim.spec.base import Positive, Variant, about
+from asyncdp_sim.spec.base import Positive, Variant
 from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.spec.validation import faults_of, show
 
@@ -151,23 +151,8 @@ class BoundedKind(AcceptanceKind):
     effect: ClassVar[str]
     """The same in words."""
 
-    bound: Annotated[
-        Positive | None,
-        about(
-            "B: largest L1 norm accepted for an owner's answer. Absent: the norm that an honest "
-            "answer exceeds with probability at most 1 − quantile, which requires noise",
-            "of the gradient",
-        ),
-    ] = None
-    quantile: Annotated[
-        Annotated[float, Field(gt=0, lt=1)] | None,
-        about(
-            "q, used if no bound is set: an honest answer exceeds the bound with probability at "
-            "most 1 − q. Absent: 0.99",
-            "none",
-            example=0.95,
-        ),
-    ] = None
+    bound: Positive | None = None
+    quantile: Annotated[float, Field(gt=0, lt=1)] | None = None
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:

@@ -13,7 +13,7 @@ from pydantic import Field
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.messages import FormattedMessage, Listed
 from asyncdp_sim.learning.algorithms import Array
-from asyncdp_sim.spec.base import OWNER_NUMBERS, NonNegative, Positive, Variant, about, trait
+from asyncdp_sim.spec.base import OWNER_NUMBERS, NonNegative, Positive, Variant, trait
 from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.spec.validation import show
 
@@ -25,12 +25,7 @@ class AdversaryKind(Variant):
     """What they multiply their noisy answers by."""
 
     kind: str
-    owners: Annotated[
-        tuple[Annotated[int, Field(ge=1)], ...],
-        Field(strict=False),
-        OWNER_NUMBERS,
-        about("Numbers of the owners that lie, each once; not all owners. [] means none", "none"),
-    ]
+    owners: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(strict=False), OWNER_NUMBERS]
 
     def factors(self, n_owners: int) -> Array:
         """Return a_i per owner, shape (N,): 1 where owner i is honest."""
@@ -71,14 +66,7 @@ class Flip(AdversaryKind):
     multiplier = trait(lambda self: -self.factor)
 
     kind: Literal["flip"] = "flip"
-    factor: Annotated[
-        Positive,
-        about(
-            "Length of a lying owner's answer, relative to an honest one; it points in the "
-            "opposite direction",
-            "none",
-        ),
-    ] = 1.0
+    factor: Positive = 1.0
 
 
 class Scale(AdversaryKind):
@@ -87,10 +75,7 @@ class Scale(AdversaryKind):
     multiplier = trait(lambda self: self.factor)
 
     kind: Literal["scale"] = "scale"
-    factor: Annotated[
-        NonNegative,
-        about("Factor by which lying owners multiply their answers; 0 sends zeros", "none"),
-    ]
+    factor: NonNegative
 
 
 Adversary = Annotated[Flip | Scale, FAMILY]

@@ -29,7 +29,7 @@ from asyncdp_sim.learning.replay import Trajectory
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.learning.watch import GradientMonitor, Reads
 from asyncdp_sim.network.exchanges import Learning
-from asyncdp_sim.spec.base import Positive, Variant, about
+from asyncdp_sim.spec.base import Positive, Variant
 from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.trace import Trace
 
@@ -54,14 +54,7 @@ class LargeGradient(TriggerKind):
     """An owner answers only where its gradient is large; else it withholds its answer."""
 
     kind: Literal["large-gradient"] = "large-gradient"
-    threshold: Annotated[
-        Positive,
-        about(
-            "c: owner i answers a query θ if ‖∇f_i(θ)‖₂ ≥ c, where ∇f_i is computed over all of "
-            "its records and without noise",
-            "of the gradient",
-        ),
-    ]
+    threshold: Positive
 
     @override
     def withholds(self, gradient: Array) -> bool:

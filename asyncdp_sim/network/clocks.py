@@ -23,7 +23,6 @@ from asyncdp_sim.spec.base import (
     Positive,
     Several,
     Variant,
-    about,
     own,
     per_owner,
     trait,
@@ -74,9 +73,7 @@ class RatedClock(ClockKind):
     saturated = False
 
     kind: str
-    rate: Annotated[
-        PerOwner[Positive], about("λ: mean number of ticks per time unit", "ticks / time unit")
-    ] = 1.0
+    rate: PerOwner[Positive] = 1.0
 
     @override
     def rates(self, n_owners: int) -> tuple[float, ...]:
@@ -95,13 +92,7 @@ class PoissonClock(RatedClock):
     superposed = trait(lambda self: self.population == "superposed")
 
     kind: Literal["poisson"] = "poisson"
-    population: Annotated[
-        Literal["per-owner", "superposed"],
-        about(
-            "Whether every owner has its own clock, or one clock ticks for all. Both have the "
-            "same law, with other random numbers; the latter is for very many owners"
-        ),
-    ] = "per-owner"
+    population: Literal["per-owner", "superposed"] = "per-owner"
 
     @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
@@ -118,9 +109,7 @@ class GammaClock(RatedClock):
     mixing = True
 
     kind: Literal["gamma"] = "gamma"
-    cv: Annotated[
-        GammaVariation, about("Coefficient of variation of the time between ticks", "none")
-    ]
+    cv: GammaVariation
 
     @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
@@ -134,7 +123,7 @@ class DeterministicClock(RatedClock):
     mixing = False
 
     kind: Literal["deterministic"] = "deterministic"
-    phase: Annotated[PerOwner[Duration], about("Shift of all ticks", "time units")] = 0.0
+    phase: PerOwner[Duration] = 0.0
 
     @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:
@@ -159,11 +148,7 @@ class ScriptedClock(ClockKind):
     saturated = False
 
     kind: Literal["scripted"] = "scripted"
-    times: Annotated[
-        Several[Annotated[tuple[Duration, ...], Field(strict=False)]],
-        EACH_OWNER,
-        about("Times at which each owner's clock ticks, in increasing order", "time units"),
-    ]
+    times: Annotated[Several[Annotated[tuple[Duration, ...], Field(strict=False)]], EACH_OWNER]
 
     @override
     def ticks(self, owner: int, source: Source, block: int) -> Iterator[int]:

@@ -21,7 +21,7 @@ from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network.table_file import FromFile, LinkFile, links_of, shortened
 from asyncdp_sim.network.topology import LEARNER, enumerated
-from asyncdp_sim.spec.base import CachedSpec, Count, Positive, Several, Variant, about
+from asyncdp_sim.spec.base import CachedSpec, Count, Positive, Several, Variant
 from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.theory.formulas import gossip_spectrum
@@ -132,14 +132,7 @@ class EdgeFile(FromFile, GraphKind):
     learner = False
 
     kind: Literal["file"] = "file"
-    path: Annotated[
-        str,
-        about(
-            "GraphML file (.graphml) whose node ids are owners' numbers, or a CSV file with the "
-            "columns source and target",
-            example="edges.csv",
-        ),
-    ]
+    path: str
 
     @override
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
@@ -254,17 +247,8 @@ class GeometricGraph(GraphKind):
     remedy = "raise radius or choose another graph number"
 
     kind: Literal["geometric"] = "geometric"
-    radius: Annotated[
-        Positive,
-        about(
-            "Two owners are linked if their distance in the unit square is at most this; √2 or "
-            "more links all",
-            "sides of the square",
-        ),
-    ]
-    graph: Annotated[
-        Count, about("Number of the random graph: another number gives another graph", "none")
-    ] = 1
+    radius: Positive
+    graph: Count = 1
 
     @override
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
@@ -285,10 +269,7 @@ class Edges(GraphKind):
     learner = False
 
     kind: Literal["edges"] = "edges"
-    between: Annotated[
-        Several[Several[Count]],
-        about("Edges: pairs of different owners, each pair once", "none"),
-    ]
+    between: Several[Several[Count]]
 
     @model_validator(mode="after")
     def _are_pairs(self) -> Self:
@@ -342,9 +323,7 @@ class GraphsInTurn(GraphKind):
     remedy = "add edges to one of them"
 
     kind: Literal["in-turn"] = "in-turn"
-    graphs: Annotated[
-        Several[OneGraph], about("Graphs of agreements 1, 2, …; after the last, the first follows")
-    ]
+    graphs: Several[OneGraph]
 
     @override
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:

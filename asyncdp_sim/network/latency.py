@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from asyncdp_sim.network.laws import Law, NoTime
-from asyncdp_sim.spec.base import PerOwner, Positive, Spec, about, per_owner
+from asyncdp_sim.spec.base import PerOwner, Positive, Spec, per_owner
 
 STAGES = ("query", "compute", "answer")
 """Of an exchange, from a query to the arrival of its answer."""
@@ -19,56 +19,18 @@ Laws = PerOwner[Law]
 class Latency(Spec):
     """Travel times of messages (time units), one law each, or a list with one law per owner."""
 
-    request: Annotated[
-        Laws,
-        about(
-            "Time that a request takes from an owner to the learner",
-            example={"kind": "constant", "value": 0.01},
-        ),
-    ] = NoTime()
-    query: Annotated[
-        Laws,
-        about(
-            "Time that a query takes from the learner to an owner",
-            example={"kind": "constant", "value": 0.01},
-        ),
-    ] = NoTime()
-    answer: Annotated[
-        Laws,
-        about(
-            "Time that an answer takes from an owner to the learner",
-            example={"kind": "lognormal", "mean": 0.02, "cv": 1.0},
-        ),
-    ] = NoTime()
-    acknowledgement: Annotated[
-        Laws,
-        about(
-            "Time that an acknowledgement takes from the learner to an owner, which waits for it "
-            "after its answer",
-            example={"kind": "constant", "value": 0.01},
-        ),
-    ] = NoTime()
-    rate_bytes: Annotated[
-        PerOwner[Positive] | None,
-        about(
-            "Bytes per time unit between the learner and an owner. Queries, and answers that use "
-            "no shared channel, take their payload divided by this rate in addition. Absent: size "
-            "takes no time",
-            "bytes / time unit",
-            example=1000.0,
-        ),
-    ] = None
+    request: Laws = NoTime()
+    query: Laws = NoTime()
+    answer: Laws = NoTime()
+    acknowledgement: Laws = NoTime()
+    rate_bytes: PerOwner[Positive] | None = None
 
 
 class Payload(Spec):
     """Sizes of messages."""
 
-    number_bytes: Annotated[
-        int, Field(ge=1, le=10**6), about("Size of one number of a model or a gradient", "bytes")
-    ] = 8
-    header_bytes: Annotated[
-        int, Field(ge=0, le=10**9), about("Size of a message without its numbers", "bytes")
-    ] = 40
+    number_bytes: Annotated[int, Field(ge=1, le=10**6)] = 8
+    header_bytes: Annotated[int, Field(ge=0, le=10**9)] = 40
 
     def size(self, numbers: int) -> int:
         """Return the bytes of a message that holds so many numbers."""

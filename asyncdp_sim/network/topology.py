@@ -27,7 +27,6 @@ from asyncdp_sim.spec.base import (
     Positive,
     Spec,
     Variant,
-    about,
     per_owner,
     trait,
     wrong_length,
@@ -52,20 +51,8 @@ class LinkFailures(Spec):
     links that work; an owner without a path is offline. Messages under way keep their delay.
     """
 
-    gap: Annotated[
-        LastingLaw,
-        about(
-            "Time until a link fails; its mean is positive",
-            example={"kind": "exponential", "mean": 20.0},
-        ),
-    ]
-    length: Annotated[
-        LastingLaw,
-        about(
-            "Time until a failed link works again; its mean is positive",
-            example={"kind": "exponential", "mean": 2.0},
-        ),
-    ]
+    gap: LastingLaw
+    length: LastingLaw
 
     def start_processes(
         self, graph: "nx.Graph", owners: Sequence[Owner], learner: Learner, streams: Scope
@@ -155,16 +142,7 @@ class TopologyKind(CachedSpec, Variant):
     of_everybody = True
 
     kind: str
-    failures: Annotated[
-        LinkFailures | None,
-        about(
-            "Times to failure and to repair of links. Absent: links never fail",
-            example={
-                "gap": {"kind": "exponential", "mean": 20.0},
-                "length": {"kind": "exponential", "mean": 2.0},
-            },
-        ),
-    ] = None
+    failures: LinkFailures | None = None
 
     @abstractmethod
     def draw(self, n_owners: int) -> "nx.Graph":
@@ -229,9 +207,7 @@ class RandomGraph(TopologyKind):
     remedy: ClassVar[str]
     """What may be raised to link more nodes; empty where all are linked anyway."""
 
-    graph: Annotated[
-        Count, about("Number of the random graph: another number gives another graph", "none")
-    ] = 1
+    graph: Count = 1
 
     def faults(self, n_owners: int) -> list[Fault]:
         """Return a fault where owners have no path to the learner."""
@@ -274,9 +250,7 @@ class Star(TopologyKind):
     of_everybody = trait(lambda self: self.failures is not None)
 
     kind: Literal["star"] = "star"
-    latency: Annotated[
-        PerOwner[Duration], about("Time that a message takes along an owner's link", "time units")
-    ] = 0.0
+    latency: PerOwner[Duration] = 0.0
 
     @override
     def draw(self, n_owners: int) -> "nx.Graph":
@@ -307,21 +281,8 @@ class Geometric(RandomGraph):
     remedy = "radius"
 
     kind: Literal["geometric"] = "geometric"
-    radius: Annotated[
-        Positive,
-        about(
-            "Two nodes are linked if their distance in the unit square is at most this; √2 or "
-            "more links all",
-            "sides of the square",
-        ),
-    ]
-    latency_per_distance: Annotated[
-        Duration,
-        about(
-            "Time that a message takes along a link, per unit of its Euclidean distance",
-            "time units / side",
-        ),
-    ]
+    radius: Positive
+    latency_per_distance: Duration
 
     @override
     def draw(self, n_owners: int) -> "nx.Graph":
@@ -345,19 +306,9 @@ class Waxman(RandomGraph):
     remedy = "alpha or beta"
 
     kind: Literal["waxman"] = "waxman"
-    alpha: Annotated[
-        Share, about("α: reach of the links; a larger α makes long links more likely", "none")
-    ]
-    beta: Annotated[
-        Share, about("β: density of the links; a larger β makes all links more likely", "none")
-    ]
-    latency_per_distance: Annotated[
-        Duration,
-        about(
-            "Time that a message takes along a link, per unit of its Euclidean distance",
-            "time units / side",
-        ),
-    ]
+    alpha: Share
+    beta: Share
+    latency_per_distance: Duration
 
     @override
     def draw(self, n_owners: int) -> "nx.Graph":
@@ -377,17 +328,8 @@ class ScaleFree(RandomGraph):
     remedy = ""
 
     kind: Literal["scale-free"] = "scale-free"
-    edges: Annotated[
-        Count,
-        about("m: number of links of each node that joins, at most N; 1 makes a tree", "links"),
-    ]
-    latency: Annotated[
-        Law,
-        about(
-            "Time that a message takes along a link, drawn once for each link in the order of its "
-            "nodes' numbers"
-        ),
-    ]
+    edges: Count
+    latency: Law
 
     @override
     def draw(self, n_owners: int) -> "nx.Graph":
@@ -423,15 +365,7 @@ class GraphFile(FromFile, TopologyKind):
     """
 
     kind: Literal["file"] = "file"
-    path: Annotated[
-        str,
-        about(
-            "GraphML file (.graphml: node ids are names, edges have an attribute latency), or a "
-            "CSV file with the columns source, target and latency. Latencies are in time units, 0 "
-            "to 10⁹",
-            example="links.csv",
-        ),
-    ]
+    path: str
 
     @override
     def draw(self, n_owners: int) -> "nx.Graph":

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -21,7 +21,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     of_owners,
     shared,
 )
-from asyncdp_sim.spec.base import about, trait
+from asyncdp_sim.spec.base import trait
 
 
 @dataclass(eq=False)
@@ -133,22 +133,10 @@ class AsyncGossip(GossipKind):
     treats_updates_alike = True
 
     kind: Literal["async-gossip"] = "async-gossip"
-    central_step: Annotated[
-        Literal["proof", "text"],
-        about(
-            "β of the learner's model: ρ/(2T²σ) (proof: as the proof of Theorem 2 needs it and "
-            "the published code has it) or (N−1)ρ/(N T²σ) (text: line 7 as printed)"
-        ),
-    ] = "proof"
+    central_step: Literal["proof", "text"] = "proof"
     initial: Initial = "zeros"
     selection: Selection = "uniform"
-    apply_at: Annotated[
-        Literal["current", "as-read"],
-        about(
-            "The step starts from (θ_L + θ_i)/2 when the answer is applied (current), or from the "
-            "value read for the query (as-read). Both are equal at staleness 0"
-        ),
-    ] = "current"
+    apply_at: Literal["current", "as-read"] = "current"
 
     @property
     @override

@@ -26,7 +26,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     project,
     shared,
 )
-from asyncdp_sim.spec.base import Count, NonNegative, Positive, about, trait
+from asyncdp_sim.spec.base import Count, NonNegative, Positive, trait
 
 Weighting = Literal["constant", "polynomial", "hinge"]
 
@@ -162,16 +162,10 @@ class CentralKind(AlgorithmSpec):
     needs_lateness = trait(lambda self: self.selection == "inverse-weight")
     treats_updates_alike = True
 
-    step: Annotated[Positive, about("η: the owners' step", "none")]
-    weighting: Annotated[
-        Weighting,
-        about(
-            "How the weight of an answer decreases with its staleness s: (s + 1)^(−a) "
-            "(polynomial), 1 (constant), or 1 up to s = b and 1/(a(s − b) + 1) beyond (hinge)"
-        ),
-    ] = "polynomial"
-    exponent: Annotated[NonNegative, about("a of polynomial and hinge weights", "none")] = 0.5
-    patience: Annotated[NonNegative, about("b of hinge weights", "updates")] = 0.0
+    step: Positive
+    weighting: Weighting = "polynomial"
+    exponent: NonNegative = 0.5
+    patience: NonNegative = 0.0
     selection: Evening = "uniform"
     initial: Initial = "zeros"
     local_steps: LocalCount = None
@@ -257,11 +251,7 @@ class FedAsync(CentralKind):
     )
 
     kind: Literal["fedasync"] = "fedasync"
-    mixing: Annotated[
-        float,
-        Field(gt=0, le=1),
-        about("α: weight of a fresh answer's model when it is mixed into the learner's", "none"),
-    ]
+    mixing: Annotated[float, Field(gt=0, le=1)]
 
     @override
     def steps(self, setting: Setting) -> FedAsyncSteps:
@@ -352,8 +342,8 @@ class FedBuff(CentralKind):
     )
 
     kind: Literal["fedbuff"] = "fedbuff"
-    server_step: Annotated[Positive, about("η_g: the learner's step", "none")]
-    buffer: Annotated[Count, about("B: number of answers in an update", "answers")]
+    server_step: Positive
+    buffer: Count
 
     @property
     @override

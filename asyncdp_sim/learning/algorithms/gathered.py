@@ -35,7 +35,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     power,
     project,
 )
-from asyncdp_sim.spec.base import Count, Positive, Tally, about, trait
+from asyncdp_sim.spec.base import Count, Positive, Tally, trait
 
 
 @dataclass(eq=False)
@@ -227,14 +227,7 @@ class CollabKind(GatheredKind):
 
     sums_suffice = trait(lambda self: self.trim == 0)
 
-    trim: Annotated[
-        Tally,
-        about(
-            "m: of each coordinate's answers in a round, the m largest and the m smallest are "
-            "left out, as a defence against owners that lie. 0 is the published algorithm",
-            "answers",
-        ),
-    ] = 0
+    trim: Tally = 0
     initial: Initial = "zeros"
 
     def numbers(self, setting: Setting) -> dict[str, Any]:
@@ -255,9 +248,7 @@ class Collab1(CollabKind):
     step_field = "rho"
 
     kind: Literal["collab-1"] = "collab-1"
-    rho: Annotated[
-        Positive, about("ρ: the k-th step is ρ/(T²k). The paper states no value", "none")
-    ]
+    rho: Positive
 
     @staticmethod
     def schedule(rho: float | Array, updates: int) -> Schedule:
@@ -278,9 +269,7 @@ class Collab2(CollabKind):
     """Algorithm 2, for convex fitness; its average θ̄ is the model that is judged."""
 
     kind: Literal["collab-2"] = "collab-2"
-    step: Annotated[
-        Positive, about("c_1: the k-th step is c_1/√k. The paper states no value", "none")
-    ]
+    step: Positive
 
     @staticmethod
     def schedule(step: float | Array, updates: int) -> Schedule:
@@ -336,26 +325,12 @@ class ParameterServer(GatheredKind):
     treats_updates_alike = trait(lambda self: self.exponent == 0)
 
     kind: Literal["parameter-server"] = "parameter-server"
-    step: Annotated[Positive, about("α: the first step", "none")]
-    exponent: Annotated[
-        float,
-        Field(ge=0, le=1),
-        about("e: step k is α k^(−e); convergence of stochastic gradients needs e > 1/2", "none"),
-    ] = 0.0
-    batch: Annotated[
-        Count | None,
-        about(
-            "Number of records in each answer, drawn with replacement. Absent: all of the owner's "
-            "records",
-            "records",
-        ),
-    ] = None
+    step: Positive
+    exponent: Annotated[float, Field(ge=0, le=1)] = 0.0
+    batch: Count | None = None
     initial: Initial = "zeros"
     local_steps: LocalCount = None
-    local_step: Annotated[
-        Positive | None,
-        about("η: the owners' step. Required with local steps", "none", example=0.1),
-    ] = None
+    local_step: Positive | None = None
 
     def schedule(self, step: float | Array, updates: int) -> Schedule:
         """γ_k = α k^(−e)."""

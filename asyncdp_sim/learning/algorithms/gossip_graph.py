@@ -8,7 +8,7 @@ loss is squared and rows are 1 (noise then gossip: Cyffers, Even, Bellet and Mas
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     of_rows,
     project,
 )
-from asyncdp_sim.spec.base import Positive, about
+from asyncdp_sim.spec.base import Positive
 
 
 def _judged(models: Array, node: int | None) -> Array:
@@ -177,32 +177,10 @@ class GossipGraph(GossipKind):
     treats_updates_alike = True
 
     kind: Literal["gossip-graph"] = "gossip-graph"
-    rho: Annotated[
-        Positive | None,
-        about(
-            "ρ: owner i's step is ρ/(T²σπ_i), which is Nρ/(T²σ) on a star with equal clocks. Set "
-            "either ρ or step",
-            "none",
-            example=20.0,
-        ),
-    ] = None
-    step: Annotated[
-        Positive | None,
-        about(
-            "Step of an update on a star with equal clocks, instead of ρ. On any graph owner i's "
-            "step is this over Nπ_i",
-            "none",
-            example=0.5,
-        ),
-    ] = None
+    rho: Positive | None = None
+    step: Positive | None = None
     initial: Initial = "zeros"
-    judged: Annotated[
-        Literal["central", "owner"],
-        about(
-            "Model whose fitness is recorded. central: the learner's or, without a learner, the "
-            "mean of all nodes' models, which no node holds. owner: owner 1's"
-        ),
-    ] = "central"
+    judged: Literal["central", "owner"] = "central"
 
     @override
     def steps(self, setting: Setting) -> GossipGraphSteps:
@@ -387,25 +365,9 @@ class Averaging(AlgorithmSpec):
     answers_per_update = None  # one or two, as the edge has it
 
     kind: Literal["averaging"] = "averaging"
-    step: Annotated[
-        Positive,
-        about(
-            "η: the mean of all vectors is one step of gradient descent of this length. With "
-            "ridge regression and rows of 1, η = 1/2 gives the mean of the targets",
-            "none",
-        ),
-    ]
-    initial: Annotated[
-        Literal["zeros", "ones"],
-        about("θ_0, the public model at which gradients are computed: Π_Θ of 0 or 1"),
-    ] = "zeros"
-    judged: Annotated[
-        Literal["central", "owner"],
-        about(
-            "Model whose fitness is recorded. central: the mean of all nodes' vectors, which no "
-            "node holds. owner: owner 1's"
-        ),
-    ] = "central"
+    step: Positive
+    initial: Literal["zeros", "ones"] = "zeros"
+    judged: Literal["central", "owner"] = "central"
 
     @override
     def misfits(self, scenario: Any) -> list[Fault]:

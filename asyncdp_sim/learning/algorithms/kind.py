@@ -1,7 +1,7 @@
 """The family of algorithms: what the rest of the house asks of each."""
 
 from abc import abstractmethod
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
 from typing_extensions import override
@@ -12,7 +12,7 @@ from asyncdp_sim.learning.algorithms.moments import OneCentral, OneOnOne, StepsI
 from asyncdp_sim.learning.algorithms.steps import Algorithm, Setting
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.protocols.kind import UpdateOf
-from asyncdp_sim.spec.base import Positive, Variant, about, kind_of, members
+from asyncdp_sim.spec.base import Positive, Variant, kind_of, members
 from asyncdp_sim.spec.validation import faults_of
 
 
@@ -189,22 +189,8 @@ class GossipKind(AlgorithmSpec):
 
     step_field = "rho"
 
-    rho: Annotated[
-        Positive | None,
-        about(
-            "ρ: the step is Nρ/(T²σ). The paper states no value. Set either ρ or step",
-            "none",
-            example=20.0,
-        ),
-    ] = None
-    step: Annotated[
-        Positive | None,
-        about(
-            "Step of an update, instead of ρ. It does not change with N, T and σ",
-            "none",
-            example=0.5,
-        ),
-    ] = None
+    rho: Positive | None = None
+    step: Positive | None = None
 
     @model_validator(mode="after")
     def _one_step(self) -> Self:

@@ -29,7 +29,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     project,
 )
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.spec.base import Positive, about
+from asyncdp_sim.spec.base import Positive
 
 
 @dataclass(frozen=True)
@@ -238,18 +238,8 @@ class NoisyStatistics(AlgorithmSpec):
     xi = 1.0  # see Units
 
     kind: Literal["noisy-statistics"] = "noisy-statistics"
-    gram_share: Annotated[
-        Share,
-        about("γ: share of the budget ε_i that is spent on XᵀX; the rest is spent on Xᵀy", "none"),
-    ] = 0.5
-    caution: Annotated[
-        Positive,
-        about(
-            "c: λ is the smallest value that leaves an eigenvalue of 2c times √(pv), v being the "
-            "variance of the noise",
-            "none",
-        ),
-    ] = 1.25
+    gram_share: Share = 0.5
+    caution: Positive = 1.25
 
     @override
     def numbers_of_answer(self, numbers: int) -> int:

@@ -47,7 +47,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     project,
 )
 from asyncdp_sim.network.graphs import Neighbours
-from asyncdp_sim.spec.base import Count, NonNegative, Positive, about, trait
+from asyncdp_sim.spec.base import Count, NonNegative, Positive, trait
 from asyncdp_sim.spec.validation import faults_of
 
 
@@ -359,44 +359,14 @@ class Polar(AlgorithmSpec):
     sample = trait(lambda self: self.batch)
 
     kind: Literal["polar"] = "polar"
-    step: Annotated[Positive, about("α: the steps of window w = 1, 2, … are α w^(−e)", "none")]
-    exponent: Annotated[
-        float,
-        Field(gt=0.5, le=1),
-        about(
-            "e: exponent at which the sum of the steps diverges and the sum of their squares "
-            "converges",
-            "none",
-        ),
-    ]
-    weight_total: Annotated[
-        Positive, about("M: sum of a client's weights over a window and over its servers", "none")
-    ]
-    weight_bound: Annotated[
-        Positive,
-        about("M̄: largest sum of their absolute values; at least weight_total", "none"),
-    ]
-    additive_bound: Annotated[
-        NonNegative, about("Y: largest norm of an additive perturbation", "of the gradient")
-    ]
-    every_step: Annotated[
-        bool,
-        about(
-            "Whether the weights of every step sum to M, and their absolute values to at most M̄ "
-            "(Theorem 2). Required for a loss that is not smooth"
-        ),
-    ] = False
-    per_coordinate: Annotated[
-        bool, about("Whether each coordinate has weights of its own (POLAR, section V-B)")
-    ] = False
-    batch: Annotated[
-        Count | None,
-        about(
-            "Number of records in each gradient, drawn with replacement. Absent: all of the "
-            "client's records",
-            "records",
-        ),
-    ] = None
+    step: Positive
+    exponent: Annotated[float, Field(gt=0.5, le=1)]
+    weight_total: Positive
+    weight_bound: Positive
+    additive_bound: NonNegative
+    every_step: bool = False
+    per_coordinate: bool = False
+    batch: Count | None = None
     initial: Initial = "zeros"
 
     @model_validator(mode="after")

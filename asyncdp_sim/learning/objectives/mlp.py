@@ -13,7 +13,7 @@ features and targets then do no harm.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,7 @@ from asyncdp_sim.learning.objectives.models import ModelKind
 from asyncdp_sim.learning.objectives.objective import Objective, Records
 from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.objectives.rows import JudgedRows, Norm
-from asyncdp_sim.spec.base import Count, about, trait
+from asyncdp_sim.spec.base import Count, trait
 
 PROMISED = 1e-6
 """Largest |∂f/∂v_j| at θ*, along directions that stay in Θ, relative to f(0)."""
@@ -257,13 +257,8 @@ class MLP(ModelKind):
     phi = trait(lambda self: SQUARED if self.loss == "squared" else LogisticLoss())
 
     kind: Literal["mlp"] = "mlp"
-    hidden: Annotated[Count, about("H: number of hidden units", "units")]
-    loss: Annotated[
-        Literal["squared", "logistic"],
-        about(
-            "φ(z, y): (y − z)², without ½ (squared), or ln(1 + e^{−yz}) for labels ±1 (logistic)"
-        ),
-    ] = "squared"
+    hidden: Count
+    loss: Literal["squared", "logistic"] = "squared"
 
     @override
     def start_faults(self, initial: str | None) -> list[Fault]:

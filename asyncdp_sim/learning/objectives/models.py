@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -22,7 +22,7 @@ from asyncdp_sim.learning.objectives.objective import Objective, Records
 from asyncdp_sim.learning.objectives.quadratic import Quadratic
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.objectives.rows import Norm
-from asyncdp_sim.spec.base import Positive, Variant, about, trait
+from asyncdp_sim.spec.base import Positive, Variant, trait
 from asyncdp_sim.spec.validation import faults_of
 
 
@@ -41,31 +41,11 @@ class ModelKind(Variant):
     """φ, the loss of a prediction."""
 
     kind: str
-    regularisation: Annotated[Positive, about("c: constant of the regulariser g", "none")]
-    regulariser: Annotated[
-        Literal["half-square", "square"],
-        about(
-            "g = (c/2)‖θ‖², so that σ = c (half-square, Async's published code, Collab's SVM), or "
-            "g = c‖θ‖², so that σ = 2c (square, Async's text)"
-        ),
-    ] = "half-square"
-    theta_max: Annotated[
-        Positive | None,
-        about(
-            "Θ is the box ‖θ‖_∞ ≤ theta_max; models are projected onto it. Absent: no projection",
-            "of the model",
-        ),
-    ] = None
+    regularisation: Positive
+    regulariser: Literal["half-square", "square"] = "half-square"
+    theta_max: Positive | None = None
 
-    intercept: Annotated[
-        bool | None,
-        about(
-            "Whether the last of data.features is 1 in every row. It is regularised, projected "
-            "and clipped like the others. Only for a table, and not for svm and mlp, which append "
-            "a 1 themselves. Absent: false",
-            example=True,
-        ),
-    ] = None
+    intercept: bool | None = None
 
     @model_validator(mode="after")
     def _one_intercept(self) -> Self:
@@ -254,11 +234,4 @@ class Huber(LinearKind):
     phi = trait(lambda self: HuberLoss(self.delta))
 
     kind: Literal["huber"] = "huber"
-    delta: Annotated[
-        Positive,
-        about(
-            "δ: residual up to which the loss is quadratic. The ridge loss is twice the limit δ → "
-            "∞",
-            "of the target",
-        ),
-    ]
+    delta: Positive

@@ -24,7 +24,7 @@ from asyncdp_sim.learning.objectives.rows import (
     Norm,
     StackedRecords,
 )
-from asyncdp_sim.spec.base import about, trait
+from asyncdp_sim.spec.base import trait
 
 
 @dataclass(frozen=True)
@@ -231,11 +231,7 @@ class Softmax(LinearKind):
     phi: ClassVar[SoftmaxLoss] = trait(lambda self: SoftmaxLoss(self.classes))
 
     kind: Literal["softmax"] = "softmax"
-    classes: Annotated[
-        int,
-        Field(ge=2, le=10_000),
-        about("K: number of classes of the target, in the order of their names", "classes"),
-    ]
+    classes: Annotated[int, Field(ge=2, le=10_000)]
 
     @property
     @override

@@ -21,7 +21,6 @@ from asyncdp_sim.spec.base import (
     Finite,
     PerOwner,
     Several,
-    about,
     own,
     per_owner,
     trait,
@@ -47,14 +46,7 @@ class Bernoulli(AvailabilityKind):
     superposable = True
 
     kind: Literal["bernoulli"] = "bernoulli"
-    probability: Annotated[
-        PerOwner[Probability],
-        about(
-            "Probability that an owner is online at a tick or, under broadcast and rounds, when a "
-            "query arrives",
-            "none",
-        ),
-    ]
+    probability: PerOwner[Probability]
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
@@ -121,21 +113,10 @@ class Diurnal(AvailabilityKind):
     superposable = trait(lambda self: not isinstance(self.phase, str))
 
     kind: Literal["diurnal"] = "diurnal"
-    period: Annotated[float, Field(gt=0, le=1e9), about("Length of a day", "time units")]
-    low: Annotated[
-        Probability,
-        about("Probability of being online at the lowest point of a day; at most high", "none"),
-    ]
-    high: Annotated[
-        Probability, about("Probability of being online at the highest point of a day", "none")
-    ]
-    phase: Annotated[
-        Phase,
-        about(
-            "Shift of each owner's day, in days. uniform: drawn from [0, 1) for each owner",
-            "periods",
-        ),
-    ] = 0.0
+    period: Annotated[float, Field(gt=0, le=1e9)]
+    low: Probability
+    high: Probability
+    phase: Phase = 0.0
 
     @model_validator(mode="after")
     def _is_a_range(self) -> Self:

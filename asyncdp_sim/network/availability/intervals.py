@@ -28,7 +28,7 @@ from asyncdp_sim.network.table_file import (
     shortened,
     time_of,
 )
-from asyncdp_sim.spec.base import Positive, Several, about
+from asyncdp_sim.spec.base import Positive, Several
 from asyncdp_sim.spec.validation import faults_of, show
 
 KEY = "availability.path"
@@ -248,46 +248,11 @@ class Intervals(FromFile, AvailabilityKind):
     of_everybody = True
 
     kind: Literal["intervals"] = "intervals"
-    path: Annotated[
-        str,
-        about(
-            "CSV or Parquet file with the columns owner (a number from 1, or a device's name), "
-            "start and end (time units, or ISO 8601 times, which are UTC unless they name a zone)",
-            example="online.csv",
-        ),
-    ]
-    names: Annotated[
-        Several[str] | None,
-        about(
-            "Device of owners 1, 2, …: names in the column owner; several owners may share one. "
-            "Absent: one device per owner, in the order of the file",
-            example=["device-a", "device-b", "device-a"],
-        ),
-    ] = None
-    unit: Annotated[
-        Positive | None,
-        about(
-            "Time units per unit of the file or, for ISO times, per second. Absent: 1",
-            "time units",
-            example=0.001,
-        ),
-    ] = None
-    origin: Annotated[
-        str | None,
-        about(
-            "ISO time of simulated time 0. Absent: the earliest start in the file",
-            domain="an ISO 8601 time",
-            example="2020-05-17T00:00",
-        ),
-    ] = None
-    period: Annotated[
-        Annotated[Positive, Field(le=1e9)] | None,
-        about(
-            "Time after which all intervals repeat; none may end later. Absent: they never repeat",
-            "time units",
-            example=24.0,
-        ),
-    ] = None
+    path: str
+    names: Several[str] | None = None
+    unit: Positive | None = None
+    origin: str | None = None
+    period: Annotated[Positive, Field(le=1e9)] | None = None
 
     @model_validator(mode="after")
     def _is_said_in_words_that_exist(self) -> Self:

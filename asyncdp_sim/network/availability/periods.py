@@ -19,7 +19,7 @@ from asyncdp_sim.network.laws import LastingLaw, Law, NoTime, Source
 from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec.base import OWNER_NUMBERS, Count, Several, Variant, about, picked, trait
+from asyncdp_sim.spec.base import OWNER_NUMBERS, Count, Several, Variant, picked, trait
 from asyncdp_sim.trace import Recorder
 
 
@@ -38,8 +38,8 @@ class OnOff(AvailabilityKind):
     superposable = trait(lambda self: self.on.memoryless and self.off.memoryless)
 
     kind: Literal["on-off"] = "on-off"
-    on: Annotated[LastingLaw, about("Length of a period online; its mean is positive")]
-    off: Annotated[LastingLaw, about("Length of a period offline; its mean is positive")]
+    on: LastingLaw
+    off: LastingLaw
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
@@ -111,34 +111,10 @@ class Outages(AvailabilityKind):
     keeps_poisson = False
 
     kind: Literal["outages"] = "outages"
-    groups: Annotated[
-        Several[Members],
-        OWNER_NUMBERS,
-        about(
-            "Numbers of the owners that go offline together. An owner in several groups is "
-            "offline while any of them is",
-            "none",
-        ),
-    ]
-    numbers: Annotated[
-        Several[Count] | None,
-        about(
-            "In results where only some owners take part: names of the groups in random streams. "
-            "Groups without any of these owners are left out",
-            "none",
-            example=[2],
-        ),
-    ] = None
-    gap: Annotated[
-        LastingLaw,
-        about(
-            "Time from the start, or from the end of an outage, to the next outage; its mean is "
-            "positive"
-        ),
-    ]
-    length: Annotated[
-        LastingLaw, about("Duration of an outage; its mean is positive. Constants make a schedule")
-    ]
+    groups: Annotated[Several[Members], OWNER_NUMBERS]
+    numbers: Several[Count] | None = None
+    gap: LastingLaw
+    length: LastingLaw
 
     @override
     def of_some(self, places: Sequence[int]) -> Variant:
@@ -218,12 +194,8 @@ class Churn(AvailabilityKind):
     keeps_poisson = False
 
     kind: Literal["churn"] = "churn"
-    join: Annotated[
-        Law, about("Time from the start until an owner joins. none: it joins at the start")
-    ] = NoTime()
-    lifetime: Annotated[
-        Law, about("Time from then until it leaves for good. none: it never leaves")
-    ] = NoTime()
+    join: Law = NoTime()
+    lifetime: Law = NoTime()
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Annotated, Literal
+from typing import Literal
 
 from typing_extensions import override
 
@@ -11,7 +11,7 @@ from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.kind import Deferring
 from asyncdp_sim.network.laws import Source
-from asyncdp_sim.spec.base import Positive, about, trait
+from asyncdp_sim.spec.base import Positive, trait
 
 
 class Aloha(Deferring):
@@ -25,15 +25,7 @@ class Aloha(Deferring):
     exclusive = trait(lambda self: self.capture_ratio is None)
 
     kind: Literal["aloha"] = "aloha"
-    capture_ratio: Annotated[
-        Positive | None,
-        about(
-            "z: each transmission has a power drawn from Exp(1), and survives if it exceeds z "
-            "times the sum of the powers that overlap it. Absent: every overlap destroys both "
-            "transmissions",
-            "none",
-        ),
-    ] = None
+    capture_ratio: Positive | None = None
 
     @override
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "AlohaMedium":

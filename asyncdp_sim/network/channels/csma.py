@@ -15,7 +15,7 @@ from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.kind import Backoff, Deferring
 from asyncdp_sim.network.laws import too_short
 from asyncdp_sim.network.laws.kind import uniforms
-from asyncdp_sim.spec.base import Duration, about, trait
+from asyncdp_sim.spec.base import Duration, trait
 from asyncdp_sim.spec.validation import TAGS, faults_of
 
 Persistence = Annotated[
@@ -41,26 +41,9 @@ class Csma(Deferring):
     exclusive = trait(lambda self: self.gives_up)
 
     kind: Literal["csma"] = "csma"
-    propagation_delay: Annotated[
-        Duration,
-        about(
-            "a: time from the start (or the end) of a transmission until others detect it",
-            "time units",
-        ),
-    ]
-    persistence: Annotated[
-        Persistence,
-        about(
-            "Behaviour on a busy channel: an owner gives up or backs off (non-persistent), or "
-            "waits until it is idle and then sends with this probability p; if it does not "
-            "send, it senses again after a propagation delay",
-            "none",
-        ),
-    ] = "non-persistent"
-    collision_detection: Annotated[
-        bool,
-        about("Whether an owner that detects another transmission while it sends stops at once"),
-    ] = False
+    propagation_delay: Duration
+    persistence: Persistence = "non-persistent"
+    collision_detection: bool = False
 
     @model_validator(mode="after")
     def _slot_of_contention(self) -> Self:

@@ -13,7 +13,7 @@ from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.kind import Contended
 from asyncdp_sim.network.laws.kind import uniforms
-from asyncdp_sim.spec.base import Duration, about
+from asyncdp_sim.spec.base import Duration
 
 
 class Dcf(Contended):
@@ -34,39 +34,11 @@ class Dcf(Contended):
     lets_begin = True
 
     kind: Literal["dcf"] = "dcf"
-    slot: Annotated[
-        Duration, Field(ge=1e-9), about("Length of a slot in which no owner sends", "time units")
-    ]
-    window: Annotated[
-        int,
-        Field(ge=1, le=2**16),
-        about(
-            "W: number of slots of the first contention window, of which an answer draws one "
-            "(802.11: 16 or 32)",
-            "slots",
-        ),
-    ]
-    doublings: Annotated[
-        int,
-        Field(ge=0, le=16),
-        about(
-            "m: how many collisions double an owner's window; only a successful answer restores "
-            "the first window (802.11: 5 or 6)",
-            "none",
-        ),
-    ]
-    after_success: Annotated[
-        Duration,
-        about(
-            "Time for which the channel stays busy after a successful answer: the learner's "
-            "acknowledgement and the gaps around it",
-            "time units",
-        ),
-    ] = 0.0
-    after_collision: Annotated[
-        Duration,
-        about("Time for which the channel stays busy after answers that collide", "time units"),
-    ] = 0.0
+    slot: Annotated[Duration, Field(ge=1e-9)]
+    window: Annotated[int, Field(ge=1, le=2**16)]
+    doublings: Annotated[int, Field(ge=0, le=16)]
+    after_success: Duration = 0.0
+    after_collision: Duration = 0.0
 
     @override
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "DcfMedium":

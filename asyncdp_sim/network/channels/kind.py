@@ -16,7 +16,7 @@ from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.network.channels.air import Medium
 from asyncdp_sim.network.channels.packet_loss import PacketLoss, WrittenLoss, packet_loss
 from asyncdp_sim.network.laws import Law, NoTime
-from asyncdp_sim.spec.base import Duration, Positive, Variant, about, trait
+from asyncdp_sim.spec.base import Duration, Positive, Variant, trait
 from asyncdp_sim.spec.validation import faults_of
 
 MESSAGES = ("", "_query", "_request", "_acknowledgement")
@@ -54,40 +54,12 @@ class ChannelKind(Variant):
     exclusive: ClassVar[bool] = False
     """Whether an answer that begins and survives was ready at that tick, and was alone."""
 
-    loss: Annotated[
-        WrittenLoss,
-        about(
-            "Probability that an answer is lost: one number, one per owner, or a Gilbert–Elliott "
-            "table",
-            "none",
-        ),
-    ] = 0.0
-    loss_query: Annotated[
-        WrittenLoss, about("Probability that a query is lost, in the same forms", "none")
-    ] = 0.0
-    loss_request: Annotated[
-        WrittenLoss, about("Probability that a request is lost, in the same forms", "none")
-    ] = 0.0
-    loss_acknowledgement: Annotated[
-        WrittenLoss,
-        about(
-            "Probability that an acknowledgement is lost, in the same forms: the answer has "
-            "arrived, and its sender sends it again",
-            "none",
-        ),
-    ] = 0.0
-    retransmissions: Annotated[
-        int,
-        Field(ge=0, le=10**6),
-        about("Number of further attempts to send an answer that did not arrive", "attempts"),
-    ] = 0
-    resend: Annotated[
-        Literal["same", "fresh"],
-        about(
-            "Whether further attempts send the same noisy answer, which costs no more privacy, or "
-            "a fresh one, which is computed and charged again"
-        ),
-    ] = "same"
+    loss: WrittenLoss = 0.0
+    loss_query: WrittenLoss = 0.0
+    loss_request: WrittenLoss = 0.0
+    loss_acknowledgement: WrittenLoss = 0.0
+    retransmissions: Annotated[int, Field(ge=0, le=10**6)] = 0
+    resend: Literal["same", "fresh"] = "same"
 
     @abstractmethod
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> Medium | None:
@@ -155,27 +127,9 @@ class Contended(ChannelKind):
     breaks_off: ClassVar[bool] = False
     """Whether a transmission may end before its airtime."""
 
-    airtime: Annotated[
-        Airtime | None,
-        about(
-            "Duration of an answer's transmission. Set either airtime or rate_bytes", "time units"
-        ),
-    ] = None
-    rate_bytes: Annotated[
-        Positive | None,
-        about(
-            "Bytes sent per time unit. An answer's airtime is its payload divided by this rate",
-            "bytes / time unit",
-            example=1000.0,
-        ),
-    ] = None
-    request_airtime: Annotated[
-        Airtime | None,
-        about(
-            "Duration of a request's transmission. Absent: requests do not use the channel",
-            "time units",
-        ),
-    ] = None
+    airtime: Airtime | None = None
+    rate_bytes: Positive | None = None
+    request_airtime: Airtime | None = None
 
     @model_validator(mode="after")
     def _one_airtime(self) -> Self:
@@ -210,22 +164,8 @@ class Contended(ChannelKind):
 class Deferring(Contended):
     """A shared channel whose owners wait before they try again."""
 
-    backoff: Annotated[
-        Law,
-        about(
-            "Wait before a further attempt. none: it is sent at once after a collision or loss, "
-            "and never if the channel is busy"
-        ),
-    ] = NoTime()
-    backoff_cap: Annotated[
-        int,
-        Field(ge=0, le=30),
-        about(
-            "The wait before attempt m + 1 is a draw times 2^min(m − 1, cap). 0 means no growth; "
-            "Ethernet has 10",
-            "none",
-        ),
-    ] = 0
+    backoff: Law = NoTime()
+    backoff_cap: Annotated[int, Field(ge=0, le=30)] = 0
 
     @override
     def waits(self, own: Scope, purpose: str) -> Backoff | None:

@@ -16,7 +16,7 @@ from typing_extensions import override
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.network.laws import Source
 from asyncdp_sim.network.laws.kind import uniforms
-from asyncdp_sim.spec.base import EACH_OWNER, PerOwner, Plugin, about, own, per_owner, wrong_length
+from asyncdp_sim.spec.base import EACH_OWNER, PerOwner, Plugin, own, per_owner, wrong_length
 from asyncdp_sim.spec.validation import TAGS
 
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -55,9 +55,7 @@ class IndependentLosses(PacketLoss):
     called = "independent"
     bursty = False
 
-    probability: Annotated[
-        PerOwner[Probability], about("Probability that a message is lost", "none")
-    ]
+    probability: PerOwner[Probability]
 
     @property
     @override
@@ -88,28 +86,10 @@ class GilbertElliott(PacketLoss):
     called = "gilbert-elliott"
     bursty = True
 
-    to_bad: Annotated[
-        float,
-        Field(gt=0, le=1),
-        about(
-            "Probability that the state is bad at the next message, if it is good now",
-            "none",
-            example=0.1,
-        ),
-    ]
-    to_good: Annotated[
-        float,
-        Field(gt=0, le=1),
-        about(
-            "Probability that the state is good at the next message, if it is bad now",
-            "none",
-            example=0.5,
-        ),
-    ]
-    loss_good: Annotated[Probability, about("Probability of a loss in the good state", "none")] = (
-        0.0
-    )
-    loss_bad: Annotated[Probability, about("Probability of a loss in the bad state", "none")] = 1.0
+    to_bad: Annotated[float, Field(gt=0, le=1)]
+    to_good: Annotated[float, Field(gt=0, le=1)]
+    loss_good: Probability = 0.0
+    loss_bad: Probability = 1.0
 
     @property
     @override

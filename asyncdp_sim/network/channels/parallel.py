@@ -17,7 +17,7 @@ from asyncdp_sim.network.channels.dcf import Dcf
 from asyncdp_sim.network.channels.kind import Backoff, ChannelKind, Contended
 from asyncdp_sim.network.channels.slotted import SlottedAloha, Tdma
 from asyncdp_sim.network.laws.kind import uniforms
-from asyncdp_sim.spec.base import about, trait
+from asyncdp_sim.spec.base import trait
 from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.spec.validation import faults_of, show
 
@@ -32,21 +32,9 @@ class Parallel(ChannelKind):
     exclusive = trait(lambda self: self.channels == 1 and self.each.exclusive)
 
     kind: Literal["parallel"] = "parallel"
-    channels: Annotated[int, Field(ge=1, le=10**4), about("K: number of channels", "channels")]
-    each: Annotated[
-        SharedChannel,
-        FAMILY,
-        about(
-            "Kind of each channel. Losses and retransmissions are set once, outside of this table"
-        ),
-    ]
-    choice: Annotated[
-        Literal["random", "by-owner"],
-        about(
-            "How a transmission's channel is chosen: at random each time, or always channel (i − "
-            "1) mod K + 1 for owner i"
-        ),
-    ] = "random"
+    channels: Annotated[int, Field(ge=1, le=10**4)]
+    each: Annotated[SharedChannel, FAMILY]
+    choice: Literal["random", "by-owner"] = "random"
 
     @model_validator(mode="after")
     def _set_once(self) -> Self:

@@ -13,7 +13,7 @@ from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.kind import Contended, Deferring
-from asyncdp_sim.spec.base import Count, Duration, about
+from asyncdp_sim.spec.base import Count, Duration
 
 
 def too_long(slot: float, airtime: float) -> list[Fault]:
@@ -97,15 +97,7 @@ class SlottedAloha(Deferring):
     in_turn = False
 
     kind: Literal["slotted-aloha"] = "slotted-aloha"
-    slot: Annotated[
-        Duration,
-        Field(ge=1e-9),
-        about(
-            "Length of a slot, at least the airtime. An answer that becomes ready within a slot "
-            "is sent in the next one; if it becomes ready as a slot begins, in that slot",
-            "time units",
-        ),
-    ]
+    slot: Annotated[Duration, Field(ge=1e-9)]
 
     @override
     def faults_of_airtime(self, airtime: float) -> list[Fault]:
@@ -126,16 +118,9 @@ class Tdma(Contended):
     in_turn = True
 
     kind: Literal["tdma"] = "tdma"
-    slot: Annotated[
-        Duration, Field(ge=1e-9), about("Length of a slot, at least airtime + guard", "time units")
-    ]
-    guard: Annotated[
-        Duration, about("Time at the end of a slot in which no owner sends", "time units")
-    ] = 0.0
-    frame: Annotated[
-        Count | None,
-        about("Number of slots in a frame, at least one per owner. Absent: one per owner", "slots"),
-    ] = None
+    slot: Annotated[Duration, Field(ge=1e-9)]
+    guard: Duration = 0.0
+    frame: Count | None = None
 
     @override
     def faults_of_airtime(self, airtime: float) -> list[Fault]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from asyncdp_sim.network.table_file import (
     shortened,
     time_of,
 )
-from asyncdp_sim.spec.base import Duration, Positive, Several, about, trait
+from asyncdp_sim.spec.base import Duration, Positive, Several, trait
 from asyncdp_sim.spec.validation import faults_of, show
 
 KINDS = "allowed is a CSV (UTF-8) or .parquet with a column of durations"
@@ -38,27 +38,10 @@ class Empirical(FromFile, DrawnLaw):
     least = trait(lambda self: min(self.durations_measured))
 
     kind: Literal["empirical"] = "empirical"
-    values: Annotated[
-        Several[Duration] | None,
-        about("Durations, all equally likely. Set either values or path", "time units"),
-    ] = None
-    path: Annotated[
-        str | None,
-        about(
-            "CSV or Parquet file of durations. Set either values or path", example="durations.csv"
-        ),
-    ] = None
-    column: Annotated[
-        str | None,
-        about(
-            "Column of the file that holds the durations. Empty cells are skipped",
-            example="seconds",
-        ),
-    ] = None
-    unit: Annotated[
-        Positive | None,
-        about("Time units per unit of the file. Absent: 1", "time units", example=0.001),
-    ] = None
+    values: Several[Duration] | None = None
+    path: str | None = None
+    column: str | None = None
+    unit: Positive | None = None
 
     @model_validator(mode="after")
     def _is_a_list_or_a_file(self) -> Self:

@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.units import block_to_ticks, to_ticks
-from asyncdp_sim.spec.base import LONGEST, Duration, Positive, Variant, about, trait
+from asyncdp_sim.spec.base import LONGEST, Duration, Positive, Variant, trait
 from asyncdp_sim.spec.validation import faults_of
 
 Source = Callable[[], np.random.Generator]
@@ -157,7 +157,7 @@ class Constant(FixedLaw):
     listed = True
 
     kind: Literal["constant"] = "constant"
-    value: Annotated[Duration, about("The duration", "time units")]
+    value: Duration
 
     @property
     @override
@@ -190,7 +190,7 @@ class Exponential(DrawnLaw):
     listed = False
 
     kind: Literal["exponential"] = "exponential"
-    mean: Annotated[Mean, about("Mean", "time units")]
+    mean: Mean
 
     @property
     @override
@@ -220,10 +220,8 @@ class Lognormal(DrawnLaw):
     listed = False
 
     kind: Literal["lognormal"] = "lognormal"
-    mean: Annotated[Mean, about("Mean", "time units")]
-    cv: Annotated[
-        Variation, about("Coefficient of variation: standard deviation over mean", "none")
-    ]
+    mean: Mean
+    cv: Variation
 
     @property
     @override
@@ -248,10 +246,8 @@ class Gamma(DrawnLaw):
     listed = False
 
     kind: Literal["gamma"] = "gamma"
-    mean: Annotated[Mean, about("Mean", "time units")]
-    cv: Annotated[
-        GammaVariation, about("Coefficient of variation: standard deviation over mean", "none")
-    ]
+    mean: Mean
+    cv: GammaVariation
 
     @property
     @override
@@ -280,8 +276,8 @@ class Uniform(DrawnLaw):
     window = trait(lambda self: self.high if self.low == 0 else None)
 
     kind: Literal["uniform"] = "uniform"
-    low: Annotated[Duration, about("Smallest value, below high", "time units")]
-    high: Annotated[Duration, about("Upper limit, itself excluded", "time units")]
+    low: Duration
+    high: Duration
 
     @model_validator(mode="after")
     def _is_an_interval(self) -> Self:

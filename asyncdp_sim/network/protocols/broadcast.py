@@ -20,7 +20,7 @@ from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
-from asyncdp_sim.spec.base import Duration, about, trait
+from asyncdp_sim.spec.base import Duration, trait
 from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.trace import Detail, EventKind
 
@@ -46,50 +46,13 @@ class Broadcast(ProtocolKind):
     newest_only = trait(lambda self: self.superseded == "discard")
 
     kind: Literal["broadcast"] = "broadcast"
-    interval: Annotated[
-        Duration, Field(ge=1e-9), about("Δ: time between two queries", "time units")
-    ]
-    answer_at: Annotated[
-        Literal["next-tick", "after-delay"],
-        about(
-            "When an owner that is online answers. next-tick: at the next tick of its clock, "
-            "once, the newest query that it has received. after-delay: every query after delay, "
-            "independently of its clock"
-        ),
-    ] = "next-tick"
-    delay: Annotated[
-        Law, about("Time from receiving a query to starting on the answer, under after-delay")
-    ] = NoTime()
-    superseded: Annotated[
-        Literal["apply", "discard"],
-        about(
-            "Whether the learner applies or discards an answer to a query that is no longer the "
-            "newest"
-        ),
-    ] = "apply"
-    payload: Annotated[
-        Literal["central", "all-copies"],
-        about(
-            "Where the gradient is computed. central: the query is θ_L, and the gradient is "
-            "computed there. all-copies: the query holds all N + 1 models, and owner i uses its "
-            "(θ_L + θ_i)/2"
-        ),
-    ] = "central"
-    own_tick: Annotated[
-        Literal["drop", "overlap"],
-        about(
-            "What happens to a tick or query while its owner works: it is dropped (under "
-            "next-tick the query is kept for a later tick), or it starts an independent job "
-            "(overlap)"
-        ),
-    ] = "drop"
-    offline: Annotated[
-        Literal["finish", "vanish"],
-        about(
-            "Whether an owner that goes offline while it works completes its answer (finish), or "
-            "does not send it (vanish)"
-        ),
-    ] = "finish"
+    interval: Annotated[Duration, Field(ge=1e-9)]
+    answer_at: Literal["next-tick", "after-delay"] = "next-tick"
+    delay: Law = NoTime()
+    superseded: Literal["apply", "discard"] = "apply"
+    payload: Literal["central", "all-copies"] = "central"
+    own_tick: Literal["drop", "overlap"] = "drop"
+    offline: Literal["finish", "vanish"] = "finish"
 
     @model_validator(mode="after")
     def _delay_is_used(self) -> Self:

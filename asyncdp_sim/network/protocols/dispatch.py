@@ -21,7 +21,7 @@ from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.network.learner import ATTEMPTS, Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind
-from asyncdp_sim.spec.base import EACH_OWNER, Several, Variant, about, trait, wrong_length
+from asyncdp_sim.spec.base import EACH_OWNER, Several, Variant, trait, wrong_length
 from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.trace import Detail, EventKind, Exchange
@@ -264,43 +264,11 @@ class Dispatch(ProtocolKind):
     left_open = trait(lambda self: self.tasks - 1)
 
     kind: Literal["dispatch"] = "dispatch"
-    tasks: Annotated[
-        int, Field(ge=1, le=10**6), about("m: number of tasks under way at a time", "tasks")
-    ]
-    to: Annotated[
-        Literal["drawn", "in-turn", "same"],
-        about(
-            "Owner of the next task: drawn with its probability (drawn), the next by number "
-            "(in-turn), or the owner whose task has just ended, dealt in turn at first (same)"
-        ),
-    ] = "drawn"
-    probabilities: Annotated[
-        Annotated[Several[Annotated[float, Field(gt=0, le=1)]], EACH_OWNER] | None,
-        about(
-            "p_i: probability that an owner is drawn, one number per owner, divided by their sum. "
-            "Absent: all are equally likely. Owners whose budgets are spent, or reserved for "
-            "tasks under way, give their share to the others in proportion",
-            "none",
-            example=[0.2, 0.3, 0.5],
-        ),
-    ] = None
-    policy: Annotated[
-        Policy | None,
-        about(
-            'Policy that chooses the owner of the next task, instead of to = "drawn", from what '
-            "the learner knows: tasks under way, tasks ended, k",
-            "none",
-            example={"kind": "shortest-queue"},
-        ),
-    ] = None
-    queue: Annotated[
-        Queue,
-        about(
-            "How an owner works on several tasks. fifo: one at a time until its answer has "
-            "arrived, first come first served. shared: it computes for all n at once at 1/n of "
-            "its speed, and messages travel independently. none: all at once, each at full speed"
-        ),
-    ] = "fifo"
+    tasks: Annotated[int, Field(ge=1, le=10**6)]
+    to: Literal["drawn", "in-turn", "same"] = "drawn"
+    probabilities: Annotated[Several[Annotated[float, Field(gt=0, le=1)]], EACH_OWNER] | None = None
+    policy: Policy | None = None
+    queue: Queue = "fifo"
 
     @model_validator(mode="after")
     def _drawn_with_them(self) -> Self:

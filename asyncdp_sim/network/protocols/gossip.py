@@ -30,7 +30,7 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy, period_of
 from asyncdp_sim.network.topology import LEARNER
-from asyncdp_sim.spec.base import about, trait
+from asyncdp_sim.spec.base import trait
 from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.theory.formulas.gossip_spectrum import mean_update, second_eigenvalue
@@ -180,15 +180,8 @@ class Gossip(ProtocolKind):
     plain = True
 
     kind: Literal["gossip"] = "gossip"
-    graph: Annotated[GossipGraph, about("Graph of the owners: which owners are neighbours")]
-    clock: Annotated[
-        EdgeClock,
-        about(
-            "Clock of every edge; rates, phases and scripts are one for all edges or a list with "
-            "one per edge, in ascending order of the edges. Owners' clocks are not "
-            "used"
-        ),
-    ] = PoissonClock()
+    graph: GossipGraph
+    clock: EdgeClock = PoissonClock()
 
     @model_validator(mode="after")
     def _each_edge_has_a_clock(self) -> Self:

@@ -5,7 +5,7 @@ applied between an owner's read and the use of its answer.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Literal
 
 from typing_extensions import override
 
@@ -14,7 +14,7 @@ from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind
-from asyncdp_sim.spec.base import about, trait
+from asyncdp_sim.spec.base import trait
 from asyncdp_sim.trace.vocabulary import QUERY_RECEIVED
 
 
@@ -39,21 +39,8 @@ class Push(ProtocolKind):
     plain = trait(lambda self: not self.vanishes)
 
     kind: Literal["push"] = "push"
-    own_tick: Annotated[
-        Literal["drop", "overlap"],
-        about(
-            "What happens to a tick while the owner's last job is under way: it is dropped, or it "
-            "starts an independent job (overlap), unless open jobs reserve the rest of its "
-            "budget"
-        ),
-    ] = "drop"
-    offline: Annotated[
-        Literal["finish", "vanish"],
-        about(
-            "Whether an owner that goes offline during a job completes it (finish), or neither "
-            "receives nor sends, so that the job is lost (vanish)"
-        ),
-    ] = "finish"
+    own_tick: Literal["drop", "overlap"] = "drop"
+    offline: Literal["finish", "vanish"] = "finish"
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:

@@ -28,7 +28,7 @@ from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
-from asyncdp_sim.spec.base import Duration, about, trait
+from asyncdp_sim.spec.base import Duration, trait
 from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.trace import Detail, EventKind
 from asyncdp_sim.trace.vocabulary import BUSY, QUERY_RECEIVED
@@ -58,41 +58,11 @@ class Request(ProtocolKind):
     queues = trait(lambda self: self.busy == "queue")
 
     kind: Literal["request"] = "request"
-    busy: Annotated[
-        Literal["refuse", "queue", "retry"],
-        about(
-            "What happens to a request that finds the learner locked. refuse: it is refused, and "
-            "its owner is free again at once. queue: it waits for its turn, first come first "
-            "served. retry: it is refused and sent again"
-        ),
-    ] = "refuse"
-    retry: Annotated[
-        Law | None,
-        about("Wait before a refused or lost request is sent again; its mean is positive"),
-    ] = None
-    own_tick: Annotated[
-        Literal["drop", "queue"],
-        about(
-            "What happens to a tick while its owner is sending, waiting or being served: it is "
-            'dropped, or it makes a separate request (queue, which needs busy = "queue")'
-        ),
-    ] = "drop"
-    timeout: Annotated[
-        Annotated[Duration, Field(ge=1e-9)] | None,
-        about(
-            "Time for which the learner waits, from the request's arrival and again from each "
-            "retransmission, before it ends the exchange. Absent: for ever",
-            "time units",
-        ),
-    ] = None
-    offline: Annotated[
-        Literal["finish", "vanish"],
-        about(
-            "Whether an owner that goes offline while it is served completes the exchange "
-            "(finish), or neither receives nor sends until it is back (vanish, which needs a "
-            "timeout)"
-        ),
-    ] = "finish"
+    busy: Literal["refuse", "queue", "retry"] = "refuse"
+    retry: Law | None = None
+    own_tick: Literal["drop", "queue"] = "drop"
+    timeout: Annotated[Duration, Field(ge=1e-9)] | None = None
+    offline: Literal["finish", "vanish"] = "finish"
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

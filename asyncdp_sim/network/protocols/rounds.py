@@ -18,7 +18,7 @@ from asyncdp_sim.network.latency import least_times
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
-from asyncdp_sim.spec.base import Duration, about, trait
+from asyncdp_sim.spec.base import Duration, trait
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 
 _EMPTY = 10**5
@@ -48,14 +48,7 @@ class Rounds(ProtocolKind):
     round_deadline = trait(lambda self: self.deadline)
 
     kind: Literal["rounds"] = "rounds"
-    deadline: Annotated[
-        Annotated[Duration, Field(ge=1e-9)] | None,
-        about(
-            "Time after which a round ends at the latest. Later answers are discarded, and "
-            "answers not yet released are not sent. Absent: the learner waits for all",
-            "time units",
-        ),
-    ] = None
+    deadline: Annotated[Duration, Field(ge=1e-9)] | None = None
 
     @override
     def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:

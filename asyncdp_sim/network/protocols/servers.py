@@ -27,7 +27,7 @@ from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy
-from asyncdp_sim.spec.base import Count, OneOrSeveral, about, per_owner, trait
+from asyncdp_sim.spec.base import Count, OneOrSeveral, per_owner, trait
 from asyncdp_sim.spec.validation import TAGS, faults_of
 from asyncdp_sim.theory.formulas.polar import disagreement_left
 
@@ -75,46 +75,13 @@ class Servers(ProtocolKind):
     answers_each = trait(lambda self: self.n_reached if self.read == "basic" else 1)
 
     kind: Literal["servers"] = "servers"
-    count: Annotated[int, Field(ge=2, le=MOST), about("S: number of servers", "servers")]
-    reach: Annotated[
-        Reach,
-        about(
-            "|N_h|: number of servers of each client, at most S. There must be enough clients to "
-            "reach every server",
-            "servers",
-        ),
-    ] = "all"
-    read: Annotated[
-        Literal["minimum-wait", "client-averaged", "basic"],
-        about(
-            "Where a client computes its gradient. minimum-wait: at the first model to arrive. "
-            "client-averaged: at the mean of all. basic: at each model in turn, for that server "
-            "alone"
-        ),
-    ]
-    window: Annotated[Count, about("Δ: number of steps between two agreements", "steps")]
-    latency: Annotated[
-        OneOrSeveral[Law],
-        about(
-            "Time of a message between a server and a client, added to the client's latency.query "
-            "(a model) or latency.answer (an upload), and drawn for each: one law, or one per "
-            "server"
-        ),
-    ] = NoTime()
-    exchange: Annotated[
-        Law,
-        about(
-            "Time of a message between two servers. An agreement of all takes two rounds of "
-            "messages, one among neighbours a single round"
-        ),
-    ] = NoTime()
-    graph: Annotated[
-        ServerGraph | None,
-        about(
-            "Graph of the servers that exchange models in an agreement. Absent: all do, as "
-            "published. Kind in-turn has one graph for each agreement and repeats them"
-        ),
-    ] = None
+    count: Annotated[int, Field(ge=2, le=MOST)]
+    reach: Reach = "all"
+    read: Literal["minimum-wait", "client-averaged", "basic"]
+    window: Count
+    latency: OneOrSeveral[Law] = NoTime()
+    exchange: Law = NoTime()
+    graph: ServerGraph | None = None
 
     @model_validator(mode="after")
     def _fits_the_servers(self) -> Self:
