@@ -75,6 +75,7 @@ def test_what_is_said(
     assert said.seconds < LONGEST_WAIT
 
 
+@pytest.mark.long
 def test_what_is_said_by_the_program(tmp_path: Path) -> None:
     case = transcript(FILES / "several-faults.toml")
     said = program(*case.arguments, "--out", tmp_path / "out", folder=FILES)

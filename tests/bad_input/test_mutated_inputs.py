@@ -160,6 +160,7 @@ def escapes(command: Command, trial: Trial, count: int, seed: int) -> list[str]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.__name__)
 def test_few(trial: Trial, command: Command) -> None:

@@ -153,6 +153,7 @@ def test_options_raise_the_limits(
     assert limits.most(limits.ROWS) == 1
 
 
+@pytest.mark.long
 def test_workers_have_the_limits_of_the_command() -> None:
     with limits.raised({limits.ROWS: 5}), processes(2) as mapped:
         assert mapped(limits.most, [limits.ROWS, limits.BYTES]) == [

@@ -43,6 +43,7 @@ def test_banks_profit_under_budgets_of_their_own_answers_where_nobody_does_for_t
     assert [each["delta"] for each in (horizon, capped, gaussian)] == [0, 0, 1e-6]
 
 
+@pytest.mark.long
 def test_the_small_and_shy_are_better_left_out() -> None:
     name = "exclude-the-small-and-shy"
     grid = {sum(each): each for each in entry(name).scenario().sweep["availability.probability"]}

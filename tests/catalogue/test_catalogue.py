@@ -262,6 +262,7 @@ def test_runs_small_and_is_drawn(name: str, tmp_path: Path) -> None:
         assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
+@pytest.mark.long
 @EACH
 def test_a_published_fault_is_labelled(found: Entry) -> None:
     """An as-published option is never silent: the result says that it is not private."""
@@ -315,6 +316,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(
         entry("../catalogue/lending-sound")
 
 
+@pytest.mark.long
 def test_the_program_runs_and_draws_and_never_overwrites(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -23,6 +23,7 @@ def epsilon(mu: float) -> float:
     return float(brentq(lambda e: delta(e, mu) - DELTA, 1e-9, 100.0))
 
 
+@pytest.mark.long
 def test_the_fast_pay_what_gaussian_composition_says() -> None:
     """As published: 6 to 10 times the updates, and up to 5 times the ε."""
     owners = ad.run(ad.load(SCENARIO)).owners.groupby("owner").mean()

@@ -30,6 +30,7 @@ def psi(name: str, *settings: str) -> float:
     return float(run(scenario).summary["psi_final"]["mean"])
 
 
+@pytest.mark.long
 def test_what_the_step_and_the_bound_of_figure_7_make_of_it() -> None:
     """Ξ brings ψ at ε = 1 to 0.1; a tenth of the step does not, and changes it by less."""
     few = ("run.replicates=4", "owners.records=5000", "privacy.epsilon=1.0")

@@ -153,6 +153,7 @@ def test_a_grid_is_forecast_cell_by_cell(command: Command) -> None:
     assert "no exact moments where clipped gradients are not linear in the model" in said
 
 
+@pytest.mark.long
 def test_private_records_are_read_only_where_that_is_asked_for(
     command: Command,
 ) -> None:
@@ -209,6 +210,7 @@ def test_advice_on_a_table_that_is_not_read_says_how_to_check_it(
     assert " --tune --private (do not publish its output)" in check
 
 
+@pytest.mark.long
 def test_own_moments_are_shown_unless_common_ones_are_asked_for(command: Command) -> None:
     shown = command.done("forecast", "exact.toml", "--details").out
     assert shown == command.done("forecast", "exact.toml", "--details", "--own").out

@@ -169,6 +169,7 @@ def test_an_unknown_name_lists_the_nearest(command):
     )
 
 
+@pytest.mark.long
 def test_a_name_goes_where_a_file_does_and_a_file_that_is_there_goes_first(
     command, tmp_path, monkeypatch
 ):
@@ -181,6 +182,7 @@ def test_a_name_goes_where_a_file_does_and_a_file_that_is_there_goes_first(
     assert "owners: 10," in command.done("check", "lending-sound").out
 
 
+@pytest.mark.long
 def test_check_takes_settings(command):
     said = command.done("check", "collab-06", "whom-to-ask", "--set", "run.updates=7")
     assert said.out.count("T = 7 updates") == 2

@@ -59,6 +59,7 @@ def test_a_setting_executes_nothing_either(command: Command, here: Path) -> None
     assert (here / "one/curve.parquet").read_bytes() == (here / "other/curve.parquet").read_bytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("verb", ["check", "forecast", "audit"])
 def test_every_command_takes_it_when_it_is_allowed(verb: str, command: Command, here: Path) -> None:
     more = ["--thorough", "--runs", 100, "--answers", 100] if verb == "audit" else []

@@ -100,6 +100,7 @@ def test_a_system_that_ends_it_finds_nothing_half_built(
     assert signal.getsignal(number) is signal.SIG_DFL
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("here")
 def test_a_signal_that_is_ignored_stays_so(
     command: Command, monkeypatch: pytest.MonkeyPatch

@@ -253,6 +253,7 @@ def test_a_wrong_command_names_the_nearest(command: Command) -> None:
     assert said.lines == ["asyncdp: No such command 'replya'. Did you mean 'replay'?"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("missing", "asked"), [("jinja2", "report"), ("matplotlib", "plot")])
 def test_a_package_that_is_not_installed_is_one_line(
     missing: str, asked: str, command: Command, tmp_path: Path

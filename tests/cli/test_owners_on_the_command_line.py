@@ -95,6 +95,7 @@ def figure(line: str) -> str:
 MORE = ("--set", "privacy.epsilon=[100.0,200.0,50.0]")
 
 
+@pytest.mark.long
 def test_where_nobody_is_invited_no_scenario_is_saved(command: Command) -> None:
     asked = ("forecast", "banks.toml", "--set", "privacy.epsilon=0.1", "--invite")
     said = command.done(*asked, "--save", "best.toml")

@@ -34,6 +34,7 @@ def test_figures_of_runs_and_forecasts_are_drawn_and_named(command, here):
     assert names(drawn)[0] == "f/forecast-over-time.png"
 
 
+@pytest.mark.long
 def test_figures_for_print_have_their_format_and_one_line_refuses_others(command, here):
     command.done("run", "small.toml", "--out", "r")
     drawn = command.done("plot", "r", "--format", "pdf", "--width", "3.4").out.splitlines()

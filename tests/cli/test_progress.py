@@ -80,6 +80,7 @@ def test_sweeps_tell_cells_and_parts_of_them(tmp_path):
     assert all(0 < each <= 6 for each in done)
 
 
+@pytest.mark.long
 def test_audits_forecasts_and_searches_tell(small):
     told = Told()
     audit(small, answers=100, runs=8, confidence=0.9, progress=told)

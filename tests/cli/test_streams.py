@@ -83,6 +83,7 @@ def test_a_reader_that_has_gone(here: Path) -> None:
     assert started(COMMANDS["describe"], here, into_a_closed_pipe) == (cli.READER_GONE, "")
 
 
+@pytest.mark.long
 def test_a_file_may_become_no_larger(here: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))

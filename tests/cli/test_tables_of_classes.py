@@ -43,6 +43,7 @@ def summary(command: Command, file: Path, *more: object) -> dict[str, object]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not CASES.is_dir(), reason="the shared cases are not beside this project")
 @pytest.mark.parametrize(
     ("case", "target", "kind", "said"),
@@ -74,6 +75,7 @@ VALUES: dict[str, tuple[list[object], str | None]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("name", VALUES)
 def test_the_model_is_that_of_the_targets_values(
@@ -89,6 +91,7 @@ def test_the_model_is_that_of_the_targets_values(
     assert scenario.data.features == 4
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("coarse")
 def test_flowers_end_beside_guessing(command: Command, tmp_path: Path) -> None:
     flowers(400).to_csv(tmp_path / "iris-like.csv", index=False)
@@ -116,6 +119,7 @@ def test_three_thousand_rows_at_epsilon_10_are_better_than_guessing(
     assert last.mean() > found["held_out_balanced_accuracy_guess"] + 3 * error  # type: ignore[operator]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("coarse")
 def test_a_model_that_is_no_better_than_guessing_is_called_so(
     command: Command, tmp_path: Path
@@ -188,6 +192,7 @@ def test_what_is_proposed_runs_and_is_reported(command: Command, tmp_path: Path,
         assert "held_out_r_squared" in absent
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("coarse")
 def test_owners_of_fewer_records_are_kept_where_others_are_lacking(
     command: Command, tmp_path: Path

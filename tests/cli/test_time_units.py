@@ -159,6 +159,7 @@ def _table() -> None:
 PROPOSE = ("data", "t.csv", "--target", "days", "--owner", "site", "--public", "120")
 
 
+@pytest.mark.long
 def test_a_proposal_has_the_clock_that_it_was_given(command: Command) -> None:
     _table()
     told = ("--every", "12 h", "--exchange", "30 min", "--online", "0.8")

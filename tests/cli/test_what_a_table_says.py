@@ -64,6 +64,7 @@ def test_a_column_is_what_its_public_cells_say(tmp_path: Path, name: str) -> Non
     assert told in "; ".join(found.suspicious)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("name", COLUMNS)
 def test_what_is_proposed_is_accepted(tmp_path: Path, command: Command, name: str) -> None:

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 PHRASES = Path(__file__).with_name("dialect.txt").read_text("utf-8").splitlines()
 DIALECT = re.compile(rf"\b({'|'.join(map(re.escape, PHRASES))})\b", re.I)
@@ -13,6 +15,7 @@ BREAK = re.compile(r"[\"'#]*\s+[\"'#]*\s*")
 TEXTS = ("*.md", "docs/**/*.md", "asyncdp_sim/**/*.py", "asyncdp_sim/**/*.toml")
 
 
+@pytest.mark.long
 def test_texts_are_in_plain_english() -> None:
     texts = {
         str(file.relative_to(ROOT)): file.read_text("utf-8")

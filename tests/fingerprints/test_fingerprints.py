@@ -134,6 +134,7 @@ def test_every_member_of_every_family_has_a_scenario_that_runs(tmp_path: Path) -
     assert [member for member, runs in found.items() if not any(runs)] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("key", ["kind data table 3", "kind observer aggregate 1"])
 def test_a_kind_has_one_fingerprint_and_its_run_without_events_one_besides(
     key: str, tmp_path: Path

@@ -105,6 +105,7 @@ def compared(first: int, count: int) -> tuple[set[str], set[Ending]]:
     return kinds, endings
 
 
+@pytest.mark.long
 def test_two_hundred_networks() -> None:
     assert compared(0, 200) == (EVENTS, {Ending.updates, Ending.spent, Ending.horizon})
 

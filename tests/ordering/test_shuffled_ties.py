@@ -287,6 +287,7 @@ def census(make: Callable[[int], Network], count: int) -> Counter[str]:
     return Counter(compared(make(number)) for number in range(count))
 
 
+@pytest.mark.long
 def test_continuous_times_never_depend_on_ties() -> None:
     """But who is noted first, of owners that come and go at one tick, each by itself."""
     for number in range(NUMBER):
@@ -315,6 +316,7 @@ EXPLAINED = {
 }
 
 
+@pytest.mark.long
 def test_what_depends_on_ties_on_a_grid_is_explained() -> None:
     """Of most networks nothing does but who is noted first, and gets the smaller number."""
     found = census(on_a_grid, NUMBER)

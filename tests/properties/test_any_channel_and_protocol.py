@@ -253,6 +253,7 @@ def summed(network: Network, seed: int) -> Network:
     return network.model_copy(update=parts)
 
 
+@pytest.mark.long
 @TRIED
 def test_whatever_happens(examples: int) -> None:
     """All of the above for each example; enough examples reach every kind of event and ending."""

@@ -198,6 +198,7 @@ def test_every_encoding_is_among_those_that_are_tried() -> None:
     assert {type(each) for each in ENCODINGS} == set(members(Encoding))
 
 
+@pytest.mark.long
 @EXAMPLES
 def test_under_any_encoding_and_in_any_form(
     examples: int, tmp_path: Path, record_property: Record
@@ -304,6 +305,7 @@ def _by_row(found: Dataset, but: int) -> list[dict[int, tuple[float, ...]]]:
     ]
 
 
+@pytest.mark.long
 @EXAMPLES
 def test_in_lending_hospital_and_fraud(
     examples: int, tmp_path: Path, record_property: Record

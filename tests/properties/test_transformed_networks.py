@@ -142,6 +142,7 @@ def same_in_another_order(net: Network, seed: int) -> None:
     assert np.array_equal(one.exchanges["end_tick"], other.exchanges["end_tick"])
 
 
+@pytest.mark.long
 @settings(FIXED, max_examples=60)
 @given(NETWORKS.filter(scales), SEEDS)
 def test_in_a_unit_of_time_twice_as_long(net: Network, seed: int) -> None:

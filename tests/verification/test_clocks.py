@@ -80,6 +80,7 @@ def scores():
     return flat(tables)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CI)
 def test_gaps_are_exponential_and_owners_independent(name):
     found = sound(name)

@@ -114,6 +114,7 @@ def test_an_answer_that_counts_twice_is_seen(monkeypatch):
     assert seen(measure(8, 60)) > 5
 
 
+@pytest.mark.long
 @pytest.mark.no_evidence
 def test_a_step_four_percent_long_is_seen():
     assert seen(measure(8, step=1.04 * STEP, scale=0.0)) > 5

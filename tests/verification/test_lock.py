@@ -111,6 +111,7 @@ def scores():
     return flat(tables)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("law", "n_owners"), CI)
 def test_rate_busy_fraction_and_refusals(law, n_owners):
     found = sound(law, n_owners)
@@ -128,6 +129,7 @@ def test_unequal_rates():
     require(found["pairs"], error=CELL)
 
 
+@pytest.mark.long
 def test_a_poisson_source():
     found = sound_source()
     require(found["mean"], error=0.003)

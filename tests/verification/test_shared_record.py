@@ -95,6 +95,7 @@ def test_a_record_that_several_owners_hold_is_detected_no_more_often_than_is_pri
     assert f"that {owners} owners hold at most {100 * summary['attacker_power']:.3g} %" in said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("changes", [{}, GAUSSIAN, COMPOSED], ids=["laplace", "gaussian", "pld"])
 def test_the_owners_table_is_of_a_record_that_others_hold_too(changes: dict[str, Any]) -> None:
     found = shared(4, 2, **changes)

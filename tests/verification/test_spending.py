@@ -105,6 +105,7 @@ def private(budget: Any, **fields: Any) -> Privacy:
     return Privacy(epsilon=[0.5, 1.0, 4.0], sensitivity=Clip(bound=1.0), budget=budget, **fields)
 
 
+@pytest.mark.long
 @together_cases
 @pytest.mark.parametrize("budget", UNEVEN, ids=said)
 @pytest.mark.parametrize("how", [{}, {"mechanism": "gaussian"}, {"accountant": "pld"}], ids=str)
@@ -148,6 +149,7 @@ def test_parts_that_add_up_to_more_are_seen(monkeypatch: pytest.MonkeyPatch) -> 
     assert min(spent_by_noise(privacy, 3)) > 0.5 * (1 + 1e-3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "law"),
     [(LaplacePair, recomposed.laplace), (GenericPair, recomposed.response)],

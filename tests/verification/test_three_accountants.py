@@ -129,6 +129,7 @@ def small(accountant: str) -> Compared:
     return compared(accountant, SMALL, 100)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("accountant", ACCOUNTANTS)
 def test_small_banks_end_where_they_are_forecast_to(accountant: str) -> None:
     found = small(accountant)
@@ -146,6 +147,7 @@ def test_a_forecast_by_another_accountant_is_seen() -> None:
     assert found.told_profits != found.profits
 
 
+@pytest.mark.long
 def test_a_forecast_with_a_quarter_more_noise_is_seen() -> None:
     told = banks("ε adds up", (*SMALL, "privacy.epsilon=24"))
     assert abs(compared("ε adds up", SMALL, 100, told).z) > LIMIT

@@ -28,6 +28,7 @@ def test_too_little_noise_is_refuted_and_none_is_as_much_as_so_many_answers_show
     assert ad.audit_answers(answers(1e-6, 1.0)).epsilon > 7
 
 
+@pytest.mark.long
 def test_many_numbers_together_show_more_than_each() -> None:
     alone, together = (ad.audit_answers(answers(10.0, 1.0, numbers=n)).epsilon for n in (1, 50))
     assert alone < 0.1

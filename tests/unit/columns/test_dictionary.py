@@ -112,6 +112,7 @@ def gather(directory: Path, folder: str, values: dict[tuple[str, str], list[Any]
                 values["summary", name].append(value)
 
 
+@pytest.mark.long
 def test_every_column_is_in_the_dictionary_and_its_values_in_the_domain(found) -> None:
     assert [key for key in found if column(*key) is None] == []
     wrong = {}

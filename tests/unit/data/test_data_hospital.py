@@ -160,6 +160,7 @@ def test_a_name_of_2015_comes_before_its_other_forms(tmp_path):
     assert build(table, tmp_path).targets[0].tolist() == [5, 120, 3]
 
 
+@pytest.mark.long
 @needs_real
 def test_the_real_extract_by_hospital():
     spec = HospitalData(

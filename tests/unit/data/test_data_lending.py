@@ -118,6 +118,7 @@ def published():
     return {n: spec.build(3, (n,) * 3, Streams(1)) for n in sizes}
 
 
+@pytest.mark.long
 @needs_real
 def test_overlap_on_the_real_table(published):
     assert published[14_000].public_rows_of_owner == (0, 0, 42_000 - (42_535 - 10_001))

@@ -96,6 +96,7 @@ def table(path, value=None):
     return parse(DataSpec, {**raw, "public_records": PUBLIC, "split": split, "held_out": 0.1})
 
 
+@pytest.mark.long
 def test_a_replaced_record_keeps_its_owner(tmp_path):
     data = table(tmp_path / "t.csv")
     before = data.build(N, None, Streams(1))

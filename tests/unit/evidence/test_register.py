@@ -104,6 +104,7 @@ def test_a_repeated_mark_that_nobody_states_is_refused(tmp_path: Path) -> None:
         marked(tmp_path)
 
 
+@pytest.mark.long
 def test_a_kind_is_named_where_it_is_said_to_be_tested() -> None:
     """By its class or by its kind; or its whole family is tried, member by member."""
     family = {member: name for name, union in FAMILIES.items() for member in members(union)}

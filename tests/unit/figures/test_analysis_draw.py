@@ -57,6 +57,7 @@ def all_pictures(result: Result) -> list[Picture]:
     return [*curves, *(figure.of(result) for figure in able)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["drawn_result", "swept"])
 def test_everything_is_drawn_with_numbers_and_captions(
     kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
@@ -143,6 +144,7 @@ def test_the_distance_between_distributions_is_kolmogorovs() -> None:
     assert found == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.long
 def test_nothing_is_drawn_of_a_run_that_is_not_private_without_saying_so(result: Path) -> None:
     with changed(result) as manifest:
         manifest["summary"] |= {"private": False, "epsilon_true": "inf"}

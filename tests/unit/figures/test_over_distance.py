@@ -55,6 +55,7 @@ def test_a_median_falls_with_distance_and_nobody_exceeds_who_hears_all() -> None
         assert found.max() <= graph.epsilon
 
 
+@pytest.mark.long
 def test_the_study_draws_a_line_for_each_graph(tmp_path: Path) -> None:
     small = (
         "owners.count=4",

@@ -124,6 +124,7 @@ def test_names_at_line_ends_and_tick_labels_do_not_touch_in_a_column() -> None:
     assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
 
 
+@pytest.mark.long
 def test_a_style_sheet_changes_what_is_drawn_and_is_forgotten(result: Path, tmp_path: Path) -> None:
     plain, file = draw_named(result, "svg"), tmp_path / "serif.mplstyle"
     before = [path.read_text() for path in plain.pictures]
@@ -137,6 +138,7 @@ def test_a_style_sheet_changes_what_is_drawn_and_is_forgotten(result: Path, tmp_
             draw_named(result, sheet=unread)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("file_format", "starts"), [("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")]
 )

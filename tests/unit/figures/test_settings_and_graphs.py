@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from asyncdp_sim.figures.plan import of_entry
 from asyncdp_sim.figures.studies import STUDIES
 from asyncdp_sim.figures.sweeps import graphs, settings
@@ -73,6 +75,7 @@ def test_a_study_that_a_sweep_does_not_allow_is_told(tmp_path: Path) -> None:
     assert set(STUDIES) <= {found.name for found in catalogue()}
 
 
+@pytest.mark.long
 def test_a_command_without_a_study_imports_none_of_them() -> None:
     code = (
         "import sys, scenarios.command, asyncdp_sim.figures.plan; "

@@ -141,6 +141,7 @@ def test_of_many_owners_the_most_active_are_shown(tmp_path: Path) -> None:
     assert f"owners {', '.join(map(str, shown))} of 20" in picture.caption
 
 
+@pytest.mark.long
 def test_thousands_of_events_are_a_few_artists(tmp_path: Path) -> None:
     events: list[Row] = []
     for message in range(1, 2001):

@@ -177,6 +177,7 @@ def test_answers_are_enough_and_no_more():
         assert answers == 1 or members * binom.sf(answers - 2, updates - 1, 1 / members) > 1e-3
 
 
+@pytest.mark.long
 def test_clipping_is_granted_and_other_doubts_are_refused():
     raw = banks()
     raw["privacy"]["sensitivity"] = {"kind": "clip", "bound": 5.0}

@@ -48,6 +48,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
 def test_it_is_in_ten_lines_and_begins_all_that_is_printed(case: str) -> None:
     scenario = made(**CASES[case])
@@ -62,6 +63,7 @@ def test_it_is_in_ten_lines_and_begins_all_that_is_printed(case: str) -> None:
     assert len(decide(found, tried).would_change_it) == 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
 def test_each_owner_is_in_the_group_of_its_verdict(case: str) -> None:
     found = forecast(made(**CASES[case]))

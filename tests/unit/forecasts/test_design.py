@@ -91,6 +91,7 @@ def test_the_headline_is_what_a_run_of_the_scenario_gives(privacy):
     assert "not shown" not in gain
 
 
+@pytest.mark.long
 def test_without_noise_the_longest_run_that_is_tried_is_the_best(monkeypatch):
     monkeypatch.setattr(module, "longest", lambda *_: 400)
     quiet = tune(scenario(privacy={"mechanism": "none"}), replicates=2)
@@ -98,6 +99,7 @@ def test_without_noise_the_longest_run_that_is_tried_is_the_best(monkeypatch):
     assert "limit     T is the longest that is tried: a longer run may be better" in quiet.lines()
 
 
+@pytest.mark.long
 def test_a_choice_that_cannot_be_bettered_is_kept_and_the_advice_says_so():
     best = tune(scenario(), replicates=2).best.setting
     own = best.into(scenario())

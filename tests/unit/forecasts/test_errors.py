@@ -265,6 +265,7 @@ def test_owners_errors_lie_within_their_half_widths(tmp_path, law):
         assert 0.95 - 3 * 0.034 < share < 0.995
 
 
+@pytest.mark.long
 def test_the_command_has_a_row_of_them_for_each_owner(tmp_path, monkeypatch, capsys, found):
     (tmp_path / "s.toml").write_text(tomli_w.dumps(RAW))
     monkeypatch.chdir(tmp_path)

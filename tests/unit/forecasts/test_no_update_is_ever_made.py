@@ -40,6 +40,7 @@ def _scenario(algorithm: AnyAlgorithm, bound: str, **privacy: Any) -> Scenario:
     return parse(Scenario, raw)
 
 
+@pytest.mark.long
 @BOUNDS
 @EACH
 def test_none_before_until(algorithm: AnyAlgorithm, bound: str, tmp_path: Path) -> None:

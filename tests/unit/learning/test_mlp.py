@@ -160,6 +160,7 @@ def test_predictions_are_what_the_objective_judges(tmp_path: Path) -> None:
     assert float(problem.task.objective.fitness(theta)) == pytest.approx(told, rel=1e-13)
 
 
+@pytest.mark.long
 def test_held_out_rows_are_judged_by_the_networks_predictions(tmp_path: Path) -> None:
     """Also each owner's own optimum, as for any other model."""
     asked = FILE.replace("features = 3", "features = 3\nheld_out = 0.25").replace(

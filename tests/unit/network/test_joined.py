@@ -65,6 +65,7 @@ def shares(process: Any, replicates: int = 40) -> np.ndarray:
     return np.array([trace.n_updates / trace.released.sum() for trace in traces])
 
 
+@pytest.mark.long
 def test_a_jammer_costs_what_is_predicted() -> None:
     """g/(g + h) of answers begin in silence; e^(−a/g) of them end in it: arrivals are Poisson.
 

@@ -47,6 +47,7 @@ def test_jobs_without_a_clock_too() -> None:
         of(compute=Constant(value=3.99 / FASTEST), **saturated)
 
 
+@pytest.mark.long
 def test_a_reader_is_told_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

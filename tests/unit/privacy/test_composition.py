@@ -168,6 +168,7 @@ def test_an_answer_over_a_sample_costs_what_its_law_says(mu: float, q: float, de
     assert sampled_delta(epsilon * (1 - 1e-4) - 1e-9, pair) > delta
 
 
+@pytest.mark.long
 @OVER_SAMPLES
 def test_two_answers_over_samples_cost_what_their_laws_say() -> None:
     for mu, q, delta in ((1.0, 0.1, 1e-6), (2.0, 1e-2, 1e-20)):
@@ -298,6 +299,7 @@ def test_epsilon_at_delta_is_one_whose_delta_that_is() -> None:
         assert found.delta(found.uncapped(1e-4)) <= 1e-4
 
 
+@pytest.mark.long
 @COMPOSED
 def test_a_charge_and_a_number_of_answers_fit_the_budget_they_are_found_for() -> None:
     for kind, answers in ((LaplacePair, 7), (GenericPair, 3000), (sampled_gaussian(0.01), 400)):

@@ -32,6 +32,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "law", "charge", "answers", "delta"), CASES)
 def test_answers_cost_at_least_as_much_as_an_audit_says_and_at_most_a_thousandth_more(
     kind: PairOf, law: Law, charge: float, answers: int, delta: float

@@ -225,6 +225,7 @@ def test_who_speaks_tells_one_record_with_certainty() -> None:
     assert ExchangeOutcome.withheld not in fates[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("parts", [TRIGGER, TARGET], ids=["trigger", "target"])
 def test_timing_that_nobody_pays_for_is_said_everywhere(parts: Parts, tmp_path: Path) -> None:
     asked = live(parts)

@@ -151,6 +151,7 @@ def test_pages_that_say_more_are_there() -> None:
         assert anchor == "" or anchor in slugs, named
 
 
+@pytest.mark.long
 def test_the_schema_takes_every_entry_of_the_catalogue_and_no_unknown_key() -> None:
     schema = json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)

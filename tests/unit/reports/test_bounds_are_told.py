@@ -53,6 +53,7 @@ def test_a_value_leaves_bounds_untold() -> None:
     assert "throughput" not in as_json(found)
 
 
+@pytest.mark.long
 def test_after_a_run(result: Path) -> None:
     manifest = read_manifest(result)
     assert "(theory 2 to 4)" in dict(on_screen(manifest))["throughput"]

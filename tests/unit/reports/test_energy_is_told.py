@@ -40,6 +40,7 @@ def test_what_is_forecast_is_what_is_measured(result: Path) -> None:
     assert f"{round(said.energy.bytes_sent or 0):,} bytes sent" in told
 
 
+@pytest.mark.long
 def test_without_a_formula_the_reason_is_told() -> None:
     fails = scenario(**POWERED, channel={"kind": "ideal", "loss": 0.1})
     told = dict(figures(forecast(fails, redraws=0)))["energy"]
@@ -55,6 +56,7 @@ def test_a_run_tells_both(result: Path) -> None:
     assert f"{round(summary['bytes_sent']):,} sent" in rows["bytes"]
 
 
+@pytest.mark.long
 def test_the_page_tells_every_owner_both(result: Path) -> None:
     told = Seen(page([result])).said
     found = Result.read(result)

@@ -77,6 +77,7 @@ def test_what_would_be_fetched_is_seen() -> None:
     assert Seen("<p><b>open</p>").faults != []
 
 
+@pytest.mark.long
 def test_the_first_screen_is_the_answer(of_run: Seen, of_sweep: Seen) -> None:
     for seen in (of_run, of_sweep):
         first = seen.text.partition('<section id="answer">')[2].partition("</section>")[0]
@@ -99,6 +100,7 @@ def test_a_sweeps_page_is_of_no_single_cell(of_run: Seen, of_sweep: Seen) -> Non
     assert not any("movable" in str(each.get("class")) for each in of_sweep.all("div"))
 
 
+@pytest.mark.long
 def test_a_forecast_has_a_page(place: Path) -> None:
     file = place / "soon.json"
     made = forecast(scenario(), redraws=0)
@@ -186,6 +188,7 @@ def test_what_is_no_result_is_one_line(
         page([tmp_path])
 
 
+@pytest.mark.long
 def test_numbers_have_intervals_and_predictions_beside_them(of_run: Seen, result: Path) -> None:
     manifest = read_manifest(result)
     low, high = manifest["summary"]["intervals"]["throughput"]
@@ -206,6 +209,7 @@ def test_each_owner_is_there_by_name_with_what_was_charged(of_run: Seen, result:
         assert f"{spent:.3g}" in of_run.said
 
 
+@pytest.mark.long
 def test_a_sweep_tells_every_cell_and_that_none_is_private(of_sweep: Seen) -> None:
     assert "NOT PRIVATE as claimed" in of_sweep.said
     assert [each["class"] for each in of_sweep.all("p") if "banner" in str(each.get("class"))] == [

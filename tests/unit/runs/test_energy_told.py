@@ -81,6 +81,7 @@ def test_without_energy_nothing_of_a_result_changes(powered: Path, tmp_path: Pat
     assert energy_columns(plain, []) == {}
 
 
+@pytest.mark.long
 def test_screen_and_report_tell_it(powered: Path) -> None:
     told = "\n".join(result_lines(powered))
     assert "J per update" in told
@@ -103,6 +104,7 @@ def test_check_says_what_owners_draw_and_what_follows() -> None:
     assert not any("watts" in line for line in describe(scenario(**TIMES)))
 
 
+@pytest.mark.long
 def test_a_forecast_tells_joules_or_why_not() -> None:
     found = forecast(scenario(energy=ENERGY, **TIMES), redraws=0)
     assert found.energy is not None

@@ -102,6 +102,7 @@ def test_what_was_not_edited_agrees(two: Path) -> None:
     assert noticed(two) == ("", [])
 
 
+@pytest.mark.long
 @EACH
 def test_every_leaf_of_every_manifest(two: Path) -> None:
     manifests = list((two / "kept").rglob("manifest.json"))

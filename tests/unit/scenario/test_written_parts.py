@@ -12,6 +12,7 @@ from asyncdp_sim.spec.base import parse
 from tests.together import together
 
 
+@pytest.mark.long
 @together
 @pytest.mark.parametrize("found", catalogue(), ids=lambda found: found.name)
 def test_parts_make_the_whole(found):

@@ -56,6 +56,7 @@ def staleness(known: Network, seed: int, runs: int) -> tuple[float, float]:
     return float(np.mean(means)), float(np.std(means, ddof=1) / np.sqrt(runs))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("updates", [1, 7, SHORT])
 @pytest.mark.parametrize("parts", KNOWN.values(), ids=KNOWN)
 def test_a_short_run_has_the_mean_that_is_predicted(parts: dict[str, Any], updates: int) -> None:
