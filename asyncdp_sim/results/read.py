@@ -297,8 +297,10 @@ class Sweep:
         Raises
         ------
         ResultError
-            If it is not one, or has no finished cell.
+            If it is not one, is damaged, or has no finished cell.
         """
+        if is_file(directory / "manifest.json"):  # a sweep that was interrupted has none yet
+            read_manifest(directory, "cells")
         names = column_names(directory, "cells")
         if "cell" not in names or "status" not in names:
             raise not_a_result(directory, "cells.parquet without cell or status")
