@@ -1,4 +1,4 @@
-"""The objective that is learned: where the models of each variant end, and owners' own optima.
+"""The objective that is learned: where models of each variant end, and the optima of the owners.
 
 For small steps the mean model settles where Σ w_i ℓ_i + (σ/2)‖θ‖² is least
 (docs/stale-steps.md).
