@@ -100,6 +100,11 @@ def of_epsilon(directory: Path, psi: Sequence[float] = (8.0, 2.0)) -> Sweep:
     return read(directory, rows)
 
 
+def test_break_even_is_the_last_crossing_of_several() -> None:
+    epsilon, psi = np.log([0.1, 1.0, 10.0, 100.0]), np.array([-1.0, 1.0, 1.0, -1.0])
+    assert break_even._crossing(epsilon, psi, 0.0) == pytest.approx(10**1.5)
+
+
 def test_break_even_is_where_the_joint_models_line_crosses_an_owners_own(tmp_path: Path) -> None:
     """ψ is 8 / ε: it is 4 at ε = 2, and below 16 from the first ε on, and never below 1."""
     picture = break_even.FIGURE.picture(of_epsilon(tmp_path))
