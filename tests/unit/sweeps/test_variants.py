@@ -12,7 +12,7 @@ from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.scenario import Scenario, dump, load
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
-from asyncdp_sim.sweeps.batch import TOGETHER, Cell, batches
+from asyncdp_sim.sweeps.batch import TOGETHER, Cell, batches, few_records
 
 ROUNDS = {
     "name": "in rounds",
@@ -69,6 +69,13 @@ def test_a_sweep_is_told_and_read_by_the_names(tmp_path: Path) -> None:
     again, _ = load(tmp_path / "out" / "scenario.toml")
     assert again.sweep == made.sweep
     assert dump(again, tmp_path) == dump(made, tmp_path)
+
+
+def test_few_records_are_kept_for_later_sweeps(tmp_path: Path) -> None:
+    few_records.cache_clear()
+    for place in ("one", "two"):
+        sweep(scenario(**{"algorithm.rho": [1.0, 2.0]}), tmp_path / place)
+    assert few_records.cache_info().misses == 1
 
 
 @pytest.mark.parametrize(
