@@ -4,10 +4,10 @@ from itertools import pairwise
 
 import pytest
 
+from asyncdp_sim.figures.sweeps.references import hospital_law
 from asyncdp_sim.scenario import Scenario
 from scenarios import entry
 from scenarios.papers.hospital.figures import FIGURES
-from scenarios.papers.hospital.readings import law
 from tests.transcription import async_hospital_paper as paper
 
 PUBLISHED = ("async-08", "async-10", "async-11")
@@ -121,7 +121,7 @@ def test_the_published_numbers() -> None:
 @pytest.mark.parametrize("epsilon", paper.BUDGETS)
 def test_the_law_of_figure_10(epsilon: float) -> None:
     first, second = paper.LAW
-    assert law(epsilon) == pytest.approx(first / epsilon + second / epsilon**2, rel=1e-15)
+    assert hospital_law(epsilon) == pytest.approx(first / epsilon + second / epsilon**2, rel=1e-15)
 
 
 def test_the_twins_hospitals_are_as_large_as_those_kept() -> None:
