@@ -6,7 +6,7 @@ release it, each from a stream of its own, whatever becomes of it then.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,11 @@ from asyncdp_sim.learning.algorithms import (
     Indices,
     LocalSteps,
 )
-from asyncdp_sim.learning.reply import AnswerModel
+from asyncdp_sim.learning.reply import AnswerModel, Sampling
 from asyncdp_sim.trace import RELEASED, Trace
 
+Exact = Callable[[AnswerBatch, Array], Array]
+"""From who answers, and queries (r, p), to the exact gradients (r, p)."""
 Draw = Callable[[np.random.Generator, int], Array]
 """From a stream and a count to its next rows (count, width)."""
 
@@ -31,6 +33,13 @@ _BLOCK = 512
 """Rows drawn at a time at most; does not change their values."""
 _NUMBERS = 2**21
 """Numbers drawn at a time at most, unless one row of each replicate has more."""
+
+
+class DrawnRows(Protocol):
+    """Rows of numbers by which answers are drawn, from the streams of several replicates."""
+
+    def following(self, rows: Indices | None) -> Array:
+        """Return a row for the next answer of each of these replicates (absent: all), (r, w)."""
 
 
 class Answers:
@@ -64,30 +73,26 @@ class Answers:
     ) -> None:
         self._reply = reply
         self._rows_of = rows_of
+        self._places = _owners_of if rows_of is None else rows_of.places
         self._local = local
+        self._sent: Exact = self.noisy if local is None else _in_steps(self, local)
+        self._changes = reply.changes
         self._noise = self.rows(
             reply.noise_of(replicates),
             lambda source, count: reply.noise.rows(source, count, size),
             reply.noise.width(size),
         )
-        self._samples: _Rows | _RankedRows | None = None
-        if (sample := reply.sample) is not None:
-            sources = [scope.generator(sample.stream) for scope in replicates]
-            shape = sample.size
-            self._samples = self.rows(sources, lambda g, count: g.random((count, shape)), shape)
+        self._in_noise = self._places if reply.allotment is None else self._numbered
+        self._exact: Exact = self._exact_over_all
+        if reply.sample is not None:
+            self._exact = self._exact_over(reply.sample, replicates)
 
-    def rows(
-        self, sources: Sequence[np.random.Generator], draw: Draw, width: int
-    ) -> "_Rows | _RankedRows":
+    def rows(self, sources: Sequence[np.random.Generator], draw: Draw, width: int) -> DrawnRows:
         """Return what gives the rows that answers are drawn by, here one after another."""
         return _Rows(sources, draw, width, 1 if self._rows_of is None else self._rows_of.cells)
 
-    def _places(self, turn: AnswerBatch) -> Indices:
-        """Return where the owners of a turn stand in the reply."""
-        return turn.owners if self._rows_of is None else self._rows_of.places(turn)
-
-    def _in_noise(self, turn: AnswerBatch) -> Indices:
-        """Return where the answers of a turn stand in the noise, which may differ by answer."""
+    def _numbered(self, turn: AnswerBatch) -> Indices:
+        """Return where the answers of a turn stand in noise that differs from answer to answer."""
         return self._reply.places(self._places(turn), turn.numbers)
 
     def _stream_rows(self, turn: AnswerBatch) -> Indices | None:
@@ -96,13 +101,16 @@ class Answers:
 
     def give(self, turn: AnswerBatch, points: Array) -> Array:
         """Return the answers that the learner takes, shape (r, size)."""
-        return self._reply.taken(self._places(turn), self.sent(turn, points))
+        return self._taken(turn, self.sent(turn, points))
+
+    def _taken(self, turn: AnswerBatch, answers: Array) -> Array:
+        for change in self._changes:
+            answers = change(self._places(turn), answers)
+        return answers
 
     def sent(self, turn: AnswerBatch, points: Array) -> Array:
         """Return what owners that do not lie send, shape (r, size)."""
-        if self._local is None:
-            return self.noisy(turn, points)
-        return self._local.sent(turn, points, lambda at: self.noisy(turn, at))
+        return self._sent(turn, points)
 
     def noisy(self, turn: AnswerBatch, points: Array) -> Array:
         """Return owners' noisy gradients, shape (r, size)."""
@@ -123,12 +131,31 @@ class Answers:
         rows = self._reply.noise.rows(source, len(owners), exact.shape[1])
         return self._reply.noise.add_noise(self._in_noise(turn), exact, rows)
 
-    def _exact(self, turn: AnswerBatch, points: Array) -> Array:
-        """Return the exact gradients, over the records that are drawn answer by answer if any."""
-        sample, places = self._reply.sample, self._places(turn)
-        if sample is None or self._samples is None:
-            return self._reply.gradients.gradient(places, points)
-        return sample.gradient(places, points, self._samples.following(self._stream_rows(turn)))
+    def _exact_over_all(self, turn: AnswerBatch, points: Array) -> Array:
+        return self._reply.gradients.gradient(self._places(turn), points)
+
+    def _exact_over(self, sample: Sampling, replicates: Sequence[Scope]) -> Exact:
+        """Return gradients over samples, whose numbers are drawn answer by answer."""
+        sources = [scope.generator(sample.stream) for scope in replicates]
+        draws = self.rows(sources, lambda g, count: g.random((count, sample.size)), sample.size)
+
+        def exact(turn: AnswerBatch, points: Array) -> Array:
+            drawn = draws.following(self._stream_rows(turn))
+            return sample.gradient(self._places(turn), points, drawn)
+
+        return exact
+
+
+def _owners_of(turn: AnswerBatch) -> Indices:
+    """Return where the owners of one cell stand in its reply."""
+    return turn.owners
+
+
+def _in_steps(answers: Answers, local: LocalSteps) -> Exact:
+    def sent(turn: AnswerBatch, points: Array) -> Array:
+        return local.sent(turn, points, lambda at: answers.noisy(turn, at))
+
+    return sent
 
 
 class OnceAnswers(Answers):
@@ -288,7 +315,7 @@ class ReleasedAnswers(Answers):
         super().__init__(reply, [s.within("owner", i) for s in replicates for i in owners], size)
 
     @override
-    def rows(self, sources: Sequence[np.random.Generator], draw: Draw, width: int) -> "_RankedRows":
+    def rows(self, sources: Sequence[np.random.Generator], draw: Draw, width: int) -> DrawnRows:
         return _RankedRows(sources, draw, self._ranks)
 
     @override

@@ -1,15 +1,28 @@
 """A reply to a query: over which records, with what noise, and what the learner takes of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
 
 from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.learning.acceptance import Clipping, Trimming
 from asyncdp_sim.learning.algorithms import Array, Gradients, Indices
-from asyncdp_sim.learning.objectives import Records
+
+Change = Callable[[Indices, Array], Array]
+"""From who answers, and answers (r, p), which may be used up, to what they become (r, p)."""
+
+
+class Batches(Protocol):
+    """Mean gradients over some of an owner's records."""
+
+    def sampled(self, owners: Indices, points: Array, uniforms: Array) -> Array:
+        """Return the gradients over records ⌊u n_i⌋, u in ``uniforms`` (r, b), shape (r, p)."""
+
+    def included(
+        self, owners: Indices, points: Array, uniforms: Array, probability: float
+    ) -> Array:
+        """Return Σ ∇ℓ/(q n_i) over records j with uniforms[:, j] < q, shape (r, p)."""
 
 
 class Sampling(Protocol):
@@ -68,18 +81,25 @@ class Places(Protocol):
         """Return the places of owners' answers, by how many each had released before, (r,)."""
 
 
+class AcceptanceRule(Protocol):
+    """The learner's way with an answer that it does not trust."""
+
+    def accept(self, owners: Indices, answers: Array) -> Array:
+        """Return what is used instead of these owners' answers, shape (r, p)."""
+
+
 @dataclass(frozen=True, eq=False)
 class Sample:
     """So many records for each answer, drawn with replacement.
 
     Attributes
     ----------
-    records : Records
+    records : Batches
     size : int
         Records of each answer, ≥ 1.
     """
 
-    records: Records
+    records: Batches
     size: int
     stream: ClassVar[str] = "batch"
 
@@ -94,14 +114,14 @@ class PoissonSample:
 
     Attributes
     ----------
-    records : Records
+    records : Batches
     size : int
         The most records that an owner has: a number is drawn for each.
     probability : float
         q in (0, 1). The sum of gradients is divided by q n_i, however many are drawn.
     """
 
-    records: Records
+    records: Batches
     size: int
     probability: float
     stream: ClassVar[str] = "sample"
@@ -125,7 +145,7 @@ class AnswerModel:
         Where ∇f_i is over some of the owner's records, other ones for each answer.
     factors : array (N,), optional
         a_i; 1 is honest.
-    acceptance : Clipping or Trimming, optional
+    acceptance : AcceptanceRule, optional
         What the learner does to answers that it does not trust.
     allotment : Places, optional
         Where the noise of an owner's answers differs: which stands where in ``noise``.
@@ -139,17 +159,22 @@ class AnswerModel:
     noise: Noise
     sample: Sampling | None = None
     factors: Array | None = None
-    acceptance: Clipping | Trimming | None = None
+    acceptance: AcceptanceRule | None = None
     allotment: Places | None = None
     copy: int = 0
 
-    def taken(self, owners: Indices, answers: Array) -> Array:
-        """Return what the learner takes of answers (r, p), which may be used up."""
-        if self.factors is not None:
-            answers = np.multiply(answers, self.factors[owners, None], answers)
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """What becomes of a noisy answer in turn: a liar's factor, what the learner makes of it."""
+        changes: list[Change] = []
+        factors = self.factors
+        if factors is not None:
+            changes.append(
+                lambda owners, answers: np.multiply(answers, factors[owners, None], answers)
+            )
         if self.acceptance is not None:
-            answers = self.acceptance.accept(owners, answers)
-        return answers
+            changes.append(self.acceptance.accept)
+        return tuple(changes)
 
     def places(self, owners: Indices, numbers: Indices | None) -> Indices:
         """Return where answers stand in what the noise has a number of: owners, or answers.

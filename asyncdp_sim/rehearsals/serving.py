@@ -31,7 +31,7 @@ class Arrived(Answers):
     """Answers that owners have sent; what the learner makes of them is its own."""
 
     def __init__(self, reply: AnswerModel) -> None:
-        self._reply, self._rows_of = replace(reply, factors=None), None
+        self._changes = replace(reply, factors=None).changes
         self.last: Numbers = np.zeros(0)
 
     @override
