@@ -73,7 +73,7 @@ class Answers:
     ) -> None:
         self._reply = reply
         self._rows_of = rows_of
-        self._places = _owners_of if rows_of is None else rows_of.places
+        self._places = owners_of if rows_of is None else rows_of.places
         self._local = local
         self._sent: Exact = self.noisy if local is None else _in_steps(self, local)
         self._changes = reply.changes
@@ -146,7 +146,7 @@ class Answers:
         return exact
 
 
-def _owners_of(turn: AnswerBatch) -> Indices:
+def owners_of(turn: AnswerBatch) -> Indices:
     """Return where the owners of one cell stand in its reply."""
     return turn.owners
 

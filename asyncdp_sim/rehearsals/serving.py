@@ -17,7 +17,7 @@ from typing_extensions import override
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.learning.algorithms import AnswerBatch, Array
-from asyncdp_sim.learning.answers import Answers
+from asyncdp_sim.learning.answers import Answers, owners_of
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network.build import policy_of
@@ -31,7 +31,7 @@ class Arrived(Answers):
     """Answers that owners have sent; what the learner makes of them is its own."""
 
     def __init__(self, reply: AnswerModel) -> None:
-        self._changes = replace(reply, factors=None).changes
+        self._changes, self._places = replace(reply, factors=None).changes, owners_of
         self.last: Numbers = np.zeros(0)
 
     @override

@@ -11,8 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.learning.acceptance import Clipping
+from asyncdp_sim.learning.algorithms import AnswerBatch
+from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.rehearsals.config import Order
 from asyncdp_sim.rehearsals.learner import Rehearsed
+from asyncdp_sim.rehearsals.serving import Arrived
 from asyncdp_sim.rehearsals.transport import run_here
 from asyncdp_sim.runs.traces import learn_released
 from asyncdp_sim.trace import Ending, ExchangeOutcome
@@ -77,3 +81,10 @@ def test_a_connection_without_the_token_is_refused(caplog: pytest.LogCaptureFixt
     require_sound(order, run_here(talking(order, meddle)))
     lines = [record.getMessage() for record in caplog.records]
     assert lines == ["rehearse: refused a connection without the token"] * len(STRANGE)
+
+
+def test_the_server_clips_answers_that_arrived() -> None:
+    arrived = Arrived(AnswerModel(None, None, acceptance=Clipping(np.array([1.0, 2.0]))))
+    arrived.last = np.array([3.0, -1.0])
+    turn = AnswerBatch(np.array([1]))
+    assert arrived.give(turn, np.zeros((1, 2))).tolist() == [[1.5, -0.5]]
