@@ -132,7 +132,9 @@ def _propose(
     if write is None:
         show_settings(["", *block(seen)])
         owner = " --owner COLUMN" if seen.owner is None else ""
-        show(["", f"to write a scenario: {as_typed()}{owner} --write FILE.toml --epsilon 1"])
+        show_settings(
+            ["", f"# to write a scenario: {as_typed()}{owner} --write FILE.toml --epsilon 1"]
+        )
         return
     require_new(write, "--write")
     folder = write.absolute().parent

@@ -32,6 +32,7 @@ from scenarios.papers.figure import read_figures
 
 PRESENT, SINGLE = "over those present", "one at a time"
 COPIES, DIVIDED = "copies", "copies, divided by shares"
+NAMES = (PRESENT, SINGLE, COPIES, DIVIDED)
 
 
 def online(sweep: Sweep) -> Array:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from asyncdp_sim.figures.draw import Drawing
 from tests.cli.command import Command
 from tests.cli.scenes import SMALL
 from tests.fresh import Record, fresh_seed
@@ -108,15 +109,16 @@ def test_a_signal_that_is_ignored_stays_so(
     """As ``nohup`` wants it."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        monkeypatch.setattr("asyncdp_sim.cli.plotting.tell", hang_up)
+        monkeypatch.setattr("asyncdp_sim.figures.draw.draw_named", hang_up)
         assert command("run", "small.toml", "--out", "result", "--plot").code == 0
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
 
 
-def hang_up(*_: object) -> None:
+def hang_up(*_: object) -> Drawing:
     os.kill(os.getpid(), signal.SIGHUP)
+    return Drawing((), ())
 
 
 @pytest.mark.usefixtures("here")
