@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from asyncdp_sim import comparisons
-from asyncdp_sim import results as opened
+from asyncdp_sim import results as on_disk
 from asyncdp_sim.api.plots import ComparisonPlots, RunPlots, SweepPlots
 from asyncdp_sim.columns import column, flat
 from asyncdp_sim.core.errors import Fault, ResultError
@@ -113,7 +113,7 @@ class Result:
     'update $k$'
     """
 
-    def __init__(self, found: opened.Result, place: KeptDirectory) -> None:
+    def __init__(self, found: on_disk.Result, place: KeptDirectory) -> None:
         self._found = found
         self._place = place
         self.directory: Path = found.directory
@@ -229,7 +229,7 @@ class Result:
             return pipeline(scenario, theta)
 
     @property
-    def opened(self) -> opened.Result:
+    def opened(self) -> on_disk.Result:
         """What figures and comparisons read."""
         return self._found
 
@@ -269,7 +269,7 @@ class Sweep:
     3.0
     """
 
-    def __init__(self, found: opened.Sweep, place: KeptDirectory) -> None:
+    def __init__(self, found: on_disk.Sweep, place: KeptDirectory) -> None:
         self._found = found
         self._place = place
         self.directory: Path = found.directory
@@ -286,7 +286,7 @@ class Sweep:
         return SweepPlots(self)
 
     @property
-    def opened(self) -> opened.Sweep:
+    def opened(self) -> on_disk.Sweep:
         """What figures read."""
         return self._found
 

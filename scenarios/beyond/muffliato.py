@@ -92,7 +92,7 @@ class Losses:
 
     def only(self, places: Sequence[int]) -> Self:
         """Return what these replicates make."""
-        every = {name: getattr(self, name) for name in self.__annotations__ if name != "hops"}
+        every = {name: getattr(self, name) for name in Losses.__annotations__ if name != "hops"}
         return replace(self, **{name: values[list(places)] for name, values in every.items()})
 
 

@@ -257,7 +257,8 @@ def test_an_answer_is_charged_before_it_is_given(
 
 
 def test_two_processes_of_one_client_share_a_budget(charged: str) -> None:
-    workers = [multiprocessing.Process(target=_spend, args=(charged,)) for _ in range(3)]
+    fork = multiprocessing.get_context("fork")  # no module is imported anew, as by a client
+    workers = [fork.Process(target=_spend, args=(charged,)) for _ in range(3)]
     for worker in workers:
         worker.start()
     for worker in workers:
