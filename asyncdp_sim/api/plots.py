@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from asyncdp_sim import results as opened
+from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.privacy.label import Label
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class TracePlots:
         """Draw whose answer each update came from."""
         from asyncdp_sim.figures.runs import timing
 
-        drawn = timing.BY_UPDATE if by == "update" else timing.BY_TIME
+        drawn = timing.BY_UPDATE if _by_update(by) else timing.BY_TIME
         return self._axes(drawn.of(self._shown))[0]
 
     def gaps(self) -> "Axes":
@@ -171,11 +172,17 @@ class ForecastPlots:
         return _axes(forecast.owners(self._content))[0]
 
 
+def _by_update(by: By) -> bool:
+    if by not in get_args(By):
+        raise ResultError([Fault("by", f"{by!r}", f"allowed: {', '.join(get_args(By))}")], "plot")
+    return by == "update"
+
+
 def _convergence(results: Mapping[str, opened.Result], by: By) -> "Axes":
     from asyncdp_sim.figures.runs import convergence
     from asyncdp_sim.figures.runs.convergence import CurveLine
 
-    drawn = convergence.by_update if by == "update" else convergence.by_time
+    drawn = convergence.by_update if _by_update(by) else convergence.by_time
     return _axes(drawn([CurveLine(result, name) for name, result in results.items()]))[0]
 
 

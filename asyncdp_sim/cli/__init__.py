@@ -215,7 +215,8 @@ def _ended() -> int | None:
     except USAGE_ERROR as error:
         option = getattr(error, "option_name", "")
         message = str(error.format_message()).replace("Value error, ", "")  # pydantic's
-        text = GONE.get(option, f"{message}{_as_setting(option)}")
+        field = _as_setting(option) if message.startswith("No such option") else ""
+        text = GONE.get(option, f"{message}{field}")
         return _said([" ".join(f"asyncdp: {text}".split())], 2)
     except ReplayError as error:
         return _said([str(error)], 3)

@@ -43,6 +43,7 @@ def count_from(least: int) -> Callable[[str | int], int]:
     return read
 
 
+from_zero = count_from(0)
 positive_count = count_from(1)
 attack_count = count_from(100)
 """Of attacks, half of which are for the choice of what to look for."""

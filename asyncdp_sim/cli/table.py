@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from asyncdp_sim.cli.options import (
-    load_scenario,
-)
+from asyncdp_sim.cli.options import from_zero, load_scenario
 from asyncdp_sim.cli.screen import as_typed, next_steps, put_schema_beside, show, show_settings
 from asyncdp_sim.core.errors import DataError, Fault, blaming
 from asyncdp_sim.core.progress import drawn
@@ -28,7 +26,7 @@ def data_command(
         typer.Option(
             "--public-seed",
             metavar="N",
-            min=0,
+            parser=from_zero,
             help="Draw the public rows at random with this seed (default: the last rows).",
         ),
     ] = None,

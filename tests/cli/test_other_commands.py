@@ -314,6 +314,43 @@ def test_a_field_that_is_named_without_its_table(
     assert said in line
 
 
+@pytest.mark.parametrize("words", [("run", "lending-sound", "--seed"), ("plot", "x", "--format")])
+def test_an_option_without_its_value_is_not_taken_for_a_field(
+    words: tuple[str, ...], command: Command
+) -> None:
+    said = command(*words)
+    assert (said.code, said.lines) == (2, [f"asyncdp: Option '{words[-1]}' requires an argument."])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("data", "x.csv", "--public", "3", "--public-seed"),
+        ("import", "trace", "x.csv", "-o", "x.toml", "--seed"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("x", "'x'; allowed is a whole number"), ("-1", "-1; allowed is a whole number ≥ 0")],
+)
+def test_a_seed_that_is_none(
+    words: tuple[str, ...], given: str, said: str, command: Command
+) -> None:
+    ended = command(*words, given)
+    assert ended.code == 2
+    assert ended.lines == [f"asyncdp: Invalid value for '{words[-1]}': given {said}"]
+
+
+def test_no_report_is_written_over_a_directory(command: Command, here: Path) -> None:
+    command.done("run", "small.toml", "--out", "result")
+    Path("pages").mkdir()
+    for place in ("", "pages"):
+        ended = command("report", "result", "-o", place)
+        assert (ended.code, len(ended.lines)) == (2, 1)
+        assert "Is a directory" in ended.lines[0]
+    assert list(here.glob("*.tmp")) == list(here.glob(".*tmp")) == []
+
+
 def test_an_argument_that_is_missing_is_told_in_one_line(command: Command) -> None:
     said = command("import")
     assert (said.code, said.out) == (2, "")

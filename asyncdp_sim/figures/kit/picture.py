@@ -5,6 +5,8 @@ import io
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from errno import EISDIR
+from os import strerror
 from pathlib import Path
 from typing import Any, Literal
 
@@ -200,8 +202,10 @@ def write(path: Path, content: bytes) -> None:
     ResultError
         If it cannot be written.
     """
-    unfinished = path.with_name(path.name + ".tmp")
     try:
+        if path.is_dir():  # before a file is left beside it
+            raise IsADirectoryError(EISDIR, strerror(EISDIR))
+        unfinished = path.with_name(path.name + ".tmp")
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished.write_bytes(content)
         unfinished.replace(path)

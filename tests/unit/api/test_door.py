@@ -236,6 +236,9 @@ def test_figures_are_axes_of_the_house() -> None:
     assert result.label in shown[0].figure.get_supxlabel().replace("\n", " ")
     with pytest.raises(ad.ResultError, match="name a folder"):
         ad.plot(result)
+    for draw in (result.plot.convergence, result.plot.timing):
+        with pytest.raises(ad.ResultError, match="by: given 'times'; allowed: update, time"):
+            draw(by="times")
     with pytest.raises(ad.ResultError, match=r"ad\.run\(…, events=True\) keeps them"):
         _ = sweep[0].events
 
