@@ -148,15 +148,17 @@ class _Lines:
 
     def __init__(self, shorter: str) -> None:
         began = time.monotonic()
-        self._shorter, self._doing = shorter, ""
+        self._shorter, self._doing, self._done = shorter, "", 0.0
         self._if_long, self._next = began + _SOON, began + _FIRST
 
     def __call__(self, doing: str, done: float, total: float | None, /) -> None:
         now = time.monotonic()
-        if doing != self._doing:
+        if doing != self._doing or done < self._done:  # other work, or the same from its start
             self._doing, self._began, self._before = doing, now, done
+        self._done = done
         speed = (done - self._before) / max(now - self._began, _EVERY)
-        is_long = total is not None and speed > 0 and (total - done) / speed >= _FIRST
+        settled = speed > 0 and now >= self._began + _SOON
+        is_long = total is not None and settled and (total - done) / speed >= _FIRST
         if now < (self._if_long if is_long else self._next) or done == total:
             return
         self._if_long = self._next = now + _LATER

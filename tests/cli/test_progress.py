@@ -180,6 +180,10 @@ def test_a_terminal_shows_done_of_total_the_rate_and_what_is_left(monkeypatch):
             (0, 500, 900, 950, 990, 1000),
             ["simulating runs: 990/1,000, 14/s, about 1 s left (fewer --replicates take less)"],
         ),
+        (
+            (0, 1000, 2, 500, 990, 1000),
+            ["simulating runs: 990/1,000, 14/s, about 1 s left (fewer --replicates take less)"],
+        ),
     ],
 )
 def test_a_pipe_has_a_line_once_work_is_known_to_be_long_and_one_a_minute(
