@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PYTHONS = ("3.11", "3.12", "3.13")
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 """Of which the first is the oldest."""
 EXTRA = "suite"
 """What the suite needs: not lint, whose tools are pinned and want new libraries."""
