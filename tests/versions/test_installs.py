@@ -1,4 +1,4 @@
-"""The wheel beside other packages, and the sdist built, installed and tested from itself."""
+"""The wheel beside others, and its commands; the sdist built, installed and tested from itself."""
 
 import os
 import shutil
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from asyncdp_sim.cli import COMMANDS
 from tests.versions.declared import ROOT
 from tests.versions.matrix import OF_LINT
 
@@ -22,6 +23,38 @@ NEIGHBOURS = (
 PYTHON = "3.12"
 """Which all of them support: pfl has no wheel for 3.13."""
 BUILD = "import sys, setuptools.build_meta as b; getattr(b, sys.argv[1])(sys.argv[2])"
+
+ROWS = [f"{'ABC'[row % 3]},{20 + row * 7 % 50},{row * row % 37}" for row in range(180)]
+FILES = {
+    "stays.csv": "\n".join(["site,age,days", *ROWS]),
+    "states.json": r'{"a": {"messages": "2020-01-28 10:00:00\twifi\n2020-01-28 10:01:00\t4G"}}',
+}
+WALK = """\
+list
+new -o mine.toml
+data stays.csv --target days --owner site --public 60 --epsilon 1 --write table.toml
+import flash states.json -o phones.csv --needs wifi
+check mine.toml
+forecast mine.toml
+play-release table.toml --epsilon 1 -o moments.toml
+run mine.toml --replicates 2 --events --out run
+run mine.toml --replicates 2 --seed 2 --out other
+sweep mine.toml --set run.replicates=2 --out sweep
+rehearse mine.toml --set run.updates=20 --set run.replicates=1 --unit 0.05 --out rehearsed
+compare run other
+replay run
+audit mine.toml --answers 20000
+export flower table.toml -o app
+forecast table.toml --set data.stand_in.kind=moments --set data.stand_in.path=moments.toml
+describe privacy.epsilon
+docs privacy/budget
+schema -o other.schema.json
+plot sweep
+report run
+"""
+"""Every command, in an order in which one makes what another reads."""
+LEAN = ("matplotlib", "networkx", "jinja2", "markupsafe")
+"""What the README says can be left out."""
 
 
 def run(*words: str | Path, folder: Path) -> str:
@@ -73,6 +106,39 @@ def test_the_wheel_is_installed_beside(neighbour: str, built: Path) -> None:
     )
     there = ("--quiet", "--target", built / "nowhere", wheel, neighbour)
     run(sys.executable, "-m", "pip", "install", *asked, *there, folder=built)
+
+
+def test_every_command_of_the_wheel_works_and_without_some_packages_says_so(
+    built: Path, tmp_path: Path
+) -> None:
+    [wheel] = built.glob("*.whl")
+    venv.create(tmp_path / "python", with_pip=True)
+    pip = (tmp_path / "python" / "bin" / "python", "-m", "pip")
+    run(*pip, "install", "--quiet", wheel, folder=tmp_path)
+    assert {words.split()[0] for words in WALK.splitlines()} == set(COMMANDS)
+    assert walk(tmp_path, "whole") == {}
+    run(*pip, "uninstall", "--yes", *LEAN, folder=tmp_path)
+    said = "asyncdp: {0} is not installed: pip install {0}\n".format
+    assert walk(tmp_path, "lean") == {
+        "plot sweep": (2, said("matplotlib")),
+        "report run": (2, said("jinja2")),
+    }
+
+
+def walk(tmp_path: Path, name: str) -> dict[str, tuple[int, str]]:
+    """Call each command in a new folder; return what those printed that did not work."""
+    folder = tmp_path / name
+    folder.mkdir()
+    for file, text in FILES.items():
+        (folder / file).write_text(text, encoding="utf-8")
+    failed = {}
+    for words in WALK.splitlines():
+        asked = [tmp_path / "python" / "bin" / "asyncdp", *words.split()]
+        ended = subprocess.run(asked, cwd=folder, capture_output=True, text=True, check=False)
+        print(f"exit {ended.returncode}: asyncdp {words}")
+        if ended.returncode != 0:
+            failed[words] = (ended.returncode, ended.stderr)
+    return failed
 
 
 def test_the_sdist_is_tested_from_itself(built: Path) -> None:
