@@ -17,10 +17,8 @@ from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.figures.studies import study
 from asyncdp_sim.figures.sweeps import (
     break_even,
-    coalition,
     crossed,
     fairness,
-    graphs,
     networks,
     overview,
     psi_surface,
@@ -38,10 +36,8 @@ CHANGES: tuple[SweepFigure[Any], ...] = (overview.FIGURE, settings.FIGURE, cross
 OF_SWEEPS: tuple[tuple[SweepFigure[Any], ...], ...] = (
     CHANGES,
     (psi_surface.FIGURE,),
-    (graphs.FIGURE,),
     (throughput.FIGURE,),
     (break_even.FIGURE, break_even.WAYS),
-    (coalition.FIGURE,),
     (fairness.FIGURE,),
 )
 """Pictures of sweeps, of each group the first that applies; a new one joins by its line here."""
