@@ -16,7 +16,7 @@ from asyncdp_sim.figures.kit.axes import (
     wrapped,
 )
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
-from asyncdp_sim.figures.kit.style import sheet
+from asyncdp_sim.figures.kit.style import plain_numbers, sheet
 from asyncdp_sim.figures.sweeps.overview import is_number
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
 from asyncdp_sim.results import Sweep
@@ -100,6 +100,7 @@ def panels(found: Sequence[Marked], rows: Sequence[Table]) -> Figure:
             axes.axhline(line, color="#dddddd", linewidth=0.6, zorder=0)
     log_axis(several[0], "x")
     several[0].set_ylim(len(lines) - 0.5, -0.5)
+    plain_numbers(several[0], "x")
     keys = [key(name, linestyle="none", **series) for name, series in zip(marks, look, strict=True)]
     legend(figure, keys, len(keys))
     return figure
