@@ -16,16 +16,12 @@ from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.figures.studies import study
 from asyncdp_sim.figures.sweeps import (
-    adversaries,
     break_even,
-    coalition,
     crossed,
     fairness,
-    graphs,
     networks,
     overview,
     psi_surface,
-    rivals,
     settings,
     throughput,
 )
@@ -38,14 +34,10 @@ ENDS = 2  # records of a curve that is known at its ends alone
 CHANGES: tuple[SweepFigure[Any], ...] = (overview.FIGURE, settings.FIGURE, crossed.FIGURE)
 """Pictures of what changes with the settings."""
 OF_SWEEPS: tuple[tuple[SweepFigure[Any], ...], ...] = (
-    (overview.FIGURE, settings.FIGURE),
-    (crossed.FIGURE,),
+    CHANGES,
     (psi_surface.FIGURE,),
-    (graphs.FIGURE,),
     (throughput.FIGURE,),
-    (adversaries.FIGURE,),
-    (break_even.FIGURE, break_even.WAYS, rivals.FIGURE),
-    (coalition.FIGURE,),
+    (break_even.FIGURE, break_even.WAYS),
     (fairness.FIGURE,),
 )
 """Pictures of sweeps, of each group the first that applies; a new one joins by its line here."""
@@ -79,9 +71,6 @@ def plan(opened: Result | Sweep) -> tuple[list[LazyFigure], list[str]]:
         if not any(figure.why_not(opened) is None for figure in CHANGES):
             reasons = [figure.why_not(opened) for figure in CHANGES]
             notes.append(f"what changes with the settings: {'; '.join(map(str, reasons))}")
-        lies = adversaries.FIGURE.why_not(opened)
-        if adversaries.OWNERS in opened.paths and lies is not None:
-            notes.append(f"ψ against owners that lie: {lies}")
         entries += of_entry(opened, name, notes)
     if panels:
         entries += networks.pictures(panels, notes)

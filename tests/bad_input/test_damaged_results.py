@@ -1,6 +1,5 @@
 """Results and sweeps with bytes changed, cut or inserted, and manifests with other values."""
 
-import json
 import random
 import shutil
 from pathlib import Path
@@ -98,21 +97,6 @@ def test_a_link_in_the_place_of_figures_is_not_followed(command: Command, here: 
         "allowed is a folder, or none yet"
     ]
     assert list((here / "elsewhere").iterdir()) == []
-
-
-def test_a_section_without_its_kind_is_a_damaged_manifest(command: Command, here: Path) -> None:
-    (here / "small.toml").write_text(SMALL, encoding="utf-8")
-    command.done("run", "small.toml", "--out", "r")
-    manifest = json.loads((here / "r" / "manifest.json").read_text(encoding="utf-8"))
-    del manifest["scenario"]["data"]["kind"]
-    (here / "r" / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    for verb in ("replay", "plot", "report"):
-        said = command(verb, "r")
-        assert said.code == 2
-        assert said.lines == [
-            "r: given a damaged manifest.json (scenario and digest do not belong together); "
-            "allowed is a result directory, whose scenario.toml makes it again"
-        ]
 
 
 def test_what_is_left_half_written_is_no_part_of_a_comparison(command: Command, here: Path) -> None:

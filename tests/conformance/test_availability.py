@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from typing_extensions import override
 
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import (
@@ -378,54 +377,10 @@ def test_on_off_starts_from_its_stationary_law(laws: dict[str, dict[str, Any]]) 
     assert abs(counts.mean() - 1 / cycle) <= 4 * sqrt(counts.var() / n)
 
 
-LAWS = {
-    "gap": {"kind": "exponential", "mean": 1.0},
-    "length": {"kind": "exponential", "mean": 1.0},
-}
-DAY = {"period": 1.0, "low": 0.1, "high": 0.9}
-
-
-@pytest.mark.parametrize(
-    ("fields", "keys"),
-    [
-        ({"kind": "bernoulli", "probability": [0.5]}, ["probability"]),
-        ({"kind": "bernoulli", "probability": [0.5] * 4}, ["probability"]),
-        ({"kind": "diurnal", **DAY, "phase": [0.0, 0.5]}, ["phase"]),
-        ({"kind": "diurnal", **DAY, "phase": [0.0] * 4}, ["phase"]),
-        ({"kind": "outages", "groups": [[1], [2, 4]], **LAWS}, ["groups[1]"]),
-        ({"kind": "outages", "groups": [[3, 1, 3]], **LAWS}, ["groups[0]"]),
-        (
-            {"kind": "outages", "groups": [[9], [1, 2, 3], [2, 2]], **LAWS},
-            ["groups[0]", "groups[2]"],
-        ),
-    ],
-    ids=str,
-)
-def test_what_does_not_fit_three_owners(fields: dict[str, Any], keys: list[str]) -> None:
-    spec = parse(Availability, fields)
-    found = [fault.key for fault in spec.faults(N)]
-    assert found == [f"availability.{key}" for key in keys]
-    with pytest.raises(SpecError) as caught:
-        network(spec)
-    assert [fault.key for fault in caught.value.faults] == found
-
-
 @together
 @EACH
 def test_what_fits_has_no_faults(availability: Availability) -> None:
     assert availability.faults(N) == []
-
-
-def test_misfits_of_clock_and_availability_are_told_together() -> None:
-    with pytest.raises(SpecError) as caught:
-        Network(
-            answers_allowed=(1,) * N,
-            updates=1,
-            clock=PoissonClock(rate=(1.0, 2.0)),
-            availability=Bernoulli(probability=(0.1, 0.2)),
-        )
-    keys = [fault.key for fault in caught.value.faults]
-    assert keys == ["clock.rate", "availability.probability"]
 
 
 @together

@@ -12,7 +12,6 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.kernel import Activity, Kernel, Priority
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import LAST_TICK, to_ticks
-from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Channel, Csma, Ideal, Parallel
 from asyncdp_sim.network.channels.air import Fate, Medium
 from asyncdp_sim.spec.base import kind_of, members, parse
@@ -371,59 +370,6 @@ def test_the_ideal_channel_shares_nothing() -> None:
         assert (opened is None) == (channel.contended is None)
 
 
-ERRORS: list[tuple[dict[str, Any], list[str]]] = [
-    (
-        {"kind": "aloha"},
-        ["airtime: given neither; allowed is one of airtime and rate_bytes"],
-    ),
-    (
-        {"kind": "aloha", "airtime": 0.1, "rate_bytes": 5.0},
-        ["airtime: given both; allowed is one of airtime and rate_bytes"],
-    ),
-    (
-        {"kind": "slotted-aloha", "airtime": 0.1, "slot": 0.09},
-        ["slot: given 0.09; allowed is a number ≥ the airtime 0.1"],
-    ),
-    (
-        {"kind": "tdma", "airtime": 0.1, "slot": 0.1, "guard": 0.01},
-        ["slot: given 0.1; allowed is a number ≥ the airtime 0.11 (guard 0.01 included)"],
-    ),
-    (
-        {
-            "kind": "csma",
-            "airtime": 0.1,
-            "propagation_delay": 0.0,
-            "persistence": 0.5,
-            "collision_detection": True,
-        },
-        [
-            "propagation_delay: given 0; allowed is a number ≥ 1e-9 where persistence < 1: "
-            "the wait between two draws",
-            "propagation_delay: given 0; allowed is a number ≥ 1e-9 with collision detection: "
-            "nobody collides at 0",
-        ],
-    ),
-    (
-        {
-            "kind": "parallel",
-            "channels": 2,
-            "each": {"kind": "aloha", "airtime": 0.1, "loss": 0.1, "retransmissions": 3},
-        },
-        [
-            "each.loss: given 0.1; not allowed here: set it once, next to channels",
-            "each.retransmissions: given 3; not allowed here: set it once, next to channels",
-        ],
-    ),
-]
-
-
-@pytest.mark.parametrize(("fields", "lines"), ERRORS, ids=lambda value: str(value)[:40])
-def test_what_is_wrong_is_said_in_one_line_each(fields: dict[str, Any], lines: list[str]) -> None:
-    with pytest.raises(SpecError) as caught:
-        parse(Channel, fields)
-    assert caught.value.lines() == lines
-
-
 class Unshared(Ideal):
     kind: Literal["unshared"] = "unshared"
 
@@ -433,40 +379,6 @@ def test_what_is_side_by_side_is_shared() -> None:
         Parallel(channels=2, each=Unshared())
     said = "each.kind: given 'unshared'; allowed is a channel that answers share"
     assert caught.value.lines() == [said]
-
-
-MISFITS: list[tuple[dict[str, Any], list[str]]] = [
-    (
-        {"kind": "tdma", "airtime": 0.1, "slot": 0.1, "frame": 2},
-        ["channel.frame: given 2; allowed is a whole number ≥ 3: a slot for every owner"],
-    ),
-    (
-        {
-            "kind": "parallel",
-            "channels": 2,
-            "each": {"kind": "tdma", "airtime": 0.1, "slot": 0.1, "frame": 2},
-        },
-        ["channel.each.frame: given 2; allowed is a whole number ≥ 3: a slot for every owner"],
-    ),
-    (
-        {"kind": "ideal", "loss": [0.1, 0.2], "loss_query": [1.0, 1.0, 1.0]},
-        [
-            "channel.loss: given 2 values; allowed is one number, or a list with one per owner, "
-            "3 in all",
-            "channel.loss_query: given 1 for every owner; allowed is a loss < 1 for at least one "
-            "owner: no update could ever happen",
-        ],
-    ),
-]
-
-
-@pytest.mark.parametrize(("fields", "lines"), MISFITS, ids=lambda value: str(value)[:40])
-def test_what_does_not_fit_three_owners(fields: dict[str, Any], lines: list[str]) -> None:
-    channel = parse(Channel, fields)
-    assert [str(fault) for fault in channel.faults(3)] == lines
-    with pytest.raises(SpecError) as caught:
-        Network(answers_allowed=(1,) * 3, updates=1, channel=channel)
-    assert caught.value.lines() == lines
 
 
 @together

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import tomli_w
 
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Ideal
@@ -30,7 +29,6 @@ EACH = pytest.mark.parametrize("spec", LOSSES, ids=str)
 ALIKE = [each for each in LOSSES if len(set(each.shares(3))) == 1]
 """Of owners that lose alike."""
 CHAINS, LENGTH = 3000, 6
-NAMES = ("loss", "loss_query", "loss_request", "loss_acknowledgement")
 
 
 @together
@@ -151,48 +149,3 @@ def test_each_owner_has_its_own_probability() -> None:
     assert shares[0] == 0
     assert 0.3 < shares[1] < 0.7
     assert shares[2] == 1
-
-
-@together
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(
-    "loss",
-    [1.0, (1.0, 1.0), GilbertElliott(to_bad=0.5, to_good=0.5, loss_good=1.0)],
-    ids=["all", "each", "in either state"],
-)
-def test_a_loss_of_everything_is_refused(name: str, loss: Any) -> None:
-    with pytest.raises(SpecError) as caught:
-        Network(answers_allowed=(1, 1), updates=1, channel=Ideal(**{name: loss}))
-    assert caught.value.lines() == [
-        f"channel.{name}: given 1 for every owner; allowed is a loss < 1 for at least one owner: "
-        "no update could ever happen"
-    ]
-
-
-@pytest.mark.parametrize(
-    ("fields", "lines"),
-    [
-        ({"to_bad": 0.1}, ["loss.to_good: given nothing; this field is required"]),
-        (
-            {"to_bad": 0.0, "to_good": 1.5},
-            [
-                "loss.to_bad: given 0.0; allowed is a number > 0",
-                "loss.to_good: given 1.5; allowed is a number ≤ 1",
-            ],
-        ),
-        (
-            {"to_bad": 0.1, "to_good": 0.1, "bad": 1.0},
-            [
-                "loss.bad: given an unknown key 'bad'; did you mean 'to_bad'? known keys: to_bad, "
-                "to_good, loss_good, loss_bad"
-            ],
-        ),
-        ([0.1, 2.0], ["loss[1]: given 2.0; allowed is a number ≤ 1"]),
-        ("often", ["loss: given 'often'; allowed is a number"]),
-    ],
-    ids=str,
-)
-def test_what_is_wrong_with_a_loss_is_said(fields: Any, lines: list[str]) -> None:
-    with pytest.raises(SpecError) as caught:
-        Ideal(loss=fields)
-    assert caught.value.lines() == lines

@@ -165,11 +165,6 @@ def legend(figure: Figure, keys: Sequence[Artist], ncols: int = 1, *, right: boo
     figure.legend(handles=keys, loc=place, ncols=ncols)
 
 
-def legend_above(axes: Axes, keys: Sequence[Artist], ncols: int = 1) -> None:
-    """Put the keys above one of several axes, where they are of these alone."""
-    axes.legend(handles=keys, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=ncols)
-
-
 def strokes(value: Any, low: Any, high: Any) -> npt.NDArray[np.float64]:
     """Return the lengths of error bars, shape (2, J); 0 where an end is not known."""
     return np.nan_to_num(np.abs([value - low, high - value]))

@@ -1,4 +1,4 @@
-"""ψ over three settings that are crossed: a row, a panel and a marker for each value of one."""
+"""ψ over two or three settings that are crossed: a row, a marker, a panel for each value of one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,14 +16,12 @@ from asyncdp_sim.figures.kit.axes import (
     wrapped,
 )
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
-from asyncdp_sim.figures.kit.style import sheet
+from asyncdp_sim.figures.kit.style import plain_numbers, sheet
 from asyncdp_sim.figures.sweeps.overview import is_number
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
 from asyncdp_sim.results import Sweep
 
-MOST_ROWS = 16
-MOST_PANELS = 4
-MOST_MARKERS = 5
+MOST = {"rows": 16, "panels": 4, "markers": 6}
 APART = 0.56  # from the first marker of a row to its last, in rows
 NAME = 30  # letters of a row's or a panel's name in one line
 PSI = "psi_final_median"
@@ -36,41 +34,43 @@ class Marked(Series):
     Attributes
     ----------
     panel : str
-        In words.
+        In words; empty where two settings are crossed.
     rows_of_all : tuple of str
         The rows in words, from the uppermost.
-    crossed : tuple of str
-        The paths of rows, panels and markers.
+    crossed : dict of str
+        By path: whether it has the rows, the panels or the markers.
     """
 
     panel: str
     rows_of_all: tuple[str, ...]
-    crossed: tuple[str, str, str]
+    crossed: dict[str, str]
 
 
 def select(sweep: Sweep) -> list[Marked] | str:
     """Return a series for each panel and marker, or in words why there are none."""
     values = sweep.varying
-    if len(values) != 3 or "run.seed" in values:
-        return f"{len(values)} settings are swept, and 3 can be crossed"
-    # The path of most values has the rows; of the others a number has the markers, if there is one.
-    row, *other_paths = sorted(values, key=lambda path: -len(values[path]))
-    panel, marker = sorted(other_paths, key=lambda path: all(map(is_number, values[path])))
-    for path, most in ((row, MOST_ROWS), (panel, MOST_PANELS), (marker, MOST_MARKERS)):
-        if len(values[path]) > most:
-            return f"{path} has {len(values[path])} values, more than {most}"
+    if not 2 <= len(values) <= 3 or "run.seed" in values:
+        return f"{len(values)} settings are swept, and 2 or 3 can be crossed"
+    # The most values have rows, the fewest panels; of two that have as many a number has markers.
+    row, *others = sorted(values, key=lambda path: -len(values[path]))
+    *panel, marker = sorted(
+        others, key=lambda path: (len(values[path]), all(map(is_number, values[path])))
+    )
+    crossed = {row: "rows", **dict.fromkeys(panel, "panels"), marker: "markers"}
+    for path, place in crossed.items():
+        if len(values[path]) > MOST[place]:
+            return f"{path} has {len(values[path])} values, more than {MOST[place]} {place}"
     rows = tuple(dict.fromkeys(cell.label([row]) for cell in sweep.cells))
-    named = dict.fromkeys(cell.label([panel]) for cell in sweep.cells)
     return [
         series
-        for name in named
+        for name in dict.fromkeys(cell.label(panel) for cell in sweep.cells)
         for series in Marked.grouped(
-            [cell for cell in sweep.cells if cell.label([panel]) == name],
+            [cell for cell in sweep.cells if cell.label(panel) == name],
             lambda cell: cell.label([marker]),
             lambda cell: rows.index(cell.label([row])),
             panel=name,
             rows_of_all=rows,
-            crossed=(row, panel, marker),
+            crossed=crossed,
         )
     ]
 
@@ -100,26 +100,26 @@ def panels(found: Sequence[Marked], rows: Sequence[Table]) -> Figure:
             axes.axhline(line, color="#dddddd", linewidth=0.6, zorder=0)
     log_axis(several[0], "x")
     several[0].set_ylim(len(lines) - 0.5, -0.5)
+    plain_numbers(several[0], "x")
     keys = [key(name, linestyle="none", **series) for name, series in zip(marks, look, strict=True)]
     legend(figure, keys, len(keys))
     return figure
 
 
 def _rows(each: Marked) -> Table:
-    row, panel, marker = each.crossed
+    row, *panel, marker = each.crossed
     table: Table = {row: np.array([each.rows_of_all[place] for place in each.at])}
-    table |= {name: np.repeat([label], len(each.at)) for name, label in
-              ((panel, each.panel), (marker, each.name))}  # fmt: skip
+    table |= {path: np.repeat([each.panel], len(each.at)) for path in panel}
     numbers = each.rows(marker, "place", **{PSI: psi_at_end})
-    del numbers[marker], numbers["place"]
+    del numbers["place"]
     return table | numbers
 
 
 def _caption(found: Sequence[Marked], rows: Sequence[Table]) -> str:
-    row, panel, marker = found[0].crossed
+    places = [f"{path} ({place})" for path, place in found[0].crossed.items()]
     psi = np.concatenate([table[PSI] for table in rows])
     text = (
-        f"Median of ψ at the end, for each {row} (rows), {panel} (panels) and {marker} (markers); "
+        f"Median of ψ at the end, for each {', '.join(places[:-1])} and {places[-1]}; "
         "strokes: 95 % intervals over replicates (exact ones, and of fewer than six replicates "
         "their whole range)"
     )

@@ -136,35 +136,6 @@ def test_without_public_rows_every_column_is_one_of_numbers(path):
     )
 
 
-@pytest.mark.parametrize(
-    ("fields", "line"),
-    [
-        ({"target": "lso"}, "data.target: given a column 'lso'; nearest columns: los"),
-        ({"target": "sex"}, "data.target: given the text column 'sex' (row 5 of t.parquet); "
-         "allowed is a column of numbers; columns: hospital, age, admitted, los"),
-        ({"drop": ("seks",)}, "data.drop: given a column 'seks'; nearest columns: sex"),
-        ({"drop": ("hospital", "age", "sex", "admitted")},
-         "data.drop: given all columns; at least one must be a feature"),
-        ({"split": {"column": "hospitl"}}, "data.split: given a column 'hospitl'; nearest "
-         "columns: hospital"),
-        ({"public_records": 0, "target": "sex"}, "data.target: given the column 'sex'; allowed is "
-         "a column of numbers, this one has none"),
-        ({"owner_column": "hospitl"}, "data.owner_column: given a column 'hospitl'; nearest "
-         "columns: hospital"),
-        ({"public_records": 7}, "data.public_records: given 7; allowed is at most 6, the number "
-         "of rows of the table"),
-        ({"features": 5}, "data.features: given 5; allowed is 4, the number of columns, with "
-         'preprocessing = "none"'),
-    ],
-)  # fmt: skip
-def test_wrong_fields(path, fields, line):
-    given = {"target": "los", "features": 4, "public_records": 2, "preprocessing": "none", **fields}
-    records = None if {"split", "owner_column"} & set(fields) else (2, 2)
-    with pytest.raises(DataError) as caught:
-        TableData(path=path, **given).build(2, records, Streams(1))
-    assert str(caught.value) == line
-
-
 def test_two_splits_contradict():
     with pytest.raises(SpecError, match=r"split: given shuffled; allowed is nothing with owner_"):
         TableData(

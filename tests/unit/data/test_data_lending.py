@@ -93,17 +93,6 @@ def test_a_file_that_is_no_loan_table(tmp_path):
     ]
 
 
-def test_the_twin_has_no_columns_to_split_by():
-    spec = LendingData(split={"column": "addr_state"}, **SPEC)
-    with pytest.raises(DataError, match=r"data.split: given a column 'addr_state'; the synthetic"):
-        spec.build(3, None, Streams(1))
-
-
-def test_records_are_required():
-    with pytest.raises(DataError, match=r"owners.records: given nothing; this field is required"):
-        LendingData(**SPEC).build(3, None, Streams(1))
-
-
 @pytest.fixture(scope="module")
 def published():
     """Return the owners' records by n_i on the real table, as published."""

@@ -37,18 +37,6 @@ def test_shuffled_is_a_permutation_of_the_owners_rows_from_its_stream():
     assert [len(r) for r in rows] == [4, 5]
 
 
-def test_more_records_than_rows_says_what_to_change():
-    with pytest.raises(DataError) as caught:
-        owner_rows("in-order", 10, 5, (6, 6), Streams(1))
-    assert str(caught.value) == (
-        "owners.records: given 12 in all; more records than the table has: owners can share 10 "
-        "rows, and 5 more are public; lower owners.records or owners.count, or "
-        "data.public_records, or set data.public_overlap = true"
-    )
-    with pytest.raises(DataError, match=r"share 10 rows; lower owners.records or owners.count$"):
-        owner_rows("in-order", 10, 0, (6, 6), Streams(1))
-
-
 @ORACLE
 def test_each_value_is_one_owner_in_sorted_order():
     rows, notes = rows_by_value("h", [30, 4, None, 30, 4, 100], 3, None)
@@ -64,11 +52,6 @@ def test_owners_of_a_column_may_keep_their_first_records():
     assert [r.tolist() for r in rows] == [[1], [0, 2]]
     with pytest.raises(DataError, match=r"owners.records: given 3 for owner 1; h 'a' has 2 rows"):
         rows_by_value("h", ["b", "a", "b", "a"], 2, (3, 2))
-
-
-def test_the_number_of_values_must_be_the_number_of_owners():
-    with pytest.raises(DataError, match=r"owners.count: given 3; allowed is 2, the number of dis"):
-        rows_by_value("h", ["b", "a"], 3, None)
 
 
 LENDING = {"kind": "lending", "features": 3, "public_records": 10}

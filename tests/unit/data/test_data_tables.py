@@ -34,23 +34,16 @@ def test_source_is_name_and_digest(tmp_path):
     assert (source.name, source.sha256) == ("t.csv", hashlib.sha256(b"a\n1\n").hexdigest())
 
 
-NOT_READ = "the file cannot be read ("
-
-
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("no.csv", None, "there is no such file"),
         ("a\0b.csv", None, "there is no such file"),
         ("", None, "this is a directory"),
-        ("e.csv", b"", "the file is empty"),
-        ("l.csv", "a\ncafé\n".encode("latin-1"), "row 1, column 1, is not UTF-8 text"),
-        ("p.parquet", b"a,b\n1,2\n", NOT_READ),
-        ("g.csv.gz", b"a,b\n1,2\n", NOT_READ),
-        ("c.csv.gz", gzip.compress(b"a,b\n1,2\n" * 1000, mtime=0)[:-20], NOT_READ),
-        ("h.csv", b"a,b\n", "the file has no rows"),
-        ("b.csv", b"\n\n", NOT_READ),
-        ("w.csv", b"a,b\n1,2,3\n4,5,6\n", "row 1 has 3 cells and the header 2: something stands"),
+        (
+            "c.csv.gz",
+            gzip.compress(b"a,b\n1,2\n" * 1000, mtime=0)[:-20],
+            "the file cannot be read (",
+        ),
         ("n.parquet", pd.DataFrame(index=[0, 1]).to_parquet(), "the file has no columns"),
     ],
 )

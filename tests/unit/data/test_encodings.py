@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.core.errors import DataError, SpecError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
 from asyncdp_sim.data.tables.encodings import usual
@@ -203,22 +203,6 @@ def test_public_rows_of_a_file_of_their_own_are_the_same(tmp_path, charset):
     assert two.source.name == "private.csv"
 
 
-def test_public_rows_that_do_not_do(tmp_path):
-    (tmp_path / "t.csv").write_text(TABLE, encoding="utf-8")
-    (tmp_path / "p.csv").write_text("sex;y\nF;1,5\nM;2,5\n", encoding="utf-8")
-    public = str(tmp_path / "p.csv")
-    with pytest.raises(DataError) as caught:
-        build(spec(tmp_path / "t.csv", public_path=public))
-    assert str(caught.value) == (
-        f"data.public_path: given {public!r}, a table without a column 'stay'; allowed is a table "
-        "with the columns of data.path that are used"
-    )
-    with pytest.raises(DataError, match=r"data.public_records: given 9; allowed is at most 2"):
-        build(spec(tmp_path / "t.csv", public_path=public, public_records=9))
-    with pytest.raises(DataError, match=r"data.public_path: .* there is no such file"):
-        build(spec(tmp_path / "t.csv", public_path=str(tmp_path / "none.csv")))
-
-
 @pytest.mark.parametrize(
     ("columns", "line"),
     [
@@ -243,26 +227,3 @@ def test_wrong_encodings_in_one_line(columns, line):
     with pytest.raises(SpecError) as caught:
         spec("t.csv", columns=columns)
     assert str(caught.value) == line
-
-
-def test_columns_of_one_name_are_refused(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("x,y,x\n1,2,3\n", encoding="utf-8")
-    with pytest.raises(DataError) as caught:
-        build(spec(path, columns={}, owner_column=None, split={"column": "y"}, target="x"))
-    assert str(caught.value) == (
-        f"data.path: given {str(path)!r}, whose columns 1 and 3 have one name; allowed is a name "
-        "of its own for each"
-    )
-
-
-def test_all_that_is_wrong_with_a_table_is_said_at_once(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text(TABLE, encoding="utf-8")
-    with pytest.raises(DataError) as caught:
-        spec(path, target="sex", columns={}, features=40).build(3, None, Streams(1))
-    assert [fault.key for fault in caught.value.faults] == [
-        "data.target",
-        "owners.count",
-        "data.features",
-    ]

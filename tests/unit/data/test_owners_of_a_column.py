@@ -70,14 +70,6 @@ def test_it_is_what_the_whole_table_says(
             assert spec.build(len(names), None, Streams(1)).owner_names == names
 
 
-def test_a_missing_column_is_named_with_the_nearest(folder: Path) -> None:
-    spec = TableData(
-        path=str(folder / "t.csv"), target="y", features=1, public_records=1, owner_column="whom"
-    )
-    with pytest.raises(DataError, match=r"data.owner_column: given a column 'whom'; nearest col"):
-        spec.owner_names()
-
-
 def test_a_scenario_need_not_count_its_owners(folder: Path) -> None:
     scenario, _ = load(folder / "s.toml")
     assert scenario.owners.count == 3

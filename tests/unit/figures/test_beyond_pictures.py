@@ -1,4 +1,4 @@
-"""Pictures of gains, of coalitions' worth, of whom a model serves."""
+"""Pictures of gains, and of whom a model serves."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from matplotlib.text import Text
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.kit.outcomes import answers_paid
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.sweeps import break_even, coalition, fairness
+from asyncdp_sim.figures.sweeps import break_even, fairness
 from asyncdp_sim.results import Result, Sweep
 
 R = 2
@@ -126,59 +126,12 @@ def test_where_most_owners_do_worse_the_decision_is_not_to_join(tmp_path: Path) 
     assert picture.caption.endswith("Do not join at these ε: fewer than half of the owners gain.")
 
 
-def of_coalitions(directory: Path, members: Sequence[Sequence[float]]) -> Sweep:
-    """Coalitions of three owners; mean ψ is 4, 2, 8 for the first three."""
-    rows = []
-    for psi, online in zip((4.0, 2.0, 8.0, 1.0), members, strict=False):
-        owners = {"records": [300, 200, 100], "epsilon": [1.0, 1.0, 0.1]}
-        said = scenario(availability={"kind": "bernoulli", "probability": list(online)})
-        rows.append(
-            written(
-                directory, {"availability.probability": str(list(online))}, said, owners,
-                (psi - 1, psi + 1),
-            )
-        )  # fmt: skip
-    return read(directory, rows)
-
-
-def test_a_coalition_is_judged_by_one_yardstick_and_the_best_is_ringed(tmp_path: Path) -> None:
-    sweep = of_coalitions(tmp_path, [[1, 0, 0], [1, 1, 0], [1, 1, 1]])
-    picture = coalition.FIGURE.picture(sweep)
-    assert picture.table["members"].tolist() == [1, 2, 3]
-    np.testing.assert_allclose(picture.table["psi_final_mean"], [4, 2, 8])
-    for axes in picture.figure.axes:
-        alone = [line for line in axes.lines if len(np.atleast_1d(line.get_xdata())) == 1]
-        rings = [line for line in alone if line.get_gid() is None]  # others: reach below the axis
-        assert [float(np.atleast_1d(ring.get_xdata())[0]) for ring in rings] == [2.0]
-    assert "3\n100\n0.1" in texts(picture)
-
-
 def test_owners_with_names_are_called_by_them(tmp_path: Path) -> None:
-    sweep = of_coalitions(tmp_path, [[1, 0, 0], [1, 1, 0], [1, 1, 1]])
-    for cell in sweep.cells:
-        cell.result.manifest["owner_names"] = ["St. Mary", "North", "Hill"]
-    picture = coalition.FIGURE.picture(sweep)
-    assert "3 (Hill)\n100\n0.1" in texts(picture)
-    assert picture.table["last_to_join"].tolist() == ["St. Mary", "North", "Hill"]
     served = of_seeds(tmp_path / "seeds")
     for cell in served.cells:
         cell.result.manifest["owner_names"] = ["St. Mary", "North", "Hill"]
     picture = fairness.FIGURE.picture(served)
     assert picture.table["name"].tolist()[:3] == ["St. Mary", "North", "Hill"]
-
-
-@pytest.mark.parametrize(
-    ("members", "said"),
-    [
-        ([[1, 0, 0], [1, 1, 0]], "fewer than 3 coalitions"),
-        ([[1, 0, 0], [0, 1, 0], [1, 1, 1]], "an owner that is online at times"),
-        ([[1, 0, 0], [1, 0.5, 0], [1, 1, 1]], "an owner that is online at times"),
-    ],
-)
-def test_what_is_no_coalition_is_not_drawn(
-    members: list[list[float]], said: str, tmp_path: Path
-) -> None:
-    assert str(coalition.FIGURE.why_not(of_coalitions(tmp_path, members))).startswith(said)
 
 
 def of_seeds(directory: Path, online: Sequence[float] = (1.0, 0.5, 0.1)) -> Sweep:
@@ -221,13 +174,3 @@ def test_a_lost_answer_is_paid_for(tmp_path: Path) -> None:
     owners = {"answers_released": [4] * 3, "collided": [4, 0, 0], "lost": [0, 1, 1]}
     written(tmp_path, {}, scenario(), owners)
     assert answers_paid(Result.read(tmp_path / "cell-0000")) == (2.0, 2.0, 2.0)
-
-
-def test_each_says_why_it_does_not_apply_to_the_others_sweeps(tmp_path: Path) -> None:
-    sweeps = {
-        break_even.FIGURE: of_budgets(tmp_path / "a"),
-        coalition.FIGURE: of_coalitions(tmp_path / "b", [[1, 0, 0], [1, 1, 0], [1, 1, 1]]),
-        fairness.FIGURE: of_seeds(tmp_path / "c"),
-    }
-    for owner, sweep in sweeps.items():
-        assert [each for each in sweeps if each.why_not(sweep) is None] == [owner]

@@ -1,8 +1,9 @@
-"""Three settings that are crossed, such as every algorithm over α and availability."""
+"""Settings that are crossed, such as every algorithm over α and availability."""
 
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from asyncdp_sim.figures.plan import CHANGES
 from asyncdp_sim.figures.sweeps import crossed
@@ -55,7 +56,10 @@ def test_every_variant_has_a_row_every_network_a_panel_and_alpha_a_marker(tmp_pa
     rows = zip(*(picture.table[each] for each in (*found.paths, "psi_final_median")), strict=True)
     told = {(alpha, online, variant): psi for alpha, online, variant, psi in rows}
     assert told[names[1], "always online", "collab-1"] == at((1, 0, 1))
-    assert "each variant (rows), availability (panels) and data.split.dirichlet" in picture.caption
+    assert (
+        "each variant (rows), availability (panels) and data.split.dirichlet (markers)"
+        in picture.caption
+    )
 
 
 def test_what_diverged_is_an_arrow_at_the_end_and_told(tmp_path):
@@ -67,32 +71,41 @@ def test_what_diverged_is_an_arrow_at_the_end_and_told(tmp_path):
     assert "of 12 cells" not in crossed.FIGURE.picture(found).caption
 
 
-def test_it_joins_the_pictures_of_what_changes_with_the_settings(tmp_path):
-    found = swept(tmp_path, lambda place: [at(place)])
-    able = [each.name for each in CHANGES if each.why_not(found) is None]
-    assert able == ["settings", "crossed"]
+def test_of_two_settings_one_has_rows_and_one_markers(tmp_path):
+    places = [(owners, name) for owners in (3, 16, 64) for name in map(str, range(14))]
+    for number, _ in enumerate(places):
+        curve(made(tmp_path / f"cell-{number:04d}"), [1.0 + number])
+    owners, names = zip(*places, strict=True)
+    found = finished(tmp_path, {"owners.count": owners, "variant": names})
+    assert [each.name for each in CHANGES if each.why_not(found) is None] == ["crossed"]
+    picture = crossed.FIGURE.picture(found)
+    [axes] = picture.figure.axes
+    assert axes.get_title() == ""
+    assert len(axes.get_yticklabels()) == 14
+    assert [len(drawn.lines[0].get_xdata()) for drawn in axes.containers] == [14] * 3
+    assert picture.table["psi_final_median"].tolist() == [1.0 + n for n in range(42)]
+    assert "each variant (rows) and owners.count (markers)" in picture.caption
 
 
 def test_other_sweeps_say_why_they_are_not_crossed(tmp_path):
     curve(made(tmp_path / "two" / "cell-0000"), [1.0])
     two = finished(tmp_path / "two", {"privacy.epsilon": [1.0]})
-    assert crossed.FIGURE.why_not(two) == "0 settings are swept, and 3 can be crossed"
-    several = [f"of {n}" for n in range(6)]
-    for number, _ in enumerate(several * 8):
+    assert crossed.FIGURE.why_not(two) == "0 settings are swept, and 2 or 3 can be crossed"
+    for number in range(75):
         curve(made(tmp_path / "many" / f"cell-{number:04d}"), [1.0])
     columns = {
-        "variant": several * 8,
-        "protocol": [f"p{n // 6 % 5}" for n in range(48)],
-        "channel": [f"c{n % 2}" for n in range(48)],
+        "variant": [f"v{n % 5}" for n in range(75)],
+        "protocol": [f"p{n // 5 % 5}" for n in range(75)],
+        "channel": [f"c{n % 5}" for n in range(75)],
     }
     why = crossed.FIGURE.why_not(finished(tmp_path / "many", columns))
-    assert why == "protocol has 5 values, more than 4"
+    assert why == "protocol has 5 values, more than 4 panels"
 
 
-def test_the_entry_of_every_algorithm_is_one():
-    swept_paths = entry("unlike-owners").scenario().sweep
-    counts = sorted(len(values) for values in swept_paths.values())
-    assert counts == [3, 3, 10]
-    assert counts[0] <= crossed.MOST_MARKERS
-    assert counts[1] <= crossed.MOST_PANELS
-    assert counts[2] <= crossed.MOST_ROWS
+@pytest.mark.parametrize("name", ["unlike-owners", "owners-that-lie", "statistics-or-gradients"])
+def test_entries_that_cross_settings_have_room(name):
+    swept_paths = entry(name).scenario().sweep
+    rows, *rest = sorted(map(len, swept_paths.values()), reverse=True)
+    most = crossed.MOST
+    assert rows <= most["rows"]
+    assert all(n <= m for n, m in zip(rest, (most["markers"], most["panels"]), strict=False))

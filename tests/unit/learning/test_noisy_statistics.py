@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.figures.sweeps import rivals
 from asyncdp_sim.learning.algorithms import (
     AnswerBatch,
     NoisyStatistics,
@@ -24,11 +22,10 @@ from asyncdp_sim.learning.algorithms import (
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.network.latency import Payload
 from asyncdp_sim.privacy import Domain
-from asyncdp_sim.results import Sweep, read_table
+from asyncdp_sim.results import read_table
 from asyncdp_sim.runs import RunResult, manifest, run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
-from asyncdp_sim.sweeps import sweep
 from tests.together import together
 
 NO_POINTS = np.zeros((1, 2))
@@ -292,26 +289,3 @@ def test_every_sign_of_a_row_has_the_same_length() -> None:
             Statistics.from_objective(one_row, NoisyStatistics().units()).blocks[0, :6]
         ).sum()
         assert upper == pytest.approx((np.abs(x).sum() ** 2 + x @ x) / 2)
-
-
-@pytest.mark.long
-def test_rivals_are_drawn_by_their_best_settings(tmp_path: Path) -> None:
-    """Two steps of one rival: the better one is drawn, beside statistics, for each N."""
-    gossip = [
-        {"name": f"gradients, step {rho:g}", "algorithm": {"kind": "async-gossip", "rho": rho}}
-        for rho in (0.1, 1e-6)
-    ]
-    swept = {"owners.count": [2, 4], "variant": [{"name": "statistics"}, *gossip]}
-    swept["privacy.epsilon"] = [20.0, 40.0]
-    sweep(scenario(owners={"count": 2, "records": 30}, sweep=swept), tmp_path / "sweep")
-    table = pd.DataFrame(rivals.FIGURE.picture(Sweep.read(tmp_path / "sweep")).table)
-    one_shot, many = "noisy-statistics", "async-gossip"
-    assert (
-        table["rival"].tolist()
-        == [f"{n}, bounded domain, answers capped" for n in (one_shot, one_shot, many, many)] * 2
-    )
-    assert table["owners"].tolist() == [2] * 4 + [4] * 4
-    assert not table["setting"].str.contains("1e-06").any()
-    assert table["epsilon"].tolist() == [20.0, 40.0] * 4
-    assert (table["psi_final_median_low"] <= table["psi_final_median"]).all()
-    assert (table["time"] > 0).all()

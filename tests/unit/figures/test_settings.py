@@ -1,4 +1,4 @@
-"""Sweeps of settings that are no numbers, of graphs, and the pictures of single entries."""
+"""Sweeps of settings that are no numbers, and the pictures of single entries."""
 
 import subprocess
 import sys
@@ -8,10 +8,10 @@ import pytest
 
 from asyncdp_sim.figures.plan import of_entry
 from asyncdp_sim.figures.studies import STUDIES
-from asyncdp_sim.figures.sweeps import graphs, settings
+from asyncdp_sim.figures.sweeps import settings
 from asyncdp_sim.figures.sweeps.references import ELSEWHERE, FINAL_PSI
 from asyncdp_sim.scenario.catalogue import catalogue, entry
-from tests.unit.figures.made import curve, finished, made, scenario
+from tests.unit.figures.made import curve, finished, made
 
 
 def test_settings_stand_beside_one_another_and_what_is_alike_is_told(tmp_path: Path) -> None:
@@ -30,27 +30,6 @@ def test_settings_stand_beside_one_another_and_what_is_alike_is_told(tmp_path: P
     ]  # fmt: skip
     assert first.get_xscale() == "log"
     assert "less than 5 % apart: updates made, time to end, fairness" in picture.caption
-
-
-def test_graphs_are_drawn_with_their_edges_and_psi_over_the_gap(tmp_path: Path) -> None:
-    graph = [{"kind": "complete"}, {"kind": "ring"}]
-    for number, each in enumerate(graph):
-        said = scenario(
-            5,
-            protocol={"kind": "gossip", "graph": each},
-            algorithm={"kind": "gossip-graph", "rho": 1.0, "initial": "zeros", "judged": "owner"},
-            privacy={"budget": {"kind": "per-owner-cap", "answers": 5}},
-        )
-        said = {key: value for key, value in said.items() if key != "clock"}
-        curve(made(tmp_path / f"cell-{number:04d}", said=said), [0.1 + number])
-    found = finished(tmp_path, {"variant": ["complete", "ring"]})
-    assert graphs.FIGURE.why_not(found) is None
-    picture = graphs.FIGURE.picture(found)
-    assert picture.table["edges"].tolist() == [10, 5]
-    assert picture.table["spectral_gap"][0] > picture.table["spectral_gap"][1] > 0
-    *small, below = picture.figure.axes
-    assert [len(axes.lines) - 1 for axes in small] == [10, 5]  # edges, and the owners
-    assert len(below.containers) == 2
 
 
 def test_published_points_are_not_on_their_papers_law() -> None:
