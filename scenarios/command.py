@@ -88,6 +88,7 @@ def produce(scenario: Scenario, directory: Path, workers: int) -> None:
         f"result in {directory}",
         *(f"  {path.relative_to(directory)}" for path in drawing.pictures),
         *(f"  not drawn: {note}" for note in drawing.notes),
+        *(f"decision: {text}" for text in drawing.decisions),
     )
 
 

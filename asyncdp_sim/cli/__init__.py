@@ -131,8 +131,8 @@ def _with_options(function: Any, own: Mapping[str, Sequence[str]]) -> dict[str, 
     """Say of a function's parameters which options or arguments they are; return their help."""
     stated = {}
     for name, kind in get_type_hints(function).items():  # as it was written, each time
-        listed = list[str] if kind == Sequence[str] else kind
         words, reader, stated[name] = own.get(name) or _TABLES["options"].get(name, ("", "", ""))
+        listed: Any = Any if reader else list[str] if kind == Sequence[str] else kind
         flags = [word for word in words.split() if word.startswith("-")]
         values = [word for word in words.split() if not word.startswith("-")]
         given: Any = {"metavar": values[0] if values else None, "help": stated[name]}
@@ -214,8 +214,9 @@ def _ended() -> int | None:
         return _said(error.lines(), 2)
     except USAGE_ERROR as error:
         option = getattr(error, "option_name", "")
-        message = str(error.format_message()).replace("Value error, ", "")  # pydantic's
-        field = _as_setting(option) if message.startswith("No such option") else ""
+        message = str(error.format_message()).removeprefix("Invalid value: ")
+        unknown = message.startswith("No such option") and _takes_settings(error.ctx)
+        field = _as_setting(option) if unknown else ""
         text = GONE.get(option, f"{message}{field}")
         return _said([" ".join(f"asyncdp: {text}".split())], 2)
     except ReplayError as error:
@@ -234,6 +235,11 @@ def _ended() -> int | None:
             raise
         return _said([f"asyncdp: {machine}"], 4)
     return _said(Interrupted(NOTHING_KEPT).lines(), code) if code == INTERRUPTED else code
+
+
+def _takes_settings(context: Any) -> bool:
+    """Return whether a command sets fields of a scenario."""
+    return context is not None and any(each.name == "settings" for each in context.command.params)
 
 
 def _as_setting(option: str) -> str:

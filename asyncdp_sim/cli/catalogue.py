@@ -6,7 +6,6 @@ that file from ``asyncdp_sim.scenario.catalogue``, and a test holds it.
 """
 
 import json
-import shlex
 import textwrap
 import tomllib
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import typer
 
-from asyncdp_sim.cli.screen import note, put_schema_beside
+from asyncdp_sim.cli.screen import next_steps, note, put_schema_beside
 from asyncdp_sim.core.words import duration
 
 FOLDER = Path(__file__).parents[1] / "catalogue"
@@ -116,11 +115,10 @@ def new_command(
     write_new(text, file, "-o")
     typer.echo(f"written to {file}, with comments on what settings mean")
     put_schema_beside(file)
-    quoted = shlex.quote(str(file))
-    typer.echo(
-        f"what it means:   asyncdp check {quoted}\n"
-        f"what to expect:  asyncdp forecast {quoted}\n"
-        f"run it:          asyncdp run {quoted}"
+    next_steps(
+        ("what it means", ["check", file]),
+        ("what to expect", ["forecast", file]),
+        ("to run it", ["run", file]),
     )
 
 

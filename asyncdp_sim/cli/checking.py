@@ -96,19 +96,19 @@ DIFFERENT = 3
 def replay_command(
     directories: list[Path],
     workers: int = 1,
-    settings: Sequence[str] = (),
+    moved: Sequence[str] = (),
     allow_code: bool = False,
     diff: bool = False,
 ) -> None:
     """Compute a result or a sweep again, and compare all of it."""
-    wanted = 2 if diff else 1
-    if len(directories) != wanted:
+    if len(directories) != 1 + diff:
+        count = f"{len(directories)} director{'y' if len(directories) == 1 else 'ies'}"
         options = "two directories with --diff" if diff else "one directory (two with --diff)"
-        raise typer.BadParameter(f"given {len(directories)} directories; allowed is {options}")
+        raise typer.BadParameter(f"given {count}; allowed is {options}")
     if diff:
         _tell_apart(*directories)
     else:
-        _make_again(directories[0], workers, settings, allow_code)
+        _make_again(directories[0], workers, moved, allow_code)
 
 
 def _tell_apart(first: Path, second: Path) -> None:
@@ -124,7 +124,7 @@ def _tell_apart(first: Path, second: Path) -> None:
     raise typer.Exit(DIFFERENT)
 
 
-def _make_again(directory: Path, workers: int, settings: Sequence[str], allow_code: bool) -> None:
+def _make_again(directory: Path, workers: int, moved: Sequence[str], allow_code: bool) -> None:
     require_address_space(TO_RUN)  # before SciPy is there
     from asyncdp_sim.runs.replay import OTHER_ALGEBRA
     from asyncdp_sim.sweeps import reproduce_all
@@ -134,7 +134,7 @@ def _make_again(directory: Path, workers: int, settings: Sequence[str], allow_co
         results = reproduce_all(
             directory,
             workers=workers,
-            settings=settings,
+            settings=moved,
             allow_code=allow_code,
             on_note=notes.append,
             progress=progress,

@@ -10,7 +10,6 @@ import typer
 from asyncdp_sim.cli.options import (
     as_options,
     load_scenario,
-    price_list,
     who,
 )
 from asyncdp_sim.cli.screen import next_steps, note_all, put_schema_beside, show
@@ -34,7 +33,7 @@ def forecast_command(
     private: bool = False,
     inviting: bool = False,
     tuning: bool = False,
-    market: str | None = None,
+    market: Sequence[float] | None = None,
     save: Path | None = None,
     heterogeneity: float | None = None,
     workers: int = 1,
@@ -59,7 +58,7 @@ def forecast_command(
         wrong = "--sweep goes with none of --invite, --tune, --market and --target"
         raise typer.BadParameter(wrong)
     if own and common:
-        raise typer.BadParameter("allowed is one of --own and --common")
+        raise typer.BadParameter("given --own and --common; allowed is one of them")
     if (inviting or tuning) and (own or heterogeneity is not None):
         wrong = "--own and --heterogeneity go with none of --invite and --tune"
         raise typer.BadParameter(wrong)
@@ -67,7 +66,6 @@ def forecast_command(
         raise typer.BadParameter("--market needs --target, the ψ to be reached")
     if save is not None and inviting + tuning + (market is not None) != 1:
         raise typer.BadParameter("--save goes with one of --invite, --tune and --market")
-    prices = None if market is None else price_list(market)
     settings = [*settings, *who(only, without)]
     scenario, text = load_scenario(file, settings, allow_code)
     moments: Moments = "own" if own else "common" if common else None
@@ -90,7 +88,7 @@ def forecast_command(
         named = shlex.join([str(file), *as_options(settings)])
         with blaming(file), drawn("more --workers take less") as progress:
             advice = _advice(
-                scenario.base(), data, inviting, tuning, prices, target,
+                scenario.base(), data, inviting, tuning, market, target,
                 workers=workers, progress=progress,
             )  # fmt: skip
         if save is not None:
@@ -139,7 +137,7 @@ def _advice(
     data: dict[str, Any],
     inviting: bool,
     tuning: bool,
-    prices: tuple[float, ...] | None,
+    prices: Sequence[float] | None,
     target: float | None,
     **how: Any,
 ) -> "dict[str, tuple[Any, MayBeOff | None]]":

@@ -93,6 +93,16 @@ def price_list(given: str) -> tuple[float, ...]:
     return tuple(positive(item.strip()) for item in given.split(","))
 
 
+def length_of_time(given: str) -> tuple[float, str]:
+    """Read a number and a unit of time, such as "2 h"."""
+    from asyncdp_sim.core.units import duration
+
+    try:
+        return duration(given)
+    except ValueError as error:
+        raise typer.BadParameter(f"given {error}") from None
+
+
 def as_options(settings: Sequence[str]) -> list[str]:
     """Return settings as the words of a command."""
     return [word for setting in settings for word in ("--set", setting)]
@@ -101,7 +111,7 @@ def as_options(settings: Sequence[str]) -> list[str]:
 def who(only: Sequence[str], without: Sequence[str]) -> list[str]:
     """Return the settings of ``--only`` and ``--without``."""
     if len(only) > 0 and len(without) > 0:
-        raise typer.BadParameter("allowed is one of --only and --without")
+        raise typer.BadParameter("given --only and --without; allowed is one of them")
     import json
 
     named = {"only": only, "without": without}

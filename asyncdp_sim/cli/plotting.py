@@ -55,6 +55,7 @@ def draw(
 
     drawing = draw_named(place, file_format, width, sheet)
     typer.echo("\n".join(map(str, drawing.pictures)))
+    show([f"decision: {text}" for text in drawing.decisions])
     for text in drawing.notes:
         note(f"{place}: not drawn: {text}")
 

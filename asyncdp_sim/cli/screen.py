@@ -109,7 +109,13 @@ def next_steps(*steps: tuple[str, Sequence[object]]) -> None:
     """Print possible next commands: purpose and text."""
     width = max(len(purpose) for purpose, _ in steps) + 1
     for purpose, words in steps:
-        typer.echo(f"{purpose + ':':<{width}} asyncdp {shlex.join(map(str, words))}")
+        typer.echo(f"{purpose + ':':<{width}} asyncdp {shlex.join(map(_word, words))}")
+
+
+def _word(of_a_command: object) -> str:
+    """Return a word of a command; a path that begins with a dash is no option."""
+    text = str(of_a_command)
+    return f"./{text}" if isinstance(of_a_command, Path) and text.startswith("-") else text
 
 
 def of_a_result(directory: Path) -> list[tuple[str, Sequence[object]]]:

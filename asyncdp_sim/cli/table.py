@@ -34,8 +34,8 @@ def data_command(
     charset: str | None = None,
     write: Path | None = None,
     epsilon: float | None = None,
-    every: str | None = None,
-    exchange: str | None = None,
+    every: tuple[float, str] | None = None,
+    exchange: tuple[float, str] | None = None,
     online: float | None = None,
 ) -> None:
     """Describe a table, and propose a scenario for it.
@@ -43,26 +43,25 @@ def data_command(
     Of private rows, only their number for each owner is printed.
     """
     from asyncdp_sim.data.table_profile import look
+    from asyncdp_sim.proposals import Timing
 
-    timing = None
-    if epsilon is not None:
-        timing = _timing(every, exchange, online)
-    elif (every, exchange, online) != (None, None, None):
+    if epsilon is None and (every, exchange, online) != (None, None, None):
         wrong = "--every, --exchange and --online go with --epsilon: a whole scenario has a clock"
         raise typer.BadParameter(wrong)
+    if exchange is not None and every is None:
+        raise typer.BadParameter("--exchange goes with --every, whose unit all times are in")
     if epsilon is not None and write is None:
         raise typer.BadParameter("--epsilon goes with --write, the scenario to be written")
-    if public_seed is not None and (public is None or not public.isascii() or not public.isdigit()):
+    rows = int(public) if public is not None and public.isascii() and public.isdigit() else None
+    if public_seed is not None and rows is None:
         raise typer.BadParameter("--public-seed goes with --public M, how many rows are chosen")
-    rows = int(public) if public is not None and public.isascii() and public.isdigit() else 0
-    apart = public if public is not None and not (public.isascii() and public.isdigit()) else None
     with blaming(file):
         seen = look(
             str(file),
             target=target,
             owner=owner,
-            public=rows,
-            public_path=apart,
+            public=0 if rows is None else rows,
+            public_path=public if rows is None else None,
             public_seed=public_seed,
             private=private,
             charset=charset,
@@ -77,16 +76,7 @@ def data_command(
             show(["no owners yet: add --owner COLUMN, the column that names them"])
         return
     with blaming(file):
-        _propose(seen, write, epsilon, timing)
-
-
-def _timing(every: str | None, exchange: str | None, online: float | None) -> "Timing":
-    from asyncdp_sim.proposals import Timing
-
-    try:
-        return Timing.read(every, exchange, online)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+        _propose(seen, write, epsilon, Timing.read(every, exchange, online))
 
 
 _NEEDED: tuple[tuple[Fault, Callable[["TableLook"], bool]], ...] = (
@@ -121,11 +111,12 @@ _NEEDED: tuple[tuple[Fault, Callable[["TableLook"], bool]], ...] = (
 
 
 def _propose(
-    seen: "TableLook", write: Path | None, epsilon: float | None, timing: "Timing | None"
+    seen: "TableLook", write: Path | None, epsilon: float | None, timing: "Timing"
 ) -> None:
     """Print a block, or write it or a scenario."""
     from asyncdp_sim.proposals import block, whole
     from asyncdp_sim.scenario import require_new
+    from asyncdp_sim.scenario.files import write_new
 
     if write is None:
         show_settings(["", *block(seen)])
@@ -136,15 +127,15 @@ def _propose(
         return
     require_new(write, "--write")
     folder = write.absolute().parent
-    if epsilon is None or timing is None:
+    if epsilon is None:
         lines, text = block(seen, folder), "[data] and [model]; --epsilon E writes a whole scenario"
     else:
         with drawn() as progress:
             lines = whole(seen, epsilon, folder, progress, timing)
         text = f"a scenario: asyncdp run {write}"
-    write.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    write_new("\n".join([*lines, ""]), write, "--write")
     show([f"written: {write}, {text}"])
-    if timing is not None:
+    if epsilon is not None:
         show([timing.describe()])
         put_schema_beside(write)
         next_steps(("what to expect, before a private row is read", ["forecast", write]))

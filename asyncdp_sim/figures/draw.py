@@ -17,6 +17,7 @@ from asyncdp_sim.figures.kit.picture import (
 from asyncdp_sim.figures.kit.style import style_sheet
 from asyncdp_sim.figures.plan import plan
 from asyncdp_sim.figures.runs import forecast
+from asyncdp_sim.figures.sweeps.break_even import decisions
 from asyncdp_sim.results import Result, Sweep, open_directory
 
 
@@ -30,10 +31,13 @@ class Drawing:
         Files of one format; each has a CSV beside it, and ``captions.md`` lists them.
     notes : tuple of str
         What was not drawn, and why.
+    decisions : tuple of str
+        Whether to join, where a picture answers it.
     """
 
     pictures: tuple[Path, ...]
     notes: tuple[str, ...]
+    decisions: tuple[str, ...] = ()
 
 
 def draw_all(
@@ -57,12 +61,13 @@ def draw_all(
     ResultError
         If the directory is neither, or cannot be written to.
     """
-    planned, notes = plan(open_directory(directory))
+    opened = open_directory(directory)
+    planned, notes = plan(opened)
     drawn = [entry.shown() for entry in planned]
     folder = _figures(directory) if folder is None else folder
     paths = [save(picture, folder, paper) for picture, _ in drawn]
     write(folder / "captions.md", captions_page(drawn, notes, paper.format).encode())
-    return Drawing(tuple(paths), tuple(notes))
+    return Drawing(tuple(paths), tuple(notes), decisions(opened))
 
 
 def _figures(directory: Path) -> Path:

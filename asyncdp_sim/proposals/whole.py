@@ -15,7 +15,7 @@ import numpy as np
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress
-from asyncdp_sim.core.units import ROUNDS, SECONDS, duration, in_unit
+from asyncdp_sim.core.units import ROUNDS, SECONDS, in_unit
 from asyncdp_sim.data.table_profile import TableLook
 from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.population import population
@@ -49,22 +49,19 @@ class Timing:
     online: float | None = None
 
     @classmethod
-    def read(cls, every: str | None, exchange: str | None, online: float | None) -> Self:
-        """Read durations; times are in the unit of ``every``.
-
-        Raises
-        ------
-        ValueError
-            If one is no duration, or an exchange is given without a clock.
-        """
+    def read(
+        cls,
+        every: tuple[float, str] | None,
+        exchange: tuple[float, str] | None,
+        online: float | None,
+    ) -> Self:
+        """Return the pace of durations with units; all times are in the unit of ``every``."""
         if every is None:
-            if exchange is not None:
-                raise ValueError("--exchange goes with --every, whose unit all times are in")
             return cls(online=online)
-        number, unit = duration(every)
+        number, unit = every
         if exchange is None:
             return cls(unit, number, None, online)
-        length, other = duration(exchange)
+        length, other = exchange
         return cls(unit, number, length * SECONDS[other] / SECONDS[unit], online)
 
     def run_lines(self) -> list[tuple[str, str]]:

@@ -139,7 +139,9 @@ def _table(table: TableEntry) -> ReferenceEntry:
         facts += [("default", field.default), ("example", field.example)]
     shown = [(name, text) for name, text in facts if text != ""]
     where = ("more", page(table.path))
-    return ReferenceEntry(table.path, "table", table.meaning, (*shown, where), _ends(table.path))
+    names = _ends(table.path)
+    names += tuple(f"{name}.kind" for name in names) if len(table.kinds) > 0 else ()
+    return ReferenceEntry(table.path, "table", table.meaning, (*shown, where), names)
 
 
 def _kind(table: TableEntry, kind: KindEntry) -> ReferenceEntry:

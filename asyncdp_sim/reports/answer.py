@@ -8,6 +8,7 @@ from asyncdp_sim.comparisons import Comparison
 from asyncdp_sim.core.units import in_unit, unit_of
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
+from asyncdp_sim.figures.sweeps.break_even import decisions
 from asyncdp_sim.privacy.label import epsilon_words, label, reasons, timing_reasons
 from asyncdp_sim.reports.numbers import shown, span
 from asyncdp_sim.results import Result, Sweep
@@ -91,8 +92,9 @@ def of_sweep(sweep: Sweep) -> Answer:
     epsilons = list(dict.fromkeys(_epsilon(result.manifest) for result in results))
     private = sum(label([result.manifest]).private is True for result in results)
     missing = f"{len(sweep.missing)} not finished" if len(sweep.missing) > 0 else ""
+    smallest = f"The smallest ψ is {number(values[best])}, with {cell.label(sweep.paths)}."
     return Answer(
-        f"The smallest ψ is {number(values[best])}, with {cell.label(sweep.paths)}.",
+        " ".join([*decisions(sweep), smallest]),
         (
             KeyFigure("ψ at the end", _range(values), f"over cells, median of each; {PSI}"),
             KeyFigure(

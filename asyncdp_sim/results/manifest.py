@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from math import prod
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field, GetCoreSchemaHandler, GetPydanticSchema, TypeAdapter, ValidationError
@@ -27,7 +28,7 @@ from asyncdp_sim.columns.dictionary import (
     YES,
 )
 from asyncdp_sim.core.errors import Fault, ResultError
-from asyncdp_sim.core.files import file_bytes, from_json
+from asyncdp_sim.core.files import file_bytes, from_json, from_toml
 from asyncdp_sim.results.provenance import digest
 from asyncdp_sim.spec.base import Count, Finite, NonNegative
 
@@ -223,6 +224,9 @@ def read_manifest(directory: Path, *needed: str) -> dict[str, Any]:
     try:
         manifest = from_json(file_bytes(directory / "manifest.json"))
     except (OSError, ValueError):
+        if _has_begun(directory):
+            remedy = f"to continue it: asyncdp sweep {quote(str(directory))}"
+            raise not_a_result(directory, "a sweep that is not finished", remedy) from None
         raise not_a_result(directory, "no readable manifest.json") from None
     schema = manifest.get("schema") if isinstance(manifest, dict) else None
     if type(schema) is int and schema != SCHEMA:
@@ -234,6 +238,14 @@ def read_manifest(directory: Path, *needed: str) -> dict[str, Any]:
         if key not in manifest:
             raise not_a_result(directory, f"a manifest.json without {key}")
     return dict(manifest)
+
+
+def _has_begun(directory: Path) -> bool:
+    """Return whether a sweep has begun in a directory; its manifest comes last."""
+    try:
+        return "sweep" in from_toml(file_bytes(directory / "scenario.toml").decode())
+    except (OSError, ValueError):
+        return False
 
 
 def _damage(manifest: Any) -> str | None:

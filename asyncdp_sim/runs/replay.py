@@ -35,6 +35,7 @@ from asyncdp_sim.scenario import (
     toml_value,
     with_files,
 )
+from asyncdp_sim.spec.plugins import Place
 
 TOLERANCE = 1e-9
 """Largest distance of two kernels' numbers, relative to the curve's largest value.
@@ -215,16 +216,21 @@ def _stated(
     """
     file = directory / "scenario.toml"
     fields = _fields(read_tables(file)[0])
-    stated, rest = {}, []
+    stated, moved, faults = {}, [], []
     for setting in settings:
-        key, _, place = setting.partition("=")
-        path = fields.get(key.strip().replace('"', ""))
-        value = toml_value(place)
-        if path is not None and isinstance(value, str):
-            stated[path] = str(Path(value).absolute())
+        key, _, text = setting.partition("=")
+        path, value = fields.get(key.strip().replace('"', "")), toml_value(text)
+        if path is not None:
+            stated[path] = str(Path(str(value)).absolute())
+        elif Place.named(value) is not None:
+            moved.append(setting)
         else:
-            rest.append(setting)
-    return read_tables(file, rest, allow_code=allow_code)[0], stated
+            allowed = ", ".join(f"--set {field}=FILE" for field in fields) or "no --set"
+            remedy = f"settings stay as they are, only files may have moved: allowed is {allowed}"
+            faults.append(Fault("--set", repr(setting), remedy))
+    if len(faults) > 0:
+        raise SpecError(faults, str(directory))
+    return read_tables(file, moved, allow_code=allow_code)[0], stated
 
 
 def _scenario(directory: Path, raw: Raw, allow_code: bool) -> Scenario:

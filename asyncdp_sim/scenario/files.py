@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.core.errors import DataError, Fault, SpecError, blaming
-from asyncdp_sim.core.files import file_bytes, from_toml, is_dir
+from asyncdp_sim.core.files import file_bytes, from_toml, is_dir, is_file
 from asyncdp_sim.scenario.owners import count_owners
 from asyncdp_sim.scenario.paths import EITHER, Raw, keys, set_path
 from asyncdp_sim.scenario.plugins import absolute, relative, require_code
@@ -287,7 +287,8 @@ def _read(file: Path) -> Raw:
     except FileNotFoundError:
         problem, remedy = "no such file", "allowed is a scenario file in TOML"
     except IsADirectoryError:
-        problem, remedy = "a directory", "allowed is a scenario file in TOML"
+        own = f", such as {file}/scenario.toml" if is_file(file / "scenario.toml") else ""
+        problem, remedy = "a directory", f"allowed is a scenario file in TOML{own}"
     except OSError as error:
         problem, remedy = (
             f"an unreadable file ({error.strerror})",

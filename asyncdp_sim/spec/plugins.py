@@ -150,7 +150,15 @@ class Place:
         if module is None:
             raise self.locked()
         if not hasattr(module, self.name):
-            raise self.refused(f"there is nothing named {self.name} in its code")
+            own = [
+                name
+                for name, item in vars(module).items()
+                if isinstance(item, type) and item.__module__ == module.__name__
+            ]
+            classes = ", ".join(own) or "none"
+            raise self.refused(
+                f"there is nothing named {self.name} in its code; its classes: {classes}"
+            )
         return getattr(module, self.name)
 
     def locked(self) -> SpecError:

@@ -5,13 +5,14 @@ Names of the validation library never show.
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, time
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError
 
-from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.spec.plugins import Place
 
 _CONFLICTS = "fields_that_do_not_fit"
@@ -34,6 +35,7 @@ _WORDS = {
     "dict_type": "allowed is a table",
     "tuple_type": "allowed is a list",
     "list_type": "allowed is a list",
+    "string_too_short": "allowed is a text of one letter or more",
     "too_short": "allowed is a list with at least one value",
 }
 
@@ -51,7 +53,11 @@ def fields_of_kind(spec: object, path: Sequence[str | int], kind: object) -> set
     """Return the fields that the member of this kind has at ``path``; None if there is none."""
     place = Place.named(kind)
     if place is not None:
-        return set(getattr(place.found(), "model_fields", ()))
+        try:
+            return set(getattr(place.found(), "model_fields", ()))
+        except SpecError as error:
+            key = ".".join([*map(str, path), "kind"])
+            raise SpecError([fault.under(key) for fault in error.faults]) from None
     here = _members_at(spec, None, path)
     named = [member for member in here if _is_kind(member, kind)]
     return {field for member in named for field in member.model_fields} if named else None
@@ -77,7 +83,13 @@ def faults(error: ValidationError, spec: object, raw: object) -> list[Fault]:
             absent = kind in ("missing", "union_tag_not_found")
             text = "nothing" if absent else show(value)
             options = _allowed(item, spec, raw, key)
-        problems.append(Fault(_dotted(key), text, options))
+        problem = Fault(_dotted(key), text, options)
+        last = problems[-1] if len(problems) > 0 else problem
+        if last is not problem and (last.key, last.given) == (problem.key, text):
+            either = f"{last.allowed} or {options.removeprefix('allowed is ')}"  # of a union
+            problems[-1] = replace(last, allowed=either)
+        else:
+            problems.append(problem)
     return problems
 
 

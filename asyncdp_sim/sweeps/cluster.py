@@ -36,8 +36,13 @@ def connected(address: str) -> Iterator[tuple[Executor, int]]:
     """
     try:
         from distributed import Client
+        from distributed.comm.addressing import get_address_host_port
     except ImportError:
         raise _refused(address, "pip install 'asyncdp_sim[cluster]' first") from None
+    try:
+        get_address_host_port(address)  # a client that cannot be made prints a traceback at its end
+    except ValueError:
+        raise _refused(address, "a host and a port, such as tcp://10.0.0.1:8786") from None
     _require_certificates(address)
     try:
         client = Client(address, timeout=PATIENCE, set_as_default=False)

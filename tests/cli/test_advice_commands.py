@@ -248,7 +248,7 @@ def test_advice_is_json_too(command: Command) -> None:
 
 
 FORECASTS = {
-    "two kinds of moments": (("--own", "--common"), "allowed is one of --own and --common"),
+    "two kinds of moments": (("--own", "--common"), "allowed is one of them"),
     "prices that are none": (("--market", "1,a", "--target", "1"), "given 'a'; allowed"),
     "no target": (("--market", "1,2,3"), "--market needs --target"),
     "too few prices": (("--market", "1", "--target", "1"), "prices: "),

@@ -114,7 +114,7 @@ def test_new_writes_a_copy_that_runs_where_it_lies(command, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a folder").mkdir()
     said = command.done("new", "lending-timing", "-o", "a folder/my.toml")
-    assert said.out.splitlines()[-1] == "run it:          asyncdp run 'a folder/my.toml'"
+    assert said.out.splitlines()[-1] == "to run it:      asyncdp run 'a folder/my.toml'"
     again = command("new", "lending-timing", "-o", "a folder/my.toml")
     assert again.code == 2
     assert again.lines == [

@@ -78,7 +78,7 @@ def test_whoever_is_not_there_is_one_line_with_the_nearest_names(command: Comman
         assert said.lines == ["banks.toml: owners.only: given 'Vally'; nearest names: Valley"]
     said = command("run", "banks.toml", "--only", "1", "--without", "2")
     assert said.code == 2
-    assert said.lines == ["asyncdp: Invalid value: allowed is one of --only and --without"]
+    assert said.lines == ["asyncdp: given --only and --without; allowed is one of them"]
 
 
 def test_a_name_is_quoted_as_toml_reads_it() -> None:

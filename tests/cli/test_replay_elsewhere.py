@@ -137,5 +137,8 @@ def test_which_parts_others_made_is_said(command: Command, made: Path) -> None:
 @pytest.mark.usefixtures("made")
 def test_nothing_else_can_be_set(command: Command) -> None:
     said = command("replay", "old/r", "--set", "run.seed=4")
-    assert said.code == 3
-    assert said.lines == ["old/r: not reproduced: scenario.toml run.seed (4, manifest 3) differ"]
+    assert said.code == 2
+    assert said.lines == [
+        "old/r: --set: given 'run.seed=4'; settings stay as they are, only files may have moved: "
+        "allowed is --set data.path=FILE"
+    ]

@@ -13,6 +13,7 @@ from asyncdp_sim.figures.sweeps import break_even
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.catalogue import entry
 from asyncdp_sim.sweeps import sweep
+from scenarios import command as scenarios
 from tests.cli.command import Command
 from tests.cli.pages import fenced
 
@@ -64,14 +65,22 @@ def test_both_commands_are_where_the_ci_script_looks():
 
 
 def test_the_main_command_draws_the_picture_and_its_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: Command,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     [main] = re.findall(r"<!-- main command -->\n```bash\n(.*)\n```", README)
     asked = main.rpartition("bin/asyncdp ")[2].split()
     assert asked == ["sweep", "twenty-small-banks", "--plot"]
     monkeypatch.chdir(tmp_path)
-    assert "figures/break-even.png" in command.done(*asked, "--out", "twenty").out
+    screen = command.done(*asked, "--out", "twenty").out
+    assert "figures/break-even.png" in screen
     page = (tmp_path / "twenty" / "figures" / "captions.md").read_text(encoding="utf-8")
+    [decided] = re.findall(r"^decision: (At ε = 0.1, .* Join if .*gain\.)$", screen, re.M)
+    assert f" {decided} " in page
+    assert scenarios.main(["twenty-small-banks", "--out", "twenty"]) == 0
+    assert f"\ndecision: {decided}\n" in capsys.readouterr().out
     [sentence] = re.findall(r"Twenty banks, 100 loans each: a(.*?gain\.)\n", README, re.S)
     assert f" A{' '.join(sentence.split())} " in page
     drawn = pd.read_csv(tmp_path / "twenty" / "figures" / "break-even.csv", comment="#")

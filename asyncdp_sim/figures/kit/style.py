@@ -12,7 +12,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from asyncdp_sim.core.errors import Fault, ResultError
+from asyncdp_sim.core.errors import Fault, ResultError, blaming
+from asyncdp_sim.core.files import file_bytes
 from asyncdp_sim.core.units import in_unit
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.layout import Layout
@@ -50,16 +51,30 @@ def style_sheet(file: Path | None) -> Iterator[None]:
     ResultError
         If the file is no style sheet.
     """
-    try:
-        chosen = mpl.rc_params_from_file(file, True, False) if file is not None else None
-    except (OSError, ValueError) as error:
-        remedy = "allowed is a matplotlib style sheet: lines such as font.family: serif"
-        raise ResultError([Fault("", str(error), remedy)], str(file)) from None
+    chosen = None
+    if file is not None:
+        with blaming(file):
+            chosen = _settings(file)
     token = _SHEET.set(chosen)
     try:
         yield
     finally:
         _SHEET.reset(token)
+
+
+def _settings(file: Path) -> dict[Any, Any]:
+    """Return the settings of a style sheet; matplotlib itself passes over unknown ones."""
+    remedy = "allowed is a matplotlib style sheet: lines such as font.family: serif"
+    try:
+        lines = file_bytes(file).decode().splitlines()
+        for line in lines:
+            key = line.partition("#")[0].partition(":")[0].strip()
+            if key not in {"", *mpl.rcParams}:
+                raise ValueError(f"the setting {key!r}")
+        return dict(mpl.rc_params_from_file(file, fail_on_error=True, use_default_template=False))
+    except (OSError, ValueError) as error:
+        given = getattr(error, "strerror", None) or str(error)
+        raise ResultError([Fault("", given, remedy)]) from None
 
 
 @contextmanager

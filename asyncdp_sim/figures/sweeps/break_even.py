@@ -194,6 +194,12 @@ def decision(found: list[JointModels]) -> str:
     return f"{counts} Join if ε may be {joint.half:.2g} or more: then half of the owners gain."
 
 
+def decisions(opened: Result | Sweep) -> tuple[str, ...]:
+    """Return the decision of a sweep that has one; nothing of other sweeps, or of a result."""
+    found = select_alone(opened) if isinstance(opened, Sweep) else "a single result"
+    return () if isinstance(found, str) else (decision(found),)
+
+
 def _crossing(epsilon: Array, psi: Array, own: float) -> float:
     """Return the ε behind which ψ stays below an owner's own; all three are logarithms."""
     below = psi < own

@@ -82,7 +82,7 @@ def test_a_cluster_that_is_not_there(
     said = command("sweep", file, "--out", file.parent / "result", "--cluster", "nowhere")
     assert said.code == 2
     assert len(said.lines) == 1
-    assert "--cluster: given 'nowhere'; allowed is a scheduler that answers" in said.err
+    assert "--cluster: given 'nowhere'; allowed is a host and a port, such as tcp" in said.err
 
 
 def test_work_on_a_worker_of_other_modules_is_refused() -> None:
