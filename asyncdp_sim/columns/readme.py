@@ -4,7 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from asyncdp_sim.columns.dictionary import SUMMARY_NAME, Column, column, flat, tables
+from asyncdp_sim.columns.dictionary import (
+    NEVER,
+    SUMMARY_NAME,
+    UNITLESS,
+    Column,
+    column,
+    flat,
+    tables,
+)
 
 README = "README.md"
 """Its name; it explains a result and is no part of it."""
@@ -39,10 +47,12 @@ def readme(manifest: Mapping[str, Any], written: Names, others: Iterable[str]) -
 
 def rows(columns: Iterable[Column]) -> Iterator[str]:
     """Yield a Markdown table of columns."""
-    yield "| name | meaning | unit | values | null |"
+    yield "| name | meaning | unit | values | null if |"
     yield "|---|---|---|---|---|"
     for item in columns:
-        cells = (f"`{item.name}`", item.meaning, item.unit, item.domain, item.null)
+        unit = "" if item.unit == UNITLESS else item.unit
+        null = "" if item.null == NEVER else item.null
+        cells = (f"`{item.name}`", item.meaning, unit, item.domain, null)
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 

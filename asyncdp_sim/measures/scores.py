@@ -127,12 +127,12 @@ def _log_loss(z: Array, y: Array) -> Array:
     return np.asarray(np.mean(np.logaddexp(0.0, -y * z), axis=-1))
 
 
-RMSE = Score("rmse", "RMSE", "the root of the mean squared error", _rmse, in_units=True)
-MAE = Score("mae", "MAE", "the mean absolute error", _mae, in_units=True)
+RMSE = Score("rmse", "RMSE", "root mean squared error", _rmse, in_units=True)
+MAE = Score("mae", "MAE", "mean absolute error", _mae, in_units=True)
 R_SQUARED = Score(
     "r_squared",
     "R²",
-    "1 less the squared error over that of these rows' own mean",
+    "1 − squared error / squared error of the rows' own mean",
     _r_squared,
     more_is_better=True,
     worst=-np.inf,
@@ -140,7 +140,7 @@ R_SQUARED = Score(
 ACCURACY = Score(
     "accuracy",
     "accuracy",
-    "the share of labels predicted, a zero counting half",
+    "share of correct labels; a prediction of 0 counts as half",
     _accuracy,
     more_is_better=True,
     worst=0.0,
@@ -148,7 +148,7 @@ ACCURACY = Score(
 BALANCED = Score(
     "balanced_accuracy",
     "balanced accuracy",
-    "the mean over labels of the share predicted",
+    "mean over labels of the share of correct labels",
     _balanced,
     more_is_better=True,
     worst=0.0,
@@ -156,13 +156,13 @@ BALANCED = Score(
 AUC = Score(
     "auc",
     "AUC",
-    "the chance that a row of label 1 is placed above one of label −1",
+    "probability that a row of label 1 ranks above a row of label −1; ties count as half",
     _auc,
     more_is_better=True,
     worst=0.0,
 )
 LOG_LOSS = Score(
-    "log_loss", "log loss", "the mean of −ln of the probability given to the label", _log_loss
+    "log_loss", "log loss", "mean of −ln of the predicted probability of the label", _log_loss
 )
 SCORES = (RMSE, MAE, R_SQUARED, ACCURACY, BALANCED, AUC, LOG_LOSS)
 """All of them; a model has those of :func:`scores_of` its loss."""

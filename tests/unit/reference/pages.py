@@ -1,10 +1,16 @@
 """The generated pages of the reference: fields of scenarios, and columns of results."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from textwrap import fill
 
 from asyncdp_sim.columns import summary
 from asyncdp_sim.columns import tables as tables_of_results
+from asyncdp_sim.columns.dictionary import SPREAD, UNITLESS, Column
 from asyncdp_sim.columns.readme import rows
+from asyncdp_sim.measures.energy import ENERGY_RATIOS
+from asyncdp_sim.measures.scores import SCORES
+from asyncdp_sim.measures.summary import RATIOS
 from asyncdp_sim.reference.lookup import page
 from asyncdp_sim.scenario.fields import Field, KindEntry, TableEntry, tables
 
@@ -29,14 +35,16 @@ PARTS = {
 """Pages below that of the top of a scenario file: title, and tables."""
 _RESULTS = """# Tables and figures of results
 
-What `asyncdp run` and `asyncdp sweep` write, column by column. Times are in time units, ticks are
-10⁻⁹ of one; owners, replicates, messages and k count from 1. What has no value is null. Fields of
-the Parquet files hold meaning and unit too, and the `README.md` in each directory has its own part
-of this page."""
-
-_SUMMARY = """Of all replicates together. `cells.parquet` has them as columns of these names; in the
-manifest what follows a point is a key below the name before it, and `_low` and `_high` are in
-`intervals`."""
+The columns of every table that `asyncdp run` and `asyncdp sweep` write. Times are in time units; a
+tick is 10⁻⁹ of one. Owners, replicates, messages and k count from 1. The fields of the Parquet
+files have the same meanings and units, and the `README.md` in each directory lists its own columns.
+`{score}` is one of the [scores](#scores)."""
+_SUMMARY = """Figures over all replicates, which are also columns of `cells.parquet`. A name with
+`.*` has four values over the replicates: `.mean`, `.median`, `.q25` and `.q75`; in the manifest
+they are keys below the name before the point. `intervals` in the manifest holds 95 % confidence
+intervals over replicates; in `cells.parquet` their ends are `_low` and `_high`. They exist for"""
+_SCORES = """Of the predictions for held-out rows that have a target. A score is null if no row has
+one; R² also if all targets are equal, AUC also if all labels are equal."""
 
 
 def scenario_pages() -> dict[str, str]:
@@ -72,9 +80,35 @@ def results_page() -> str:
     """Return the page of the columns of results and of the figures of summaries."""
     lines = [_RESULTS]
     for name, table in tables_of_results().items():
-        lines += ["", f"## {name}.parquet", "", f"{table.meaning}.", "", *rows(table.columns)]
-    lines += ["", "## summary in manifest.json", "", _SUMMARY, "", *rows(summary().values())]
+        lines += ["", f"## {name}.parquet", "", f"{table.meaning}.", "", *_rows(table.columns)]
+    ratios = fill(", ".join(f"`{name}`" for name in (*RATIOS, *ENERGY_RATIOS)), 100)
+    lines += ["", "## summary in manifest.json", "", f"{_SUMMARY}\n{ratios}.", ""]
+    lines += [*_rows(summary().values()), "", "## Scores", "", _SCORES, ""]
+    lines += ["| score | name | meaning | unit |", "|---|---|---|---|"]
+    for score in SCORES:
+        unit = "of the target" if score.in_units else ""
+        lines.append(f"| `{score.name}` | {score.words} | {score.meaning} | {unit} |")
     return "\n".join(lines) + "\n"
+
+
+def _rows(columns: Iterable[Column]) -> list[str]:
+    """Return a table with one row for all scores, and one for the spread over replicates."""
+    found = dict[str, Column]()
+    for column in columns:
+        name, meaning = column.name, column.meaning
+        score = next((each for each in SCORES if name.startswith(f"held_out_{each.name}")), None)
+        spread = next((each for each in SPREAD if name.endswith(f".{each}")), None)
+        if "95 % confidence interval" in meaning:
+            continue
+        if spread is not None:
+            name = f"{name.removesuffix(spread)}*"
+            meaning = meaning.removesuffix(f": {SPREAD[spread]}")
+        if score is not None:
+            name = name.replace(score.name, "{score}")
+            meaning = f"Score{meaning.removeprefix(score.words).removesuffix(f': {score.meaning}')}"
+            column = replace(column, unit=UNITLESS, domain="see Scores", null="see Scores")
+        found.setdefault(name, replace(column, name=name, meaning=meaning))
+    return [*rows(found.values())]
 
 
 def _table(table: TableEntry, up: str) -> Iterator[str]:
