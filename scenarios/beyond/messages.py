@@ -17,8 +17,10 @@ def sums(rounds: Sequence[Round], n_nodes: int) -> Array:
     """Return Σ a_u²/‖a‖² over the messages Σ_j a_j y_j that each node is sent, (M, M).
 
     Owners u in rows, listeners in columns; in units of 1/z², z being the multiplier of all nodes'
-    noise. For synchronous steps of a matrix it is
-    :func:`asyncdp_sim.theory.bounds.muffliato.sum_over_messages`.
+    noise. For synchronous steps of a matrix W it is the sum of Muffliato's published code,
+    Σ_{t<T} Σ_{w ∈ N(v)} (Wᵗ)²_{wu}/‖(Wᵗ)_w‖². Messages share the noise that was added once, so that
+    it bounds nothing: the exact figure, h_u of :mod:`asyncdp_sim.privacy.observers.node`, may be
+    above it by any factor, as ``docs/privacy/gossip-averaging.md`` shows.
 
     Parameters
     ----------

@@ -160,7 +160,6 @@ SENT_BY_NUMBER = [
     Tdma(airtime=0.1, slot=0.1),
     Parallel(channels=1, each=Tdma(airtime=0.1, slot=0.1)),
     Parallel(channels=2, each=Tdma(airtime=0.1, slot=0.1)),
-    Parallel(channels=2, each=Aloha(airtime=0.1), choice="by-owner"),
 ]
 SENT_WHENEVER = [Aloha(airtime=0.1), Parallel(channels=2, each=Aloha(airtime=0.1))]
 

@@ -94,29 +94,12 @@ CASES = {
         ),
         2212,
     ),
-    "shared work": (
-        dict(
-            compute=UNLIKE, latency=FAR,
-            protocol=Dispatch(tasks=5, probabilities=SKEWED, queue="shared"),
-        ),
-        2213,
-    ),
-    "shared work, by bytes": (
-        dict(compute=UNLIKE, latency=BY_BYTES, protocol=Dispatch(tasks=4, queue="shared")), 2214
-    ),
     "ample owners": (
         dict(
             compute=UNLIKE, latency=FAR,
             protocol=Dispatch(tasks=5, probabilities=SKEWED, queue="none"),
         ),
         2215,
-    ),
-    "shared work of their own": (
-        dict(
-            compute=UNLIKE, latency=FAR,
-            protocol=Dispatch(tasks=7, to="same", queue="shared"),
-        ),
-        2216,
     ),
     "jobs at every tick": (
         dict(clock=UNEQUAL, compute=UNLIKE, latency=FAR, protocol=Push(own_tick="overlap")), 2217

@@ -14,9 +14,8 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import Averaging
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver
-from asyncdp_sim.privacy.observers.node import Round, all_at_once, leverages, meetings
+from asyncdp_sim.privacy.observers.node import Round, leverages, meetings
 from asyncdp_sim.scenario.catalogue import entry
-from asyncdp_sim.theory.bounds.muffliato import sum_over_messages
 from scenarios.beyond.messages import counts, first_alone, new_messages, sums
 
 pytestmark = pytest.mark.oracle(
@@ -55,12 +54,6 @@ def test_the_entry_is_averaging_as_a_node_sees_it():
     asked = entry("privacy-over-distance").scenario()
     assert isinstance(asked.algorithm, Averaging)
     assert isinstance(asked.privacy.observer, NodeObserver)
-
-
-def test_of_synchronous_steps_the_sum_is_that_of_the_theory() -> None:
-    weights = np.array([[2, 1, 0, 1], [1, 2, 1, 0], [0, 1, 2, 1], [1, 0, 1, 2]])
-    found = sums([all_at_once(weights, 4)] * 3, 4)
-    assert found == pytest.approx(sum_over_messages(weights / 4, 3), rel=1e-12)
 
 
 def test_every_message_adds_one_over_all_owners() -> None:
