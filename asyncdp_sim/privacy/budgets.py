@@ -25,7 +25,7 @@ from asyncdp_sim.spec.base import (
     per_owner,
     wrong_length,
 )
-from asyncdp_sim.spec.registry import FAMILY
+from asyncdp_sim.spec.registry import FAMILY_IN_TABLES
 from asyncdp_sim.spec.validation import faults_of, show
 
 RARE = 1e-3
@@ -405,5 +405,5 @@ class Scheduled(BudgetKind):
         return [Fault(f"privacy.budget.{name}", value, f"{hint}or a milder rule")]
 
 
-Budget = Annotated[Horizon | PerOwnerCap | UntilSpent | Scheduled | AsAsked, FAMILY]
-"""Every budget; a new one joins by its line here."""
+Budget = Annotated[Horizon | PerOwnerCap | UntilSpent | Scheduled | AsAsked, FAMILY_IN_TABLES]
+"""Every budget, named by its kind alone or by a table; a new one joins by its line here."""

@@ -37,12 +37,13 @@ class _Family:
     Parameters
     ----------
     alone : bool
-        Whether a kind may stand without a table around it, as ``mechanism = "laplace"`` does; it is
-        written so where nothing else is said.
+        Whether a kind may stand without a table around it, as ``mechanism = "laplace"`` does.
+    brief : bool
+        Whether one of which nothing else is said is written so.
     """
 
-    def __init__(self, *, alone: bool = False) -> None:
-        self._alone = alone
+    def __init__(self, *, alone: bool = False, brief: bool = False) -> None:
+        self._alone, self._brief = alone, brief
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -65,7 +66,8 @@ class _Family:
         """Return a schema that asks for a member's own when a member is met: most never are."""
         listed = get_args(union) if get_origin(union) in (Union, UnionType) else (union,)
         members = {kind_of(member): member for member in listed}
-        taken, written = (_taken_alone, _written_alone) if self._alone else (_taken, _written)
+        taken = _taken_alone if self._alone else _taken
+        written = _written_alone if self._brief else _written
         return core_schema.no_info_plain_validator_function(
             partial(taken, members),
             serialization=core_schema.plain_serializer_function_ser_schema(
@@ -78,8 +80,11 @@ class _Family:
 FAMILY = _Family()
 """Stands beside the union of a family: ``Clock = Annotated[PoissonClock | GammaClock, FAMILY]``."""
 
-FAMILY_BY_NAME = _Family(alone=True)
+FAMILY_BY_NAME = _Family(alone=True, brief=True)
 """The same of a family whose members a scenario may name by their ``kind`` alone."""
+
+FAMILY_IN_TABLES = _Family(alone=True)
+"""The same, but all members are written as tables, as scenarios and digests have them."""
 
 
 def base_of(listed: tuple[type[Spec], ...]) -> type[Spec] | None:

@@ -74,6 +74,8 @@ def faults(error: ValidationError, spec: object, raw: object) -> list[Fault]:
             continue
         if kind == "too_short" and isinstance(value, Sequence) and len(value) > 0:
             continue  # its values are wrong, and each has a line of its own
+        if kind == "missing" and key[-1] != item["loc"][-1]:
+            key.append(item["loc"][-1])  # of a kind that stands alone
         if kind in ("union_tag_invalid", "union_tag_not_found") and not _stands_alone(raw, key):
             key = [*key, "kind"]
             value = dict(value).get("kind") if isinstance(value, Mapping | BaseModel) else None

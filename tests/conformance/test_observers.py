@@ -16,6 +16,7 @@ from asyncdp_sim.forecasts.words import as_json
 from asyncdp_sim.forecasts.words import figures as in_words
 from asyncdp_sim.privacy.label import label, named_guarantee
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
+from asyncdp_sim.results.provenance import digest
 from asyncdp_sim.results.summary import figures
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.runs.writing import manifest
@@ -199,6 +200,31 @@ def test_where_no_observer_is_named_nothing_is_said_of_one() -> None:
     assert "against" not in label([told]).text + named_guarantee([told])
     assert "observer" not in told["scenario"]["privacy"]
     assert "ε is against" not in dict(figures(told))
+
+
+@pytest.mark.parametrize(
+    ("field", "kind"), [("observer", "model"), ("observer", "transcript"), ("budget", "horizon")]
+)
+def test_a_kind_alone_is_its_table_and_keeps_its_digest(field: str, kind: str) -> None:
+    alone, table = (
+        scenario(None, ROUNDS, privacy={"budget": {"kind": "horizon"}, field: value})
+        for value in (kind, {"kind": kind})
+    )
+    assert alone.plain() == table.plain()
+    assert alone.plain()["privacy"][field]["kind"] == kind
+    assert digest(alone.plain()) == digest(table.plain())
+
+
+@pytest.mark.parametrize(
+    ("privacy", "refused"),
+    [
+        ({"budget": "per-owner-cap"}, "privacy.budget.answers: given nothing"),
+        ({"observer": "nobody"}, "privacy.observer: given 'nobody'"),
+    ],
+)
+def test_a_kind_alone_that_is_not_complete_is_refused(privacy: Any, refused: str) -> None:
+    with pytest.raises(SpecError, match=refused):
+        scenario(None, privacy=privacy)
 
 
 def test_who_differ_are_both_named() -> None:

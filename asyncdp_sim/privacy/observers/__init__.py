@@ -6,10 +6,12 @@ from asyncdp_sim.privacy.observers.aggregate import AggregateObserver
 from asyncdp_sim.privacy.observers.kind import Listener, ObserverKind, TranscriptObserver
 from asyncdp_sim.privacy.observers.model import ModelObserver
 from asyncdp_sim.privacy.observers.node import NodeObserver
-from asyncdp_sim.spec.registry import FAMILY
+from asyncdp_sim.spec.registry import FAMILY_IN_TABLES
 
-Observer = Annotated[TranscriptObserver | NodeObserver | ModelObserver | AggregateObserver, FAMILY]
-"""Every observer; a new one joins by its line here."""
+Observer = Annotated[
+    TranscriptObserver | NodeObserver | ModelObserver | AggregateObserver, FAMILY_IN_TABLES
+]
+"""Every observer, named by its kind alone or by a table; a new one joins by its line here."""
 
 __all__ = [
     "AggregateObserver",
