@@ -125,46 +125,40 @@ def _kinds(scenario: Scenario) -> Iterator[Fault]:
             kinds = [each for each in members(family) if getattr(each, "rehearsed", False)]
             hint = f"allowed in a rehearsal is {' or '.join(map(kind_of, kinds))}"
             yield Fault(f"{section}.kind", repr(part.kind), hint)
-    if scenario.channel.contended is not None:
-        hint = "a wire has no channel to share: allowed in a rehearsal is ideal"
-        yield Fault("channel.kind", repr(scenario.channel.kind), hint)
-    if scenario.clock.saturated:
-        hint = "allowed in a rehearsal are owners with clocks"
-        yield Fault("clock.kind", repr(scenario.clock.kind), hint)
-    if scenario.algorithm.gradients_per_answer > 1:
-        value, hint = str(scenario.algorithm.gradients_per_answer), "allowed in a rehearsal is 1"
-        yield Fault("algorithm.local_steps", value, hint)
-    if scenario.algorithm.answers_once:
-        hint = (
-            "allowed in a rehearsal is an algorithm whose owners compute each answer from its query"
-        )
-        yield Fault("algorithm.kind", repr(scenario.algorithm.kind), hint)
 
 
 def _settings(scenario: Scenario) -> Iterator[Fault]:
-    network = scenario.network
-    if network.superposed:
-        hint = 'each owner is a process: allowed in a rehearsal is "per-owner"'
-        yield Fault("clock.population", "'superposed'", hint)
-    if network.topology is not None:
-        yield Fault("topology", "a table", "the wire is its own: allowed in a rehearsal is nothing")
-    if acknowledged(network.latency.acknowledgement):
-        hint = "TCP acknowledges messages itself: allowed in a rehearsal is none"
-        yield Fault("latency.acknowledgement", "a law", hint)
-    if max(network.channel.packet_loss("_acknowledgement").shares(network.n_owners)) > 0:
-        hint = "TCP acknowledges messages itself: allowed in a rehearsal is 0"
-        yield Fault("channel.loss_acknowledgement", "a loss", hint)
-    if network.withholds:
-        yield Fault("trigger", "a table", "allowed in a rehearsal are owners that always answer")
-    if network.aggregation is not None:
-        hint = "allowed in a rehearsal is an observer that reads each answer"
-        yield Fault("privacy.observer", "'aggregate'", hint)
-    if scenario.energy is not None:
-        hint = "processes do not tell what owners were at: allowed in a rehearsal is nothing"
-        yield Fault("energy", "a table", hint)
-    if network.ties != "declared":
-        hint = 'no two things are at one instant here: allowed in a rehearsal is "declared"'
-        yield Fault("run.ties", repr(network.ties), hint)
+    network, channel, algorithm = scenario.network, scenario.channel, scenario.algorithm
+    gradients, acknowledgement = algorithm.gradients_per_answer, "_acknowledgement"
+    confirmed = "TCP acknowledges messages itself: allowed in a rehearsal is"
+    refused = (
+        (channel.contended is not None, "channel.kind", repr(channel.kind),
+         "a wire has no channel to share: allowed in a rehearsal is ideal"),
+        (scenario.clock.saturated, "clock.kind", repr(scenario.clock.kind),
+         "allowed in a rehearsal are owners with clocks"),
+        (gradients > 1, "algorithm.local_steps", str(gradients), "allowed in a rehearsal is 1"),
+        (algorithm.answers_once, "algorithm.kind", repr(algorithm.kind),
+         "allowed in a rehearsal is an algorithm whose owners compute each answer from its query"),
+        (network.superposed, "clock.population", "'superposed'",
+         'each owner is a process: allowed in a rehearsal is "per-owner"'),
+        (network.topology is not None, "topology", "a table",
+         "the wire is its own: allowed in a rehearsal is nothing"),
+        (acknowledged(network.latency.acknowledgement), "latency.acknowledgement", "a law",
+         f"{confirmed} none"),
+        (max(network.channel.packet_loss(acknowledgement).shares(network.n_owners)) > 0,
+         "channel.loss_acknowledgement", "a loss", f"{confirmed} 0"),
+        (network.withholds, "trigger", "a table",
+         "allowed in a rehearsal are owners that always answer"),
+        (network.aggregation is not None, "privacy.observer", "'aggregate'",
+         "allowed in a rehearsal is an observer that reads each answer"),
+        (scenario.energy is not None, "energy", "a table",
+         "processes do not tell what owners were at: allowed in a rehearsal is nothing"),
+        (network.ties != "declared", "run.ties", repr(network.ties),
+         'no two things are at one instant here: allowed in a rehearsal is "declared"'),
+    )  # fmt: skip
+    for there, key, given, allowed in refused:
+        if there:
+            yield Fault(key, given, allowed)
 
 
 class Presence:

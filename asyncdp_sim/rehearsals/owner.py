@@ -159,7 +159,6 @@ class OwnerPeer:
         if heard is not None:
             online, charged = self._presence.share(heard.said["tick"]), self._releases.charged
             wire.send("bye", lost=self._lost_requests, online=online, charged=list(charged.items()))
-            await wire.drain()
         await wire.close()
         if self._broken is not None:
             raise self._broken

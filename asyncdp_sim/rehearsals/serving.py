@@ -156,9 +156,6 @@ class Serving:
             if tick is not None:
                 self._note(exchange, max(1, exchange.transmissions), tick)
 
-    def _end(self, exchange: Exchange) -> int:
-        return self._pace.tick if exchange.ended is None else exchange.ended[0]
-
     def _note(self, exchange: Exchange, transmissions: int, tick: int) -> None:
         """Note how often an answer was sent, and when it was released.
 
@@ -166,7 +163,8 @@ class Serving:
         """
         if exchange.transmissions == 0 and transmissions > 0:
             self._books.release(exchange)
-            exchange.release_tick = min(tick, self._end(exchange))
+            ended = self._pace.tick if exchange.ended is None else exchange.ended[0]
+            exchange.release_tick = min(tick, ended)
         exchange.transmissions = transmissions
 
     def _take(self, exchange: Exchange, took: int) -> None:

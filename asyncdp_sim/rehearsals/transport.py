@@ -75,15 +75,8 @@ class Wire:
             return None
         return WireMessage(fields.pop("kind"), fields, numbers.astype(np.float64))
 
-    async def drain(self) -> None:
-        """Wait until what was sent has left."""
-        try:
-            await self._writer.drain()
-        except OSError:
-            self.hang_up()
-
     def hang_up(self) -> None:
-        """Close the connection for further messages."""
+        """Close the connection for further messages; those that were sent still leave."""
         self._writer.close()
 
     async def close(self) -> None:
