@@ -139,9 +139,8 @@ def _misfits(scenario: Scenario) -> Iterator[Fault]:
     yield from _allowed("model.kind", scenario.model.kind, _MODELS)
     mechanisms = ("laplace", "discrete-laplace", "gaussian")
     yield from _allowed("privacy.mechanism", privacy.mechanism.kind, mechanisms)
-    if not isinstance(data, TableData):
-        yield Fault("data.kind", repr(data.kind), 'allowed in a Flower app is "table"')
-    else:
+    yield from _allowed("data.kind", data.kind, ("table",))
+    if isinstance(data, TableData):
         if data.path.endswith(".parquet") or (data.public_path or "").endswith(".parquet"):
             yield Fault("data.path", repr(data.path), "allowed in a Flower app is a CSV")
         if data.split_column is None:
@@ -171,11 +170,10 @@ def _misfits(scenario: Scenario) -> Iterator[Fault]:
     if not privacy.budget.even:
         remedy = "allowed in a Flower app is horizon or per-owner-cap, with equal parts"
         yield Fault("privacy.budget.kind", repr(privacy.budget.kind), remedy)
-    if privacy.noise != "vector":
-        yield Fault("privacy.noise", repr(privacy.noise), 'allowed in a Flower app is "vector"')
-    if privacy.hides and privacy.norm != privacy.mechanism.norm:
-        remedy = f'allowed in a Flower app is "{privacy.mechanism.norm}"'
-        yield Fault("privacy.sensitivity.norm", repr(privacy.norm), remedy)
+    yield from _allowed("privacy.noise", privacy.noise, ("vector",))
+    if privacy.hides:
+        norm = privacy.mechanism.norm
+        yield from _allowed("privacy.sensitivity.norm", privacy.norm, (norm,))
     if privacy.hides and np.isinf(scenario.accountant.epsilon).any():
         yield Fault("privacy.epsilon", "inf", "allowed in a Flower app is a finite ε")
 
