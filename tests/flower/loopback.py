@@ -17,12 +17,13 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from asyncdp_sim.exports.flower import export_flower
 from asyncdp_sim.scenario import Scenario
 from tests.unit.exports.banks import BANKS
 
+T = TypeVar("T")
 _BIN = Path(sys.executable).parent
 _SERVES = "Uvicorn running"
 _PATIENCE = 480.0
@@ -128,10 +129,13 @@ class Loopback:
                 continue
         return killed
 
-    def wait(self, until: Callable[[], object]) -> None:
-        """Wait for something; at all times, answers used ≤ charges on disk ≤ K_i of each bank."""
+    def wait(self, until: Callable[[], T]) -> T:
+        """Wait for something, and return it.
+
+        At all times, each bank's answers used ≤ its charges on disk ≤ K_i.
+        """
         end = time.monotonic() + _PATIENCE
-        while not until():
+        while not (found := until()):
             assert time.monotonic() < end, self.printed("run") + self.printed("link")[-2000:]
             used = self.answers()  # read before the ledgers: charges can only be later
             for bank, most in self._allowed.items():
@@ -140,6 +144,7 @@ class Loopback:
                 if node.poll() not in (None, -signal.SIGKILL):
                     self.start_node(bank)
             time.sleep(0.1)
+        return found
 
     def updates(self) -> int:
         """Return how many updates the checkpoint has."""
