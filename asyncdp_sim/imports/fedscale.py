@@ -1,10 +1,9 @@
 """FedScale's devices: when they are online, and how fast they compute and communicate.
 
 Both files are pickles of one dictionary. Availability, by device: ``active`` and ``inactive``, when
-its periods online begin and end (s), which come again every ``finish_time``; and ``duration``, how
-long they are together. Capacity, by device: ``computation``, the milliseconds in which a model
-answers for one record, of which a step of training takes three times as much; and
-``communication``, in kilobits (of 1024 bits) a second.
+its periods online begin and end (s), which come again every ``finish_time``. Capacity, by device:
+``computation``, the milliseconds in which a model answers for one record, of which a step of
+training takes three times as much; and ``communication``, in kilobits (of 1024 bits) a second.
 """
 
 from collections.abc import Mapping
@@ -59,7 +58,7 @@ def import_fedscale(file: Path, out: Path, records: int, first: int | None = Non
 
 
 def _availability(file: Path, devices: Mapping[Any, Any], out: Path, opcodes: int) -> list[str]:
-    table, wrong, unlike = OnlineTable(), [], 0
+    table, wrong = OnlineTable(), []
     periods: set[float] = set()
     left = opcodes  # a list that many devices share is read once only
     for name, text in devices.items():
@@ -68,8 +67,6 @@ def _availability(file: Path, devices: Mapping[Any, Any], out: Path, opcodes: in
             if left < 0:
                 raise refused(file, "one list that many devices share", _KINDS)
             spans, period = _spans(text)
-            online = sum(end - start for start, end in spans)
-            unlike += abs(float(text.get("duration", online)) - online) > 1e-6 * period
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             reason = f"no {error}" if isinstance(error, KeyError) else str(error)[:120]
             wrong.append(Fault("", f"{reason} (device {show(name)})", _ALLOWED))
@@ -79,10 +76,6 @@ def _availability(file: Path, devices: Mapping[Any, Any], out: Path, opcodes: in
     if len(wrong) > 0:
         raise DataError(shortened(wrong, file.name), str(file))
     reported = table.write(out)
-    if unlike > 0:
-        reported.append(
-            f"{counted(unlike, 'device')} online for a time that differs from the stated duration"
-        )
     block = f'availability = {{ kind = "intervals", path = "{out.name}"'
     if len(periods) == 1:
         block += f", period = {periods.pop():.1f}"

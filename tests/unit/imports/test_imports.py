@@ -74,14 +74,13 @@ def test_the_share_online_is_that_of_the_file(tmp_path: Path, suffix: str, proto
 
 def test_a_device_online_to_the_end_and_one_with_another_period(tmp_path: Path) -> None:
     devices = {
-        "a": {"active": [10, 90], "inactive": [20], "finish_time": 100, "duration": 20},
-        "b": {"active": [5, 60], "inactive": [5, 70], "finish_time": 200, "duration": 11},
+        "a": {"active": [10, 90], "inactive": [20], "finish_time": 100},
+        "b": {"active": [5, 60], "inactive": [5, 70], "finish_time": 200},
     }
     told = import_fedscale(pickled(devices, tmp_path), tmp_path / "online.csv", 1)
     assert told == [
         "2 devices, 3 intervals (seconds)",
         "online share 0.100000000",
-        "1 device online for a time that differs from the stated duration",
         "2 different finish_times: no common period",
         'availability = { kind = "intervals", path = "online.csv" }  # and owners.count = 2',
     ]
@@ -179,7 +178,7 @@ def test_the_reader_of_plain_pickles_reads_what_was_written(tmp_path: Path) -> N
 
 
 HUGE = 10**400
-DEVICE = {"active": [0, 50], "inactive": [40, 60], "finish_time": 100, "duration": 50}
+DEVICE = {"active": [0, 50], "inactive": [40, 60], "finish_time": 100}
 
 
 @pytest.mark.parametrize(
@@ -199,8 +198,6 @@ DEVICE = {"active": [0, 50], "inactive": [40, 60], "finish_time": 100, "duration
         (DEVICE | {"active": [0, HUGE]}, "int too large to convert to float (device 1)"),
         (DEVICE | {"active": {0: 1, 50: 2}}, "active {0 = 1, 50 = 2} (device 1)"),
         (DEVICE | {"active": "05"}, "active '05' (device 1)"),
-        (DEVICE | {"duration": "long"}, "could not convert string to float: 'long' (device 1)"),
-        (DEVICE | {"duration": HUGE}, "int too large to convert to float (device 1)"),
         ({"x" * 999: DEVICE | {"finish_time": -1}}, "finish_time -1 (device 'xxxx"),
         ({1: {"k" * 999: 1}}, "devices with ['kkkk"),
         ({1: {"computation": HUGE, "communication": 3}}, "int too large to convert to float"),
