@@ -14,9 +14,8 @@ import pytest
 
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.imports.fedscale import import_fedscale
+from asyncdp_sim.imports.fedscale import PlainReader, import_fedscale, read_plain
 from asyncdp_sim.imports.flash import import_flash
-from asyncdp_sim.imports.plain_pickle import PlainReader, read_plain
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Intervals
 from asyncdp_sim.scenario import load
@@ -301,7 +300,7 @@ def logs(n: int, seed: int = 1) -> tuple[dict[str, dict[str, str]], float]:
 
 WORK = """
 import json, pathlib, resource, sys
-from asyncdp_sim.imports.fedscale import import_fedscale
+from asyncdp_sim.imports.fedscale import PlainReader, import_fedscale, read_plain
 from asyncdp_sim.imports.flash import import_flash
 from asyncdp_sim.network.availability import Intervals
 
