@@ -181,10 +181,6 @@ class PlainReader(pickle.Unpickler):
     def find_class(self, module_name: str, global_name: str) -> Any:
         raise pickle.UnpicklingError(f"it asks for {module_name}.{global_name}")
 
-    @override
-    def persistent_load(self, pid: Any) -> Any:
-        raise pickle.UnpicklingError("it asks for an object that lies elsewhere")
-
 
 def read_plain(path: Path) -> tuple[Any, int]:
     """Return what a pickle holds, and of how many opcodes it consists.

@@ -152,7 +152,7 @@ def test_whatever_builds_no_plain_value_is_not_even_tried(name: str, tmp_path: P
         read_plain(file)
 
 
-@pytest.mark.parametrize("name", ["calls", "calls, of old", "class", "global", "persistent"])
+@pytest.mark.parametrize("name", ["calls", "calls, of old", "class", "global"])
 def test_the_reader_itself_knows_no_class(name: str, tmp_path: Path) -> None:
     """Behind the scan, in case that lets something pass."""
     data = hostile(tmp_path / "called")[name]
