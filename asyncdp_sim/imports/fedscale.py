@@ -1,20 +1,28 @@
 """FedScale's devices: when they are online, and how fast they compute and communicate.
 
 Both files are pickles of one dictionary. Availability, by device: ``active`` and ``inactive``, when
-its periods online begin and end (s), which come again every ``finish_time``; and ``duration``, how
-long they are together. Capacity, by device: ``computation``, the milliseconds in which a model
-answers for one record, of which a step of training takes three times as much; and
-``communication``, in kilobits (of 1024 bits) a second.
+its periods online begin and end (s), which come again every ``finish_time``. Capacity, by device:
+``computation``, the milliseconds in which a model answers for one record, of which a step of
+training takes three times as much; and ``communication``, in kilobits (of 1024 bits) a second.
+
+A pickle is a program for a small machine, part of which imports and calls. Here a file is first
+read opcode by opcode: it must consist of those that build numbers, texts, lists and dictionaries,
+and nothing else. What is left can call nothing, holds no reference before it was made, and asks for
+no more room than its own length; it is then loaded by a reader that knows no class either.
 """
 
+import io
+import pickle
+import pickletools
 from collections.abc import Mapping
 from math import inf
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.imports.around import OnlineTable, counted, listed, refused, written_around
-from asyncdp_sim.imports.plain_pickle import read_plain
 from asyncdp_sim.network.table_file import LONGEST, shortened
 from asyncdp_sim.spec.validation import show
 
@@ -59,7 +67,7 @@ def import_fedscale(file: Path, out: Path, records: int, first: int | None = Non
 
 
 def _availability(file: Path, devices: Mapping[Any, Any], out: Path, opcodes: int) -> list[str]:
-    table, wrong, unlike = OnlineTable(), [], 0
+    table, wrong = OnlineTable(), []
     periods: set[float] = set()
     left = opcodes  # a list that many devices share is read once only
     for name, text in devices.items():
@@ -68,8 +76,6 @@ def _availability(file: Path, devices: Mapping[Any, Any], out: Path, opcodes: in
             if left < 0:
                 raise refused(file, "one list that many devices share", _KINDS)
             spans, period = _spans(text)
-            online = sum(end - start for start, end in spans)
-            unlike += abs(float(text.get("duration", online)) - online) > 1e-6 * period
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             reason = f"no {error}" if isinstance(error, KeyError) else str(error)[:120]
             wrong.append(Fault("", f"{reason} (device {show(name)})", _ALLOWED))
@@ -79,10 +85,6 @@ def _availability(file: Path, devices: Mapping[Any, Any], out: Path, opcodes: in
     if len(wrong) > 0:
         raise DataError(shortened(wrong, file.name), str(file))
     reported = table.write(out)
-    if unlike > 0:
-        reported.append(
-            f"{counted(unlike, 'device')} online for a time that differs from the stated duration"
-        )
     block = f'availability = {{ kind = "intervals", path = "{out.name}"'
     if len(periods) == 1:
         block += f", period = {periods.pop():.1f}"
@@ -155,3 +157,72 @@ _FAST = (
     "allowed are computation (ms, ≥ 0) and communication (kbit/s, > 0), and at most "
     f"{LONGEST:g} s for the records of a device"
 )
+
+
+# fmt: off
+PLAIN = frozenset((
+    "PROTO", "FRAME", "STOP", "MARK", "NONE", "NEWTRUE", "NEWFALSE", "INT", "BININT",
+    "BININT1", "BININT2", "LONG", "LONG1", "FLOAT", "BINFLOAT", "UNICODE", "BINUNICODE",
+    "SHORT_BINUNICODE", "EMPTY_DICT", "DICT", "SETITEM", "SETITEMS", "EMPTY_LIST", "LIST",
+    "APPEND", "APPENDS", "PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE", "GET", "BINGET",
+    "LONG_BINGET",
+))
+# fmt: on
+"""Opcodes of plain values; a tuple is none, for it could be a key that takes for ever to hash."""
+_PLACES = frozenset(("PUT", "BINPUT", "LONG_BINPUT"))
+_WORD = "allowed is a pickle of numbers, texts, lists and dictionaries, of 1 GB at most"
+_LARGEST = 2**30
+
+
+class PlainReader(pickle.Unpickler):
+    """Reads a pickle, and refuses every class."""
+
+    @override
+    def find_class(self, module_name: str, global_name: str) -> Any:
+        raise pickle.UnpicklingError(f"it asks for {module_name}.{global_name}")
+
+
+def read_plain(path: Path) -> tuple[Any, int]:
+    """Return what a pickle holds, and of how many opcodes it consists.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, is no pickle, or holds anything but plain values.
+    """
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise refused(path, f"a file of {path.stat().st_size} bytes", _WORD)
+        data = path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise refused(path, f"a file that cannot be read ({reason})", _WORD) from None
+    try:
+        length = _scan(data, path)
+        return PlainReader(io.BytesIO(data)).load(), length
+    except DataError:
+        raise
+    except Exception as error:  # whatever a broken pickle makes of the machine's stack
+        text = " ".join(str(error).split())[:120] or type(error).__name__
+        raise refused(path, f"no pickle ({text})", _WORD) from None
+
+
+def _scan(data: bytes, path: Path) -> int:
+    """Return how many opcodes there are.
+
+    Raises
+    ------
+    DataError
+        If one of them does anything but build plain values.
+    """
+    length = 0
+    for opcode, argument, place in pickletools.genops(data):
+        length += 1
+        name = opcode.name
+        if name not in PLAIN:
+            problem = f"a pickle with the opcode {name} at byte {place}, which may execute code"
+            raise refused(path, problem, _WORD)
+        if name in _PLACES and int(argument or 0) > length:
+            problem = f"a pickle that fills place {argument} of its memory with opcode {length}"
+            raise refused(path, problem, _WORD)
+    return length

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from asyncdp_sim.imports.fitted import ENOUGH, FittedRounds, Floats
 from asyncdp_sim.imports.fitted_network import FittedNetwork, fit
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.laws import Law
+from asyncdp_sim.scenario.domains import toml
 from asyncdp_sim.spec.base import Spec
 from asyncdp_sim.trace import Trace
 
@@ -29,8 +29,8 @@ def write_scenario(
     def spelled(law: Law, column: str) -> str:
         if law.durations_measured is not None:
             kept[column] = np.asarray(law.durations_measured)
-            return _toml({"kind": "empirical", "path": beside.name, "column": column})
-        return _toml(law.model_dump(exclude_none=True))
+            return toml({"kind": "empirical", "path": beside.name, "column": column})
+        return toml(law.model_dump(exclude_none=True))
 
     def stage(name: str) -> str:
         laws = found.stages[name]
@@ -62,15 +62,7 @@ def write_scenario(
 
 def _section(name: str, kind: Spec) -> list[str]:
     """Return a kind as a section of TOML."""
-    return [f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in kind.model_dump().items())]
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{key} = {_toml(item)}' for key, item in value.items())} }}"
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_toml, value))}]"
-    return f'"{value}"' if isinstance(value, str) else repr(value)
+    return [f"[{name}]", *(f"{key} = {toml(value)}" for key, value in kind.model_dump().items())]
 
 
 def compared(

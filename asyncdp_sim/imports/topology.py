@@ -30,12 +30,11 @@ IN_A_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6}
 LATENCIES = ("latency", "weight")
 """Attributes of edges that hold latencies where no other is named, in this order."""
 KIND = "allowed is GraphML (.graphml)"
-CONVERSIONS = {
-    ".gz": "unpack it: gunzip {name}",
-    ".gml": "convert it: python -c \"import networkx as nx; nx.write_graphml(nx.read_gml('{name}', "
-    "label='id'), '{stem}.graphml')\"",
-}
-"""What to type for a file that is not read, by the end of its name."""
+FROM_GML = (
+    "convert it: python -c \"import networkx as nx; nx.write_graphml(nx.read_gml('{file}', "
+    "label='id'), '{file}.graphml')\""
+)
+"""What to type for GML, which is not read."""
 
 
 class _Attribute(NamedTuple):
@@ -92,10 +91,9 @@ def import_topology(
     if out.suffix != ".graphml" or out.resolve() == file.resolve():
         remedy = "allowed is a name that ends in .graphml, other than the file that is read"
         raise DataError([Fault("-o", repr(str(out)), remedy)])
-    suffix = file.suffix.lower()
-    if suffix in CONVERSIONS:
-        convert = CONVERSIONS[suffix].format(name=file.name, stem=file.stem)
-        raise DataError([Fault("", f"a file {suffix}", f"{KIND}; {convert}")])
+    if file.suffix.lower() == ".gml":
+        convert = FROM_GML.format(file=file.name)
+        raise DataError([Fault("", "a file .gml", f"{KIND}; {convert}")])
     root, graph = graph_of(bytes_of(str(file), "", KIND), file.name, "")
     wrong: list[Fault] = []
     labels = _labels(root, graph, wrong)
@@ -147,8 +145,7 @@ def _labels(root: Element, graph: Element, wrong: list[Fault]) -> dict[str, str]
             value = "a node without an id" if name == "" else f"again the node {show(name)}"
             wrong.append(Fault("", value, "allowed is one node for each id"))
         texts = {keys.get(data.get("key")): text_in(data) for data in within(node, "data")}
-        drawn = next(map(text_in, within(node, "NodeLabel")), None)  # by yEd
-        labels[name] = texts.get("label") or texts.get("name") or drawn or ""
+        labels[name] = texts.get("label") or texts.get("name") or ""
     if len(labels) == 0:
         raise DataError([Fault("", "a graph without nodes", "allowed is one with two or more")])
     nodes = Counter(labels.values())

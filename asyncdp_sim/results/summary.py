@@ -66,13 +66,12 @@ def _made(part: Mapping[str, Any]) -> str:
     return f"mixed versions: {', '.join(made[:6])}{more} by {which or 'unknown ones'}"
 
 
-def _rehearsed(measured: Any) -> Iterator[tuple[str, str]]:
+def _rehearsed(measured: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
     """Yield a rehearsal's measured times; nothing for a simulation."""
-    if isinstance(measured, Mapping):
-        unit, excess = measured.get("unit_seconds"), measured.get("excess_ms")
-        mean = excess.get("mean") if isinstance(excess, Mapping) else None
-        text = f"with real processes; a time unit took {figure(unit)} s"
-        yield "rehearsed", f"{text}, and an exchange {figure(mean)} ms beyond its nominal time"
+    if measured is not None:
+        text = f"with real processes; a time unit took {figure(measured['unit_seconds'])} s"
+        mean = figure(measured["excess_ms"]["mean"])
+        yield "rehearsed", f"{text}, and an exchange {mean} ms beyond its nominal time"
 
 
 def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -125,7 +125,6 @@ def test_help_has_two_examples(command: Command) -> None:
             ("no.graphml", "-o", "n.graphml"),
             "no.graphml: given 'no.graphml'; there is no such file",
         ),
-        (("c.graphml.gz", "-o", "n.graphml"), "unpack it: gunzip c.graphml.gz"),
         (("c.gml", "-o", "n.graphml"), "nx.write_graphml(nx.read_gml('c.gml', label='id'), "),
     ],
 )

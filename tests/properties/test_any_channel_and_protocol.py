@@ -315,7 +315,7 @@ def test_what_is_withheld_is_neither_released_nor_charged(examples: int) -> None
     """With all that holds of any network; and owners stay within their budgets, as they are."""
     met: Counter[str] = Counter()
 
-    @settings(FIXED, max_examples=examples if examples < MANY else 2 * MANY)
+    @settings(FIXED, max_examples=2 * examples)
     @given(rough_networks(), SEEDS)
     def draw(network: Network, seed: int) -> None:
         network = network.model_copy(update={"withholds": True})
@@ -336,7 +336,8 @@ def test_what_is_withheld_is_neither_released_nor_charged(examples: int) -> None
         met.update({network.protocol.kind: len(rows), network.channel.kind: len(rows)})
 
     draw()
-    assert min(met[kind] for kind in ("request", "push", "broadcast")) >= 10
+    least = min(met[kind] for kind in ("request", "push", "broadcast"))
+    assert least >= examples // 30  # of request 6 to 18 in 100 networks, by the seeds
     if examples >= MANY:  # one in 30 keeps an answer from a CSMA
         assert min(met[kind_of(member)] for member in members(Channel)) > 0
 

@@ -118,15 +118,6 @@ def test_letters_that_a_swept_setting_has_in_pictures_find_it() -> None:
         assert path in {each.path for each in look_up(letter)}
 
 
-def test_a_page_is_said_to_be_in_the_repository() -> None:
-    """The installed package has no pages."""
-    [found] = look_up("privacy.epsilon")
-    assert found.lines()[-1].split(maxsplit=1) == [
-        "more", "asyncdp docs semantics#privacy",
-    ]  # fmt: skip
-    assert (ROOT / "docs" / "semantics.md").exists()
-
-
 def test_an_unknown_name_gets_the_nearest() -> None:
     with pytest.raises(SpecError, match=r"given 'privacy.epsilom'; nearest are privacy.epsilon"):
         look_up("privacy.epsilom")
@@ -140,15 +131,6 @@ def test_pages_are_up_to_date(name: str, file_regression) -> None:
     text = results_page() if name == "results" else scenario_pages()[name]
     page = ROOT / "docs" / "reference" / f"{name}.md"
     file_regression.check(text, encoding="utf-8", fullpath=page)
-
-
-def test_pages_that_say_more_are_there() -> None:
-    for named in labels()["pages"].values():
-        file, _, anchor = named.partition("#")
-        text = (ROOT / file).read_text(encoding="utf-8")
-        heads = [head.lower() for head in re.findall(r"^#+ (.*)$", text, re.M)]
-        slugs = {re.sub(r"[^\w -]", "", head).replace(" ", "-") for head in heads}
-        assert anchor == "" or anchor in slugs, named
 
 
 @pytest.mark.long
