@@ -15,6 +15,7 @@ from asyncdp_sim.audits import Audit
 from asyncdp_sim.audits.check import Claim, Finding, attack
 from asyncdp_sim.core.errors import DataError, Fault, ResultError, SpecError, warn
 from asyncdp_sim.core.progress import Progress, told
+from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.forecasts.population import Moments
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario import load as from_file
@@ -294,7 +295,7 @@ def forecast(
     from asyncdp_sim import forecasts
 
     base = as_scenario(scenario).base()
-    with told(progress) as receiver:
+    with one_thread(), told(progress) as receiver:
         forecast_result = forecasts.forecast(
             base,
             moments=moments,

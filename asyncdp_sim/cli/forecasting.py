@@ -15,7 +15,7 @@ from asyncdp_sim.cli.options import (
 from asyncdp_sim.cli.screen import next_steps, note_all, put_schema_beside, show
 from asyncdp_sim.core.errors import blaming
 from asyncdp_sim.core.progress import drawn
-from asyncdp_sim.core.threads import TO_RUN, require_address_space
+from asyncdp_sim.core.threads import TO_RUN, one_thread, require_address_space
 
 if TYPE_CHECKING:
     from asyncdp_sim.forecasts import MayBeOff
@@ -72,7 +72,7 @@ def forecast_command(
     data: Any = {"moments": moments, "private": private}
     data["heterogeneity"] = heterogeneity
     if every:
-        with blaming(file), drawn() as progress:
+        with one_thread(), blaming(file), drawn() as progress:
             points = grid(scenario, **data, progress=progress)
         if as_json:
             typer.echo(words.grid_json(points))
@@ -86,7 +86,7 @@ def forecast_command(
         require_new(save)
     if advising:
         named = shlex.join([str(file), *as_options(settings)])
-        with blaming(file), drawn("more --workers take less") as progress:
+        with one_thread(), blaming(file), drawn("more --workers take less") as progress:
             advice = _advice(
                 scenario.base(), data, inviting, tuning, market, target,
                 workers=workers, progress=progress,
@@ -112,7 +112,7 @@ def forecast_command(
         note_all(text)
         return
     base = scenario.base()
-    with blaming(file), drawn() as progress:
+    with one_thread(), blaming(file), drawn() as progress:
         value = population(base, moments, private=private)
         given: Any = {"target": target, "workers": workers, "known": value}
         result = forecast(base, **data, **given, progress=progress)
