@@ -60,7 +60,7 @@ COMMANDS = {
 """A test holds each line equal to its command's docstring."""
 GROUPS = {
     "Write a scenario": ("list", "new", "data", "import"),
-    "Forecast": ("check", "forecast", "play-release"),
+    "Forecast": ("check", "forecast"),
     "Simulate": ("run", "sweep", "rehearse"),
     "See results": ("plot", "report", "compare"),
     "Verify": ("replay", "audit"),

@@ -1,12 +1,12 @@
-"""``asyncdp data`` and ``play-release``: a look at a table, and a release of it rehearsed."""
+"""``asyncdp data``: a look at a table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from asyncdp_sim.cli.options import from_zero, load_scenario
+from asyncdp_sim.cli.options import from_zero
 from asyncdp_sim.cli.screen import as_typed, next_steps, put_schema_beside, show, show_settings
 from asyncdp_sim.core.errors import DataError, Fault, blaming
 from asyncdp_sim.core.progress import drawn
@@ -139,40 +139,3 @@ def _propose(
         show([timing.describe()])
         put_schema_beside(write)
         next_steps(("what to expect, before a private row is read", ["forecast", write]))
-
-
-def play_release_command(
-    file: Path,
-    out: Path,
-    epsilon: float,
-    bound: float | None = None,
-    together: bool = False,
-    private: bool = False,
-    settings: Sequence[str] = (),
-    allow_code: bool = False,
-) -> None:
-    """Simulate a release of second moments on synthetic records.
-
-    Synthetic records or rows like the public ones are used, never private rows.
-    A forecast can be tried on the file; real moments need a vetted library.
-    """
-    from asyncdp_sim.forecasts.played_release import play, write_played
-    from asyncdp_sim.scenario import require_new
-
-    if private:
-        raise typer.BadParameter(
-            "--private: a release is never simulated on private rows, because anyone with the "
-            "seed can subtract the noise; owners release their moments by a vetted library"
-        )
-    scenario, _ = load_scenario(file, settings, allow_code)
-    with blaming(file):
-        require_new(out, "--out")
-        made = play(scenario.base(), epsilon, bound, together=together)
-        write_played(made, out)
-    text = f"written: {out}, {made.words}, each record scaled down to {made.norm} norm"
-    show([f"{text} {made.bound:g}: simulated on {made.played_on}, not a real release"])
-    if scenario.data.file is not None:
-        typer.echo(
-            f"to forecast from it: asyncdp forecast {file} --set data.stand_in.kind=moments --set "
-            f"data.stand_in.path={out}"
-        )

@@ -11,7 +11,7 @@ import numpy as np
 from asyncdp_sim.core.errors import InputError
 from asyncdp_sim.figures.kit.picture import LazyFigure
 from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.runs import convergence, held_out, profit, psi_split
+from asyncdp_sim.figures.runs import convergence, held_out, profit
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.figures.studies import study
@@ -191,15 +191,11 @@ def beyond_psi(lines: Sequence[CurveLine], notes: list[str]) -> list[LazyFigure]
         If a table is absent or damaged.
     """
     moved = [line for line in lines if line.result.summary["updates"] > 0]
-    finite = [line for line in moved if line.result.mean_psi < np.inf]
-    above_zero = [line for line in finite if line.result.mean_psi > 0]
+    same = _of_the_same_owners([line for line in moved if line.result.mean_psi < np.inf])
     planned = []
-    still = "nothing was updated"
-    same, other_owners = _of_the_same_owners(finite), "one owner, other owners, or ψ infinite"
     for name, key, figure, able, why in (
-        ("held-out", "held_out_final", held_out.curves, moved, still),
-        ("profit", "profits_psi", profit.by_owner, same, other_owners),
-        ("parts", "psi_split", psi_split.stacked, above_zero, f"ψ is infinite or 0, or {still}"),
+        ("held-out", "held_out_final", held_out.curves, moved, "nothing was updated"),
+        ("profit", "profits_psi", profit.by_owner, same, "one owner, other owners, or ψ infinite"),
     ):
         asked = [line for line in lines if key in line.result.summary]
         drawable = [line for line in able if key in line.result.summary]

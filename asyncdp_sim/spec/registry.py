@@ -19,7 +19,8 @@ Members = Mapping[str, type[Variant]]
 """The members of a family that are listed in its union, by ``kind``."""
 GONE = {
     "staircase": "allowed is laplace",
-    "fitted": "allowed is public-rows or moments",
+    "fitted": "allowed is public-rows",
+    "moments": "allowed is public-rows",
     "persistent-aloha": "allowed is slotted-aloha with a backoff, or csma with a persistence",
     "dual-averaging": "allowed is python:dual_averaging.py:DualAveraging, an example in docs/kinds",
 }
@@ -124,11 +125,11 @@ def _taken(members: Members, given: Any) -> Any:
 
 def _named(members: Members, given: Any) -> type[Variant]:
     """Return the listed member whose table or object is given; of one alone, that one."""
-    if len(members) == 1:
-        return next(iter(members.values()))
     if not isinstance(given, Mapping | BaseModel | type):
         raise PydanticKnownError("model_attributes_type")
     kind = given.get("kind") if isinstance(given, Mapping) else getattr(given, "kind", None)
+    if len(members) == 1 and kind not in GONE:
+        return next(iter(members.values()))
     if kind is None:
         raise PydanticKnownError("union_tag_not_found", {"discriminator": "'kind'"})
     if not isinstance(kind, str) or kind not in members:

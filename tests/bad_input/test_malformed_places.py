@@ -237,7 +237,6 @@ FIRST = {
     "docs": (),
     "schema": (),
     "list": (),
-    "play-release": (),
 }
 """What stands before a file's name, where that is not its first word."""
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.data.surrogates.moments import read_release
 from asyncdp_sim.scenario import load
 from tests.cli.command import Command
 from tests.cli.pages import FOLDER, commands, fenced, missing
@@ -25,12 +24,7 @@ def test_its_commands_print_what_it_shows(command: Command, here: Path) -> None:
     told = [
         each for _, text in fenced(PAGE, "console") for each in commands(PAGE.stem, False, text, {})
     ]
-    assert len(told) == 11
-    [(_, shown)] = fenced(PAGE, "toml")
-    (here / "shown.toml").write_text(shown, "utf-8")
-    assert read_release(str(here / "shown.toml")).owners[0].deviation == pytest.approx(
-        2 * 4.0**2 / 160 * 2**0.5, rel=1e-3
-    )
+    assert len(told) == 8
     for each in told:
         said = command(*each.arguments)
         printed = (said.out + said.err).splitlines()

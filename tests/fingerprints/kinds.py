@@ -5,7 +5,6 @@ that an algorithm runs on, stands beside it here. Their runs are digested twice,
 and without: a network may be simulated in another way where no event is kept.
 """
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -198,7 +197,6 @@ def _data(spec: Any, folder: Path) -> Iterator[Raw]:
         places["path"] = _table(folder, columns, **form)
         if spec.public_path is not None:
             places["public_path"] = _table(folder, columns, PUBLIC_ROWS, **form)
-        places["stand_in"] = _with_file(spec.stand_in, folder)
     elif getattr(spec, "path", None) is not None:
         places["path"] = str(folder / spec.path)
     if spec.kind == "gaussian" and spec.labels:
@@ -221,29 +219,6 @@ def _table(folder: Path, columns: list[str], count: int = ROWS, **form: Any) -> 
     return str(file)
 
 
-def _with_file(stand_in: Any, folder: Path) -> Any:
-    """Return a stand-in with its file in a folder, which is written."""
-    name = getattr(stand_in, "path", None)
-    if name is None:
-        return stand_in
-    return stand_in.model_copy(update={"path": _released(folder, name)})
-
-
-def _released(folder: Path, name: str) -> str:
-    """Write released second moments of two features and a target, in the format of the name."""
-    file, moments = folder / name, [[1.0, 0.2, 0.5], [0.2, 0.5, 0.1], [0.5, 0.1, 1.5]]
-    entry = {"records": 75, "deviation": 0.05, "moments": moments}
-    said: Raw = {"schema": 1, "features": 2, "bound": 3.0, "norm": "l2", "law": "laplace"}
-    said |= {"epsilon": 2.0, "owners": [entry]}
-    if file.suffix == ".json":
-        file.write_text(json.dumps(said), encoding="utf-8")
-    else:
-        lines = [f"{key} = {json.dumps(value)}" for key, value in said.items() if key != "owners"]
-        lines += ["[[owners]]", *(f"{key} = {json.dumps(value)}" for key, value in entry.items())]
-        file.write_text("\n".join(lines), encoding="utf-8")
-    return str(file)
-
-
 def _of_table(folder: Path, cells: list[str], **fields: Any) -> Raw:
     """Return the section of a table with the fields that matter."""
     data = {"kind": "table", "path": _table(folder, cells), "target": "y", "features": 2}
@@ -257,8 +232,7 @@ def _split(spec: Any, folder: Path) -> Iterator[Raw]:
 
 
 def _stand_in(spec: Any, folder: Path) -> Iterator[Raw]:
-    asked = {"stand_in": _with_file(spec, folder), "from_stand_in": True}
-    yield _of_table(folder, ["z", "w", "y"], **asked)
+    yield _of_table(folder, ["z", "w", "y"], stand_in=spec, from_stand_in=True)
 
 
 def _preprocessing(spec: Any, folder: Path) -> Iterator[Raw]:

@@ -36,7 +36,6 @@ data stays.csv --target days --owner site --public 60 --epsilon 1 --write table.
 import flash states.json -o phones.csv --needs wifi
 check mine.toml
 forecast mine.toml
-play-release table.toml --epsilon 1 -o moments.toml
 run mine.toml --replicates 2 --events --out run
 run mine.toml --replicates 2 --seed 2 --out other
 sweep mine.toml --set run.replicates=2 --out sweep
@@ -45,7 +44,7 @@ compare run other
 replay run
 audit mine.toml --answers 20000
 export flower table.toml -o app
-forecast table.toml --set data.stand_in.kind=moments --set data.stand_in.path=moments.toml
+forecast table.toml
 describe privacy.epsilon
 docs privacy/budget
 schema -o other.schema.json

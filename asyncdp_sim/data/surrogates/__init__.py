@@ -2,9 +2,8 @@
 
 from typing import Annotated
 
-from asyncdp_sim.data.surrogates.moments import DeclaredMoments
 from asyncdp_sim.data.surrogates.public_rows import PublicRows
 from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 
-StandIn = Annotated[PublicRows | DeclaredMoments, FAMILY_BY_NAME]
+StandIn = Annotated[PublicRows, FAMILY_BY_NAME]
 """Every kind of substitute rows; a new one is added here."""

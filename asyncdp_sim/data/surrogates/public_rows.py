@@ -1,21 +1,19 @@
-"""Rows in place of private ones: the family, and rows that are drawn from public rows.
+"""Rows in place of private ones, drawn from public rows.
 
 Owners differ as far as slopes of public rows show beyond chance.
 """
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
-from typing_extensions import override
 
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.data.dataset import Array, Rows
-from asyncdp_sim.spec.base import Variant, trait
+from asyncdp_sim.spec.base import Variant
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,41 +63,6 @@ class StandInRows:
     owners: list[tuple[Array, Array]]
     others: tuple[Array, Array]
     doubts: tuple[str, ...]
-
-
-class StandInKind(Variant):
-    """A way to draw rows in place of private ones."""
-
-    words: ClassVar[str]
-    """What is drawn."""
-    uncertain: ClassVar[str]
-    """What is drawn again for the ± of a forecast."""
-    needs_public_rows: ClassVar[bool]
-    """Nothing is drawn without public rows."""
-
-    redrawn: Annotated[int, Field(ge=0)] = 0
-
-    def of_owner(self, owner: int, streams: Streams | Scope) -> np.random.Generator:
-        """Return the generator of an owner's rows (from 1); each redraw has its own."""
-        return streams.generator("data", "owner", owner, "stand-in", *self._again)
-
-    def of_others(self, streams: Streams | Scope) -> np.random.Generator:
-        """Return what draws the rows of no owner that is known."""
-        return streams.generator("data", "stand-in", "others", *self._again)
-
-    _again: ClassVar[tuple[int, ...]] = trait(
-        lambda self: () if self.redrawn == 0 else (self.redrawn,)
-    )
-
-    @abstractmethod
-    def drawn(self, known: PublicKnowledge, streams: Streams | Scope) -> StandInRows:
-        """Return rows in place of private ones.
-
-        Raises
-        ------
-        DataError
-            On ``data.stand_in``, where a file does not say what is needed.
-        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +254,7 @@ def last(known: PublicKnowledge) -> tuple[str, ...]:
     return tuple(doubts)
 
 
-class PublicRows(StandInKind):
+class PublicRows(Variant):
     """Every private row is drawn from the public rows, with replacement.
 
     Where the public rows tell owners apart (they name them, or stand in the order of the table
@@ -306,27 +269,34 @@ class PublicRows(StandInKind):
     differ from an owner's private rows.
     """
 
-    words = "rows drawn from the table's public ones"
-    uncertain = "random halves of the public rows"
-    needs_public_rows = True
+    words: ClassVar[str] = "rows drawn from the table's public ones"
+    uncertain: ClassVar[str] = "random halves of the public rows"
 
     kind: Literal["public-rows"] = "public-rows"
+    redrawn: Annotated[int, Field(ge=0)] = 0
 
-    @override
     def drawn(self, known: PublicKnowledge, streams: Streams | Scope) -> StandInRows:
+        """Return rows in place of private ones; each redraw has generators of its own.
+
+        Raises
+        ------
+        DataError
+            On ``data.public_records``, where all public rows have one target.
+        """
         require_targets(known)
+        again = () if self.redrawn == 0 else (self.redrawn,)
         rows = half(known, self.redrawn, streams)
         like = known.like[rows]
         unlikeness = unlike(known.features[rows], known.targets[rows], like, len(known.sizes))
         owners = []
         for i, size in enumerate(known.sizes):
-            generator = self.of_owner(i + 1, streams)
+            generator = streams.generator("data", "owner", i + 1, "stand-in", *again)
             places = generator.integers(len(rows), size=size)
             own, share = np.flatnonzero(like == i), generator.random(size) < unlikeness.shares[i]
             if len(own) > 0:
                 places = np.where(share, own[generator.integers(len(own), size=size)], places)
             owners.append(_taken(known, rows[places]))
-        generator = self.of_others(streams)
+        generator = streams.generator("data", "stand-in", "others", *again)
         other_rows = _taken(known, rows[generator.integers(len(rows), size=known.others)])
         return StandInRows(owners, other_rows, (*alike(known, unlikeness), *last(known)))
 

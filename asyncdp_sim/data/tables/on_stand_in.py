@@ -9,7 +9,7 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Encoded
 from asyncdp_sim.data.splits import OwnerSplit, SplitKind, TableToSplit
-from asyncdp_sim.data.surrogates.public_rows import PublicKnowledge, StandInKind
+from asyncdp_sim.data.surrogates.public_rows import PublicKnowledge, PublicRows
 from asyncdp_sim.data.tables.preprocessing import Projection
 
 if TYPE_CHECKING:
@@ -55,13 +55,6 @@ class Ground:
     projection: Projection
     apart: bool
 
-    @classmethod
-    def without_public_rows(cls, frame: "pd.DataFrame", features: int) -> "Ground":
-        """Return what is known of a table without public rows: whose its rows are."""
-        names = tuple(f"feature {i + 1}" for i in range(features))
-        nothing = Encoded(np.zeros((0, features)), np.zeros(0), names)
-        return cls(frame, len(frame), nothing, Projection(None, None, 0.0), apart=False)
-
     def repeated(self, times: int, column: str | None) -> "Ground":
         """Return the same with each private row there so many times, with this column alone."""
         import pandas as pd
@@ -72,7 +65,7 @@ class Ground:
 
 
 def replaced(
-    stand_in: StandInKind,
+    stand_in: PublicRows,
     split: SplitKind,
     ground: Ground,
     asked: TableToSplit,
@@ -82,7 +75,7 @@ def replaced(
 
     Parameters
     ----------
-    stand_in : StandInKind
+    stand_in : PublicRows
     split : SplitKind
         Tells whose rows public ones are like.
     ground : Ground

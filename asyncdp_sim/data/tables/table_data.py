@@ -177,7 +177,7 @@ class TableData(TableRecipe):
 
     @override
     def twin(self) -> Self | None:
-        if self.public_records == 0 and self.stand_in.needs_public_rows:
+        if self.public_records == 0:
             return None
         return self.model_copy(update={"from_stand_in": True})
 
@@ -284,8 +284,6 @@ class TableData(TableRecipe):
         """Return the public data that substitute rows are drawn from."""
         (frame, places), gathering = self._frame(), Gathering()
         first = private_rows(len(frame), self.public_records)
-        if self.public_records == 0:
-            return Ground.without_public_rows(frame, self.features)
         last = places.after(first)
         public = self._encoded(frame.iloc[first:].reset_index(drop=True), last, gathering)
         gathering.end()

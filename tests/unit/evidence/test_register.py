@@ -26,7 +26,6 @@ ALIASES = {
     "ClipAnswers": ("Clipping",),
     "ByColumn": ('"column"',),
     "Intervals": ("intervals",),
-    "DeclaredMoments": ("stand_ins.moments",),
     "PublicRows": ("twin",),
 }
 """What tests call a kind where they try its parts."""

@@ -1,4 +1,4 @@
-"""Pictures of held-out rows, owners alone and the parts of ψ."""
+"""Pictures of held-out rows and of owners alone."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from matplotlib.text import Text
 from asyncdp_sim.figures import Sweep, plan
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.style import panels, style
-from asyncdp_sim.figures.runs import held_out, profit, psi_split
+from asyncdp_sim.figures.runs import held_out, profit
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.results import read_table
 from asyncdp_sim.scenario import load
@@ -21,7 +21,6 @@ id = "honest"
 updates = 40
 replicates = 5
 alone = true
-split = true
 [owners]
 count = 3
 records = [20, 40, 80]
@@ -42,7 +41,7 @@ sensitivity = { kind = "declared", bound = 5.0 }
 [sweep]
 "privacy.epsilon" = [20.0, 200.0]
 """
-PICTURES = (held_out.curves, profit.by_owner, psi_split.stacked)
+PICTURES = (held_out.curves, profit.by_owner)
 
 
 @pytest.fixture(scope="module")
@@ -132,49 +131,14 @@ def test_errors_are_in_the_targets_unit(lines: list[CurveLine]) -> None:
     assert "marker lies below its cross" in picture.caption
 
 
-def test_bars_hold_the_parts_and_turn_left_where_they_are_negative(lines: list[CurveLine]) -> None:
-    picture = psi_split.stacked(lines)
-    total = sum(picture.table[name] for name in psi_split.PARTS)
-    np.testing.assert_allclose(total, picture.table["psi_final_mean"], rtol=1e-9)
-    with style():
-        from asyncdp_sim.figures.kit.style import canvas
-
-        _, axes = canvas()
-        shares = {name: np.array([value]) for name, value in zip(
-            psi_split.PARTS, (30.0, 10.0, -20.0, 80.0), strict=True)}  # fmt: skip
-        psi_split.stack(axes, np.array([0]), shares)
-    found = [(bar.get_x(), bar.get_width()) for bar in axes.patches]
-    assert found == [(0, 30), (30, 10), (0, -20), (40, 80)]
-
-
-def test_what_is_not_told_apart_is_said(lines: list[CurveLine]) -> None:
-    known = lines[0].result.summary["psi_split"]
-    split = {**dict.fromkeys(known), "noise": 0.5, "reason": "it goes on"}
-    picture = psi_split.stacked([changed(lines[0], psi_split=split), lines[1]])
-    assert "Not separated: it goes on." in picture.caption
-    assert psi_split.REST in texts(picture)
-    assert np.isnan(picture.table["bias"][0])
-
-
 def test_what_results_know_is_drawn_and_the_rest_is_noted(lines: list[CurveLine]) -> None:
     notes: list[str] = []
     spread = lines[0].result.summary["psi_final"]
     lost = changed(lines[0], psi_final={**spread, "mean": "inf"})
     drawn = [each.shown() for each in plan.beyond_psi([lost, lines[1]], notes)]
-    assert [picture.name for picture, _ in drawn] == ["held-out", "profit", "parts"]
-    assert [len(results) for _, results in drawn] == [2, 1, 1]
-    assert [note.partition(":")[0] for note in notes] == [
-        f"1 of 2 results in {name}" for name in ("profit", "parts")
-    ]
+    assert [picture.name for picture, _ in drawn] == ["held-out", "profit"]
+    assert [len(results) for _, results in drawn] == [2, 1]
+    assert [note.partition(":")[0] for note in notes] == ["1 of 2 results in profit"]
     notes.clear()
     assert plan.beyond_psi([changed(lines[0], updates=0)], notes) == []
-    assert len(notes) == 3
-
-
-def test_a_mean_of_nothing_has_no_parts(lines: list[CurveLine]) -> None:
-    """Shares of it are none, and no logarithmic axis has a place for it."""
-    spread, notes = lines[0].result.summary["psi_final"], list[str]()
-    planned = plan.beyond_psi([changed(lines[0], psi_final={**spread, "mean": 0.0})], notes)
-    drawn = [each.shown() for each in planned]
-    assert "parts" not in [picture.name for picture, _ in drawn]
-    assert "1 of 1 results in parts: ψ is infinite or 0, or nothing was updated" in notes
+    assert len(notes) == 2

@@ -13,7 +13,6 @@ from asyncdp_sim.data.gaussian import GaussianData
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.played_release import play
 from asyncdp_sim.learning.algorithms import FedAsync, FedBuff
 from asyncdp_sim.learning.algorithms.steps import Wrapped
 from asyncdp_sim.learning.objectives import Ridge
@@ -235,9 +234,8 @@ def test_what_an_observer_does_not_see_is_not_for_an_algorithm_from_outside_to_s
 def test_data_that_are_not_synthetic_are_private_whether_they_name_a_file_or_not() -> None:
     asked = clipped(data=Read(features=3))
     assert run(asked).summary["not_for_release"] is True
-    for use in (forecast, lambda scenario: play(scenario, 1.0)):
-        with pytest.raises(DataError, match="read data without public rows needs --private"):
-            use(asked)
+    with pytest.raises(DataError, match="read data without public rows needs --private"):
+        forecast(asked)
     assert forecast(asked, private=True).not_for_release
     drawn = clipped(data=Drawn(features=3))
     assert run(drawn).summary["not_for_release"] is False
