@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from asyncdp_sim.cli.options import (
-    load_scenario,
-)
+from asyncdp_sim.cli.options import base_notes, load_scenario
 from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, note, note_all, show
 from asyncdp_sim.core.errors import InputError, blaming
 from asyncdp_sim.core.progress import drawn
@@ -171,8 +169,7 @@ def audit_command(
 
     _refuse_the_other_kind(context, thorough)
     scenario, text = load_scenario(file, settings, allow_code)
-    if len(scenario.sweep) > 0:
-        text.append(f"{file} has a sweep over {', '.join(scenario.sweep)}: this is its base cell")
+    text += base_notes(file, scenario)
     with blaming(file), drawn() as progress:
         if thorough:
             seconds = expected_seconds(scenario, runs)

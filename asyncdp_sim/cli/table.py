@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from asyncdp_sim.cli.options import from_zero, load_scenario
+from asyncdp_sim.cli.options import load_scenario
 from asyncdp_sim.cli.screen import as_typed, next_steps, put_schema_beside, show, show_settings
 from asyncdp_sim.core.errors import DataError, Fault, blaming
 from asyncdp_sim.core.progress import drawn
@@ -21,15 +21,7 @@ def data_command(
     target: str | None = None,
     owner: str | None = None,
     public: str | None = None,
-    public_seed: Annotated[
-        int | None,
-        typer.Option(
-            "--public-seed",
-            metavar="N",
-            parser=from_zero,
-            help="Draw the public rows at random with this seed (default: the last rows).",
-        ),
-    ] = None,
+    public_seed: int | None = None,
     private: bool = False,
     charset: str | None = None,
     write: Path | None = None,
