@@ -220,6 +220,7 @@ def _ended() -> int | None:
     except USAGE_ERROR as error:
         option = getattr(error, "option_name", "")
         message = str(error.format_message()).removeprefix("Invalid value: ")
+        message = message.replace("Value error, ", "")  # pydantic's
         unknown = message.startswith("No such option") and _takes_settings(error.ctx)
         field = _as_setting(option) if unknown else ""
         text = GONE.get(option, f"{message}{field}")

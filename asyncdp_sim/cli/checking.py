@@ -201,5 +201,5 @@ def _refuse_the_other_kind(context: typer.Context, thorough: bool) -> None:
     for name in ("canaries",) if thorough else ("runs", "workers"):
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            remedy = f"allowed is {'without' if thorough else 'with'} --thorough"
-            raise typer.BadParameter(f"given; {remedy}", param_hint=f"--{name}")
+            way = "without" if thorough else "with"
+            raise typer.BadParameter(f"--{name} goes {way} --thorough")

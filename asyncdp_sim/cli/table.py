@@ -9,6 +9,7 @@ import typer
 from asyncdp_sim.cli.options import load_scenario
 from asyncdp_sim.cli.screen import as_typed, next_steps, put_schema_beside, show, show_settings
 from asyncdp_sim.core.errors import DataError, Fault, blaming
+from asyncdp_sim.core.files import is_file
 from asyncdp_sim.core.progress import drawn
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ def data_command(
     if epsilon is not None and write is None:
         raise typer.BadParameter("--epsilon goes with --write, the scenario to be written")
     rows = int(public) if public is not None and public.isascii() and public.isdigit() else None
+    if public is not None and rows is None and not is_file(Path(public)):
+        wrong = f"--public: given {public!r}; allowed is a number of rows or a file of them"
+        raise typer.BadParameter(wrong)
     if public_seed is not None and rows is None:
         raise typer.BadParameter("--public-seed goes with --public M, how many rows are chosen")
     with blaming(file):
