@@ -4,7 +4,6 @@ A command is imported when it is called: ``asyncdp --help`` needs names and line
 """
 
 import difflib
-import re
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -79,14 +78,20 @@ def _examples(*lines: str) -> str:
 class PlainCommand(TyperCommand):
     """A command whose help names arguments as people do, without the types of Python."""
 
-    def get_help(self, ctx: Any) -> str:
-        """Return the help, with ``FILE`` where typer writes ``FILE <path>``."""
-        python_type = re.compile(r"(?<=\w|…) <(path|str|list\[\w+\]|\w+(\|\w+)+)>")
-        text = super().get_help(ctx).replace("\\[", "[")  # typer below 0.29 escapes brackets
-        return python_type.sub(lambda match: " " * len(match[0]), text)
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments, then options, with ``FILE`` where typer writes ``FILE <path>``."""
+        for heading, kind in (("Arguments", "argument"), ("Options", "option")):
+            members = [each for each in self.get_params(ctx) if each.param_type_name == kind]
+            records = [record for each in members if (record := each.get_help_record(ctx))]
+            if len(records) > 0:  # typer below 0.29 escapes brackets
+                rows = [
+                    (name.partition(" <")[0], text.replace("\\[", "[")) for name, text in records
+                ]
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
 
     def format_arguments(self, _context: Any, _formatter: Any) -> None:
-        """Write nothing, as typer writes arguments with the options; click 8.5 would do so too."""
+        """Write nothing, as arguments are written with the options; click 8.5 would do so too."""
 
 
 class LateGroup(TyperGroup):
@@ -215,6 +220,7 @@ def _ended() -> int | None:
     except USAGE_ERROR as error:
         option = getattr(error, "option_name", "")
         message = str(error.format_message()).removeprefix("Invalid value: ")
+        message = message.replace("Value error, ", "")  # pydantic's
         unknown = message.startswith("No such option") and _takes_settings(error.ctx)
         field = _as_setting(option) if unknown else ""
         text = GONE.get(option, f"{message}{field}")

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from asyncdp_sim.cli.options import (
-    load_scenario,
-)
+from asyncdp_sim.cli.options import base_notes, load_scenario
 from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, note, note_all, show
 from asyncdp_sim.core.errors import InputError, blaming
 from asyncdp_sim.core.progress import drawn
@@ -171,8 +169,7 @@ def audit_command(
 
     _refuse_the_other_kind(context, thorough)
     scenario, text = load_scenario(file, settings, allow_code)
-    if len(scenario.sweep) > 0:
-        text.append(f"{file} has a sweep over {', '.join(scenario.sweep)}: this is its base cell")
+    text += base_notes(file, scenario)
     with blaming(file), drawn() as progress:
         if thorough:
             seconds = expected_seconds(scenario, runs)
@@ -204,5 +201,5 @@ def _refuse_the_other_kind(context: typer.Context, thorough: bool) -> None:
     for name in ("canaries",) if thorough else ("runs", "workers"):
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            remedy = f"allowed is {'without' if thorough else 'with'} --thorough"
-            raise typer.BadParameter(f"given; {remedy}", param_hint=f"--{name}")
+            way = "without" if thorough else "with"
+            raise typer.BadParameter(f"--{name} goes {way} --thorough")

@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from asyncdp_sim.cli.options import (
-    as_options,
-    load_scenario,
-    who,
-)
+from asyncdp_sim.cli.options import as_options, base_notes, load_scenario, who
 from asyncdp_sim.cli.screen import next_steps, note_all, put_schema_beside, show
 from asyncdp_sim.core.errors import blaming
 from asyncdp_sim.core.progress import drawn
@@ -80,8 +76,7 @@ def forecast_command(
             show(words.grid_lines(points))
         note_all(text)
         return
-    if len(scenario.sweep) > 0:
-        text.append(f"{file} has a sweep over {', '.join(scenario.sweep)}: this is its base cell")
+    text += base_notes(file, scenario)
     if save is not None:
         require_new(save)
     if advising:

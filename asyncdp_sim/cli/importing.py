@@ -3,14 +3,10 @@
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from asyncdp_sim.cli.options import (
-    load_scenario,
-    positive,
-)
+from asyncdp_sim.cli.options import load_scenario
 from asyncdp_sim.cli.screen import note_all, put_schema_beside, show
 from asyncdp_sim.core.errors import blaming
 
@@ -82,16 +78,7 @@ def export_command(
     target: Software,  # noqa: ARG001
     file: Path,
     out: Path,
-    unit: Annotated[
-        float,
-        typer.Option(
-            "--unit",
-            parser=positive,
-            metavar="SECONDS",
-            help="Let a time unit of the clocks take SECONDS (default: 1).",
-            show_default=False,
-        ),
-    ] = 1.0,
+    unit: float = 1.0,
     settings: Sequence[str] = (),
     allow_code: bool = False,
 ) -> None:

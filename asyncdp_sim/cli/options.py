@@ -130,3 +130,11 @@ def load_scenario(
     from asyncdp_sim.scenario.catalogue import scenario_file
 
     return load(scenario_file(file), settings, allow_code=allow_code)
+
+
+def base_notes(file: Path, scenario: "Scenario") -> list[str]:
+    """Return a note where a command takes a scenario without its sweep."""
+    if len(scenario.sweep) == 0:
+        return []
+    swept = ", ".join(scenario.sweep)
+    return [f"{file} has a sweep over {swept}: these figures are of its base values alone"]

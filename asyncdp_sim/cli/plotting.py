@@ -3,15 +3,11 @@
 import json
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Literal
 
 import typer
 
-from asyncdp_sim.cli.options import inches
 from asyncdp_sim.cli.screen import keeping, note, show
-
-if TYPE_CHECKING:
-    pass
 
 FileFormat = Literal["png", "pdf", "svg"]
 
@@ -19,16 +15,7 @@ FileFormat = Literal["png", "pdf", "svg"]
 def plot_command(
     places: list[Path],
     file_format: FileFormat = "png",
-    width: Annotated[
-        float | None,
-        typer.Option(
-            parser=inches,
-            metavar="INCHES",
-            help="Lay figures out for this printed width, with letters of 7 points or more. "
-            "3.4 is a column of most journals.",
-            show_default="as wide as each needs, 6.5 to 9",
-        ),
-    ] = None,
+    width: float | None = None,
     sheet: Path | None = None,
 ) -> None:
     """Draw the figures of results into DIR/figures.

@@ -6,11 +6,7 @@ from pathlib import Path
 import typer
 
 from asyncdp_sim.cli.catalogue import announce_sweep
-from asyncdp_sim.cli.options import (
-    as_options,
-    load_scenario,
-    who,
-)
+from asyncdp_sim.cli.options import as_options, base_notes, load_scenario, who
 from asyncdp_sim.cli.plotting import draw
 from asyncdp_sim.cli.screen import (
     NOTHING_KEPT,
@@ -49,9 +45,8 @@ def run_command(
     extra += [f"run.replicates={replicates}"] * (replicates is not None)
     settings = [*settings, *extra, *who(only, without)]
     scenario, text = load_scenario(file, settings, allow_code)
+    text += base_notes(file, scenario)
     swept = len(scenario.sweep) > 0
-    if swept:
-        text.append(f"{file} has a sweep over {', '.join(scenario.sweep)}: this is its base cell")
     scenario = scenario.base()
     with blaming(file):
         directory = default_directory(scenario) if out is None else out
@@ -91,8 +86,7 @@ def rehearse_command(
     from asyncdp_sim.runs import finished, write
 
     scenario, text = load_scenario(file, [*settings, *who(only, without)], allow_code)
-    if len(scenario.sweep) > 0:
-        text.append(f"{file} has a sweep over {', '.join(scenario.sweep)}: this is its base cell")
+    text += base_notes(file, scenario)
     scenario = scenario.base()
     with blaming(file):
         place = default_directory(scenario)

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from asyncdp_sim.cli.options import from_zero
 from asyncdp_sim.cli.screen import as_typed, next_steps, put_schema_beside, show, show_settings
 from asyncdp_sim.core.errors import DataError, Fault, blaming
+from asyncdp_sim.core.files import is_file
 from asyncdp_sim.core.progress import drawn
 
 if TYPE_CHECKING:
@@ -21,15 +21,7 @@ def data_command(
     target: str | None = None,
     owner: str | None = None,
     public: str | None = None,
-    public_seed: Annotated[
-        int | None,
-        typer.Option(
-            "--public-seed",
-            metavar="N",
-            parser=from_zero,
-            help="Draw the public rows at random with this seed (default: the last rows).",
-        ),
-    ] = None,
+    public_seed: int | None = None,
     private: bool = False,
     charset: str | None = None,
     write: Path | None = None,
@@ -53,6 +45,9 @@ def data_command(
     if epsilon is not None and write is None:
         raise typer.BadParameter("--epsilon goes with --write, the scenario to be written")
     rows = int(public) if public is not None and public.isascii() and public.isdigit() else None
+    if public is not None and rows is None and not is_file(Path(public)):
+        wrong = f"--public: given {public!r}; allowed is a number of rows or a file of them"
+        raise typer.BadParameter(wrong)
     if public_seed is not None and rows is None:
         raise typer.BadParameter("--public-seed goes with --public M, how many rows are chosen")
     with blaming(file):

@@ -106,7 +106,8 @@ class TableLook:
         parquet = self.path.endswith(".parquet")
         form = "Parquet" if parquet else self.form.describe()
         lines = [NOT_FOR_RELEASE] if self.private else []
-        lines.append(f"table: {Path(self.path).name}, {self.rows} rows, {form}")
+        size = f"{self.rows} row{'s' * (self.rows != 1)}"
+        lines.append(f"table: {Path(self.path).name}, {size}, {form}")
         chosen = "last {} rows" if self.public_seed is None else "{} rows, chosen at random,"
         file = Path(self.public_path or self.path).name
         whose = f"the {chosen.format(self.public)} of {file}"

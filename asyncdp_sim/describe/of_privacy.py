@@ -141,7 +141,7 @@ def _together(scenario: Scenario) -> Iterator[str]:
     hoped = [_hoped(cell) | {"digest": number} for number, cell in cells_numbered]
     alone = composition(hoped)
     if alone is not None:
-        yield alone
+        yield f"ε {alone}"
 
 
 def _hoped(scenario: Scenario) -> dict[str, Any]:

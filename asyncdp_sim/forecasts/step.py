@@ -43,11 +43,11 @@ def step_lines(scenario: Scenario) -> Iterator[str]:
         yield text
         return
     direction = "least" if len(left) > 1 else "largest"
-    share = f"{left[0]:.2g} of it" if left[0] >= LEAST else f"less than {LEAST:g} of it"
+    share = f"{left[0]:.2g}" if left[0] >= LEAST else f"less than {LEAST:g}"
     fresh = "" if algorithm.mean_step is None else ", with answers that are not stale"
     yield (
-        f"{text}; T updates reduce the distance to the optimum to {share} in the direction of "
-        f"{direction} curvature, on average, without noise and clipping{fresh}"
+        f"{text}; without noise and clipping, T updates leave {share} of the initial distance to "
+        f"the optimum in the direction of {direction} curvature, on average{fresh}"
     )
     if not max(left) <= 1:
         yield "step: too long, learning diverges: take a shorter step"

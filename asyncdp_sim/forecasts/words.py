@@ -162,7 +162,8 @@ def _break_even(found: Forecast) -> str:
         if found.worth is not None:
             largest = found.worth.factors[-1] * max(_budgets(found))
             return f"none up to ε = {number(largest)}, the largest tried"
-        return f"none: without noise ψ is {number(found.noise_free)}, above every owner's alone"
+        joint = f"even without noise, ψ of the joint model is {number(found.noise_free)}"
+        return f"none: {joint}, larger than ψ of every owner alone"
     low = 0.0 if found.worth is None else found.worth.factors[0] * min(_budgets(found))
     first, *later = (
         "below the least tried" if budget < low else number(budget) for budget in finite
@@ -230,7 +231,7 @@ def _how_sure(found: Forecast) -> str:
         return f"by {made}; substitute rows may move ψ by ± {off.psi_half_width:.2g}"
     if made == "exact moments":
         return f"{made}, without ± ({found.moments})"
-    return f"verdicts are beyond the 95 % interval of {made} ({found.moments})"
+    return f"the verdicts lie outside the 95 % intervals of {made} ({found.moments})"
 
 
 def _levers(found: Forecast, changes: Sequence[Change]) -> Iterator[str]:

@@ -306,7 +306,7 @@ def label(manifests: Sequence[Manifest]) -> Label:
     sentences += _true_epsilons(manifests)
     alone = composition(manifests)
     if alone is not None:
-        sentences.append(f"{alone[0].upper()}{alone[1:]}.")
+        sentences.append(f"This {alone}.")
     units = list(dict.fromkeys(unit for manifest in manifests if (unit := record_unit(manifest))))
     sentences += [f"{unit[0].upper()}{unit[1:]}." for unit in units]
     untimed = [manifest for manifest in claiming if not is_timed(manifest)]
@@ -399,7 +399,7 @@ def named_guarantee(manifests: Sequence[Manifest]) -> str:
 
 
 def composition(manifests: Sequence[Manifest]) -> str | None:
-    """Return the cost of publishing several replicates or cells, which the label leaves open.
+    """Return what ε holds for, and the cost of publishing several replicates or cells.
 
     Replicates read the same records with independent noise, so that (ε, δ) at most adds up. Cells
     of one seed share their noise, so that two of them may reveal a step exactly; copies with
@@ -421,11 +421,11 @@ def composition(manifests: Sequence[Manifest]) -> str | None:
             return None
         delta = f" and {count} δ" if (stated_delta(distinct[0]) or 0) > 0 else ""
         several = f"publishing all costs at most {count} ε{delta}"
-        return f"this holds for each of {count} replicates; {several}"
+        return f"holds for each of {count} replicates; {several}"
     drawn = [stream(manifest) for manifest in distinct if min(epsilons(manifest)) < inf]
     if len(set(drawn)) < len(drawn):
-        return "this holds for each replicate of each cell; cells share noise: publish only one"
-    return "this holds for each replicate of each cell; the ε of all published ones adds up"
+        return "holds for each replicate of each cell; cells share noise: publish only one"
+    return "holds for each replicate of each cell; the ε of all published ones adds up"
 
 
 def epsilon_words(manifest: Manifest) -> str:

@@ -147,7 +147,7 @@ def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "an attacker", _attacker(manifest)
     if alone is not None:
         values, all_of_them = alone.split("; ")
-        yield "scope", values
+        yield "scope", f"ε {values}"
         yield "several", all_of_them
     if unit is not None:
         yield "unit of privacy", unit
@@ -305,7 +305,7 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
         f"smallest median ψ: {best[len(swept) + 1]} in cell {best[0]} ({chosen})",
         *([f"in all cells: {', '.join(shared)}"] if len(shared) > 0 else []),
         *aligned(list(zip(*columns, strict=True))),
-        *([] if alone is None else [f"{alone[0].upper()}{alone[1:]}."]),
+        *([] if alone is None else [f"ε {alone}"]),
     ]
 
 

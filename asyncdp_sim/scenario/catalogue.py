@@ -115,7 +115,7 @@ def entry(name: str) -> Entry:
         near = difflib.get_close_matches(name.casefold(), entries, n=_NEAR, cutoff=0.5)
         nearest = f"nearest are {', '.join(near)}" if len(near) > 0 else "nothing is near it"
         problem = "no file, and no name in the catalogue"
-        raise SpecError([Fault("", problem, f"{nearest}; asyncdp list shows all")], name)
+        raise SpecError([Fault("", problem, f"{nearest}; asyncdp list shows all")], name or "''")
     return entries[name]
 
 

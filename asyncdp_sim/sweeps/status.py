@@ -50,8 +50,8 @@ def require_sweep(place: Path) -> dict[str, Any]:
     """
     raw = _tables(Folder(place))
     if "sweep" not in raw:
-        remedy = "allowed is the directory of a sweep that has begun"
-        raise ResultError([Fault("--out", "no sweep", remedy)], str(place))
+        remedy = "allowed is the directory of a sweep that asyncdp sweep FILE has begun"
+        raise ResultError([Fault("", "no sweep", remedy)], str(place))
     return raw
 
 

@@ -35,6 +35,8 @@ LOOKS = (
 )
 KEYS = ("psi", "quantiles", "curve", "times", "owners", "moments", "method", "not_for_release")
 
+_COMMAND = "asyncdp forecast SCENARIO --json > FILE.json"
+
 
 def read(file: Path) -> dict[str, Any]:
     """Return what ``asyncdp forecast --json`` printed.
@@ -44,13 +46,16 @@ def read(file: Path) -> dict[str, Any]:
     ResultError
         If the file is something else.
     """
+    given, remedy = "JSON that is no forecast of one scenario", f"to write one: {_COMMAND}"
     try:
         read = from_json(file_bytes(file))
-    except (OSError, ValueError):
-        raise not_a_result(file, "a file that is no forecast in JSON") from None
-    if not isinstance(read, dict) or any(key not in read for key in KEYS) or not _whole(read):
-        raise not_a_result(file, "JSON that is no forecast of one scenario")
-    return read
+        if isinstance(read, dict) and all(key in read for key in KEYS) and _whole(read):
+            return read
+    except OSError as error:
+        given = f"a file that cannot be read ({error.strerror})"
+    except ValueError:
+        given = "a file that is not JSON"
+    raise not_a_result(file, given, remedy)
 
 
 def _whole(found: dict[str, Any]) -> bool:

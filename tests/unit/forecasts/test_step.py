@@ -90,7 +90,7 @@ def test_the_contraction_is_that_of_the_mean_path(curvature: float, central_step
 
 def test_a_check_says_the_step_and_how_far_it_goes() -> None:
     (said,) = step_lines(scenario())
-    assert said.startswith("step: 0.25 per update, ρ = 30; T updates reduce the distance to the ")
+    assert said.startswith("step: 0.25 per update, ρ = 30; without noise and clipping, ")
     assert list(step_lines(BY_RHO)) == [said]
     ((far, warned), (near, hardly)) = (list(step_lines(scenario(s))) for s in (1e3, 1e-6))
     assert (far[:13], warned[:15]) == ("step: 1,000 p", "step: too long,")
@@ -98,7 +98,7 @@ def test_a_check_says_the_step_and_how_far_it_goes() -> None:
 
     steep = scenario(5.0, data={"condition": 100.0})
     (flat, warned) = step_lines(steep)
-    assert " to 0.00026 of it in the direction of least curvature" in flat
+    assert " leave 0.00026 of the initial distance to the optimum in the direction of " in flat
     assert warned == "step: too long, learning diverges: take a shorter step"
 
 
@@ -121,7 +121,7 @@ def test_a_check_says_what_other_steps_leave_of_the_distance(algorithm: dict[str
     alone = Scenario.model_validate(raw)
     psi = run(alone, numbers=[1]).learned.curve["relative_fitness"]
     (said, *_) = step_lines(alone)
-    left = float(said.split("to the optimum to ")[1].split()[0])
+    left = float(said.split("T updates leave ")[1].split()[0])
     assert left == pytest.approx(np.sqrt(psi[-1] / psi[0]), rel=0.05)
     assert 0.001 < left < 0.9
     assert ("not stale" in said) == answers

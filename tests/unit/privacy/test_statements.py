@@ -72,16 +72,16 @@ def test_cells_share_noise_so_that_two_of_them_tell_a_gradient_exactly(tmp_path:
     one, two = map(first_answer, cells)
     assert np.allclose(without_noise(one, two), one[1], rtol=1e-9)
     assert np.abs(one[0] - one[1]).min() > 1e-3  # which neither of them tells
-    said = "this holds for each replicate of each cell; cells share noise: publish only one"
+    said = "holds for each replicate of each cell; cells share noise: publish only one"
     assert composition([manifest(run(cell)) for cell in cells]) == said
     swept = scenario(sweep={"privacy.epsilon": [1.5, 3.0]})
     sweep(swept, tmp_path / "s")
-    sentence = f"{said[0].upper()}{said[1:]}."
-    assert sentence in result_lines(tmp_path / "s")
+    sentence = f"This {said}."
+    assert f"ε {said}" in result_lines(tmp_path / "s")
     assert sentence in read_manifest(tmp_path / "s")["label"]
     metadata = pq.read_schema(tmp_path / "s" / "cells.parquet").metadata
     assert sentence in metadata[b"asyncdp.label"].decode()
-    assert said in describe(swept)
+    assert f"ε {said}" in describe(swept)
     cell = read_manifest(tmp_path / "s" / "cell-0000")
     assert "This holds for each of 4 replicates; publishing all costs at most 4 ε." in cell["label"]
 
@@ -94,7 +94,7 @@ def test_cells_of_other_seeds_do_not_share_noise() -> None:
     noise = [np.divide(a - g, s) for a, g, s in map(first_answer, cells)]
     assert np.abs(noise[0] - noise[1]).min() > 1e-3
     manifests = [manifest(run(cell)) for cell in cells]
-    said = "this holds for each replicate of each cell; the ε of all published ones adds up"
+    said = "holds for each replicate of each cell; the ε of all published ones adds up"
     assert composition(manifests) == said
     assert "share noise" not in label(manifests).text
 
@@ -105,8 +105,8 @@ def copy(owner: int, own: str = "noised", epsilon: float = 1.5) -> Scenario:
 
 
 ALONE = scenario(run={"replicates": 1})
-ADDS_UP = "this holds for each replicate of each cell; the ε of all published ones adds up"
-SHARED = "this holds for each replicate of each cell; cells share noise: publish only one"
+ADDS_UP = "holds for each replicate of each cell; the ε of all published ones adds up"
+SHARED = "holds for each replicate of each cell; cells share noise: publish only one"
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ def test_copies_with_other_learners_have_noise_of_their_own(
         for number, cell in enumerate(cells)
     ]
     swept = scenario(run={"replicates": 1}, sweep={"variant": changes})
-    assert said in describe(swept)
+    assert f"ε {said}" in describe(swept)
     sweep(swept, tmp_path / "s")
-    assert f"{said[0].upper()}{said[1:]}." in result_lines(tmp_path / "s")
+    assert f"ε {said}" in result_lines(tmp_path / "s")
 
 
 def neighbours() -> tuple[Scenario, Dataset, Dataset]:
@@ -193,7 +193,7 @@ def test_gaussian_replicates_cost_at_most_r_times_epsilon_and_delta(
     said = composition([{"scenario": asked.plain(), "summary": {
         "epsilon_true": 1.5, "delta": 1e-6, "timing_accounted": True}}])  # fmt: skip
     assert said == (
-        f"this holds for each of {replicates} replicates; publishing all costs at most "
+        f"holds for each of {replicates} replicates; publishing all costs at most "
         f"{replicates} ε and {replicates} δ"
     )
 

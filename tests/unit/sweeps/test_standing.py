@@ -167,7 +167,8 @@ def test_a_directory_is_gone_on_with_by_its_own_scenario(
     said = command("sweep", tmp_path)
     assert said.code == 2
     assert said.lines == [
-        f"{tmp_path}: --out: given no sweep; allowed is the directory of a sweep that has begun"
+        f"{tmp_path}: given no sweep; allowed is the directory of a sweep that asyncdp sweep FILE "
+        "has begun"
     ]
 
 
