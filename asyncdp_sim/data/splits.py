@@ -325,7 +325,7 @@ def rows_by_value(
     if too_few > 0:
         notes.append(
             FormattedMessage(
-                "{values} values of {column!r} have fewer than {least} rows: no owners.",
+                "Not owners: {values} values of {column!r} with fewer than {least} rows.",
                 values=too_few,
                 column=column,
                 least=least,
@@ -334,7 +334,7 @@ def rows_by_value(
     if unowned > 0:
         notes.append(
             FormattedMessage(
-                "{rows} rows without a value of {column!r} belong to no owner.",
+                "{rows} rows belong to no owner: no value of {column!r}.",
                 rows=unowned,
                 column=column,
             )

@@ -123,7 +123,7 @@ class PrincipalComponents(PreprocessingKind):
         constant = rows.shape[1] - len(usable)
         notes = (
             FormattedMessage(
-                "{columns} columns that are constant over the public rows were dropped.",
+                "{columns} columns were dropped: constant over the public rows.",
                 columns=constant,
             ),
         )
