@@ -25,8 +25,10 @@ def show(lines: Sequence[str], *, err: bool = False) -> None:
     err : bool
         Whether they are errors or notes, which have a stream of their own.
     """
+    from asyncdp_sim.core.words import agreed
+
     folded = watched(err=err)
-    for line in lines:
+    for line in map(agreed, lines):
         typer.echo("\n".join(_folded(line)) if folded else line, err=err)
 
 

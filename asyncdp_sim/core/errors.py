@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from asyncdp_sim.core.words import agreed
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -26,7 +28,7 @@ class Fault:
     allowed: str
 
     def __str__(self) -> str:
-        text = f"given {self.given}; {self.allowed}"
+        text = agreed(f"given {self.given}; {self.allowed}")
         line = " ".join(f"{self.key}: {text}".split() if self.key else text.split())
         # a terminal would obey some letters, and a stream could not hold others
         return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)

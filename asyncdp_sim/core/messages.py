@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from asyncdp_sim.core.words import ranges
+from asyncdp_sim.core.words import agreed, ranges
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Notice:
 
     def describe(self) -> str:
         """Return the sentence."""
-        return self.text.format(**vars(self))
+        return agreed(self.text.format(**vars(self)))
 
     def alike(self) -> tuple[Any, ...]:
         """Return what records of different numbers that may be said together have in common."""
@@ -132,7 +132,7 @@ class Noted(Notice):
 
     def describe(self) -> str:
         """Return the sentence."""
-        return self.sentence.format(**dict(self.values))
+        return agreed(self.sentence.format(**dict(self.values)))
 
     def alike(self) -> tuple[Any, ...]:
         """Return the sentence and what stands in it, without numbers."""
@@ -164,7 +164,7 @@ class FormattedMessage(str):
 
     def __new__(cls, sentence: str, **fields: Any) -> Self:
         """Fill in a sentence that has fields in braces."""
-        text = super().__new__(cls, sentence.format(**fields))
+        text = super().__new__(cls, agreed(sentence.format(**fields)))
         text.sentence, text.fields = sentence, fields
         return text
 

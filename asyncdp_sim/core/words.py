@@ -52,6 +52,24 @@ def duration(seconds: float) -> str:
     return f"about {seconds / 60:.0f} min" if seconds < 6000 else f"about {seconds / 3600:.1f} h"
 
 
+_NOUNS = (
+    "answer cell column edge entry figure graph hospital label message node owner processor query "
+    "record replicate row run server setting step target task tick update value warning"
+)
+_VERBS = {"are": "is", "have": "has", "were": "was", "belong": "belongs", "gain": "gains"}
+_PLURAL = {re.sub("y$", "ie", noun) + "s": noun for noun in _NOUNS.split()} | {"classes": "class"}
+_ONE = re.compile(
+    r"(?<!owner )(?<!server )(?<!row )(?<![\w.,/−-])1 "
+    r"((?:missing (?:or unseen )?|unseen (?:and rare )?|independent |private |public )?)"
+    rf"({'|'.join(_PLURAL)})\b(?: ({'|'.join(_VERBS)})\b)?"
+)
+
+
+def agreed(text: str) -> str:
+    """Return a text in which a noun after the number 1, and its verb, are in the singular."""
+    return _ONE.sub(lambda m: f"1 {m[1]}{_PLURAL[m[2]]}{f' {_VERBS[m[3]]}' if m[3] else ''}", text)
+
+
 def ranges(counts: Sequence[int]) -> str:
     """Return ascending whole numbers, three or more in a row as a range."""
     rows = groupby(enumerate(counts), key=lambda pair: pair[1] - pair[0])
@@ -77,6 +95,7 @@ def aligned(rows: Sequence[Sequence[str]], width: int | None = None) -> list[str
     width : int, optional
         In columns; that of the terminal if it is not given.
     """
+    rows = [[agreed(cell) for cell in row] for row in rows]
     columns = list(zip(*rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
     least = [

@@ -313,8 +313,8 @@ def _bad_cell(column: "pd.Series", bad: npt.NDArray[np.bool_]) -> Fault:
 class FraudData(DeclaredData):
     """Card transactions: features V1…V28 and Amount, label 1 for a fraud and −1 for any other.
 
-    Time is no feature. In file order frauds come in bursts, hence ``split = "shuffled"`` gives
-    owners that are alike. Labels stay ±1 with every preprocessing, ``pca`` too.
+    Time is not a feature. In file order frauds come in bursts; ``split = "shuffled"`` makes owners
+    alike. Labels stay ±1 with every preprocessing.
     """
 
     table_rows = TABLE_ROWS

@@ -185,7 +185,7 @@ class InTurn(SplitKind):
 
 
 class InOrder(InTurn):
-    """Consecutive blocks in file order: owner i has rows (i−1)n to in − 1, where all have n."""
+    """Consecutive blocks in file order: owner 1 has the first rows, owner 2 the next ones."""
 
     kind: Literal["in-order"] = "in-order"
 
@@ -325,7 +325,7 @@ def rows_by_value(
     if too_few > 0:
         notes.append(
             FormattedMessage(
-                "{values} values of {column!r} have fewer than {least} rows: no owners.",
+                "Not owners: {values} values of {column!r} with fewer than {least} rows.",
                 values=too_few,
                 column=column,
                 least=least,
@@ -334,7 +334,7 @@ def rows_by_value(
     if unowned > 0:
         notes.append(
             FormattedMessage(
-                "{rows} rows without a value of {column!r} belong to no owner.",
+                "{rows} rows belong to no owner: no value of {column!r}.",
                 rows=unowned,
                 column=column,
             )
@@ -374,14 +374,13 @@ def _in_order(names: Iterable[str]) -> list[str]:
 
 
 class Dirichlet(NamedByFields):
-    """A simulated partition: rows of like targets go to owners by shares of their own.
+    """A simulated partition: each group of similar targets is divided by random shares.
 
-    Rows are grouped by their target. Group g goes to owners by shares p_g ~ Dir(αN·w), w being
-    the owners' weights, and each row draws its owner by them: from the stream ``("data", "split",
-    "rows")`` by its place in the table, and from its own target, of all that is private. No row
-    has a say in whose another one is, and a record that is replaced keeps its owner. Which groups
-    there are is for public rows to say: a target that none of them has, and one that is missing,
-    are a group together.
+    Rows are grouped by their target. Group g goes to owners by shares p_g ~ Dir(αN·w), w being the
+    owners' weights, and each row draws its owner by them: from the stream ``("data", "split",
+    "rows")`` by its place in the table, and from its own target, of all that is private. A row's
+    owner does not depend on other rows, so a replaced record keeps its owner. The groups are
+    determined by public rows; missing targets, and targets that no public row has, form one group.
     """
 
     by_target = True

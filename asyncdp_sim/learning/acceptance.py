@@ -127,7 +127,7 @@ class AcceptanceKind(Variant):
 
 
 class AcceptAll(AcceptanceKind):
-    """The learner takes answers as they come, as published."""
+    """The learner accepts all answers, as published."""
 
     takes_all = True
 
@@ -193,8 +193,8 @@ class BoundedKind(AcceptanceKind):
 class ClipAnswers(BoundedKind):
     """Longer answers are scaled down to the bound.
 
-    Noise makes answers long, so that a bound near the gradient's own size clips honest ones and
-    shortens their mean: E clip(g + w) is not g, but about g B/E‖w‖₁ where B ≪ E‖w‖₁.
+    Noise makes answers long. A bound near the norm of the gradient therefore clips honest answers
+    and shortens their mean: E clip(g + w) is about g B/E‖w‖₁ for B ≪ E‖w‖₁.
     """
 
     limit = Clipping
@@ -204,9 +204,9 @@ class ClipAnswers(BoundedKind):
 
 
 class TrimAnswers(BoundedKind):
-    """Longer answers count as zero gradients; their updates and rounds take place all the same.
+    """Longer answers count as zero gradients; their updates and rounds still take place.
 
-    (``algorithm.trim`` of Collab is another thing: a trimmed mean over the answers of a round.)
+    (``algorithm.trim`` of Collab is a trimmed mean over the answers of a round.)
     """
 
     limit = Trimming

@@ -57,10 +57,10 @@ class AdversaryKind(Variant):
 
 
 class Flip(AdversaryKind):
-    """They answer the opposite, ``factor`` times as long: a_i = −``factor``.
+    """Answers are multiplied by −``factor``.
 
-    With alike owners and a share λ of them that flip, the learner follows (1 − λ − λ·factor) ∇f:
-    the wrong way from λ = 1/(1 + factor) on.
+    If a share λ of identical owners flips, the learner follows (1 − λ − λ·factor) ∇f: the wrong
+    direction for λ > 1/(1 + factor).
     """
 
     multiplier = trait(lambda self: -self.factor)
@@ -70,7 +70,7 @@ class Flip(AdversaryKind):
 
 
 class Scale(AdversaryKind):
-    """They answer ``factor`` times what they should: a_i = ``factor``; 0 says nothing."""
+    """Answers are multiplied by ``factor``; 0 sends zeros."""
 
     multiplier = trait(lambda self: self.factor)
 

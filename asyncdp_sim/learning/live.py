@@ -51,7 +51,7 @@ class TriggerKind(Variant):
 
 
 class LargeGradient(TriggerKind):
-    """An owner answers only where its gradient is large; else it withholds its answer."""
+    """An owner answers only if its gradient is large; otherwise it withholds its answer."""
 
     kind: Literal["large-gradient"] = "large-gradient"
     threshold: Positive

@@ -173,7 +173,7 @@ class ScriptedClock(ClockKind):
 
 
 class SaturatedClock(ClockKind):
-    """No clock at all: an owner begins its next job the moment the last one ends.
+    """No clock: an owner starts its next job when the last one ends.
 
     Only under ``push``, with jobs that take time and owners that are always online.
     """

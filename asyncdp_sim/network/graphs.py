@@ -126,7 +126,7 @@ class EdgeFile(FromFile, GraphKind):
     """The edges of a file between owners, which are numbered from 1 to N; it is read once.
 
     GraphML (``.graphml``), in which owners' numbers are the ids of nodes, or a CSV with the columns
-    ``source`` and ``target``. Whatever else is said there is passed over.
+    ``source`` and ``target``. Other content is ignored.
     """
 
     learner = False
@@ -189,7 +189,7 @@ class EdgeFile(FromFile, GraphKind):
 
 
 class StarGraph(GraphKind):
-    """Every owner talks to the learner alone, as in Async."""
+    """Every owner communicates with the learner only, as in Async."""
 
     learner = True
 
@@ -205,7 +205,7 @@ class StarGraph(GraphKind):
 
 
 class Ring(GraphKind):
-    """Every owner talks to the one before it and the one after it, the last to the first."""
+    """Every owner has two neighbours: the previous and the next by number, cyclically."""
 
     learner = False
 
@@ -221,7 +221,7 @@ class Ring(GraphKind):
 
 
 class Complete(GraphKind):
-    """Every owner talks to every other."""
+    """Every owner is a neighbour of every other."""
 
     learner = False
 
@@ -238,7 +238,7 @@ class Complete(GraphKind):
 
 
 class GeometricGraph(GraphKind):
-    """Owners at independent uniform places of the unit square talk to those that are near.
+    """Owners have independent uniform positions in the unit square; near owners are neighbours.
 
     Drawn once: the same in all replicates and for every seed of the run.
     """
@@ -261,7 +261,7 @@ class GeometricGraph(GraphKind):
 
 
 class Edges(GraphKind):
-    """Any graph, edge by edge.
+    """A graph given by a list of edges.
 
     ``Edges(between=tuple(graph.edges))`` takes those of a networkx graph on the nodes 1 to N.
     """
@@ -313,10 +313,10 @@ OneGraph = Annotated[Ring | Complete | GeometricGraph | Edges, FAMILY]
 
 
 class GraphsInTurn(GraphKind):
-    """Graphs that change with time: agreement w is on the w-th of them, counted round.
+    """Graphs that change with time: agreement w uses the w-th of them, cyclically.
 
-    None of them has to be connected; all of them together have to be (POLAR, section V-A, where
-    transition matrices are products of B_k … B_s).
+    Their union must be connected (POLAR, section V-A, where transition matrices are products of B_k
+    … B_s).
     """
 
     learner = False

@@ -242,7 +242,7 @@ def enumerated(names: Sequence[str]) -> str:
 
 
 class Star(TopologyKind):
-    """A link of ``latency`` between the learner and each owner, and no other.
+    """One link of ``latency`` between the learner and each owner.
 
     Adding owners leaves the others as they are.
     """
@@ -274,8 +274,8 @@ class Star(TopologyKind):
 class Geometric(RandomGraph):
     """A random geometric graph on the unit square.
 
-    The N + 1 nodes stand at independent uniform places; two are linked where their Euclidean
-    distance is at most ``radius``.
+    The N + 1 nodes have independent uniform positions. Two are linked if their Euclidean distance
+    is at most ``radius``.
     """
 
     remedy = "radius"
@@ -298,9 +298,9 @@ Share = Annotated[float, Field(gt=0, le=1)]
 class Waxman(RandomGraph):
     """Waxman's graph on the unit square (IEEE J. Select. Areas Commun. 6(9), 1988).
 
-    The N + 1 nodes stand at independent uniform places; two at Euclidean distance d are linked
-    with probability β exp(−d/(αL)), independently, where L is the largest distance between any
-    two nodes.
+    The N + 1 nodes have independent uniform positions. Two at Euclidean distance d are linked with
+    probability β exp(−d/(αL)), independently, where L is the largest distance between any two
+    nodes.
     """
 
     remedy = "alpha or beta"
@@ -360,8 +360,8 @@ NAME = "learner"
 class GraphFile(FromFile, TopologyKind):
     """The undirected links of a file.
 
-    The learner's node is named ``learner``, those of the owners ``1`` to ``N``; all others are
-    routers, which pass messages on. Edges from a node to itself are ignored.
+    The learner's node is named ``learner``, the owners' nodes ``1`` to ``N``. All other nodes are
+    routers. Edges from a node to itself are ignored.
     """
 
     kind: Literal["file"] = "file"

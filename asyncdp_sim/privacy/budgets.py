@@ -239,7 +239,7 @@ class Horizon(BudgetKind):
 
 
 class PerOwnerCap(BudgetKind):
-    """ε_i/K_i for each answer; owner i falls silent after K_i = ``answers`` releases."""
+    """ε_i/K_i for each answer; owner i sends no more after K_i = ``answers``."""
 
     follows_updates = False
     named_answers = True
@@ -257,10 +257,10 @@ class PerOwnerCap(BudgetKind):
 
 
 class UntilSpent(BudgetKind):
-    """A privacy filter: charges add up, and the owner falls silent before they exceed ε_i.
+    """A privacy filter: charges add up, and the owner stops before they exceed ε_i.
 
-    Charges do not depend on data or on earlier answers, so that how many answers fit is known
-    beforehand. One of two:
+    Charges do not depend on data or earlier answers, so the number of answers is known in advance.
+    Set one of:
     """
 
     follows_updates = False
@@ -293,11 +293,11 @@ class UntilSpent(BudgetKind):
 
 
 class AsAsked(BudgetKind):
-    """ε_i/K_i for each answer, K_i as many as the learner asks owner i for.
+    """ε_i/K_i for each answer; K_i is an upper estimate of the answers that the learner requests.
 
-    Of T updates that are each owner i's with probability p_i, K_i is the least with which some
-    owner falls silent before T with probability 10⁻³ at most, all N together; of tasks under way,
-    T is so many more. Only what is public decides: T, p_i and the number of tasks.
+    Each of T updates is owner i's with probability p_i. K_i is the smallest number with which any
+    owner stops before T with probability at most 10⁻³. Concurrent tasks are added to T. K_i depends
+    on public values only: T, p_i and the number of tasks.
     """
 
     follows_updates = False
@@ -320,12 +320,12 @@ LEAST = 1e-9
 
 
 class Scheduled(BudgetKind):
-    """Unequal parts of ε_i, known before anything is released: the k-th answer has part s_k.
+    """Unequal shares of ε_i, fixed in advance: the k-th answer has share s_k.
 
-    Of pure answers ε_ik = s_k ε_i, Σ s_k = 1; of Gaussian ones s_k is the part of 1/z², which adds
-    up; with an accountant s_k is in proportion to what an answer costs alone, and all together
-    cost ε_i at δ. A lost answer has spent its part. One that is never made leaves its part
-    unspent: the others keep theirs. By growth, power or both, s_k ∝ g^k k^a; or by a list:
+    Pure answers have ε_ik = s_k ε_i with Σ s_k = 1. For Gaussian noise the shares are of 1/z²,
+    which adds up. With an accountant s_k is proportional to the cost of a single answer, and all
+    answers jointly cost ε_i at δ. A lost answer has spent its share; an answer that is never made
+    leaves its share unspent. Shares are s_k ∝ g^k k^a, or a list:
     """
 
     follows_updates = False

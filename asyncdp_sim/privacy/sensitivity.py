@@ -73,7 +73,7 @@ class SensitivityKind(Variant):
 
 
 class Declared(SensitivityKind):
-    """Ξ is taken on trust and checked against the records: an assumption, not a guarantee."""
+    """Ξ is an assumption, which the run checks against the records; it is not a guarantee."""
 
     enforced = False
     bounds_records = False
@@ -94,7 +94,7 @@ class Declared(SensitivityKind):
 
 
 class Clip(SensitivityKind):
-    """Every record's gradient is scaled down to norm at most Ξ = ``bound``: sound."""
+    """Every record's gradient is scaled down to norm at most Ξ = ``bound``: a guarantee."""
 
     enforced = True
     bounds_records = False
@@ -110,15 +110,14 @@ class Clip(SensitivityKind):
 
 
 class Domain(SensitivityKind):
-    """Every record is brought into a bounded domain before anything else happens: sound.
+    """Every record is first scaled into a bounded domain: a guarantee.
 
     Rows are scaled down to ‖x‖ ≤ ``row_norm``, targets are clipped to |y| ≤ ``target_max``, and Θ
-    is the box of ``model.theta_max``; then for the ridge loss, all norms alike,
-    Ξ = 2 (target_max + θ_max · max‖x‖₁) · row_norm. In L1, max‖x‖₁ = row_norm; in L2 it is
-    √p row_norm. Losses of bounded slope need no box: Ξ = row_norm for the logistic loss,
-    δ row_norm for Huber's, and row_norm + 1 (in L2 √(row_norm² + 1)) for the SVM, whose rows
-    are augmented by 1 after they were scaled. The neural network needs the box with any loss; see
-    :meth:`asyncdp_sim.learning.objectives.MLP.gradient_bound`. Labels need ``target_max`` ≥ 1.
+    is the box of ``model.theta_max``; for the ridge loss Ξ = 2 (target_max + θ_max · max‖x‖₁) ·
+    row_norm. In L1, max‖x‖₁ = row_norm; in L2 it is √p row_norm. Losses of bounded slope need no
+    box: Ξ = row_norm for the logistic loss, δ row_norm for Huber's, and row_norm + 1 (in L2
+    √(row_norm² + 1)) for the SVM, whose rows are augmented by 1 after they were scaled. The neural
+    network needs the box with any loss. Labels need ``target_max`` ≥ 1.
     """
 
     enforced = True

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.words import agreed
 from asyncdp_sim.data.column_profile import ColumnLook, percent
 from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.table_profile import TableLook
@@ -163,7 +164,7 @@ def key(name: str) -> str:
 
 
 def _commented(lines: Iterator[tuple[str, str]]) -> list[str]:
-    pairs = [(line, " ".join(comment.split())) for line, comment in lines]
+    pairs = [(line, agreed(" ".join(comment.split()))) for line, comment in lines]
     width = min(max((len(line) for line, comment in pairs if comment), default=0), 48)
     return [f"{line:<{width}}  # {comment}" if comment else line for line, comment in pairs]
 

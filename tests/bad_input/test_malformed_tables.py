@@ -157,7 +157,7 @@ CASES = {
     ),
     "another separator than declared": case(
         table().replace(b",", b";"),
-        "data.target: given a column 'rate'; nothing is near it among its 1 columns (asyncdp …",
+        "data.target: given a column 'rate'; nothing is near it among its 1 column (asyncdp …",
         "data.drop: given a column 'who'; …", separator='","',
     ),
     "no target": case(

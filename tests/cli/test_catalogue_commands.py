@@ -107,7 +107,7 @@ def test_comments_change_nothing_and_are_there():
         text, plain = commented(found.name), found.file.read_text(encoding="utf-8")
         assert tomllib.loads(text) == tomllib.loads(plain), found.name
         assert text.count("\n# ") > plain.count("\n# ") + 10, found.name
-    assert "# ε_i: what each owner allows in the whole run" in commented("lending-sound")
+    assert "# ε_i: privacy budget of each owner for the whole run" in commented("lending-sound")
 
 
 def test_new_writes_a_copy_that_runs_where_it_lies(command, tmp_path, monkeypatch):

@@ -150,7 +150,7 @@ TRACE = "owner,request,read,release,end\n"
         ("a,soon,,,\n", "given a,soon,,, (t.csv, line 2); allowed are times"),
         ("a,-1,,,\n", "given a,-1,,, (t.csv, line 2); allowed are times"),
         ("a,,,,\n", "given a,,,, (t.csv, line 2); allowed are times"),
-        ("a,1,2,3,4\na,5,6,7,8\n", "given a first half with 1 answers, and 1 owner with fewer"),
+        ("a,1,2,3,4\na,5,6,7,8\n", "given a first half with 1 answer, and 1 owner with fewer"),
         ("a,1,,,\na,2,,,\n", "given no request with an answer; allowed are 20 answers in each"),
         ("a,1,2,3\n", "given 4 values (t.csv, line 2); allowed are 5, one per column"),
     ],

@@ -83,7 +83,7 @@ def test_check_opens_the_table_and_says_what_a_run_would(command: Command, here:
     assert "table: Public rows: the last 10 of rates.csv." in said.out
     above, _, counts = said.out.partition("NOT FOR RELEASE: ")
     assert counts.startswith("the lines below are exact counts of private rows")
-    assert "a: 1 missing values became" in counts
+    assert "a: 1 missing value became" in counts
     assert "missing" not in above
 
 
@@ -99,7 +99,7 @@ def test_check_counts_the_usual_notes_on_a_table_where_they_are_many(
     (here / "rates.csv").write_text("\n".join(["a,b,c,d,e,rate", *rows]), encoding="utf-8")
     *_, head, _, targets, without, usual = command.done("check", "table.toml").out.splitlines()
     assert head.startswith("  NOT FOR RELEASE: ")
-    assert "1 cells of the target 'rate' hold something else" in targets
+    assert "not numbers, so missing: 1 cell of the target 'rate'." in targets
     assert "Records without a target: 1." in without
     assert usual == "  table: 6 notes on columns, rows and owners; asyncdp run prints them"
 

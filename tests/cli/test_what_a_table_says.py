@@ -182,5 +182,5 @@ def test_private_targets_that_cannot_be_read_are_counted_apart(
     asked = ["--target", "days", "--owner", "site", "--public", str(PUBLIC)]
     command.done("data", tmp_path / "t.csv", *asked, "--write", tmp_path / "s.toml", "--epsilon", 5)
     said = " ".join(command.done("check", tmp_path / "s.toml").out.split())
-    assert "From private rows: 2 cells of the target 'days' hold something else" in said
+    assert "From private rows: not numbers, so missing: 2 cells of the target 'days'." in said
     assert "Records without a target: 3." in said

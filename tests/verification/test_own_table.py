@@ -84,8 +84,8 @@ def test_hospitals_errors_lie_within_their_half_widths(tmp_path):
     lose, wins = -gain > half.gain, worth.profits(0)
     said = (
         f"{shares[0]:.2f}, {shares[1]:.2f} and {shares[2]:.2f} of {len(gain)} hospitals",
-        f"of {lose.sum()} that lose beyond it {(lose & (real < 0)).sum()} do",
-        f"of {wins.sum()} that runs alone show to gain {(wins & (real > 0)).sum()} do",
+        f"{(lose & (real < 0)).sum()} of the {lose.sum()} hospitals that do worse beyond it",
+        f"{(wins & (real > 0)).sum()} of the {wins.sum()} that gain by it",
     )
     print(said)
     assert min(shares) > 0.95 - 3 * np.sqrt(0.95 * 0.05 / len(gain))

@@ -102,8 +102,8 @@ _DROPS_ROWS = (
 class HospitalData(DeclaredData):
     """Inpatient discharges (SPARCS): features of a patient, target the length of stay (days).
 
-    ``split = { column = "Facility Id" }`` makes every hospital an owner. Of the twin, owner i is
-    hospital i with ``split = "in-order"`` too, then with n_i rows as the scenario says.
+    ``split = { column = "Facility Id" }`` makes every hospital an owner. In the twin, owner i is
+    hospital i with ``split = "in-order"`` too, and has n_i rows.
     """
 
     table_rows = 36_631

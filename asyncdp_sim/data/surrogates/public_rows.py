@@ -255,13 +255,13 @@ def last(known: PublicKnowledge) -> tuple[str, ...]:
 
 
 class PublicRows(Variant):
-    """Every private row is drawn from the public rows, with replacement.
+    """Every substitute row is drawn from the public rows, with replacement.
 
-    Where the public rows tell owners apart (they name them, or stand in the order of the table
-    whose owners have consecutive rows), a row of owner i is one of its own public rows with
-    probability λ_i, and any public row else. λ_i is such that owners are as unlike as the public
-    rows show beyond chance, measured by the slopes x(y − xᵀθ) of the least squares of all public
-    rows: none where their order or names tell nothing.
+    If the public rows identify owners (by name, or by the order of a table with consecutive
+    blocks), a row of owner i is one of its own public rows with probability λ_i, and otherwise any
+    public row. λ_i reproduces the differences between owners that the public rows show beyond
+    chance, measured by the gradients x(y − xᵀθ) at the least-squares solution of all public rows.
+    It is 0 if they show none.
 
     Each redraw takes a random half of the public rows. In the root mean square, a forecast from a
     half differs from the forecast from all public rows as much as the latter differs from one with

@@ -164,10 +164,7 @@ def target_of(
         rule = "allowed is a column of numbers, this one has none"
         raise DataError([Fault("data.target", f"the column {name!r}", rule)])
     misfits = int(np.count_nonzero(none[:first_public]))
-    sentence = (
-        FROM_PRIVATE + "{misfits} cells of the target {column!r} hold something else, such as a "
-    )
-    sentence += "word or <0.5. They count as missing."
+    sentence = FROM_PRIVATE + "not numbers, so missing: {misfits} cells of the target {column!r}."
     note = FormattedMessage(sentence, misfits=misfits, column=name)
     return values, (note,) if misfits > 0 else ()
 

@@ -134,7 +134,7 @@ def usage(
     if unused > 0:
         notes.append(
             FormattedMessage(
-                "{unused} of the table's {total} rows are neither owned nor public: unused.",
+                "Unused: {unused} of the table's {total} rows, neither owned nor public.",
                 unused=unused,
                 total=total,
             )

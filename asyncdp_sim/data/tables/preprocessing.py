@@ -84,7 +84,7 @@ class PreprocessingKind(Variant):
 
 
 class EigenUncentred(PreprocessingKind):
-    """Features X V D^{-1/2}, neither centred nor scaled, nor divided by the number of rows.
+    """Features X V D^{-1/2}, without centring, scaling or division by the number of rows.
 
     V, D are the eigenvectors and the largest eigenvalues of XᵀX over the public rows, on which the
     features are orthonormal: ΦᵀΦ = I.
@@ -123,7 +123,7 @@ class PrincipalComponents(PreprocessingKind):
         constant = rows.shape[1] - len(usable)
         notes = (
             FormattedMessage(
-                "{columns} columns that are constant over the public rows were dropped.",
+                "{columns} columns were dropped: constant over the public rows.",
                 columns=constant,
             ),
         )

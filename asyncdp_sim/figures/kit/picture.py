@@ -16,7 +16,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from asyncdp_sim.core.errors import Fault, ResultError
-from asyncdp_sim.core.words import as_float, numbers
+from asyncdp_sim.core.words import agreed, as_float, numbers
 from asyncdp_sim.data import SYNTHETIC
 from asyncdp_sim.figures.kit.axes import leaves_frame, listed
 from asyncdp_sim.figures.kit.layout import laid_out
@@ -247,7 +247,7 @@ BEYOND = "What leaves the frame, and arrows at its end, are beyond 10³⁰: that
 def caption(number: int, picture: Picture, results: Sequence[Result]) -> str:
     """Return the caption of figure ``number``, which shows these results."""
     text = f"{picture.caption} {BEYOND}" if leaves_frame(picture.figure) else picture.caption
-    return f"Figure {number}. {text} {run_settings(results)} {picture.label.text}"
+    return agreed(f"Figure {number}. {text} {run_settings(results)} {picture.label.text}")
 
 
 def run_settings(results: Sequence[Result]) -> str:
@@ -260,7 +260,7 @@ def run_settings(results: Sequence[Result]) -> str:
         f"N = {numbers(float(result.n_owners) for result in results)} owners",
         f"n_i = {numbers(records)} records",
         f"T = {numbers(float(result.updates) for result in results)} updates",
-        f"R = {repeated} replicate{'' if repeated == '1' else 's'}",
+        f"R = {repeated} replicates",
         f"ε = {numbers(claimed)}" if claimed else "no ε",
         f"seed {numbers(float(s['run']['seed']) for s in scenarios)}",
         f"data: {listed([_data(s['data']) for s in scenarios])}",

@@ -266,7 +266,7 @@ class Collab1(CollabKind):
 
 
 class Collab2(CollabKind):
-    """Algorithm 2, for convex fitness; its average θ̄ is the model that is judged."""
+    """Algorithm 2, for convex fitness; ψ is that of its average θ̄."""
 
     kind: Literal["collab-2"] = "collab-2"
     step: Positive

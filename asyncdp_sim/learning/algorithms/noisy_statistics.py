@@ -226,9 +226,8 @@ class NoisyStatisticsSteps(Algorithm):
 class NoisyStatistics(AlgorithmSpec):
     """Every owner releases its second moments once; the learner solves for θ.
 
-    For ridge regression with records of a bounded domain. An answer holds p(p+1)/2 + p numbers,
-    also in its bytes; a query still holds p. Under ``rounds`` an update is made of all answers of
-    a round, elsewhere of each.
+    For ridge regression with records of a bounded domain. An answer holds p(p+1)/2 + p numbers, a
+    query p. Under ``rounds`` all answers of a round make one update; otherwise each makes one.
     """
 
     updates_of = ("answer", "round")

@@ -347,8 +347,9 @@ class Polar(AlgorithmSpec):
 
     It is not differentially private: what it hides from one curious server has no finite pure ε.
 
-    The paper's objective is the sum over records, and ours their mean (with the regulariser
-    shared out among clients by n_h/n): its α_k is ours over n, and its Y ours times n.
+    The paper's objective is a sum over records, here it is their mean (with the regulariser divided
+    among clients by n_h/n). The paper's α_k is the one here divided by n, and its Y the one here
+    times n.
     """
 
     updates_of = ("servers",)

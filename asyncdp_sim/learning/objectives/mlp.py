@@ -245,10 +245,9 @@ class PerceptronObjective(JudgedRows):
 class MLP(ModelKind):
     """A multilayer perceptron, z = w₂ᵀ tanh(W₁x + b₁) + b₂, ℓ = φ(z, y) (Collab, Remark 1).
 
-    θ has p = H(``data.features`` + 2) + 1 coordinates, thresholds included, which the regulariser
-    holds too; :class:`~asyncdp_sim.learning.objectives.perceptron.Perceptron` has their
-    layout. f is not convex: θ* is the best of several local minima, and ψ < 0 says that a run
-    found a better model. No theorem of the papers and no formula for quadratic losses speaks of it.
+    θ has p = H(``data.features`` + 2) + 1 coordinates, all of them regularised. f is not convex: θ*
+    is the best of several local minima, and ψ < 0 means that a run found a better model. No theorem
+    of the papers applies.
     """
 
     augmented = True

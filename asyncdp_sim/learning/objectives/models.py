@@ -214,8 +214,8 @@ class Logistic(LinearKind):
 class SVM(LinearKind):
     """Linear SVM, ℓ = max(0, 1 − yθᵀ(x, 1)) with y ∈ {−1, 1}; ‖∇ℓ‖ ≤ ‖(x, 1)‖ (Collab).
 
-    Features are augmented by 1, so that θ has p = ``data.features`` + 1 coordinates, the last
-    being the intercept; the regulariser holds it too, as published. f is not smooth.
+    Features are augmented by 1, so that θ has p = ``data.features`` + 1 coordinates, of which the
+    last is the intercept. It is regularised too, as published. f is not smooth.
     """
 
     augmented = True
@@ -228,7 +228,7 @@ class SVM(LinearKind):
 class Huber(LinearKind):
     """Linear regression with Huber's loss of r = θᵀx − y; ‖∇ℓ‖ ≤ δ‖x‖.
 
-    ℓ = r²/2 where |r| ≤ δ (here with ½, as Huber has it), else δ(|r| − δ/2).
+    ℓ = r²/2 for |r| ≤ δ, else δ(|r| − δ/2).
     """
 
     phi = trait(lambda self: HuberLoss(self.delta))

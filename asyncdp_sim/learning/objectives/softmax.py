@@ -222,8 +222,8 @@ class SoftmaxRecords(StackedRecords):
 class Softmax(LinearKind):
     """Multinomial logistic regression of K classes, the last of which is the reference.
 
-    θ has p = (K − 1) ``data.features`` coordinates, class by class. ‖∇ℓ‖₁ ≤ 2‖x‖₁ and
-    ‖∇ℓ‖₂ ≤ √2‖x‖₂; of two classes it is ‖x‖, and the model is that of logistic regression.
+    θ has p = (K − 1) ``data.features`` coordinates, class by class. ‖∇ℓ‖₁ ≤ 2‖x‖₁ and ‖∇ℓ‖₂ ≤
+    √2‖x‖₂; for two classes it is ‖x‖, and the model is logistic regression.
     """
 
     linear = False

@@ -235,8 +235,8 @@ KIND = f"allowed is a CSV (UTF-8) or .parquet with the columns {','.join(COLUMNS
 class Intervals(FromFile, AvailabilityKind):
     """An owner is online exactly in its intervals [start, end) of a file.
 
-    An owner without a row is offline for ever; after its last interval an owner leaves for good,
-    and completes what is under way, unless the intervals have a ``period``. Intervals of one owner
+    An owner without a row is always offline. After its last interval an owner completes the work
+    under way and leaves for good, unless the intervals have a ``period``. Intervals of one owner
     may touch, which makes them one, and must not overlap. Rows may stand in any order.
     """
 

@@ -103,7 +103,7 @@ Members = Annotated[Several[Annotated[int, Field(ge=1)]], Field(strict=False)]
 
 
 class Outages(AvailabilityKind):
-    """Each group goes dark after a ``gap`` for a ``length``, over and over, starting online."""
+    """Each group is online for a ``gap`` and then offline for a ``length``, repeatedly."""
 
     always_online = False
     all_return = True

@@ -74,7 +74,7 @@ class ChannelKind(Variant):
 
 
 class Ideal(ChannelKind):
-    """Takes no airtime and nothing collides; an answer's latency is the only delay."""
+    """No airtime and no collisions; an answer's latency is the only delay."""
 
     label = "ideal"
 

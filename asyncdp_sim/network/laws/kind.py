@@ -129,7 +129,7 @@ class FixedLaw(LawKind):
 
 
 class NoTime(FixedLaw):
-    """No step at all: what follows happens in the same instant, without an event."""
+    """No duration and no event: the next step happens at the same instant."""
 
     instant = True
     listed = False
@@ -151,7 +151,7 @@ class NoTime(FixedLaw):
 
 
 class Constant(FixedLaw):
-    """Always ``value``; takes an event even when the value is 0."""
+    """Always ``value``; has an event even if the value is 0."""
 
     instant = False
     listed = True

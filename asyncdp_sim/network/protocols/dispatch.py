@@ -73,7 +73,7 @@ class PolicyKind(Variant):
 
 
 class ShortestQueue(PolicyKind):
-    """To an owner with the fewest tasks under way; which of several is drawn."""
+    """The owner with the fewest tasks under way; ties are drawn."""
 
     kind: Literal["shortest-queue"] = "shortest-queue"
 

@@ -157,7 +157,7 @@ _BLOCK = 64
 
 
 class Gossip(ProtocolKind):
-    """Neighbours on a graph exchange in pairs: many pairs at once, but each node in one pair only.
+    """Neighbours on a graph exchange in pairs; each node is in one pair at a time.
 
     If a node of an edge is offline or busy when the edge wakes up, the wake-up is dropped.
     Otherwise both nodes are busy until the exchange ends: models travel (for the slower of the two

@@ -329,10 +329,10 @@ class AccountingKind(Variant):
 
 
 class LossDistributions(AccountingKind):
-    """By privacy loss distributions: (ε_i, δ) of all of an owner's answers together.
+    """Privacy loss distributions: (ε_i, δ) holds for all answers of an owner jointly.
 
-    Laplace answers are composed as what they are, other pure ones as randomised response, which
-    dominates whatever is ε-private; Gaussian ones have their own exact curve, as without it.
+    Laplace answers are composed exactly, other pure ones as randomised response, which dominates
+    every ε-private mechanism. Gaussian answers have their exact curve, as without an accountant.
     """
 
     kind: Literal["pld"] = "pld"

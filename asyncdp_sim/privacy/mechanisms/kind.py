@@ -309,7 +309,7 @@ class NoNoise(AnswerNoise):
 
 
 class NoMechanism(PureMechanism):
-    """Exact answers, for any ε."""
+    """Exact answers without noise."""
 
     exact = True
     norms: ClassVar[tuple[NormChoice, ...]] = ("l1", "l2", "l2-as-published")

@@ -202,7 +202,7 @@ class DiscreteLaplaceNoise(AnswerNoise):
 
 
 class DiscreteLaplaceMechanism(PureMechanism):
-    """Discrete Laplace noise on a grid: ε-DP at L1 sensitivity, rounding paid for."""
+    """Discrete Laplace noise on a grid: ε-DP at L1 sensitivity, including rounding."""
 
     laplace_variance = False
     shapes: ClassVar[tuple[Shape, ...]] = ("vector",)

@@ -25,12 +25,11 @@ Size = Annotated[int, Field(ge=0, le=10**6)]
 
 
 class AggregateObserver(ObserverKind):
-    """It sees sums of masked answers, one for each update, who is in them, and when.
+    """An observer of the sums of masked answers, one per update, with their owners and times.
 
-    Every owner adds a share of the sum's noise, such that any n − d − t shares are enough: d owners
-    may drop out, and t of those that do not may subtract their own. A sum of fewer than n − d
-    answers is not opened; its answers are charged all the same. The noise of sums is that of the
-    strictest owner.
+    Every owner adds a share of the sum's noise such that any n − d − t shares suffice: d owners may
+    drop out, and t others may subtract their noise. A sum of fewer than n − d answers is not
+    opened, but its answers are charged. The noise of a sum is set by the smallest ε_i.
     """
 
     by_count = True

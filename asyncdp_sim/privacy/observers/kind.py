@@ -157,7 +157,7 @@ class ObserverKind(Variant):
 
 
 class TranscriptObserver(ObserverKind):
-    """It receives every answer with its sender and time, and may collude with all other owners."""
+    """An observer of every answer, its sender and time, which may collude with all other owners."""
 
     by_count = True
     knows_parts = True

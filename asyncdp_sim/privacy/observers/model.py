@@ -240,11 +240,12 @@ def _minorant(moved: Array, noise: Array) -> float:
 
 
 class ModelObserver(ObserverKind):
-    """An observer of central models and of each round's list of owners; it adds no answer.
+    """An observer of the central models and of each round's list of owners.
 
-    Known of learning in rounds with Gaussian noise. All models tell no more than the rounds' sums,
-    which all present owners' noise hides. The last one alone tells less where steps contract: that
-    is proven of convex smooth losses of bounded rows (``docs/privacy/last-model.md``).
+    Requires rounds with Gaussian noise. All models reveal no more than the sums of the rounds,
+    which the noise of all present owners protects. The last model alone reveals less if steps
+    contract, which is proven for convex smooth losses with bounded rows
+    (``docs/privacy/last-model.md``).
     """
 
     by_count = False

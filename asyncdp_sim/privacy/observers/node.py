@@ -254,11 +254,11 @@ _ALL = 1 - 1e-9
 
 
 class NodeObserver(ObserverKind):
-    """Every other node, each with what it was sent itself, and all that colluders were sent.
+    """Every other node: it sees the messages that it and colluding owners received.
 
-    What it costs owner i is known once a run is over, from who met whom and when, for algorithms
-    that average linearly what owners put in once (``averaging``), with Gaussian noise. Budgets are
-    still divided for an observer of every answer, so that no owner exceeds its budget in any run.
+    The cost for owner i is computed after a run from its meetings. This requires Gaussian noise and
+    an algorithm that averages linearly one noisy value per owner (``averaging``). Budgets are still
+    divided for an observer of every answer, so no owner exceeds its budget.
     """
 
     by_count = False

@@ -49,7 +49,7 @@ def test_columns_are_coded_from_the_public_rows_alone(path):
     assert data.notes == (
         "Public rows: the last 2 of t.parquet. Anybody may know them, and they alone decide codes "
         "and projection.",
-        "From private rows: age: 1 missing values became the public mean 60.",
+        "From private rows: age: 1 missing value became the public mean 60.",
         "sex: text, coded 0 to 1 by the sorted public values, 2 for missing and unseen ones.",
         "From private rows: sex: 2 missing or unseen values became 2.",
     )
@@ -76,7 +76,7 @@ def test_overlap_is_counted_per_owner(path):
 def test_dropped_columns_and_unused_rows(path):
     data = build(path, records=(1, 1), drop=("sex", "admitted"), features=2)
     assert data.columns == ("hospital", "age")
-    assert data.notes[-1] == "2 of the table's 6 rows are neither owned nor public: unused."
+    assert data.notes[-1] == "Unused: 2 of the table's 6 rows, neither owned nor public."
 
 
 @pytest.mark.parametrize("target", [None, "many", "inf", "1e400"])
@@ -97,7 +97,7 @@ def test_missing_public_cells_are_not_counted_with_private_ones(tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     kept = {"drop": ("admitted", "sex"), "features": 2, "records": (2, 2)}
     notes = build(str(tmp_path / "t.csv"), score_on="all", **kept).notes
-    assert "From private rows: age: 1 missing values became the public mean 50." in notes
+    assert "From private rows: age: 1 missing value became the public mean 50." in notes
     assert notes[-1].startswith("From private rows: Records without a target: 1.")
 
 
@@ -127,11 +127,11 @@ def test_without_public_rows_every_column_is_one_of_numbers(path):
     data = build(path, public_records=0, records=(3, 3))
     assert data.features[0].tolist() == [[7, 10, 0, 1], [7, 0, 0, 1], [3, 30, 0, 1]]
     assert data.notes == (
-        "From private rows: age: 1 missing values became 0, for no public row tells how to code "
+        "From private rows: age: 1 missing value became 0, for no public row tells how to code "
         "them: name it in data.drop, or raise public_records.",
         "From private rows: sex: 6 missing values, 5 of them texts, became 0, for no public row "
         "tells how to code them: name it in data.drop, or raise public_records.",
-        "From private rows: admitted: 1 missing values became 0, for no public row tells how to "
+        "From private rows: admitted: 1 missing value became 0, for no public row tells how to "
         "code them: name it in data.drop, or raise public_records.",
     )
 

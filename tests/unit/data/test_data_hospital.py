@@ -136,10 +136,10 @@ def test_rows_without_a_stay_contribute_nothing_and_without_a_hospital_are_unown
     table.loc[5, "Facility Id"] = None
     data = build(table, tmp_path, 3, **BY_HOSPITAL)
     assert data.records == (4, 4, 3)
-    assert data.notes[0] == "1 rows have no length of stay."
+    assert data.notes[0] == "1 row has no length of stay."
     assert [np.isnan(y).tolist().count(True) for y in data.targets] == [1, 0, 0]
     assert not data.features[0][1].any()
-    assert "1 rows without a value of 'Facility Id' belong to no owner." in data.notes
+    assert "1 row belongs to no owner: no value of 'Facility Id'." in data.notes
 
 
 def test_a_table_that_lacks_columns_names_the_nearest(tmp_path):

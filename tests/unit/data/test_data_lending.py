@@ -28,7 +28,7 @@ def test_in_order_owners_and_public_rows_are_disjoint(path):
     assert rows[0].tolist() == list(range(30))
     assert rows[1].tolist() == list(range(30, 70))
     assert data.public_rows_of_owner == (0, 0)
-    assert data.notes[-1] == "10 of the table's 100 rows are neither owned nor public: unused."
+    assert data.notes[-1] == "Unused: 10 of the table's 100 rows, neither owned nor public."
     assert (data.real, data.source.name) == (True, "loan.csv")
     assert data.targets[0].tolist() == many(100)["int_rate"].tolist()[:30]
 

@@ -64,7 +64,7 @@ def test_pca_order_is_that_of_the_correlation_matrix():
 def test_pca_drops_constant_columns_and_says_so():
     rows = np.column_stack([ROWS, np.full(200, 0.1), np.zeros(200)])
     projection = fit("pca", rows, TARGET, 6)
-    assert projection.notes == ("2 columns that are constant over the public rows were dropped.",)
+    assert projection.notes == ("2 columns were dropped: constant over the public rows.",)
     assert np.all(projection.matrix[6:] == 0)
     with pytest.raises(DataError, match=r"data.features: given 7; allowed is at most 6"):
         fit("pca", rows, TARGET, 7)

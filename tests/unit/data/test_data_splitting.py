@@ -43,7 +43,7 @@ def test_each_value_is_one_owner_in_sorted_order():
     assert [r.tolist() for r in rows] == [[1, 4], [0, 3], [5]]
     assert notes == (
         "Each of the 3 values of 'h' is one owner, in sorted order.",
-        "1 rows without a value of 'h' belong to no owner.",
+        "1 row belongs to no owner: no value of 'h'.",
     )
 
 
@@ -90,6 +90,6 @@ def test_values_with_few_rows_are_no_owners():
     values = ["a", "b", "a", "c", "a", "b"]
     rows, notes = rows_by_value("where", values, 2, None, 2)
     assert [r.tolist() for r in rows] == [[0, 2, 4], [1, 5]]
-    assert any("1 values of 'where' have fewer than 2 rows" in note for note in notes)
+    assert any("Not owners: 1 value of 'where' with fewer than 2 rows" in note for note in notes)
     with pytest.raises(DataError, match=r"allowed is 1, .* with at least 3 rows"):
         rows_by_value("where", values, 2, None, 3)

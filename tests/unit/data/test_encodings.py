@@ -179,7 +179,7 @@ def test_a_table_of_all_messes(tmp_path):
     assert found.owner_names == ("a", "b")
     assert found.notes[1:7] == (
         "sex: 2 columns of 0 and 1; 0 in all for unseen values.",
-        "From private rows: sex: 1 unseen values became 0 in all columns.",
+        "From private rows: sex: 1 unseen value became 0 in all columns.",
         "From private rows: stay: 2 missing values became the public mean 4.",
         "From private rows: paid: 2 missing values became the public mean 4000.",
         "From private rows: risk: 2 missing or unseen values became 1, the public mean.",

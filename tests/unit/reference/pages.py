@@ -115,7 +115,7 @@ def _table(table: TableEntry, up: str) -> Iterator[str]:
     yield f"## {'The top' if table.path == '' else table.path}"
     yield ""
     if table.path == "":
-        yield "What stands before the first table, and the tables themselves."
+        yield "Keys before the first table, and the tables."
     else:
         more = page(table.path).removeprefix("docs/")
         yield f"{table.meaning}. More: [{more}]({up}{more})."
@@ -125,7 +125,7 @@ def _table(table: TableEntry, up: str) -> Iterator[str]:
     if len(table.fields) > 0:
         yield from _fields(table)
     else:
-        yield "No kind of it has fields."
+        yield "No kind has fields."
 
 
 def _kind(kind: KindEntry) -> Iterator[str]:

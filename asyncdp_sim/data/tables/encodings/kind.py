@@ -158,10 +158,10 @@ def _mean(values: Array) -> float | None:
 
 
 class Number(Measured):
-    """Numbers as they are; true is 1, false 0, and a date (2020-05-17) its days since 1970.
+    """Numbers; true is 1, false is 0, and a date (2020-05-17) is its days since 1970.
 
-    A time of the day is the part of it that has gone by: 12:00 is 0.5. A cell that is missing,
-    infinite or no number becomes the public mean, 0 where no public row has a number.
+    A time of day is a fraction of the day: 12:00 is 0.5. A cell that is missing, infinite or not a
+    number becomes the public mean (0 if no public row has a number).
     """
 
     as_written = False
@@ -184,7 +184,7 @@ _PLAIN = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
 class Money(Measured):
-    """Numbers with what people write around them: "$44,778.08", "1.234,56 €", "120 +", "36 months".
+    """Numbers with currencies, units or signs: "$44,778.08", "1.234,56 €", "120 +", "36 months".
 
     Of a point and a comma the last one stands before the fraction. One alone does so where it is
     the table's decimal mark, or where other than three digits follow it. A cell that is missing, or
@@ -231,7 +231,7 @@ Days = Any
 
 
 class Date(Measured):
-    """Days since a date, or parts of a date. A cell without one gets the public mean of each."""
+    """Days since a date, or parts of a date. A cell without a date becomes the public mean."""
 
     as_written = True
 

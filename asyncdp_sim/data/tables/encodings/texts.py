@@ -22,11 +22,10 @@ Texts = Annotated[tuple[str, ...], Strict(False), Field(min_length=1)]
 
 
 class OneHot(EncodingKind):
-    """A column of 0 and 1 for each value. A cell with none of them is 0 in all.
+    """A column of 0 and 1 for each value. A cell with another value is 0 in all columns.
 
-    A value that few public rows have is large once columns are scaled by their deviations,
-    √(M/m) where m of M rows have it, and private rows may have it as often or hardly ever:
-    ``least`` leaves it out.
+    If m of M public rows have a value, its column is scaled to √(M/m), which is large for rare
+    values. ``least`` leaves such values out.
     """
 
     as_written = True
@@ -92,7 +91,7 @@ def distinct(public: "pd.Series") -> list[str]:
 
 
 class Ordinal(EncodingKind):
-    """The place of a text in an order, from 0."""
+    """The position of a text in an order, from 0."""
 
     as_written = True
 
@@ -167,7 +166,7 @@ class Drop(EncodingKind):
 
 
 class ClassLabels(EncodingKind):
-    """Labels: −1 and 1 of two classes, 1 to K of more. A cell with none of them has no label.
+    """Labels: −1 and 1 for two classes, 1 to K for more. A cell with another value has no label.
 
     Of a feature such a cell is 0. Blanks around a name do not count, and 1 and 1.0 are one name.
     """
