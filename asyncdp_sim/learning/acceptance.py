@@ -7,6 +7,7 @@ the wrong way.
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar, Literal, Protocol, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from typing_extensions import override
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.learning.algorithms import Array, Indices
+from asyncdp_sim.learning.reply import Change
 from asyncdp_sim.spec.base import Positive, Variant
 from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.spec.validation import faults_of, show
@@ -67,44 +69,23 @@ class HonestAnswers:
         return np.asarray(self.reach + self.noise.norm_quantile(self.n_features, quantile))
 
 
-@dataclass(frozen=True, eq=False)
-class Clipping:
-    """Scale answers down to ‖a‖₁ ≤ B_i; what is not finite counts as zero.
+def clipped(bounds: Array, owners: Indices, answers: Array) -> Array:
+    """Return a min(1, B_i/‖a‖₁) for each row, shape (r, p); what is not finite counts as zero.
 
-    Attributes
-    ----------
-    bounds : array (N,)
-        B_i > 0.
+    ``bounds`` (N,) are B_i > 0.
     """
-
-    bounds: Array
-
-    def accept(self, owners: Indices, answers: Array) -> Array:
-        """Return a min(1, B_i/‖a‖₁) for each row, shape (r, p)."""
-        bounds = self.bounds[owners]
-        finite = np.where(np.isfinite(answers).all(axis=1, keepdims=True), answers, 0.0)
-        with np.errstate(over="ignore"):
-            share = bounds / np.maximum(np.abs(finite).sum(axis=1), bounds)
-        return np.asarray(finite * share[:, None])
+    bound = bounds[owners]
+    finite = np.where(np.isfinite(answers).all(axis=1, keepdims=True), answers, 0.0)
+    with np.errstate(over="ignore"):
+        share = bound / np.maximum(np.abs(finite).sum(axis=1), bound)
+    return np.asarray(finite * share[:, None])
 
 
-@dataclass(frozen=True, eq=False)
-class Trimming:
-    """Take answers with ‖a‖₁ > B_i, or that are not finite, for zero.
-
-    Attributes
-    ----------
-    bounds : array (N,)
-        B_i > 0.
-    """
-
-    bounds: Array
-
-    def accept(self, owners: Indices, answers: Array) -> Array:
-        """Return each row as it is or as zeros, shape (r, p)."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            fits = np.abs(answers).sum(axis=1) <= self.bounds[owners]
-        return np.where(fits[:, None], answers, 0.0)
+def trimmed(bounds: Array, owners: Indices, answers: Array) -> Array:
+    """Return each row, or zeros where ‖a‖₁ > B_i or it is not finite, shape (r, p)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        fits = np.abs(answers).sum(axis=1) <= bounds[owners]
+    return np.where(fits[:, None], answers, 0.0)
 
 
 class AcceptanceKind(Variant):
@@ -114,7 +95,7 @@ class AcceptanceKind(Variant):
     """Answers are taken as they come."""
 
     @abstractmethod
-    def rule(self, honest: HonestAnswers) -> Clipping | Trimming | None:
+    def rule(self, honest: HonestAnswers) -> Change | None:
         """Return what the learner does to answers; None where it does nothing."""
 
     def faults(self, mechanism: str) -> list[Fault]:  # noqa: ARG002
@@ -146,10 +127,8 @@ class BoundedKind(AcceptanceKind):
     """A rule by which answers have a bound on their length."""
 
     takes_all = False
-    limit: ClassVar[type[Clipping] | type[Trimming]]
-    """What is done with answers beyond their bounds."""
     effect: ClassVar[str]
-    """The same in words."""
+    """What is done with answers beyond their bounds."""
 
     bound: Positive | None = None
     quantile: Annotated[float, Field(gt=0, lt=1)] | None = None
@@ -176,10 +155,6 @@ class BoundedKind(AcceptanceKind):
         return [Fault("acceptance.bound", "nothing", remedy)]
 
     @override
-    def rule(self, honest: HonestAnswers) -> Clipping | Trimming:
-        return self.limit(self.bounds(honest))
-
-    @override
     def describe(self) -> str:
         if self.bound is not None:
             return FormattedMessage(
@@ -197,10 +172,13 @@ class ClipAnswers(BoundedKind):
     and shortens their mean: E clip(g + w) is about g B/E‖w‖₁ for B ≪ E‖w‖₁.
     """
 
-    limit = Clipping
     effect = "are scaled down"
 
     kind: Literal["clip"] = "clip"
+
+    @override
+    def rule(self, honest: HonestAnswers) -> Change:
+        return partial(clipped, self.bounds(honest))
 
 
 class TrimAnswers(BoundedKind):
@@ -209,10 +187,13 @@ class TrimAnswers(BoundedKind):
     (``algorithm.trim`` of Collab is a trimmed mean over the answers of a round.)
     """
 
-    limit = Trimming
     effect = "count as zero"
 
     kind: Literal["trim"] = "trim"
+
+    @override
+    def rule(self, honest: HonestAnswers) -> Change:
+        return partial(trimmed, self.bounds(honest))
 
 
 Acceptance = Annotated[AcceptAll | ClipAnswers | TrimAnswers, FAMILY]

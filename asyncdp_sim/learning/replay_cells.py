@@ -133,9 +133,9 @@ class CellParts:
         """Return gradients, those of samples where draws are given, shape (r, p)."""
         return np.asarray(self._each(lambda part: part.gradient, places, *given))
 
-    def accept(self, places: Indices, answers: Array) -> Array:
+    def __call__(self, places: Indices, answers: Array) -> Array:
         """Return what learners use instead of answers, shape (r, p)."""
-        return np.asarray(self._each(lambda part: part.accept, places, answers))
+        return np.asarray(self._each(lambda part: part, places, answers))
 
     def places(self, places: Indices, numbers: Indices) -> Indices:
         """Return the places of answers in the noise of all cells, shape (r,)."""

@@ -81,13 +81,6 @@ class Places(Protocol):
         """Return the places of owners' answers, by how many each had released before, (r,)."""
 
 
-class AcceptanceRule(Protocol):
-    """The learner's way with an answer that it does not trust."""
-
-    def accept(self, owners: Indices, answers: Array) -> Array:
-        """Return what is used instead of these owners' answers, shape (r, p)."""
-
-
 @dataclass(frozen=True, eq=False)
 class Sample:
     """So many records for each answer, drawn with replacement.
@@ -145,7 +138,7 @@ class AnswerModel:
         Where ∇f_i is over some of the owner's records, other ones for each answer.
     factors : array (N,), optional
         a_i; 1 is honest.
-    acceptance : AcceptanceRule, optional
+    acceptance : Change, optional
         What the learner does to answers that it does not trust.
     allotment : Places, optional
         Where the noise of an owner's answers differs: which stands where in ``noise``.
@@ -159,7 +152,7 @@ class AnswerModel:
     noise: Noise
     sample: Sampling | None = None
     factors: Array | None = None
-    acceptance: AcceptanceRule | None = None
+    acceptance: Change | None = None
     allotment: Places | None = None
     copy: int = 0
 
@@ -173,7 +166,7 @@ class AnswerModel:
                 lambda owners, answers: np.multiply(answers, factors[owners, None], answers)
             )
         if self.acceptance is not None:
-            changes.append(self.acceptance.accept)
+            changes.append(self.acceptance)
         return tuple(changes)
 
     def places(self, owners: Indices, numbers: Indices | None) -> Indices:

@@ -103,11 +103,6 @@ class TorchRecords:
         """Return NaN: no bound over a ball of models is known, so all are looked at."""
         return np.full((len(self.targets[owner][rows]), len(centres)), np.nan)
 
-    def largest_gradient(self, models):
-        """Return, per owner, the largest unclipped ‖∇ℓ‖ at any of the models."""
-        owners = range(len(self.targets))
-        return np.array([max(self.each(i, m)[1].max() for m in models) for i in owners])
-
     def gradient_bound(self, theta_max):  # noqa: ARG002
         """Return None: nothing bounds the gradients of all networks."""
         return

@@ -16,8 +16,8 @@ from asyncdp_sim.forecasts.by_moments import orders
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.moments.stale_order import central_map, stale_course
 from scenarios.beyond.problem import objective_of, scenario
+from scenarios.beyond.stale_order import central_map, stale_course
 
 Array = npt.NDArray[np.float64]
 NETWORKS = 200

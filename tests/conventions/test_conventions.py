@@ -124,7 +124,7 @@ def test_a_class_says_first_what_it_is():
     files = (ROOT / "asyncdp_sim").rglob("*.py")
     nodes = (node for file in files for node in ast.walk(ast.parse(file.read_text("utf-8"))))
     said = [(n.name, ast.get_docstring(n) or "") for n in nodes if isinstance(n, ast.ClassDef)]
-    assert len(said) > 700
+    assert len(said) > 600
     assert {name for name, first in said if ASKS.match(first) is not None} == STILL
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.learning.objectives import MLP
+from asyncdp_sim.learning.objectives.rows import largest_of_all
 from asyncdp_sim.runs import run
 from tests.documents.parts import ROOT
 
@@ -32,8 +33,12 @@ def test_clipped_gradients_are_those_of_the_perceptron() -> None:
             owners = np.zeros(2, dtype=np.int64)
             gradient = found.gradient(owners, as_torch(theta))
             assert gradient == pytest.approx(as_torch(expected.gradient(owners, theta)), rel=1e-12)
-            assert found.largest_gradient(as_torch(theta)) == pytest.approx(
-                expected.largest_gradient(theta)
+            rows, zero = np.arange(2), np.zeros(1)
+            assert found.lengths_at(0, rows, as_torch(theta)) == pytest.approx(
+                expected.lengths_at(0, rows, theta)
+            )
+            assert largest_of_all(found, as_torch(theta), zero) == pytest.approx(
+                largest_of_all(expected, theta, zero)
             )
 
 

@@ -6,12 +6,13 @@ timeout, time passes only where it is slept.
 
 import asyncio
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.acceptance import Clipping
+from asyncdp_sim.learning.acceptance import clipped
 from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.rehearsals.config import Order
@@ -84,7 +85,7 @@ def test_a_connection_without_the_token_is_refused(caplog: pytest.LogCaptureFixt
 
 
 def test_the_server_clips_answers_that_arrived() -> None:
-    arrived = Arrived(AnswerModel(None, None, acceptance=Clipping(np.array([1.0, 2.0]))))
+    arrived = Arrived(AnswerModel(None, None, acceptance=partial(clipped, np.array([1.0, 2.0]))))
     arrived.last = np.array([3.0, -1.0])
     turn = AnswerBatch(np.array([1]))
     assert arrived.give(turn, np.zeros((1, 2))).tolist() == [[1.5, -0.5]]

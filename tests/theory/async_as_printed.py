@@ -1,19 +1,12 @@
-"""Theorem 2 of Async as it is printed: shapes to fit and to compare with, none of them a bound."""
+"""Theorem 2 of Async as it is printed, which is no bound."""
 
 from collections.abc import Sequence
 from math import sqrt
 
 import numpy as np
 
-from asyncdp_sim.theory.formulas.arguments import (
-    Array,
-)
+from asyncdp_sim.theory.formulas.arguments import Array
 from asyncdp_sim.theory.formulas.gossip_spectrum import star
-
-
-def privacy_term(records: int, budgets: Sequence[float] | Array) -> float:
-    """Return (1/n²) Σ_i 1/ε_i², of which (5) and (6) are functions; n is of all owners together."""
-    return float(np.sum(np.asarray(budgets, dtype=float) ** -2.0)) / records**2
 
 
 def horizon_term(records: int, budgets: Sequence[float] | Array, updates: int) -> float:
@@ -70,24 +63,3 @@ def as_printed(
         len(budgets), gradient_bound=gradient_bound, sigma=sigma, rho=rho, updates=updates
     )
     return first * sqrt(term) + second * term
-
-
-def large_horizon(first: float, second: float, n_owners: int) -> tuple[float, float]:
-    """Return c̄_1 = √(8N) c_1 and c̄_2 = 8N c_2 of (5) and (6), for :func:`shape`.
-
-    For large T, B is 8N times :func:`privacy_term` (8pN times with the noise of all p parameters).
-    The paper holds c_1 constant there; by its proof c_1 falls as 1/T, and the first term goes.
-    """
-    return sqrt(8 * n_owners) * first, 8 * n_owners * second
-
-
-def shape(first: float, second: float, term: Array) -> Array:
-    """Return c_1 √B + c_2 B for each of some terms B ≥ 0, an array of any shape.
-
-    With :func:`horizon_term` it is the right side of (3) or (4); with :func:`privacy_term` and
-    :func:`large_horizon` that of (5) or (6): c̄_1/n √(Σ 1/ε²) + c̄_2/n² Σ 1/ε². The paper gives no
-    constants for (4) and (6); they are free, for :mod:`~tests.theory.fits`. With
-    second = 0 and first = c_2 Ξ it is (11) of Collab, Theorem 3, whose c_2 is not given either,
-    may depend on T, and for fixed T cannot hold as ε → ∞.
-    """
-    return np.asarray(first * np.sqrt(term) + second * term)

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from asyncdp_sim.theory.formulas.arguments import Array
+import numpy as np
 
-from .async_as_printed import privacy_term
+from asyncdp_sim.theory.formulas.arguments import Array
 
 
 def as_printed(
@@ -33,5 +33,5 @@ def as_printed(
     convexity, rho : float
         L > 0, ρ > 0.
     """
-    scale = 8 * gradient_bound**2 * rho
-    return scale / convexity * privacy_term(records, budgets)
+    loud = float(np.sum(np.asarray(budgets, dtype=float) ** -2.0)) / records**2
+    return 8 * gradient_bound**2 * rho / convexity * loud

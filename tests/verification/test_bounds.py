@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from functools import cache
-from math import sqrt
 
 import numpy as np
 import pytest
@@ -17,8 +16,7 @@ from asyncdp_sim.theory.bounds.async_theorem2 import (
 from asyncdp_sim.theory.moments.gossip_map import gossip_map
 from asyncdp_sim.theory.moments.per_update import moments
 from tests.theory import collab_as_printed
-from tests.theory.async_as_printed import as_printed, privacy_term, shape
-from tests.theory.fits import fit
+from tests.theory.async_as_printed import as_printed
 
 pytestmark = pytest.mark.long
 
@@ -338,26 +336,3 @@ class TestCollab:
             left.append(np.min(exact) / exact[0])
         assert left[0] < left[1] < left[2]  # … yet the longer, the less it learns
         assert left[2] > 0.99
-
-
-CELLS = np.array([privacy_term(3 * n, [eps] * 3) for n in (1000, 10_000) for eps in (0.1, 1, 10)])
-
-
-@pytest.mark.no_evidence
-@pytest.mark.parametrize("truth", [(30.0, 1e5), (0.0, 1e5), (30.0, 0.0)], ids=str)
-def test_intervals_of_fitted_constants_cover_the_truth(truth):
-    """95 % of synthetic experiments, or more where a constant is 0, less four standard errors."""
-    exact, error, runs = shape(*truth, CELLS), 0.1 * shape(30.0, 1e5, CELLS), 200
-    covered, half = np.zeros(2), np.zeros(2)
-    for seed in range(runs):
-        g = np.random.default_rng([9, seed])
-        measured = exact + error * g.standard_normal(CELLS.size)
-        for level, count in ((0.95, covered), (0.5, half)):
-            found = fit(CELLS, measured, error, g, level=level, draws=100)
-            intervals = found.first_interval, found.second_interval
-            count += [
-                low <= true <= high for (low, high), true in zip(intervals, truth, strict=True)
-            ]
-    assert np.all(covered / runs > 0.95 - 4 * sqrt(0.95 * 0.05 / runs))
-    if min(truth) > 0:
-        assert np.all(abs(half / runs - 0.5) < 4 * sqrt(0.5 * 0.5 / runs))

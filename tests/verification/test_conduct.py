@@ -8,7 +8,7 @@ g B/(b p) of a gradient g in the mean.
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.acceptance import Clipping, HonestAnswers
+from asyncdp_sim.learning.acceptance import HonestAnswers, clipped
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 
 from .shared import shared
@@ -46,8 +46,8 @@ def longer(kind="laplace"):
 
 def shortened(kind="laplace", bound=0.01):
     """The mean of clipped answers along g, with the noise mirrored so that it has mean zero."""
-    drawn, clip = noise(kind), Clipping(np.array([bound]))
-    both = sum(clip.accept(ONE, GRADIENT + sign * drawn) for sign in (1, -1)) / 2
+    drawn, bounds = noise(kind), np.array([bound])
+    both = sum(clipped(bounds, ONE, GRADIENT + sign * drawn) for sign in (1, -1)) / 2
     along = both @ GRADIENT / (GRADIENT @ GRADIENT)
     return [score("what clipping leaves", along, bound / (SCALE * P))]
 

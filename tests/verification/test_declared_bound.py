@@ -556,4 +556,4 @@ def test_a_bound_that_held_where_it_was_looked_at_says_whose_epsilon_it_is() -> 
     assert all(values.max() <= 1000.0 for values in places(outcome).values())
     x = np.array([[1e6, 0.0, 0.0]])
     other = LinearRecords([x], [np.array([0.0])])
-    assert other.largest_gradient(outcome.learned.models)[0] > 1000.0
+    assert largest(other, 0, outcome.learned.models) > 1000.0

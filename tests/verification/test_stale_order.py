@@ -19,17 +19,17 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.theory.formulas.staleness import always_busy
-from asyncdp_sim.theory.moments.stale_order import central_map, stale_course
 from asyncdp_sim.theory.predict.staleness import lateness
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
+from scenarios.beyond.stale_order import central_map, stale_course
 
 from .zscores import require, score, seen
 
 GIVEN_ORDER = pytest.mark.oracle(
     "E ψ of one model with stale answers, given the order of owners",
     "exact moments given the order and the staleness; without noise to 10⁻¹⁰",
-    source="asyncdp_sim.theory.moments.stale_order",
+    source="scenarios.beyond.stale_order",
     setting="quadratic loss, no clipping, Θ inactive, one answer an update",
     kinds="FedBuff, Ridge",
 )

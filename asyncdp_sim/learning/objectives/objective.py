@@ -96,9 +96,6 @@ class Records(Bounded, Protocol):
     ) -> Array:
         """Return Σ ∇ℓ/(q n_i), clipped, over records j with uniforms[:, j] < q = probability."""
 
-    def largest_gradient(self, models: Array) -> Array:
-        """Return, per owner, the largest unclipped ‖∇ℓ‖ at any of the models, shape (N,)."""
-
     def gradient_bound(self, theta_max: float | None) -> float | None:
         """Return a bound of ‖∇ℓ‖ over Θ and these records; None where there is none."""
 

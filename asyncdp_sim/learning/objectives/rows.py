@@ -206,10 +206,6 @@ class MeasuredRows:
             return self.lengths
         return [np.linalg.norm(x, axis=1) for x in self.features]
 
-    def largest_gradient(self: Bounded, models: Array) -> Array:
-        """Return, per owner, the largest unclipped ‖∇ℓ‖ at any of the models (m, p), shape (N,)."""
-        return largest_of_all(self, models, np.zeros(len(self.targets)))
-
     @abstractmethod
     def total(self, x: Array, y: Array, lengths: Array, theta: Array, clip: float | None) -> Array:
         """Return records' (clipped) gradients added up, at each model (r, p) or at one (p,).

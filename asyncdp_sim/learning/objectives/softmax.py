@@ -172,7 +172,7 @@ class SoftmaxRecords(StackedRecords):
     clip : float or None
         C: each record's gradient is scaled down to norm ≤ C; None clips nothing.
     norm : str
-        The norm of ``clip`` and of :meth:`largest_gradient`.
+        The norm of ``clip`` and of measured gradients.
     """
 
     features: Sequence[Array]

@@ -1,6 +1,5 @@
 """The air of one shared channel: transmissions that overlap, and what each station receives."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -90,7 +89,12 @@ class Air:
         self._wake(mine.end + self._reach)
         return mine
 
-    def attempt(self, ticks: int, begun: Callable[[], bool]) -> OfEvents[Fate]:
+    def transmit(
+        self,
+        ticks: int,
+        begun: Callable[[], bool],
+        deferred: Callable[[], None],  # noqa: ARG002
+    ) -> OfEvents[Fate]:
         """Transmit now, unless ``begun`` says no; every overlap destroys it."""
         if not begun():
             return Fate.kept
@@ -130,8 +134,8 @@ class Air:
             signal.fire(tick, TRANSMISSION_BEGINS)
 
 
-class Medium(ABC):
-    """A channel at work in one replicate.
+class Medium:
+    """A channel at work in one replicate; without any rule of access, unless a class has one.
 
     Parameters
     ----------
@@ -142,9 +146,9 @@ class Medium(ABC):
     def __init__(self, *airs: Air) -> None:
         self.airs = airs
 
-    @abstractmethod
-    def port(self, owner: int) -> Port:
+    def port(self, owner: int) -> Port:  # noqa: ARG002
         """Return the access of an owner (from 1)."""
+        return self.airs[0]
 
     def on_air_ticks(self, end_tick: int) -> int:
         """Return the total duration of all transmissions in a run that ended at this tick."""

@@ -1,13 +1,12 @@
 """Pure ALOHA: an answer is sent as soon as it is ready; overlapping answers are lost."""
 
-from collections.abc import Callable
 from typing import Literal
 
 from typing_extensions import override
 
-from asyncdp_sim.core.kernel import Kernel, Waiting
+from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
+from asyncdp_sim.network.channels.air import Air, Medium
 from asyncdp_sim.network.channels.kind import Deferring
 
 
@@ -24,29 +23,5 @@ class Aloha(Deferring):
     kind: Literal["aloha"] = "aloha"
 
     @override
-    def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "AlohaMedium":
-        return AlohaMedium(Air(kernel))
-
-
-class AlohaMedium(Medium):
-    """A channel without any rule of access."""
-
-    @override
-    def port(self, owner: int) -> Port:
-        return AlohaPort(self.airs[0])
-
-
-class AlohaPort:
-    """An owner that sends at once."""
-
-    def __init__(self, air: Air) -> None:
-        self._air = air
-
-    def transmit(
-        self,
-        ticks: int,
-        begun: Callable[[], bool],
-        deferred: Callable[[], None],  # noqa: ARG002
-    ) -> Waiting[Fate]:
-        """Transmit now."""
-        return self._air.attempt(ticks, begun)
+    def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> Medium:
+        return Medium(Air(kernel))

@@ -105,7 +105,7 @@ class NonPersistent:
             if self._waits is None:
                 return Fate.kept
             yield kernel.tick + next(self._waits), TRANSMISSION_BEGINS
-        return (yield from air.attempt(ticks, begun))
+        return (yield from air.transmit(ticks, begun, deferred))
 
 
 class Persistent:
@@ -121,7 +121,7 @@ class Persistent:
         self,
         ticks: int,
         begun: Callable[[], bool],
-        deferred: Callable[[], None],  # noqa: ARG002
+        deferred: Callable[[], None],
     ) -> Waiting[Fate]:
         """Listen until the channel is idle, then transmit or wait a slot."""
         kernel, air = self._air.kernel, self._air
@@ -132,4 +132,4 @@ class Persistent:
                 break
             else:
                 yield kernel.tick + self._slot, TRANSMISSION_BEGINS
-        return (yield from air.attempt(ticks, begun))
+        return (yield from air.transmit(ticks, begun, deferred))

@@ -71,7 +71,7 @@ class SlottedPort:
         self,
         ticks: int,
         begun: Callable[[], bool],
-        deferred: Callable[[], None],  # noqa: ARG002
+        deferred: Callable[[], None],
     ) -> Waiting[Fate]:
         """Wait for the slot, then transmit."""
         kernel = self._air.kernel
@@ -81,7 +81,7 @@ class SlottedPort:
             self._free = start + self._period
         if start > kernel.tick:
             yield start, TRANSMISSION_BEGINS
-        fate = yield from self._air.attempt(ticks, begun)
+        fate = yield from self._air.transmit(ticks, begun, deferred)
         if fate is Fate.kept and self._free == start + self._period:
             self._free = start  # the slot is not used after all, and no later one is claimed
         return fate

@@ -145,18 +145,19 @@ def slotted_aloha(
     )
 
 
-def csma_infinite(load: float, delay: float) -> float:
-    """Return S = G e^{−aG}/(G(1+2a) + e^{−aG}), non-persistent CSMA.
+def csma_giving_up(load: float, delay: float) -> RandomAccess:
+    """Return non-persistent CSMA, S = G e^{−aG}/(G(1+2a) + e^{−aG}); rates are per airtime.
 
     A transmission [s, e) is detected everywhere, at the sender too, in [s+a, e+a); who finds the
-    channel busy gives up. G ≥ 0 counts attempts to send, those given up included; the delay is
-    0 ≤ a < 1 airtimes.
+    channel busy gives up. G ≥ 0 counts attempts to send, those given up included, which do not
+    begin; the delay is 0 ≤ a < 1 airtimes.
 
     Notes
     -----
     The first sender is alone for a; the last to start within it does so at Y, and the channel
     falls silent at Y + 1 + a, whatever started in between (for a < 1, heard without a gap):
-    E Y = a − (1−e^{−aG})/G. Then the channel is idle for 1/G. Renewal-reward theorem.
+    E Y = a − (1−e^{−aG})/G. Then the channel is idle for 1/G. Renewal-reward theorem. In a cycle
+    1 + aG answers begin in the mean, and the first survives with probability e^{−aG}.
 
     Raises
     ------
@@ -168,21 +169,6 @@ def csma_infinite(load: float, delay: float) -> float:
     Kleinrock and Tobagi, Packet switching in radio channels: part I (1975), IEEE Transactions on
     Communications 23.
     """
-    offered, a = nonnegative("load", load), _delay("delay", delay)
-    return offered * exp(-a * offered) / (offered * (1 + 2 * a) + exp(-a * offered))
-
-
-def csma_giving_up(load: float, delay: float) -> RandomAccess:
-    """Return what :func:`csma_infinite` describes, in full.
-
-    Rates are per airtime. In a cycle 1 + aG answers begin in the mean, and the first survives
-    with probability e^{−aG}; attempts that are given up do not begin.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-    """
     g, a = nonnegative("load", load), _delay("delay", delay)
     alone, begun = exp(-a * g), 1 + a * g
     busy = g * (1 + 2 * a) + expm1(-a * g)
@@ -192,7 +178,7 @@ def csma_giving_up(load: float, delay: float) -> RandomAccess:
 def csma_one_persistent_infinite(load: float, delay: float) -> float:
     """Return the throughput of 1-persistent CSMA, without slots.
 
-    As :func:`csma_infinite`, but a sender that finds the channel busy starts when it is idle:
+    As :func:`csma_giving_up`, but a sender that finds the channel busy starts when it is idle:
 
         S = G [1 + G + aG(1 + G + aG/2)] e^{−G(1+2a)}
             / (G(1+2a) − (1−e^{−aG}) + (1+aG) e^{−G(1+a)})
@@ -230,7 +216,7 @@ def csma(n_owners: int, rate: float, airtime: float, propagation_delay: float) -
     All owners are idle when the channel falls silent, and memoryless. After the first start each
     *other* owner starts within a at its first tick, if that comes in time, and at most once, as
     a < 1: P(last start ≤ y) = (1 − e^{−λy} + e^{−λa})^{N−1}. The rest as for
-    :func:`csma_infinite`; 1 + (N−1)(1−e^{−λa}) answers begin in a cycle. Lost ticks are not
+    :func:`csma_giving_up`; 1 + (N−1)(1−e^{−λa}) answers begin in a cycle. Lost ticks are not
     attempts. Owners of surviving answers are independent and uniform.
 
     Parameters

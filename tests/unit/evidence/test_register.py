@@ -23,7 +23,7 @@ ALIASES = {
     "MLP": ("Perceptron",),
     "Softmax": ("SoftmaxLoss",),
     "LossDistributions": ("accountant=pld",),
-    "ClipAnswers": ("Clipping",),
+    "ClipAnswers": ("clipped",),
     "ByColumn": ('"column"',),
     "Intervals": ("intervals",),
     "PublicRows": ("twin",),

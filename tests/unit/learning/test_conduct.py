@@ -10,10 +10,10 @@ from asyncdp_sim.describe import describe
 from asyncdp_sim.learning.acceptance import (
     AcceptAll,
     ClipAnswers,
-    Clipping,
     HonestAnswers,
     TrimAnswers,
-    Trimming,
+    clipped,
+    trimmed,
 )
 from asyncdp_sim.learning.adversary import Flip, Scale
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
@@ -92,13 +92,13 @@ OWNERS = np.array([0, 0, 1, 0, 1, 0])
 
 @BY_HAND
 def test_clipping_by_hand() -> None:
-    found = Clipping(np.array([2.0, 5.0])).accept(OWNERS, ANSWERS.copy())
+    found = clipped(np.array([2.0, 5.0]), OWNERS, ANSWERS.copy())
     assert found.tolist() == [[1.5, -0.5], [0, 0], [1, 1], [0, 0], [0, 0], [0, 0]]
 
 
 @BY_HAND
 def test_trimming_by_hand() -> None:
-    found = Trimming(np.array([2.0, 2.0])).accept(OWNERS, ANSWERS.copy())
+    found = trimmed(np.array([2.0, 2.0]), OWNERS, ANSWERS.copy())
     assert found.tolist() == [[0, 0], [0, 0], [1, 1], [0, 0], [0, 0], [0, 0]]
 
 
@@ -141,7 +141,7 @@ def test_bounds_are_worked_out_for_every_noise(mechanism: dict[str, Any]) -> Non
         for how in ({"learning": "live"}, {})
     ]
     assert both[0].fingerprints == both[1].fingerprints
-    bounds = both[0].problem.task.reply.acceptance.bounds
+    bounds = both[0].problem.task.reply.acceptance.args[0]
     noise = both[0].problem.task.reply.noise
     reach = 5 * (np.sqrt(2) if "delta" in mechanism else 1)
     assert bounds == pytest.approx(reach + noise.norm_quantile(2, 0.99))

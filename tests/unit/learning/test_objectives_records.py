@@ -15,6 +15,7 @@ from asyncdp_sim.learning.objectives import (
 )
 from asyncdp_sim.learning.objectives import constants as constants_of
 from asyncdp_sim.learning.objectives.linear import LinearObjective
+from asyncdp_sim.learning.objectives.rows import largest
 from asyncdp_sim.privacy import Domain
 from tests.unit.learning.problems import records
 
@@ -63,7 +64,7 @@ def test_the_bound_of_a_domain_is_never_exceeded_and_is_reached(loss, intercept,
         [np.full((1, x.shape[1]), reach), rng.uniform(-reach, reach, (40, x.shape[1]))]
     )
     kind = "l1" if norm == "l1" else "l2"
-    found = LinearRecords([x], [y], None, kind, loss).largest_gradient(models)[0]
+    found = largest(LinearRecords([x], [y], None, kind, loss), 0, models)
     assert found <= bound * (1 + 1e-12)
     assert found >= bound * (1 - 1e-9)
 

@@ -5,11 +5,11 @@ import pytest
 
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic, constants
-from tests.unit.learning.problems import loss, objective, records
+from tests.unit.learning.problems import objective, records
 
 ORACLE = pytest.mark.oracle(
     "gradient, fitness and optimum from second moments",
-    "those from records, finite differences, conditions of optimality",
+    "those from records, conditions of optimality",
     source="calculus",
     setting="small random data",
     kinds="Ridge",
@@ -50,20 +50,6 @@ def test_gradient_adds_up_in_a_stated_order(p: int) -> None:
                     total = total + gram[i, j, a] * point[j]
                 expected[r, a] = (total - moment[i, a]) * 2
         assert quadratic.gradient(owners, points).tobytes() == expected.tobytes()
-
-
-@ORACLE
-def test_gradient_equals_finite_differences_of_the_owners_loss() -> None:
-    x, y = records(3, SIZES, 4)
-    quadratic = Quadratic.from_records(x, y, 0.7, None)  # the regulariser is not in the answer
-    theta, step = np.random.default_rng(4).normal(size=4), 1e-4
-    for owner in range(3):
-        slopes = [
-            (loss(x[owner], y[owner], theta + e) - loss(x[owner], y[owner], theta - e)) / (2 * step)
-            for e in np.eye(4) * step
-        ]
-        found = quadratic.gradient(np.array([owner]), theta[None])[0]
-        assert np.allclose(found, slopes, rtol=1e-7, atol=1e-7)
 
 
 @pytest.mark.parametrize("theta_max", [None, 100.0, 0.5, 0.05])

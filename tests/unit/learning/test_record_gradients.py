@@ -23,6 +23,7 @@ from asyncdp_sim.learning.objectives import (
     SoftmaxRecords,
     Squared,
 )
+from asyncdp_sim.learning.objectives.rows import largest
 from tests.unit.learning.problems import records
 
 GRADIENTS = pytest.mark.oracle(
@@ -269,14 +270,14 @@ def test_the_largest_gradient_is_that_of_brute_force(case: Case, norm: Any) -> N
     thetas = models(case, 6)
     for sizes in ((30, 4, 11), (600,)):
         x, y = data(case, sizes)
-        found = case.made(case.loss, x, y, 0.5, norm).largest_gradient(thetas)
+        here = case.made(case.loss, x, y, 0.5, norm)
         for owner in range(len(sizes)):
             each = [
                 np.linalg.norm(gradient, ord=ORDER[norm])
                 for theta in thetas
                 for gradient in each_gradient(case, x[owner], y[owner], theta)
             ]
-            assert found[owner] == pytest.approx(max(each), rel=1e-12)
+            assert largest(here, owner, thetas) == pytest.approx(max(each), rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +290,7 @@ def test_the_largest_gradient_is_one_of_every_record(count: int, row: int) -> No
     x[0][row] = 1000
     theta = np.array([[1.0, -2.0], [0.0, 0.0]])
     slow = max(np.abs(-2 * (y[0][row] - t @ x[0][row]) * x[0][row]).sum() for t in theta)
-    assert LinearRecords(x, y).largest_gradient(theta)[0] == pytest.approx(slow, rel=1e-12)
+    assert largest(LinearRecords(x, y), 0, theta) == pytest.approx(slow, rel=1e-12)
 
 
 @NORMS

@@ -13,6 +13,7 @@ from asyncdp_sim.learning.objectives import (
     SoftmaxObjective,
     SoftmaxRecords,
 )
+from asyncdp_sim.learning.objectives.rows import largest
 from tests.unit.learning.problems import records
 from tests.unit.learning.test_record_gradients import of_classes
 
@@ -59,7 +60,7 @@ def test_the_bound_of_a_domain_is_never_exceeded_and_is_all_but_reached(classes,
     here = SoftmaxRecords(x, y, SoftmaxLoss(classes), None, norm)
     assert here.gradient_bound(None) == pytest.approx(bound)
     thetas = rng.normal(size=(400, (classes - 1) * D)) * 30
-    worst = float(here.largest_gradient(thetas)[0])
+    worst = largest(here, 0, thetas)
     assert 0.9 * bound < worst <= bound
 
 

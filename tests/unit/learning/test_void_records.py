@@ -9,6 +9,7 @@ import pytest
 
 from asyncdp_sim.learning.objectives import SVM, Huber, Logistic, Model, Ridge, Softmax
 from asyncdp_sim.learning.objectives.mlp import MLP
+from asyncdp_sim.learning.objectives.rows import largest
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
@@ -91,7 +92,8 @@ def test_gradient_and_fitness_are_those_of_the_others(
     owners = np.array([0, 1])
     wanted = others.gradient(owners, points) * np.array([[11 / 12], [1.0]])
     assert np.allclose(problem.task.reply.gradients.gradient(owners, points), wanted, rtol=1e-12)
-    assert np.allclose(problem.records.largest_gradient(points), others.largest_gradient(points))
+    for i in range(len(others.targets)):
+        assert np.isclose(largest(problem.records, i, points), largest(others, i, points))
 
     judge = problem.task.objective
     losses = sum(

@@ -190,16 +190,6 @@ def test_the_watch_never_shows_in_the_tables(monkeypatch: pytest.MonkeyPatch) ->
     assert often.end_tick == seldom.end_tick
 
 
-def test_update_t() -> None:
-    trace = ended(updates=3)
-    assert (trace.ending, len(trace.updates)) == (Ending.updates, 3)
-
-
-def test_the_horizon() -> None:
-    trace = ended(until=0.5, clock=PoissonClock(rate=0.01))
-    assert (trace.ending, trace.end_tick) == (Ending.horizon, 5 * 10**8)
-
-
 @pytest.mark.parametrize("protocol", [Request(), Push(), Broadcast(interval=1.0)])
 def test_every_budget_spent(protocol: Any) -> None:
     trace = ended(protocol=protocol, compute=Exponential(mean=0.1))

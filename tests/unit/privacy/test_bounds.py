@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.learning.objectives import LinearRecords, Ridge
+from asyncdp_sim.learning.objectives.rows import largest
 from asyncdp_sim.privacy import Clip, Declared, Domain
 from tests.together import together
 
@@ -66,8 +67,7 @@ def corner_search(domain: Domain, theta_max: float, p: int) -> float:
     for target in (-domain.target_max, 0.0, domain.target_max):
         targets = np.full(len(rows[0]), target)
         norm = "l1" if domain.norm == "l1" else "l2"
-        found = LinearRecords(rows, [targets], None, norm).largest_gradient(thetas)
-        worst = max(worst, float(found[0]))
+        worst = max(worst, largest(LinearRecords(rows, [targets], None, norm), 0, thetas))
     return worst
 
 

@@ -17,14 +17,7 @@ from asyncdp_sim.theory.bounds.async_theorem2 import (
 )
 from asyncdp_sim.theory.moments.gossip_map import gossip_map
 from tests.theory import collab_as_printed
-from tests.theory.async_as_printed import (
-    as_printed,
-    horizon_term,
-    large_horizon,
-    printed_constants,
-    privacy_term,
-    shape,
-)
+from tests.theory.async_as_printed import as_printed
 
 UNEQUAL = np.array([0.5, 0.3, 0.2])
 
@@ -159,34 +152,13 @@ def test_fitness_from_distance():
     assert excess_bound(4.0, 3.0, slope=0.5) == 7.0
 
 
-class TestPrinted:
-    def test_terms(self):
-        assert near(horizon_term(100, [inf, inf], 10), 0.01 + 2 * 2 * 0.01)
-        by_hand = 0.01 + 2 * ((0.1 + 2 * sqrt(2) / 50) ** 2 + (0.1 + 2 * sqrt(2) / 200) ** 2)
-        assert near(horizon_term(100, [0.5, 2.0], 10), by_hand)
-        assert near(privacy_term(100, [0.5, 2.0]), (4 + 0.25) / 1e4)
-        assert privacy_term(100, [inf]) == 0
-
-    def test_large_horizons(self):
-        budgets = [0.5, 2.0, 1.0]
-        first, second = large_horizon(3.0, 5.0, 3)
-        assert near(first, sqrt(24) * 3)
-        assert near(second, 24 * 5)
-        far = shape(3.0, 5.0, np.array(horizon_term(100, budgets, 10**9)))
-        sum_ = 4 + 0.25 + 1
-        assert near(far, first / 100 * sqrt(sum_) + second / 1e4 * sum_, 1e-6)
-        assert near(far, shape(first, second, np.array(privacy_term(100, budgets))), 1e-6)
-
-    def test_constants(self):
-        numbers = {"gradient_bound": 3.0, "sigma": 0.5, "rho": 2.0}
-        first, second = printed_constants(4, **numbers, updates=10)
-        assert near(second, 2 * 4 * 9 / 0.25)
-        lam = 1 - 1 / 8
-        assert near(first, 2 / 10 * 2 * 16 * 9 * sqrt(5) / (0.25 * (1 - sqrt(lam))))
-        budgets = [1.0, 2.0, 3.0, 4.0]
-        term = horizon_term(50, budgets, 10)
-        found = as_printed(50, budgets, **numbers, updates=10)
-        assert near(found, first * sqrt(term) + second * term)
+def test_the_printed_right_side_by_hand():
+    budgets = [0.5, 2.0]
+    term = 0.01 + 2 * ((0.1 + 2 * sqrt(2) / 50) ** 2 + (0.1 + 2 * sqrt(2) / 200) ** 2)
+    first = 2 / 10 * 2 * 4 * 9 * sqrt(3) / (0.25 * (1 - sqrt(1 - 1 / 4)))
+    second = 2 * 2 * 9 / 0.25
+    found = as_printed(100, budgets, gradient_bound=3.0, sigma=0.5, rho=2.0, updates=10)
+    assert near(found, first * sqrt(term) + second * term)
 
 
 class TestCollab:

@@ -9,13 +9,17 @@ from asyncdp_sim.theory.formulas.channels import (
     aloha,
     aloha_infinite,
     csma,
-    csma_infinite,
+    csma_giving_up,
     csma_one_persistent_infinite,
     slotted_aloha,
     slotted_aloha_infinite,
     tdma,
 )
 from tests.together import together
+
+
+def csma_infinite(load, delay):
+    return csma_giving_up(load, delay).success_rate
 
 
 def test_aloha_infinite_peaks_at_half():
