@@ -16,6 +16,7 @@ from typing_extensions import override
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.learning.algorithms import Array, Indices
+from asyncdp_sim.learning.reply import clipped
 from asyncdp_sim.spec.base import Positive, Variant
 from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.spec.validation import faults_of, show
@@ -81,11 +82,7 @@ class Clipping:
 
     def accept(self, owners: Indices, answers: Array) -> Array:
         """Return a min(1, B_i/‖a‖₁) for each row, shape (r, p)."""
-        bounds = self.bounds[owners]
-        finite = np.where(np.isfinite(answers).all(axis=1, keepdims=True), answers, 0.0)
-        with np.errstate(over="ignore"):
-            share = bounds / np.maximum(np.abs(finite).sum(axis=1), bounds)
-        return np.asarray(finite * share[:, None])
+        return clipped(answers, self.bounds[owners], "l1")
 
 
 @dataclass(frozen=True, eq=False)
