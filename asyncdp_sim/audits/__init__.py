@@ -190,10 +190,11 @@ def audit(
     """
     scenario = _claiming(scenario)
     privacy = scenario.privacy
-    beginning(progress, "choosing records that differ")
+    beginning(progress, f"choosing {privacy.noun}s that differ")
     pairs = [neighbours(scenario)]
     if pairs[0].error is not None:  # nothing is left to be drawn
-        ended = Fact(f"one record keeps the run from taking place ({pairs[0].error})", True)
+        said = f"one {privacy.noun} keeps the run from taking place ({pairs[0].error})"
+        ended = Fact(said, True)
         return Audit((), pairs[0].words, confidence, privacy.overlap, (ended,))
     dataset, problem = build_dataset(scenario), pairs[0].first
     made = made_up(scenario, dataset, prepare(scenario, dataset))
@@ -211,10 +212,10 @@ def audit(
                 what=unit_name, stream=stream, workers=workers, run_map=run_map,
                 advance=advance,
             )
-            for pair, (unit_name, stream) in zip(pairs, _RUNS, strict=False)
+            for pair, (unit_name, stream) in zip(pairs, _runs(privacy.noun), strict=False)
         ]  # fmt: skip
     called = scenario.owners.participants
-    unit_name = "gradients" if scenario.algorithm.gradients_per_answer > 1 else "answers"
+    unit_name = "gradients" if scenario.values_hidden > 1 else "answers"
     facts = (
         budgets_hold(
             owed(scenario),
@@ -232,7 +233,7 @@ def audit(
         ),
         *noise_composes(
             problem,
-            dataset,
+            privacy.divisors(dataset.records),
             owed(scenario),
             Streams(scenario.run.seed),
             called,
@@ -305,21 +306,23 @@ def first_audit(
     if answers is None:
         answers = int(np.clip(_NUMBERS // problem.task.steps.answer_size, *_ANSWERS))
     answer = audit_answer(scenario, dataset, problem, made, answers, doubt)
-    guessed, words = None, "one record moves an answer by the whole bound"
+    guessed, noun = None, scenario.privacy.noun
+    words = f"one {noun} moves an answer by the whole bound"
     if not listener.sees_sums:
         beginning(progress, "training once with canaries")
         guessed = audit_once(scenario, canaries, doubt)
-        words += f"; a fair coin chooses each of {guessed.canaries} canary records from two"
+        words += f"; a fair coin chooses each of {guessed.canaries} canary {noun}s from two"
     claims, called = owed(scenario), scenario.owners.participants
     began = process_time()
     view = overhear(scenario.network, problem.task, _trial(scenario))
     seconds = process_time() - began
-    unit_name = "gradients" if scenario.algorithm.gradients_per_answer > 1 else "answers"
+    unit_name = "gradients" if scenario.values_hidden > 1 else "answers"
     facts = (
         budgets_hold(claims, heard(view), called, unit_name),
         ledger_holds(undercharged(problem, claims, [view]), called),
         *noise_composes(
-            problem, dataset, claims, Streams(scenario.run.seed), called,
+            problem, scenario.privacy.divisors(dataset.records), claims,
+            Streams(scenario.run.seed), called,
             scenario.privacy.sampling, unit_name,
         ),
     )  # fmt: skip
@@ -371,14 +374,15 @@ def _claiming(scenario: Scenario) -> Scenario:
     return scenario
 
 
+def _runs(unit: str) -> tuple[tuple[str, str], ...]:
+    """Return what attacks on runs are called, and their random streams."""
+    return ("the whole run", "run"), (f"the whole run with a made-up {unit}", "made-up")
+
+
 RUNS = 1000
 """Whole runs on each side, where nothing else is asked for."""
 _ANSWERS = (20_000, 1_000_000)
 """Single answers on each side, at least and at most, where nothing else is asked for."""
 _NUMBERS = 20_000_000
 """Numbers in so many answers, about."""
-_RUNS = (("the whole run", "run"), ("the whole run with a made-up record", "made-up"))
-"""What attacks on runs are called, and their random streams."""
-
-
 __all__ = ["Audit", "Check", "Fact", "Guessed", "audit", "expected_seconds", "first_audit"]

@@ -250,6 +250,8 @@ class Check:
         Runs on each of the two datasets.
     most : float
         The largest ε that this number of runs can measure.
+    unit : str
+        What differs: a record of the owner, or the owner.
     """
 
     what: str
@@ -258,6 +260,7 @@ class Check:
     finding: Finding
     runs: int
     most: float
+    unit: str = "record"
 
     @property
     def epsilon(self) -> float:
@@ -307,7 +310,7 @@ class Check:
         finding = self.finding
         most_allowed = self.claim.most_true(finding.falsely)
         return (
-            f"{self.what} of owner {self.owner}: this test detects one record at a rate ≥ "
+            f"{self.what} of owner {self.owner}: this test detects one {self.unit} at a rate ≥ "
             f"{finding.rightly:.3g}, with a false-alarm rate ≤ {finding.falsely:.3g}; the stated ε "
             f"allows ≤ {most_allowed:.3g}"
         )

@@ -281,13 +281,18 @@ def _spread(scenario: Scenario, owner: int, whole: float, delta: float | None) -
 
 
 def _gradients(scenario: Scenario, owner: int) -> int:
-    """Return how many gradients an owner's budget holds: E of each of its K answers."""
+    """Return how many gradients an owner's budget holds: E of each of its K answers.
+
+    Where a whole owner is hidden, its answer is one value, after all its local steps.
+    """
     named = getattr(scenario.privacy.budget, "answers", scenario.run.updates)
     answers: int = per_owner(named, scenario.owners.count)[owner]
     if scenario.privacy.budget.of_asked:
         answers = _as_asked(scenario, owner)
     local_steps = getattr(scenario.algorithm, "local_steps", None)
-    return answers if local_steps is None else answers * int(local_steps)
+    if local_steps is None or scenario.privacy.unit == "owner":
+        return answers
+    return answers * int(local_steps)
 
 
 def _as_asked(scenario: Scenario, owner: int) -> int:

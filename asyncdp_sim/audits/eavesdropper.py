@@ -142,7 +142,8 @@ class Overhearing(LiveLearning):
     def answers(self, reply: AnswerModel, replicate: Scope) -> Answers:
         """Return what gives answers and notes them."""
         kind = _NotingOnce if self._steps.answers_once else _Noting
-        self.wire = kind(reply, [replicate], self._steps.answer_size, self._steps.local)
+        local = reply.hidden_steps(self._steps.local)
+        self.wire = kind(reply, [replicate], self._steps.answer_size, local)
         return self.wire
 
     def read(self, owner: int, message: int, peer: int = 0) -> None:
@@ -190,7 +191,7 @@ def overhear(network: Network, task: Task, scope: Scope) -> View:
         used,
         trace,
         live.trajectory().final[0],
-        task.steps.local,
+        task.reply.hidden_steps(task.steps.local),
         live.wire.made,
     )
 

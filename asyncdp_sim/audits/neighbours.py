@@ -83,6 +83,8 @@ def neighbours(scenario: Scenario) -> Neighbours:
     gradients, places = _records(scenario, dataset, problem, queries)
     order = 1 if scenario.privacy.norm == "l1" else 2
     length = np.linalg.norm(gradients, ord=order, axis=2).sum(axis=0)
+    if scenario.privacy.per_owner:
+        return _whole(scenario, dataset, gradients, places, length)
     public = np.array(dataset.public_rows_of_owner)
     if public.any():
         owner = int(np.argmax(public))
@@ -108,6 +110,50 @@ def neighbours(scenario: Scenario) -> Neighbours:
         second,
         f"{dataset.row_name(row)}, of owner {called}, is replaced by {replacements}",
     )
+
+
+def _whole(
+    scenario: Scenario,
+    dataset: Dataset,
+    gradients: Array,
+    places: Sequence["_Place"],
+    length: Array,
+) -> Neighbours:
+    """Return the scenario with one owner's table full of a record, and full of another, or empty.
+
+    Ξ bounds a table's mean gradient as it bounds a record's: equal records reach what it allows.
+    """
+    order = 1 if scenario.privacy.norm == "l1" else 2
+    pair = [places[at] for at in _apart(gradients, length, order)]
+    owner, records, said = dearest(scenario, dataset), [], []
+    for place in pair:
+        holder = next(i for i, rows in enumerate(dataset.rows) if place.row in rows)
+        at = list(dataset.rows[holder]).index(place.row)
+        features, target = dataset.features[holder][at], dataset.targets[holder][at]
+        records.append((features * place.factor, float(target)))
+        times = f" with its features times {place.factor:g}" if place.factor != 1 else ""
+        said.append(dataset.row_name(place.row) + times)
+    if _added(scenario):
+        records[1], said[1] = none_of(dataset.features[0].shape[1]), "not there"
+    first, second = (
+        prepare(scenario, replaced(dataset, dict.fromkeys(unit(scenario, dataset, owner), record)))
+        for record in records
+    )
+    called = scenario.owners.participants[owner]
+    words = f"each record of owner {called} is {said[0]}, or {said[1]}"
+    return Neighbours(owner, first, second, words)
+
+
+def unit(scenario: Scenario, dataset: Dataset, owner: int, place: int = 0) -> list[tuple[int, int]]:
+    """Return which records of an owner change together: one, or all where an owner is hidden."""
+    if not scenario.privacy.per_owner:
+        return [(owner, place)]
+    return [(owner, at) for at in range(dataset.records[owner])]
+
+
+def none_of(features: int) -> "Record":
+    """Return a record without a target, which has no loss and no gradient, as if it were none."""
+    return np.zeros(features), np.nan
 
 
 def _recoded(
@@ -271,14 +317,17 @@ class MadeUp:
         DataError
             As :func:`asyncdp_sim.runs.run`.
         """
+        places = unit(self.scenario, self.dataset, self.owner)
         first, second = (
-            prepare(self.scenario, replaced(self.dataset, {(self.owner, 0): record}))
+            prepare(self.scenario, replaced(self.dataset, dict.fromkeys(places, record)))
             for record in self.varied
         )
         row = self.dataset.row_name(self.dataset.rows[self.owner][0])
         called = self.scenario.owners.participants[self.owner]
         records = " or ".join(_said(*record) for record in self.varied)
         words = f"{row}, of owner {called}, encoded, is {records}"
+        if self.scenario.privacy.per_owner:
+            words = f"each record of owner {called}, encoded, is {records}"
         return Neighbours(self.owner, first, second, words)
 
 
@@ -295,23 +344,27 @@ def made_up(scenario: Scenario, dataset: Dataset, problem: Problem) -> MadeUp | 
     directions = [np.eye(1, p, at)[0] for at in sorted({0, p - 1})]
     records = along(scenario, [*directions, np.full(p, 1 / p)])
     gradients = gradients_of(scenario, records, queries)
-    order = 1 if scenario.privacy.norm == "l1" else 2
-    first, second, query = far(gradients, order, _at_one_query)
+    first, second, query = far(scenario, gradients, _at_one_query)
     one_answer, other_answer = (
         exact_answers(
-            scenario, replaced(dataset, {(owner, 0): records[place]}), problem.task.steps
+            scenario,
+            replaced(dataset, dict.fromkeys(unit(scenario, dataset, owner), records[place])),
+            problem.task.steps,
         ).gradient(np.array([owner]), queries[[query]])[0]
         for place in (first, second)
     )
-    first, second, _ = far(gradients, order, _varied)
+    first, second, _ = far(scenario, gradients, _varied)
     varied = records[first], records[second]
     return MadeUp(scenario, dataset, owner, varied, (one_answer, other_answer))
 
 
 def dearest(scenario: Scenario, dataset: Dataset) -> int:
-    """Return the owner that pays the most for an answer, of several that with fewest records."""
+    """Return the owner that pays the most for an answer, of several the one that moves it most.
+
+    That has the fewest records, or, where it is hidden as a whole, the most.
+    """
     price = [
-        (claim.of_one().epsilon, -n)
+        (claim.of_one().epsilon, n if scenario.privacy.per_owner else -n)
         for claim, n in zip(owed(scenario), dataset.records, strict=True)
     ]
     finite = [owner for owner, (epsilon, _) in enumerate(price) if np.isfinite(epsilon)]
@@ -328,9 +381,18 @@ def asked(scenario: Scenario, problem: Problem) -> Array:
 
 
 def along(scenario: Scenario, directions: Sequence[Array]) -> list[Record]:
-    """Return records along these directions, short and long, with small and large targets."""
+    """Return records along these directions, short and long, with small and large targets.
+
+    Where an owner is there or is not, the first is none at all.
+    """
     targets = scenario.model.labels[::-1] if scenario.model.classifies else TARGETS
-    return [(size * direction, y) for direction, size, y in product(directions, SIZES, targets)]
+    first = [none_of(len(directions[0]))] if _added(scenario) else []
+    made = product(directions, SIZES, targets)
+    return [*first, *((size * direction, y) for direction, size, y in made)]
+
+
+def _added(scenario: Scenario) -> bool:
+    return scenario.privacy.adjacency == "added-or-removed"
 
 
 def gradients_of(scenario: Scenario, records: Sequence[Record], queries: Array) -> Array:
@@ -339,13 +401,17 @@ def gradients_of(scenario: Scenario, records: Sequence[Record], queries: Array) 
     return single_gradients(scenario, x, y, queries)
 
 
-def far(gradients: Array, order: int, worth: Callable[[Array, int], Array]) -> tuple[int, int, int]:
+def far(
+    scenario: Scenario, gradients: Array, worth: Callable[[Array, int], Array]
+) -> tuple[int, int, int]:
     """Return two records whose gradients (queries, records, p) are far apart, and where most.
 
     ``worth`` says of differences (queries, m, p) how far apart, in the norm of that order, (m,).
+    Where an owner is there or is not, one of the two is the first, which is none.
     """
     best, pair = 0.0, (0, 1, 0)
-    for first in range(gradients.shape[1] - 1):
+    order = 1 if scenario.privacy.norm == "l1" else 2
+    for first in range(1 if _added(scenario) else gradients.shape[1] - 1):
         apart = gradients[:, first + 1 :] - gradients[:, [first]]
         value = worth(apart, order)
         other = int(np.argmax(value))
@@ -385,5 +451,7 @@ def replaced(dataset: Dataset, records: Mapping[tuple[int, int], Record]) -> Dat
 def _said(x: Array, y: float) -> str:
     """Return a made-up record in words."""
     at = np.flatnonzero(x)
+    if np.isnan(y):
+        return "not there"
     where = "all" if len(at) > 1 or len(x) == 1 else f"coordinate {at[0] + 1}"
     return f"{x[at[0]]:g} in {where} with target {y:g}"

@@ -25,6 +25,7 @@ from asyncdp_sim.audits.neighbours import (
     gradients_of,
     on_average,
     replaced,
+    unit,
 )
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
@@ -100,7 +101,11 @@ class Canaries:
 
     def _placed(self, coins: Coins) -> Dataset:
         where = zip(self.owners.tolist(), self.places.tolist(), coins.tolist(), strict=True)
-        records = {(owner, place): self.pairs[place][coin] for owner, place, coin in where}
+        records = {
+            at: self.pairs[place][coin]
+            for owner, place, coin in where
+            for at in unit(self.scenario, self.dataset, owner, place)
+        }
         return replaced(self.dataset, records)
 
 
@@ -114,38 +119,38 @@ def canaries(
     SpecError
         If there is no room for so many: an owner has room for one per feature and record.
     """
-    p = scenario.data.features
+    p = 1 if scenario.privacy.per_owner else scenario.data.features
     room = [(at, i) for at in range(p) for i in owners if at < dataset.records[i]]
     if count is not None and not 1 <= count <= len(room):
-        hint = f"allowed is 1 to {len(room)}: one per feature and record of each owner"
+        per = "owner" if scenario.privacy.per_owner else "feature and record of each owner"
+        hint = f"allowed is 1 to {len(room)}: one per {per}"
         raise SpecError([Fault("canaries", str(count), hint)])
     taken = room[: most if count is None else count]
     queries = asked(scenario, prepare(scenario, dataset))
-    order = 1 if scenario.privacy.norm == "l1" else 2
     far_apart = _of_the_table if scenario.privacy.on_trust else _made_up
-    pairs = [far_apart(scenario, dataset, queries, order, at) for at in range(taken[-1][0] + 1)]
+    pairs = [far_apart(scenario, dataset, queries, at) for at in range(taken[-1][0] + 1)]
     places, held = np.array(taken, dtype=np.int64).T
     return Canaries(scenario, dataset, held, places, tuple(pairs))
 
 
 def _made_up(
-    scenario: Scenario, dataset: Dataset, queries: Array, order: int, at: int
+    scenario: Scenario, dataset: Dataset, queries: Array, at: int
 ) -> tuple[Record, Record]:
     """Return two records along a coordinate whose gradients are far apart."""
     records = along(scenario, [np.eye(1, dataset.features[0].shape[1], at)[0]])
-    first, other, _ = far(gradients_of(scenario, records, queries), order, on_average)
+    first, other, _ = far(scenario, gradients_of(scenario, records, queries), on_average)
     return records[first], records[other]
 
 
 def _of_the_table(
-    scenario: Scenario, dataset: Dataset, queries: Array, order: int, at: int
+    scenario: Scenario, dataset: Dataset, queries: Array, at: int
 ) -> tuple[Record, Record]:
     """Return two records of the table whose gradients are far apart along a coordinate."""
     rows = [(x, float(y)) for owner_records in zip(dataset.features, dataset.targets, strict=True)
             for x, y in zip(*owner_records, strict=True)]  # fmt: skip
     records = rows[:: -(-len(rows) // _LOOKED_AT)]
     apart = gradients_of(scenario, records, queries)[:, :, [at]]
-    first, other, _ = far(apart, order, on_average)
+    first, other, _ = far(scenario, apart, on_average)
     return records[first], records[min(other, len(records) - 1)]  # of one record alone, the same
 
 

@@ -111,7 +111,8 @@ def audit_answer(
     size = problem.task.steps.answer_size
     xi = 0.0 if problem.xi is None else problem.xi
     probability = scenario.privacy.sampling
-    reach = 2 * xi / (dataset.records[owner] * (1.0 if probability is None else probability))
+    divisor = scenario.privacy.divisors(dataset.records)[owner]
+    reach = 2 * xi / (divisor * (1.0 if probability is None else probability))
     start = xi / size * np.cos(np.arange(1.0, size + 1))
     shifts = _directions(reach, size, scenario.privacy.norm)
     claim_of_one = claim.of_one()
@@ -119,7 +120,7 @@ def audit_answer(
     if probability is None:
         pairs = {name: (start, start + shift) for name, shift in shifts.items()}
         if made is not None:
-            pairs["likelihood, a record"] = made.farthest
+            pairs[f"likelihood, {scenario.privacy.a_unit}"] = made.farthest
         scores = {
             name: _scores(noise, place, *pair, runs, scope.within(name))
             for name, pair in pairs.items()
@@ -132,9 +133,9 @@ def audit_answer(
     finding, most = attack(scores, claim_of_one, doubt), most_shown(claim_of_one, runs, doubt)
     called = scenario.owners.participants[owner]
     attacked = "one answer in a sum" if listener.sees_sums else "one answer"
-    if scenario.algorithm.gradients_per_answer > 1:
+    if scenario.values_hidden > 1:
         attacked = "one gradient"
-    return Check(attacked, called, claim_of_one, finding, runs, most)
+    return Check(attacked, called, claim_of_one, finding, runs, most, scenario.privacy.noun)
 
 
 def _directions(reach: float, size: int, norm: str) -> dict[str, Array]:
@@ -188,19 +189,19 @@ _DRAWS = 256
 
 
 def noise_composes(
-    problem: Problem, dataset: Dataset, claims: Sequence[Owed], streams: Streams,
+    problem: Problem, divisors: Array, claims: Sequence[Owed], streams: Streams,
     called: Sequence[int], sampling: float | None = None, what: str = "answers",
 ) -> tuple[Fact, ...]:  # fmt: skip
     """Judge the owner whose answers cost the most of what is claimed; nothing is judged else.
 
     An answer's ε₀ is the largest of its log-likelihood ratios where a record moves one coordinate
-    by 2Ξ/n_i.
+    by 2Ξ/n_i, or an owner by 2Ξ or Ξ.
 
     Parameters
     ----------
     problem : Problem
-    dataset : Dataset
-        The owners' records.
+    divisors : array (N,)
+        n_i, or what 2Ξ is divided by where a whole owner is hidden.
     claims : sequence of Owed
         One per owner.
     streams : Streams
@@ -215,7 +216,7 @@ def noise_composes(
     facts, share = [], 1.0 if sampling is None else sampling
     for owner, claim in enumerate(claims):
         if isinstance(claim, Composed) and np.isfinite(claim.whole):
-            drawn = share * float(dataset.records[owner])
+            drawn = share * float(divisors[owner])
             if isinstance(claim.law, Sampled):
                 seen = _multiplier(problem, owner, drawn)
                 charge_words = f"noise of multiplier {number(1 / seen)} on each"

@@ -188,7 +188,8 @@ def audit_run(
     }
     shown, largest = attack(scores, claim, doubt), most_shown(claim, runs, doubt)
     called = scenario.owners.participants[pair.owner]
-    return Attacked(Check(what, called, claim, shown, runs, largest), most, short, bare, fewest)
+    check = Check(what, called, claim, shown, runs, largest, scenario.privacy.noun)
+    return Attacked(check, most, short, bare, fewest)
 
 
 _Part = tuple[Array, Counts, Short, int, int]

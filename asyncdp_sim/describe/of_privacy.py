@@ -9,7 +9,7 @@ from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.core.words import extent
 from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.privacy.accountants.own import Accountant
-from asyncdp_sim.privacy.label import composition, record_unit
+from asyncdp_sim.privacy.label import composition, stated_unit
 from asyncdp_sim.scenario import Scenario
 
 
@@ -53,7 +53,7 @@ def _budget(privacy: Privacy, accountant: Accountant, n_owners: int) -> Iterator
     named = "per answer" if privacy.budget.even else "for the first answer"
     yield (
         f"privacy: ε {extent(epsilon)} per owner over {extent(answers)} answers{stated}, "
-        f"{extent(per_answer)} {named}, one record replaced"
+        f"{extent(per_answer)} {named}, {privacy.change}"
     )
     allotment = privacy.allotment(n_owners)
     if allotment is not None:
@@ -90,7 +90,7 @@ def _parts(scenario: Scenario) -> Iterator[str]:
             f"privacy.epsilon is for all copies, 1/{privacy.learner.parts(n_owners)} of it for "
             f"each, and the learner's own answers are {privacy.learner.own}"
         )
-    unit = record_unit({"scenario": scenario.plain(), "summary": {}})
+    unit = stated_unit({"scenario": scenario.plain(), "summary": {}})
     if unit is not None:
         yield unit
 
@@ -127,7 +127,12 @@ def _spent_early(scenario: Scenario) -> Iterator[str]:
 def _local(scenario: Scenario) -> Iterator[str]:
     """Yield the number of gradients in an answer, if there are several."""
     count = scenario.algorithm.gradients_per_answer
-    if count > 1:
+    if count > 1 and scenario.privacy.per_owner:
+        yield (
+            f"local steps: an owner takes {count} exact steps, and their difference is clipped as "
+            "a whole and hidden once"
+        )
+    elif count > 1:
         yield (
             f"local steps: an answer consists of {count} noisy gradients, and each is charged: "
             f"the noise is for {extent(scenario.accountant.answers * count)} of them"
@@ -175,6 +180,6 @@ def _claims(scenario: Scenario) -> Iterator[str]:
         noise = scenario.noise_for(records)
         sizes = " ".join(f"{name} {extent(figure)}" for name, figure in noise.figures.items())
         manner = ", one draw for all of them" if privacy.noise == "scalar-as-published" else ""
-        unit = "an answer" if scenario.algorithm.gradients_per_answer == 1 else "a gradient"
+        unit = "an answer" if scenario.values_hidden == 1 else "a gradient"
         on = "all coordinates together" if privacy.mechanism.together else "each coordinate"
         yield f"noise: {sizes or 'none'} on {on} of {unit}{manner}"

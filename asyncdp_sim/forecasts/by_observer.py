@@ -80,7 +80,10 @@ def applying(scenario: Scenario) -> list[ObserverKind]:
 
 
 def _knows(observer: ObserverKind, scenario: Scenario) -> bool:
-    return scenario.privacy.budget.even or observer.knows_parts
+    privacy = scenario.privacy
+    return (privacy.budget.even or observer.knows_parts) and (
+        observer.hides_owners or not privacy.per_owner
+    )
 
 
 def _against(

@@ -217,7 +217,8 @@ def _privacy(found: Forecast) -> str:
         without += "; not shown: this rests on code from outside"
     elif privacy.on_trust:
         without += ", if the declared bound holds"
-    return f"ε = {numbers(budgets)}{delta} per owner for the whole run{against}{without}"
+    hidden = f", {privacy.change}" if privacy.per_owner else ""
+    return f"ε = {numbers(budgets)}{delta} per owner for the whole run{hidden}{against}{without}"
 
 
 def _how_sure(found: Forecast) -> str:

@@ -16,8 +16,8 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.messages import FormattedMessage
+from asyncdp_sim.learning import reply
 from asyncdp_sim.learning.algorithms import Array, Indices
-from asyncdp_sim.learning.reply import Change
 from asyncdp_sim.spec.base import Positive, Variant
 from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.spec.validation import faults_of, show
@@ -74,11 +74,7 @@ def clipped(bounds: Array, owners: Indices, answers: Array) -> Array:
 
     ``bounds`` (N,) are B_i > 0.
     """
-    bound = bounds[owners]
-    finite = np.where(np.isfinite(answers).all(axis=1, keepdims=True), answers, 0.0)
-    with np.errstate(over="ignore"):
-        share = bound / np.maximum(np.abs(finite).sum(axis=1), bound)
-    return np.asarray(finite * share[:, None])
+    return reply.clipped(answers, bounds[owners], "l1")
 
 
 def trimmed(bounds: Array, owners: Indices, answers: Array) -> Array:
@@ -95,7 +91,7 @@ class AcceptanceKind(Variant):
     """Answers are taken as they come."""
 
     @abstractmethod
-    def rule(self, honest: HonestAnswers) -> Change | None:
+    def rule(self, honest: HonestAnswers) -> reply.Change | None:
         """Return what the learner does to answers; None where it does nothing."""
 
     def faults(self, mechanism: str) -> list[Fault]:  # noqa: ARG002
@@ -177,7 +173,7 @@ class ClipAnswers(BoundedKind):
     kind: Literal["clip"] = "clip"
 
     @override
-    def rule(self, honest: HonestAnswers) -> Change:
+    def rule(self, honest: HonestAnswers) -> reply.Change:
         return partial(clipped, self.bounds(honest))
 
 
@@ -192,7 +188,7 @@ class TrimAnswers(BoundedKind):
     kind: Literal["trim"] = "trim"
 
     @override
-    def rule(self, honest: HonestAnswers) -> Change:
+    def rule(self, honest: HonestAnswers) -> reply.Change:
         return partial(trimmed, self.bounds(honest))
 
 

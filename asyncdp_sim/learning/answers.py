@@ -270,7 +270,8 @@ def answers_of(
     if steps.several_servers:
         return OwnAnswers(reply, replicates, steps.answer_size, rows_of)
     kind = OnceAnswers if steps.answers_once else Answers
-    return kind(reply, replicates, steps.answer_size, steps.local, rows_of)
+    local = reply.hidden_steps(steps.local)
+    return kind(reply, replicates, steps.answer_size, local, rows_of)
 
 
 def add_reserved_answers(steps: Algorithm, state: Any, turn: AnswerBatch, answers: Answers) -> None:

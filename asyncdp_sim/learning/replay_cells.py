@@ -55,7 +55,7 @@ def alike(cell: CellTask) -> Hashable:
         _common(noise, _tables(noise)),
         None if sample is None else (type(sample), sample.stream, sample.size),
         *(part is None for part in (reply.factors, reply.acceptance, reply.allotment)),
-        reply.copy,
+        (reply.copy, reply.whole),
         cell.record_every,
     )
     try:
@@ -95,6 +95,7 @@ def together(cells: Sequence[CellTask], rows: CellRows) -> CellTask:
         acceptance=parts("acceptance"),
         allotment=parts("allotment"),
         copy=first.reply.copy,
+        whole=first.reply.whole,
     )
     return CellTask(steps, reply, first.record_every)
 

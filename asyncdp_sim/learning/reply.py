@@ -7,7 +7,8 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.learning.algorithms import Array, Gradients, Indices
+from asyncdp_sim.learning.algorithms import AnswerBatch, Array, Gradients, Indices, LocalSteps
+from asyncdp_sim.learning.objectives import Norm
 
 Change = Callable[[Indices, Array], Array]
 """From who answers, and answers (r, p), which may be used up, to what they become (r, p)."""
@@ -125,6 +126,45 @@ class PoissonSample:
 
 
 @dataclass(frozen=True, eq=False)
+class WholeAnswers:
+    """Owners' answers, each scaled down as a whole to a norm: its gradient, or what it went.
+
+    Attributes
+    ----------
+    gradients : Gradients
+    bound : float
+        Ξ.
+    norm : str
+    local : LocalSteps, optional
+        How far an owner goes by exact gradients of its own before it answers.
+    """
+
+    gradients: Gradients
+    bound: float
+    norm: Norm
+    local: LocalSteps | None = None
+
+    def gradient(self, owners: Indices, points: Array) -> Array:
+        """Return the answers, shape (r, p); a row of its own, whatever rows there are besides."""
+        if self.local is None:
+            answers = self.gradients.gradient(owners, points)
+        else:
+            turn = AnswerBatch(owners)
+            answers = self.local.sent(turn, points, lambda at: self.gradients.gradient(owners, at))
+        return clipped(answers, self.bound, self.norm)
+
+
+def clipped(answers: Array, bounds: Array | float, norm: Norm) -> Array:
+    """Return a min(1, B/‖a‖) for each row, shape (r, p); what is not finite counts as zero."""
+    finite = np.where(np.isfinite(answers).all(axis=1, keepdims=True), answers, 0.0)
+    with np.errstate(over="ignore"):
+        sizes = np.abs(finite) if norm == "l1" else np.square(finite)
+        lengths = sizes.sum(axis=1) if norm == "l1" else np.sqrt(sizes.sum(axis=1))
+        share = bounds / np.maximum(lengths, bounds)
+    return np.asarray(finite * share[:, None])
+
+
+@dataclass(frozen=True, eq=False)
 class AnswerModel:
     """The owners' way to answer a query, and what the learner takes of it.
 
@@ -146,6 +186,8 @@ class AnswerModel:
         Which of several copies of the algorithm over the same records this is, from 1; 0 where
         there is but one. Copies have noise of their own: one row in two of them would tell
         differences of gradients exactly.
+    whole : bool
+        Whether ``gradients`` are whole answers, after an owner's local steps: noise is added once.
     """
 
     gradients: Gradients
@@ -155,6 +197,11 @@ class AnswerModel:
     acceptance: Change | None = None
     allotment: Places | None = None
     copy: int = 0
+    whole: bool = False
+
+    def hidden_steps(self, local: LocalSteps | None) -> LocalSteps | None:
+        """Return the local steps of which each gradient is hidden by itself."""
+        return None if self.whole else local
 
     @property
     def changes(self) -> tuple[Change, ...]:

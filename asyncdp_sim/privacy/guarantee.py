@@ -37,7 +37,7 @@ Numbers = npt.NDArray[np.integer]
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The privacy of a run's answers under replacement of one record.
+    """The privacy of a run's answers where one record, or one owner, is another.
 
     Attributes
     ----------
@@ -199,7 +199,8 @@ def guarantee(
         notes.append(not_vouched_for(outside))
     if look is not None:
         notes += _resting(look, xi, broken=len(breaks) > 0)
-    notes += _large_delta(accountant.delta, int(records.max()))
+    of_how_many = len(records) if privacy.per_owner else int(records.max())
+    notes += _large_delta(accountant.delta, of_how_many, privacy.noun)
     unseen = None if look is None else look.unseen
     shown = unseen in (None, 0) and len(outside) == 0
     private = False if len(breaks) > 0 else True if shown else None
@@ -284,11 +285,12 @@ def _silent(
     return [reason(sentence, mechanism=privacy.mechanism.kind, owners=owners)]
 
 
-def _large_delta(delta: float, largest: int) -> list[Noted]:
-    """Return that a δ allows too much, where it does; ``largest`` is the most that n_i is."""
+def _large_delta(delta: float, largest: int, noun: str) -> list[Noted]:
+    """Return that a δ allows too much, where it does, of so many records or owners."""
+    count = "N" if noun == "owner" else "n"
     sentence = (
-        "δ = {delta:g} is not below 1/n = {share:.2g}: a mechanism that shows one record, drawn at "
-        "random, would pass with it"
+        f"δ = {{delta:g}} is not below 1/{count} = {{share:.2g}}: a mechanism that shows one "
+        f"{noun}, drawn at random, would pass with it"
     )
     return [reason(sentence, delta=delta, share=1 / largest)] if delta * largest >= 1 else []
 

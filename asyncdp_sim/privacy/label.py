@@ -307,7 +307,7 @@ def label(manifests: Sequence[Manifest]) -> Label:
     alone = composition(manifests)
     if alone is not None:
         sentences.append(f"This {alone}.")
-    units = list(dict.fromkeys(unit for manifest in manifests if (unit := record_unit(manifest))))
+    units = list(dict.fromkeys(unit for manifest in manifests if (unit := stated_unit(manifest))))
     sentences += [f"{unit[0].upper()}{unit[1:]}." for unit in units]
     untimed = [manifest for manifest in claiming if not is_timed(manifest)]
     if untimed:
@@ -438,11 +438,23 @@ def epsilon_words(manifest: Manifest) -> str:
     return f"{'ε ≥' if is_at_least(manifest) else 'true ε'} {number(value)}"
 
 
-def record_unit(manifest: Manifest) -> str | None:
-    """Return what a record is one of, where the data say whose it is.
+def hidden_unit(manifest: Manifest) -> str:
+    """Return what is hidden, one of which neighbouring datasets differ by."""
+    return str(manifest["scenario"]["privacy"].get("unit") or "record")
+
+
+def stated_unit(manifest: Manifest) -> str | None:
+    """Return what the unit is, where it is an owner, or the data say whose a record is.
 
     Where a column does, persons may have several records; where targets do, nobody had any.
     """
+    if hidden_unit(manifest) == "owner":
+        added = manifest["scenario"]["privacy"].get("adjacency") == "added-or-removed"
+        changed = "are there, or none is" if added else "may be others"
+        return (
+            f"the unit is an owner: all its records together {changed}; who takes part, and the "
+            "numbers of records, are taken as public"
+        )
     data = manifest["scenario"].get("data") or {}
     split = data.get("split")
     if isinstance(split, dict) and "dirichlet" in split:

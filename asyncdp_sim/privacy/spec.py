@@ -92,6 +92,39 @@ class Privacy(Spec):
     grid: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     observer: Observer | None = None
     learner: OwnLearner | None = None
+    unit: Literal["record", "owner"] | None = None
+    adjacency: Literal["replaced", "added-or-removed"] | None = None
+
+    @property
+    def per_owner(self) -> bool:
+        """Whether a whole owner is hidden, and not only each of its records."""
+        return self.unit == "owner"
+
+    @property
+    def noun(self) -> str:
+        """What is hidden, one of which neighbouring datasets differ by: a record, or an owner."""
+        return self.unit or "record"
+
+    @property
+    def a_unit(self) -> str:
+        """The same with its article."""
+        return "an owner" if self.per_owner else "a record"
+
+    @property
+    def change(self) -> str:
+        """What neighbouring datasets differ by, in words."""
+        return f"one {self.noun} {(self.adjacency or 'replaced').replace('-', ' ')}"
+
+    def divisors(self, records: npt.ArrayLike) -> Array:
+        """Return what 2Ξ is divided by where one unit moves an owner's answer, shape (N,).
+
+        One of n_i records: n_i. A whole owner, whose answer is at most Ξ long: 1 where another one
+        takes its place, and 2 where none does, whose answer is 0.
+        """
+        numbers = np.asarray(records, dtype=float)
+        if not self.per_owner:
+            return numbers
+        return np.full(len(numbers), 2.0 if self.adjacency == "added-or-removed" else 1.0)
 
     @property
     def listener(self) -> ObserverKind:
@@ -121,8 +154,13 @@ class Privacy(Spec):
 
     @property
     def clip_bound(self) -> float | None:
-        """The norm that record gradients are scaled down to, where they are."""
+        """The norm that record gradients, or an owner's whole answers, are scaled down to."""
         return None if self.bounded is None else self.bounded.clip_bound
+
+    @property
+    def record_clip(self) -> float | None:
+        """The norm that record gradients are scaled down to, where they are."""
+        return None if self.per_owner else self.clip_bound
 
     @property
     def on_trust(self) -> bool:
@@ -138,7 +176,7 @@ class Privacy(Spec):
     def laplace_variance(self) -> bool:
         """Whether the variance of an answer is 2(2ΞK/(nε))², whatever ε, K and p are."""
         plain = self.accountant is None and self.sampling is None and self.budget.even
-        return self.mechanism.laplace_variance and plain
+        return self.mechanism.laplace_variance and plain and not self.per_owner
 
     @property
     def _delta(self) -> float:
@@ -300,7 +338,10 @@ class Privacy(Spec):
         SpecError
             If ``grid`` is too fine for draws of so large a scale to reach each of its steps.
         """
-        drawn = (records if self.sampling is None else self.sampling * records).astype(float)
+        moved = self.divisors(records)
+        if self.per_owner and self.listener.sees_sums:  # of n_i times what owners answer
+            xi, moved = xi * float((records / moved).max()), records.astype(float)
+        drawn = moved if self.sampling is None else self.sampling * moved
         allowance = self.allowance(len(records), updates, gradients)
         allotment = self.allotment(len(records))
         if allotment is not None:

@@ -1,6 +1,6 @@
 """Faults of a privacy section: whatever does not fit together, the owners or the model."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.privacy.budgets import MOST_ANSWERS
 from asyncdp_sim.privacy.mechanisms import Mechanism, MechanismKind
+from asyncdp_sim.privacy.observers import Observer, ObserverKind
 from asyncdp_sim.spec.base import kind_of, members, wrong_length
 from asyncdp_sim.spec.validation import show
 
@@ -32,6 +33,7 @@ def misfits(privacy: "Privacy", n_owners: int, model: Model) -> list[Fault]:
         faults += _unsampled(privacy, privacy.sampling)
     if not privacy.budget.even:
         faults += _undivided(privacy)
+    faults += _whole(privacy)
     return faults + _unfit(privacy, model)
 
 
@@ -45,6 +47,33 @@ def out_of_range(privacy: "Privacy", n_owners: int) -> list[Fault]:
         hint = f"allowed is at most {n_owners}, the number of owners"
         faults.append(Fault("privacy.overlap", str(privacy.overlap), hint))
     return faults
+
+
+def _whole(privacy: "Privacy") -> list[Fault]:
+    """Return what is not known to hide a whole owner."""
+    if not privacy.per_owner:
+        hint = 'allowed only with privacy.unit = "owner": one record is replaced'
+        given = privacy.adjacency not in (None, "replaced")
+        return [Fault("privacy.adjacency", repr(privacy.adjacency), hint)] if given else []
+    bound, listener = privacy.bounded, privacy.listener
+    kinds = cast("list[type[ObserverKind]]", members(Observer))
+    ways = [kind_of(kind) for kind in kinds if kind.hides_owners]
+    checks: list[tuple[bool, str, str, str]] = [
+        (bound is not None and bound.clip_bound is None, "sensitivity.kind",
+         repr(getattr(bound, "kind", None)), "clip, which bounds an owner's whole answer"),
+        (bound is not None and bound.norm == "l2-as-published", "sensitivity.norm",
+         "'l2-as-published'", f"{privacy.mechanism.norm}, in which an answer costs its ε"),
+        (not listener.hides_owners, "observer.kind", repr(listener.name), " or ".join(ways)),
+        (privacy.sampling is not None, "sampling", f"{privacy.sampling}", "nothing: an owner is "
+         "in every answer of its own"),
+        (privacy.overlap > 1, "overlap", str(privacy.overlap), "1: no two owners are one"),
+        (privacy.learner is not None, "learner", "a table", "nothing: one copy of the model"),
+    ]  # fmt: skip
+    return [
+        Fault(f"privacy.{name}", value, f"allowed with privacy.unit owner: {hint}")
+        for wrong, name, value, hint in checks
+        if wrong
+    ]
 
 
 def _undivided(privacy: "Privacy") -> list[Fault]:

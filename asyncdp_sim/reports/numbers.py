@@ -11,7 +11,7 @@ from asyncdp_sim.columns import summary as dictionary
 from asyncdp_sim.core.units import unit_of
 from asyncdp_sim.core.words import as_float, figure
 from asyncdp_sim.figures.kit.outcomes import Estimate, interval, mean_psi_at_end, psi_at_end
-from asyncdp_sim.privacy.label import epsilon_words, label, n_sharers
+from asyncdp_sim.privacy.label import epsilon_words, hidden_unit, label, n_sharers
 from asyncdp_sim.results import Result, Sweep
 
 NONE = "–"
@@ -153,8 +153,8 @@ def owners(result: Result) -> dict[str, Any]:
 
     A row has the owner's largest charge, and means of its counts. The rows ``first`` are visible at
     once, ``others`` unfold below; ``listed`` of ``count`` owners have a row; ``named`` and
-    ``powered`` state whether names and energy have columns, and ``holders`` describes the owners
-    that hold the record to detect.
+    ``powered`` state whether names and energy have columns, and ``detected`` is what is detected: a
+    record, and who holds it, or the owner.
     """
     people = result.participants
     names = people.names if len(people.names) > 0 else ("",) * len(people.numbers)
@@ -190,6 +190,7 @@ def owners(result: Result) -> dict[str, Any]:
     ]
     named = any(row["name"] not in ("", str(row["number"])) for row in rows)
     sharers = n_sharers(result.manifest) - 1
+    of_records = hidden_unit(result.manifest) == "record"
     holders = f"and {sharers} other{'s' * (sharers > 1)} hold" if sharers > 0 else "holds"
     return {
         "first": rows[:FIRST_OWNERS],
@@ -198,7 +199,7 @@ def owners(result: Result) -> dict[str, Any]:
         "count": len(share),
         "named": named,
         "powered": powered,
-        "holders": f"the owner {holders}",
+        "detected": f"a given record that the owner {holders}" if of_records else "the owner",
     }
 
 

@@ -15,14 +15,15 @@ from asyncdp_sim.privacy.label import (
     claims,
     composition,
     epsilon_words,
+    hidden_unit,
     is_at_least,
     label,
     n_sharers,
     observer_words,
     of_summary,
     reasons,
-    record_unit,
     stated_delta,
+    stated_unit,
 )
 from asyncdp_sim.results.manifest import read_manifest
 from asyncdp_sim.scenario import spoken
@@ -135,7 +136,7 @@ def _theory(prediction: Mapping[str, Any]) -> str | None:
 
 def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield rows of the privacy label: private or not and why, true ε, timing, release."""
-    text, unit, alone = label([manifest]), record_unit(manifest), composition([manifest])
+    text, unit, alone = label([manifest]), stated_unit(manifest), composition([manifest])
     stated = f", δ = {number(text.delta)}" if text.delta is not None and text.delta > 0 else ""
     kept = _verdict(text) if claims(manifest) else "nothing is claimed"
     yield "private as claimed", f"{kept} ({epsilon_words(manifest)}{stated})"
@@ -163,7 +164,7 @@ def _attacker(manifest: Mapping[str, Any]) -> str:
     """Return the bound on an attacker, or why there is none."""
     power, advantage = (of_summary(manifest, f"attacker_{e}") for e in ("power", "advantage"))
     if advantage == 1 or (advantage is not None and not is_at_least(manifest)):
-        return attacker_words(power, advantage, n_sharers(manifest))
+        return attacker_words(power, advantage, n_sharers(manifest), hidden_unit(manifest))
     because = "the sensitivity bound is declared, not enforced"
     return f"no upper bound holds, because {because if is_at_least(manifest) else _OUTSIDE}"
 

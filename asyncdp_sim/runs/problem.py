@@ -15,7 +15,6 @@ from asyncdp_sim.data.dataset import FROM_PRIVATE
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.learning.algorithms import (
     Algorithm,
-    AlgorithmSpec,
     Array,
     Asks,
     Gradients,
@@ -23,7 +22,7 @@ from asyncdp_sim.learning.algorithms import (
 )
 from asyncdp_sim.learning.live import Target, TriggerKind
 from asyncdp_sim.learning.objectives import Objective, Records
-from asyncdp_sim.learning.reply import AnswerModel, PoissonSample, Sample, Sampling
+from asyncdp_sim.learning.reply import AnswerModel, PoissonSample, Sample, Sampling, WholeAnswers
 from asyncdp_sim.privacy import Accountant
 from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import AnswerNoise, NoNoise
@@ -173,7 +172,7 @@ def prepare(
     allotment = privacy.allotment(objective.n_owners)
     noise = scenario.noise_for(objective.records)
     steps = scenario.algorithm.steps(_setting(scenario, objective, noise))
-    gradients = _answered(scenario.algorithm, steps, objective, records, privacy.clip_bound)
+    gradients = _answered(scenario, steps, objective, records)
     task = Task(
         objective=posed.judge,
         steps=steps,
@@ -199,23 +198,25 @@ def exact_answers(scenario: Scenario, dataset: Dataset, steps: Algorithm) -> Gra
         If the targets are no labels of a model that classifies.
     """
     model, privacy = scenario.model, scenario.privacy
-    rows, clip = prepared(scenario, dataset).trained_on, privacy.clip_bound
-    lines = model.objective(*rows), model.records(*rows, clip, privacy.norm), clip
-    return _answered(scenario.algorithm, steps, *lines)
+    rows = prepared(scenario, dataset).trained_on
+    records = model.records(*rows, privacy.record_clip, privacy.norm)
+    return _answered(scenario, steps, model.objective(*rows), records)
 
 
 def _answered(
-    algorithm: AlgorithmSpec, steps: Algorithm, objective: Objective, records: Records,
-    clip: float | None,
-) -> Gradients:  # fmt: skip
-    """Return what owners answer with: second moments do, where nothing is clipped.
+    scenario: Scenario, steps: Algorithm, objective: Objective, records: Records
+) -> Gradients:
+    """Return what owners answer with: second moments do, where no record is clipped.
 
     Raises
     ------
     SpecError
         If an algorithm that is given noisy answers alone makes something else of gradients.
     """
-    exact = objective if clip is None else records
+    algorithm, privacy = scenario.algorithm, scenario.privacy
+    exact: Gradients = objective if privacy.record_clip is None else records
+    if privacy.per_owner and privacy.clip_bound is not None:  # nothing hidden is not clipped
+        exact = WholeAnswers(exact, privacy.clip_bound, privacy.norm, steps.local)
     if not algorithm.outside or algorithm.handles_gradients:
         return steps.answered_with(exact)
     if type(steps).answered_with is not Algorithm.answered_with or steps.local is not None:
@@ -267,6 +268,7 @@ def _reply(
         ),
         allotment=allotment,
         copy=scenario.privacy.copy_number,
+        whole=scenario.privacy.per_owner and scenario.privacy.hides,
     )
 
 

@@ -235,7 +235,7 @@ class LearningProblem:
         model, privacy = scenario.model, scenario.privacy
         rows = prepared(scenario, dataset)
         objective, judge, notes = _objectives(scenario, dataset, rows, judged=judged)
-        records = model.records(*rows.trained_on, privacy.clip_bound, privacy.norm)
+        records = model.records(*rows.trained_on, privacy.record_clip, privacy.norm)
         unseen, all_unseen = held_out(dataset, model, privacy.bounded, privacy.norm)
         text = (*rows.notes, *notes)
         which = (*_parts(scenario), judged)
@@ -271,7 +271,7 @@ class LearningProblem:
 def _parts(scenario: Scenario) -> tuple[object, ...]:
     """Return the parts of a scenario that decide which records there are, and what they ask for."""
     privacy = scenario.privacy
-    hidden = (privacy.bounded, privacy.norm, privacy.clip_bound)
+    hidden = (privacy.bounded, privacy.norm, privacy.record_clip)
     return scenario.data, scenario.owners, scenario.model, *hidden
 
 

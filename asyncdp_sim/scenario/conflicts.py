@@ -23,7 +23,7 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     faults += scenario.privacy.faults(n_owners, scenario.model)
     faults += _learner_faults(scenario) + _label_faults(scenario) + _timing_faults(scenario)
     faults += _accountant_faults(scenario) + _sampling_faults(scenario) + _uneven_faults(scenario)
-    faults += _asked_faults(scenario) + _alone_faults(scenario)
+    faults += _asked_faults(scenario) + _alone_faults(scenario) + _whole_faults(scenario)
     faults += scenario.model.start_faults(algorithm.starts_at)
     faults += algorithm.faults(scenario.protocol)
     faults += algorithm.reaches_for_gradients(scenario.numbers)
@@ -176,6 +176,16 @@ def _sampling_faults(scenario: ScenarioFacts) -> list[Fault]:
         remedy = "not allowed with privacy.sampling: no length of honest answers is known"
         matches.append(Fault("acceptance.kind", repr(scenario.acceptance.kind), remedy))
     return matches
+
+
+def _whole_faults(scenario: ScenarioFacts) -> list[Fault]:
+    """Return a fault if an owner's answers are more than one bounded gradient or difference."""
+    algorithm = scenario.algorithm
+    plain = algorithm.xi is None and not algorithm.obfuscates
+    if plain or not scenario.privacy.per_owner:
+        return []
+    remedy = "allowed with privacy.unit owner: algorithms whose owners answer with gradients"
+    return [Fault("algorithm.kind", repr(algorithm.kind), remedy)]
 
 
 def _uneven_faults(scenario: ScenarioFacts) -> list[Fault]:

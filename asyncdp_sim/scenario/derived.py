@@ -220,9 +220,17 @@ class ScenarioFacts(CachedSpec):
         return sensitivity.xi(self.model, self.data.features, self.privacy.norm)
 
     @property
+    def values_hidden(self) -> int:
+        """How many values of an answer are hidden one by one, and charged: its gradients.
+
+        Where a whole owner is hidden, an answer is one value, after all its local steps.
+        """
+        return 1 if self.privacy.per_owner else self.algorithm.gradients_per_answer
+
+    @property
     def accountant(self) -> Accountant:
         """What owners' answers cost."""
-        of = (self.owners.count, self.run.updates, self.algorithm.gradients_per_answer)
+        of = (self.owners.count, self.run.updates, self.values_hidden)
         return self.spending.accountant_for(*of)
 
     def noise_for(self, records: npt.NDArray[int64]) -> AnswerNoise:
@@ -234,7 +242,7 @@ class ScenarioFacts(CachedSpec):
             As :meth:`~asyncdp_sim.privacy.Privacy.noise_for`.
         """
         xi = 0.0 if not self.privacy.hides or self.xi is None else self.xi
-        updates, values = self.run.updates, self.algorithm.gradients_per_answer
+        updates, values = self.run.updates, self.values_hidden
         return self.spending.noise_for(records, updates, xi, self.answer_numbers, values)
 
     def honest_answers(self, noise: Lengths, n_features: int) -> HonestAnswers:

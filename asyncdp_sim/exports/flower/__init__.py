@@ -158,6 +158,7 @@ def _misfits(scenario: Scenario) -> Iterator[Fault]:
         "privacy.learner": privacy.learner is not None,
         "privacy.observer": privacy.observer is not None and privacy.listener.kind != "transcript",
         "privacy.grid": privacy.grid is not None,
+        "privacy.unit": privacy.per_owner,
         "adversary": scenario.adversary is not None,
         "acceptance": scenario.acceptance is not None,
         "trigger": scenario.trigger is not None,

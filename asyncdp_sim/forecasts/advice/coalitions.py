@@ -501,7 +501,9 @@ def _refuse(known: Population) -> None:
         doubt for doubt in broken(replace(known, scenario=free))
         if privacy.clip_bound is None or not doubt.startswith("clipped")
     ]  # fmt: skip
-    if not privacy.budget.even:
+    if privacy.per_owner:
+        doubts.append("noise that hides whole owners is not worked out here")
+    elif not privacy.budget.even:
         doubts.append(f"budgets {privacy.budget.kind}, of unequal parts, are not worked out here")
     elif privacy.hides and not privacy.laplace_variance:
         kind = privacy.mechanism.kind

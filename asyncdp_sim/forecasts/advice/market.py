@@ -112,7 +112,9 @@ def priced(known: Population, doubts: Sequence[str]) -> Demand:
     doubts = list(doubts)
     scenario, objective, law = known.scenario, known.objective, answering(known)
     privacy = scenario.privacy
-    if not (privacy.laplace_variance and privacy.budget.named_answers):
+    if privacy.per_owner:
+        doubts.append("noise that hides whole owners has no price here")
+    elif not (privacy.laplace_variance and privacy.budget.named_answers):
         doubts.append("only Laplace noise for a fixed number of answers has a price here")
     if privacy.overlap > 1:
         doubts.append("owners that share records cannot sell budgets one by one")

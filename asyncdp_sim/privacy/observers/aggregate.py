@@ -34,6 +34,7 @@ class AggregateObserver(ObserverKind):
 
     by_count = True
     sees_sums = True
+    hides_owners = True
 
     kind: Literal["aggregate"] = "aggregate"
     dropouts: Tally = 0

@@ -66,7 +66,7 @@ Reasons = list[tuple[bool, str]]
 
 def plainly(scenario: Any) -> Reasons:
     """Return the requirements of an observer that does not receive all answers."""
-    privacy, steps = scenario.privacy, scenario.algorithm.gradients_per_answer
+    privacy, steps = scenario.privacy, scenario.values_hidden
     return [
         (not bool(np.isfinite(privacy.asked(scenario.owners.count)).all()), "finite ε"),
         (privacy.sampling is not None, "answers over all records"),
@@ -92,6 +92,8 @@ class ObserverKind(Variant):
     """It sees no answer, only the sum of those that make an update."""
     knows_parts: ClassVar[bool] = False
     """What it learns is known where an owner's answers have unequal parts of its budget, too."""
+    hides_owners: ClassVar[bool] = False
+    """What it learns of an owner as a whole is known, too."""
     sees_models: ClassVar[bool] = False
     """It sees central models and no answer: the audit attacks models too."""
     sees_meetings: ClassVar[bool] = False
@@ -161,6 +163,7 @@ class TranscriptObserver(ObserverKind):
 
     by_count = True
     knows_parts = True
+    hides_owners = True
 
     kind: Literal["transcript"] = "transcript"
 

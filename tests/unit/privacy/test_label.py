@@ -10,7 +10,7 @@ from asyncdp_sim.privacy.label import (
     label,
     named_guarantee,
     reasons,
-    record_unit,
+    stated_unit,
     timing_reasons,
 )
 from tests.together import together
@@ -226,13 +226,13 @@ def test_reasons_are_told_in_full() -> None:
 @pytest.mark.parametrize("data", [{"owner_column": "who"}, {"split": {"column": "who"}}])
 def test_a_column_that_says_whose_a_record_is_makes_records_the_unit(data: dict[str, Any]) -> None:
     unit = "the unit is a record: a person with m records gets mε"
-    assert record_unit(made({}, data=data)) == unit
-    assert record_unit(made(GAUSSIAN, data=data, delta=1e-6)) == f"{unit} and a larger δ"
-    assert record_unit(made({}, data={"split": "in-order"})) is None
+    assert stated_unit(made({}, data=data)) == unit
+    assert stated_unit(made(GAUSSIAN, data=data, delta=1e-6)) == f"{unit} and a larger δ"
+    assert stated_unit(made({}, data={"split": "in-order"})) is None
 
 
 def test_a_simulated_split_says_at_whose_place_a_record_is_replaced() -> None:
-    said = record_unit(made({}, data={"split": {"dirichlet": 0.5, "cv": 0.0}}))
+    said = stated_unit(made({}, data={"split": {"dirichlet": 0.5, "cv": 0.0}}))
     assert said is not None
     assert said.endswith("ε is of one record replaced at the owner that it went to")
 

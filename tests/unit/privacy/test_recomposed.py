@@ -79,11 +79,12 @@ def test_noise_that_costs_half_a_thousandth_more_than_is_claimed_is_refuted(
 ) -> None:
     composed = ("privacy.accountant=pld", "privacy.delta=1e-6", "privacy.budget.answers=100")
     scenario = load(SCENE, (*composed, "run.updates=100", *settings))[0]
+    divisors = scenario.privacy.divisors(build_dataset(scenario).records)
     sound = owed(scenario)
     less = tuple(replace(claim, whole=claim.whole * (1 - 5e-4)) for claim in sound)
     for claims, exceeded in ((sound, False), (less, True)):
         [fact] = noise_composes(
-            neighbours(scenario).first, build_dataset(scenario), claims,
+            neighbours(scenario).first, divisors, claims,
             Streams(scenario.run.seed), scenario.owners.participants, scenario.privacy.sampling,
         )  # fmt: skip
         assert fact.exceeded is exceeded

@@ -1,0 +1,218 @@
+"""Privacy of a whole owner: the exact law of clipped answers with noise, of few owners."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.audits import Audit, audit
+from asyncdp_sim.audits.neighbours import replaced
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.learning.algorithms import AnswerBatch
+from asyncdp_sim.learning.answers import Answers
+from asyncdp_sim.learning.reply import AnswerModel, WholeAnswers
+from asyncdp_sim.privacy.accountants.attacker import delta_of
+from asyncdp_sim.privacy.mechanisms import GaussianNoise, RecordSensitivity
+from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism
+from asyncdp_sim.privacy.spec import Privacy
+from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec.base import parse
+
+from .zscores import LIMIT, Score, require, score
+
+pytestmark = pytest.mark.oracle(
+    "law of an owner's clipped answers, and ε of them",
+    "N(clip(g), s²) per answer; loss of K answers N(±μ²/2, μ²), μ = √K Δ/s; δ(ε) of that μ",
+    source="the Gaussian mechanism; the moments of a normal loss",
+    setting="three owners with 10, 20 and 40 records; single answers, and their sums",
+    kinds="GaussianMechanism, Clip, AggregateObserver",
+)
+
+K, XI, EPSILON, DELTA, RUNS = 8, 0.5, 2.0, 1e-6, 4000
+RECORDS = np.array([10, 20, 40])
+OWNER = 2
+"""The one with the most records, which moves sums most."""
+BASE: dict[str, Any] = {
+    "schema": 1,
+    "id": "whole-owner",
+    "run": {"seed": 4, "updates": K},
+    "owners": {"count": 3, "records": RECORDS.tolist()},
+    "data": {"kind": "gaussian", "features": 2},
+    "model": {"kind": "ridge", "regularisation": 0.1},
+    "protocol": {"kind": "rounds"},
+    "algorithm": {"kind": "parameter-server", "step": 0.2},
+    "privacy": {
+        "epsilon": EPSILON, "delta": DELTA, "mechanism": "gaussian", "unit": "owner",
+        "sensitivity": {"kind": "clip", "bound": XI},
+    },
+}  # fmt: skip
+
+
+def scenario(observer: str = "transcript", adjacency: str = "replaced", **privacy: Any) -> Scenario:
+    said = BASE["privacy"] | {"observer": observer, "adjacency": adjacency} | privacy
+    return parse(Scenario, BASE | {"privacy": said})
+
+
+def populations(of: Scenario) -> tuple[Problem, Problem]:
+    """Return two whose one owner is pulled one way, and the other way or not at all."""
+    data = build_dataset(of)
+    long, places = np.array([1e3, 0.0]), [(OWNER, place) for place in range(RECORDS[OWNER])]
+    other = (long, -1e3)
+    if of.privacy.adjacency == "added-or-removed":
+        other = (np.zeros(2), np.nan)
+    first, second = (
+        prepare(of, replaced(data, dict.fromkeys(places, record)))
+        for record in ((long, 1e3), other)
+    )
+    return first, second
+
+
+def seen(of: Scenario, reply: AnswerModel, side: str) -> np.ndarray:
+    """Return what is seen of the owner in K updates of many runs, (runs, K, 2).
+
+    Its answers; or sums of all owners' n_i Q_i.
+    """
+    scopes = [Streams(4).within("whole-owner", side, run) for run in range(RUNS)]
+    answers, updates = Answers(reply, scopes, 2), []
+    for k in range(K):
+        points = np.tile([0.1 * k, -0.05 * k], (RUNS, 1))
+        if of.privacy.listener.sees_sums:
+            turns = [AnswerBatch(np.full(RUNS, owner)) for owner in range(3)]
+            given = [answers.give(turn, points) for turn in turns]
+            updates.append(sum(n * each for n, each in zip(RECORDS, given, strict=True)))
+        else:
+            updates.append(answers.give(AnswerBatch(np.full(RUNS, OWNER)), points))
+    return np.stack(updates, axis=1)
+
+
+def multiplier() -> float:
+    """Return the least z of K answers at (ε, δ), by a search that knows the exact curve alone."""
+    low, high = 1e-3, 1e3
+    for _ in range(200):
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if delta_of(EPSILON, K**0.5 / middle) <= DELTA else (middle, high)
+    return high
+
+
+def losses(of: Scenario, replies: list[AnswerModel]) -> list[Score]:
+    """Compare the loss of all that is seen, under each population, with its exact law."""
+    moved = XI * (1 if of.privacy.adjacency == "added-or-removed" else 2)
+    if of.privacy.listener.sees_sums:
+        moved *= max(RECORDS)
+    scale, mu = moved * multiplier(), K**0.5 / multiplier()
+    sides = [seen(of, reply, str(side)) for side, reply in enumerate(replies)]
+    exact = middle(of, replies)
+    scores = []
+    for sign, side in zip((-1, 1), sides, strict=True):
+        loss = (side[:, :, 0] - exact).sum(axis=1) * moved / scale**2
+        scores += [
+            score(f"loss, side {sign}", loss * sign, mu**2 / 2),
+            score(f"its variance, side {sign}", (loss - loss.mean()) ** 2, mu**2),
+        ]
+    return scores
+
+
+def middle(of: Scenario, replies: list[AnswerModel]) -> np.ndarray:
+    """Return the middle of what both populations have seen of them without noise, (K,)."""
+    owners = range(3) if of.privacy.listener.sees_sums else [OWNER]
+    weights = RECORDS if of.privacy.listener.sees_sums else np.ones(3)
+    return np.array([
+        sum(
+            weights[owner] * reply.gradients.gradient(
+                np.array([owner]), np.array([[0.1 * k, -0.05 * k]])
+            )[0, 0] / 2
+            for owner in owners for reply in replies
+        )
+        for k in range(K)
+    ])  # fmt: skip
+
+
+WAYS = pytest.mark.parametrize(
+    ("observer", "adjacency"),
+    [(o, a) for o in ("transcript", "aggregate") for a in ("replaced", "added-or-removed")],
+)
+
+
+@WAYS
+def test_losses_of_neighbouring_populations_have_their_exact_law(
+    observer: str, adjacency: str
+) -> None:
+    of = scenario(observer, adjacency)
+    require(losses(of, [each.task.reply for each in populations(of)]), error=0.1)
+
+
+@WAYS
+def test_what_is_charged_is_the_exact_curve_at_delta(observer: str, adjacency: str) -> None:
+    accountant = scenario(observer, adjacency).accountant
+    assert accountant.spent(np.full(3, K)) == pytest.approx(EPSILON, rel=1e-6)
+    assert accountant.multiplier == pytest.approx(multiplier(), rel=1e-6)
+
+
+@WAYS
+@pytest.mark.parametrize("planted", ["half the noise", "not clipped"])
+def test_planted_faults_are_far_from_the_law(observer: str, adjacency: str, planted: str) -> None:
+    of = scenario(observer, adjacency)
+    replies = []
+    for problem in populations(of):
+        reply = problem.task.reply
+        if planted == "half the noise":
+            assert isinstance(reply.noise, GaussianNoise)
+            reply = replace(reply, noise=replace(reply.noise, scale=reply.noise.scale / 2))
+        else:
+            assert isinstance(reply.gradients, WholeAnswers)
+            reply = replace(reply, gradients=reply.gradients.gradients)
+        replies.append(reply)
+    assert max(abs(each.z) for each in losses(of, replies)) > 4 * LIMIT
+
+
+TWO = {"run": {"seed": 4, "updates": 2}, "owners": {"count": 3, "records": [4, 5, 8]}}
+"""A smaller one, whose whole runs are attacked."""
+
+
+def attacked(observer: str, adjacency: str = "replaced", **privacy: Any) -> Audit:
+    said = BASE["privacy"] | {"observer": observer, "adjacency": adjacency} | privacy
+    of = parse(Scenario, BASE | TWO | {"privacy": said})
+    return audit(of, answers=40_000, runs=400, confidence=0.999)
+
+
+@pytest.mark.long
+@WAYS
+def test_an_audit_of_neighbouring_populations_refutes_no_sound_setting(
+    observer: str, adjacency: str
+) -> None:
+    found = attacked(observer, adjacency)
+    assert not found.exceeded
+    assert max(check.epsilon for check in found.checks) > 0
+    assert "each record of owner" in found.pair
+    assert all("detects one owner at" in check.beside() for check in found.checks)
+
+
+@pytest.mark.long
+def test_laplace_noise_is_not_refuted() -> None:
+    assert not attacked("transcript", mechanism="laplace", delta=None).exceeded
+
+
+def _half(self: GaussianMechanism, influence: RecordSensitivity, *given: Any) -> GaussianNoise:
+    noise = _NOISE(self, influence, *given)
+    return replace(noise, scale=noise.scale / 2)
+
+
+_NOISE = GaussianMechanism.noise
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("observer", ["transcript", "aggregate"])
+@pytest.mark.parametrize("planted", ["noise for a record", "half the noise", "after the sum"])
+def test_an_audit_refutes_planted_faults(
+    planted: str, observer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if planted == "noise for a record":
+        monkeypatch.setattr(Privacy, "divisors", lambda _, n: np.asarray(n, dtype=float))
+    elif planted == "half the noise":
+        monkeypatch.setattr(GaussianMechanism, "noise", _half)
+    else:  # answers are clipped where they are summed, if at all, and not each as a whole
+        exact = lambda self, owners, points: self.gradients.gradient(owners, points)  # noqa: E731
+        monkeypatch.setattr(WholeAnswers, "gradient", exact)
+    assert attacked(observer, epsilon=4.0).exceeded
