@@ -1,7 +1,7 @@
 """Exported apps on 127.0.0.1: a link, a node for each bank, and runs, by Flower's commands.
 
 Every party has a FLWR_HOME of its own. Its processes are found by that, as Flower starts some of
-them in sessions of their own, and are killed (``kill -9``) when the network is left.
+them in sessions of their own, and are killed (``kill -9``) when the network is closed.
 """
 
 import csv
@@ -16,8 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from asyncdp_sim.exports.flower import export_flower
 from asyncdp_sim.scenario import Scenario
@@ -46,16 +45,14 @@ class Loopback:
         self._commands: list[subprocess.Popen[bytes]] = []
         self._nodes: dict[str, subprocess.Popen[bytes]] = {}
 
-    def __enter__(self) -> Self:
+    def start(self) -> None:
         """Start the link and the nodes."""
         self.start_link()
         for bank in BANKS:
             self.start_node(bank)
-        return self
 
-    def __exit__(
-        self, kind: type | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Kill all that was started."""
         for party in ("run", "link", *BANKS):
             while self.kill(party):  # until none is left that one of them has started meanwhile
                 time.sleep(0.1)

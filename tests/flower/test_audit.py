@@ -3,7 +3,6 @@
 Needs the extra ``flower``.
 """
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +13,8 @@ import pytest
 
 from asyncdp_sim import audit_answers
 from asyncdp_sim.exports.flower import export_flower, plan_of
-from asyncdp_sim.exports.flower.private_learning import ledger, owner, steps
-from tests.unit.exports.banks import banks, north
+from asyncdp_sim.exports.flower.private_learning import steps
+from tests.unit.exports.banks import banks
 
 pytestmark = pytest.mark.flower
 POINT = np.array([50.0, 0.0, 0.0, 0.0])
@@ -41,18 +40,6 @@ def test_half_the_noise_is_found(tmp_path: Path, shrunk: float, shown: bool) -> 
     epsilon = audit_answers(frame).epsilon
     assert epsilon > 0.5  # the attack is not blind
     assert (epsilon > noise.cost) is shown
-
-
-def test_a_full_disk_means_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = north(tmp_path, monkeypatch)
-
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        assert "answer" not in owner.respond(settings, [0.0] * 4)[0]
-    assert ledger.spent(settings["ledger"], "north")[0] == 1  # written, perhaps not synced
 
 
 CHARGE = 'ledger.charge(str(settings["ledger"]), owner["name"], owner["answers"])'

@@ -4,6 +4,7 @@ Needs the extra ``flower``: ``python -m pytest -m flower tests/flower``.
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -26,8 +27,8 @@ SHORT = {
 
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loopback]:
-    folder = tmp_path_factory.mktemp("banks")
-    with Loopback(folder) as network:
+    with closing(Loopback(tmp_path_factory.mktemp("banks"))) as network:
+        network.start()
         yield network
 
 
