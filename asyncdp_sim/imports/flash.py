@@ -160,7 +160,8 @@ def _devices(file: Path) -> Iterator[tuple[str, Any]]:
                         raise refused(file, problem, _KIND) from None
                     text, at = text[at:] + more, 0
                     continue
-                yield _printable(name), content
+                # halves of letters, which no file can hold, are marked
+                yield str(name).encode("utf-8", errors="replace").decode(), content
                 at = end
             if (text[at + 1 :] + stream.read()).strip() != "":
                 raise refused(file, "text behind the JSON table", _KIND)
@@ -168,11 +169,6 @@ def _devices(file: Path) -> Iterator[tuple[str, Any]]:
         raise refused(file, "bytes that are not UTF-8", _KIND) from None
     except OSError as error:
         raise refused(file, f"a file that cannot be read ({error.strerror})", _KIND) from None
-
-
-def _printable(name: object) -> str:
-    """Return a device's name; halves of letters, which no file can hold, are marked."""
-    return str(name).encode("utf-8", errors="replace").decode()
 
 
 def _past(text: str, at: int, skipped: str) -> int:

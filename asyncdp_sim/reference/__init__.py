@@ -2,11 +2,10 @@
 
 from asyncdp_sim.reference.lookup import entries, look_up
 from asyncdp_sim.reference.pages import page_text, pages
-from asyncdp_sim.reference.schema import json_schema, schema_text, write_beside
+from asyncdp_sim.reference.schema import schema_text, write_beside
 
 __all__ = [
     "entries",
-    "json_schema",
     "look_up",
     "page_text",
     "pages",

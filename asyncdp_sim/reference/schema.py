@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 from shlex import quote
-from typing import Any
 
 from asyncdp_sim.scenario.files import SCHEMA_FILE, write_new
 from asyncdp_sim.scenario.spec import Scenario
@@ -11,18 +10,14 @@ from asyncdp_sim.scenario.spec import Scenario
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def json_schema() -> dict[str, Any]:
-    """Return the JSON schema of scenario files.
+def schema_text() -> str:
+    """Return the JSON schema of scenario files, as the text of its file.
 
     It says what a field may hold by itself; that fields fit together only loading can tell.
     """
     schema = Scenario.model_json_schema(by_alias=True)
-    return {"$schema": DIALECT, **schema, "title": "Scenario of asyncdp"}
-
-
-def schema_text() -> str:
-    """Return the JSON schema as the text of its file."""
-    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+    schema = {"$schema": DIALECT, **schema, "title": "Scenario of asyncdp"}
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def write_beside(file: Path) -> str | None:

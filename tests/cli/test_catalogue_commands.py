@@ -12,7 +12,7 @@ import pytest
 from asyncdp_sim.cli.catalogue import BEYOND, MARKS, SECONDS, listed
 from asyncdp_sim.core.words import SCREEN
 from asyncdp_sim.data import SYNTHETIC
-from asyncdp_sim.reference import json_schema
+from asyncdp_sim.reference import schema_text
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.catalogue import catalogue, commented, entry
 from asyncdp_sim.scenario.files import SCHEMA_FILE
@@ -143,7 +143,7 @@ def test_a_new_scenario_has_the_schema_that_it_names_beside_it(command, tmp_path
     said = command.done("new", "lending-sound", "-o", "f/my.toml").out.splitlines()
     line, schema = (tmp_path / "f" / "my.toml").read_text("utf-8").splitlines()[0], tmp_path / "f"
     named = schema / line.removeprefix("#:schema ")
-    assert json.loads(named.read_text("utf-8")) == json_schema()
+    assert named.read_text("utf-8") == schema_text()
     assert said[1] == f"also written: {named.name}, with which editors complete and check the file"
     again = command.done("new", "-o", "f/other.toml").out
     assert named.name not in again
@@ -155,7 +155,7 @@ def test_a_new_scenario_has_the_schema_that_it_names_beside_it(command, tmp_path
     )
     assert named.read_text("utf-8") == "{}"
     command.done("schema", "-o", "f/asyncdp.schema.json")
-    assert json.loads(named.read_text("utf-8")) == json_schema()
+    assert named.read_text("utf-8") == schema_text()
 
 
 def test_an_unknown_name_lists_the_nearest(command):

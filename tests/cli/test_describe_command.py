@@ -1,12 +1,11 @@
 """``asyncdp describe`` and ``asyncdp schema``, and the line by which editors find the latter."""
 
-import json
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.reference import json_schema
+from asyncdp_sim.reference import schema_text
 from asyncdp_sim.scenario import SCHEMA_LINE, load
 from tests.cli.command import Command
 from tests.cli.scenes import SMALL
@@ -48,10 +47,10 @@ def test_the_schema_is_printed_or_written(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert json.loads(command.done("schema").out) == json_schema()
+    assert command.done("schema").out == schema_text()
     name = SCHEMA_LINE.removeprefix("#:schema ")
     assert f"written to {name}" in command.done("schema", "-o", name).out
-    assert json.loads((tmp_path / name).read_text("utf-8")) == json_schema()
+    assert (tmp_path / name).read_text("utf-8") == schema_text()
     said = command("schema", "-o", tmp_path / "nowhere" / name)
     assert (said.code, len(said.lines)) == (2, 1)
 

@@ -12,8 +12,7 @@ import pytest
 from asyncdp_sim.imports.client_log import read_measured
 from asyncdp_sim.imports.exchanges import MeasuredTrace, read_trace
 from asyncdp_sim.imports.fitted import FittedRounds, fit_law, fit_presence
-from asyncdp_sim.imports.fitted_network import fit
-from asyncdp_sim.imports.measured import import_trace
+from asyncdp_sim.imports.measured import fit, import_trace
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability import Always, Availability, Bernoulli, OnOff
 from asyncdp_sim.network.clocks import PoissonClock

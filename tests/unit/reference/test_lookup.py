@@ -1,5 +1,6 @@
 """Whatever has a name can be described; pages and the schema say the same."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -11,7 +12,7 @@ from asyncdp_sim.columns import summary
 from asyncdp_sim.columns import tables as tables_of_results
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.network.channels import Channel
-from asyncdp_sim.reference import entries, json_schema, look_up
+from asyncdp_sim.reference import entries, look_up, schema_text
 from asyncdp_sim.reference.lookup import labels
 from asyncdp_sim.scenario.fields import tables
 from asyncdp_sim.scenario.labels import labels as labels_of_pictures
@@ -135,7 +136,7 @@ def test_pages_are_up_to_date(name: str, file_regression) -> None:
 
 @pytest.mark.long
 def test_the_schema_takes_every_entry_of_the_catalogue_and_no_unknown_key() -> None:
-    schema = json_schema()
+    schema = json.loads(schema_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     checked = jsonschema.Draft202012Validator(schema)
     catalogue = sorted((ROOT / "asyncdp_sim" / "catalogue").glob("*.toml"))
@@ -153,7 +154,7 @@ def test_the_schema_takes_every_entry_of_the_catalogue_and_no_unknown_key() -> N
 
 
 def test_the_schema_describes_every_field() -> None:
-    schema = json_schema()
+    schema = json.loads(schema_text())
     silent = [
         (name, field)
         for name, spec in ({"": schema} | schema["$defs"]).items()
