@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.by_runs import final_psi
-from asyncdp_sim.forecasts.simulated import REPLICATES, _mean
+from asyncdp_sim.forecasts.by_runs import final_psi, half_width
+from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.forecasts.simulated import REPLICATES, UNDECIDING, _mean
 from asyncdp_sim.forecasts.words import as_json
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
@@ -89,6 +90,38 @@ def test_few_runs_without_noise_are_made_where_they_tell_their_mean(
     assert (found.noise_free != every.noise_free) is enough
     off = min(0.1 * found.psi_half_width, 0.05 * found.noise_free)
     assert abs(found.noise_free - every.noise_free) <= off
+
+
+@pytest.mark.long
+def test_the_interval_of_forty_runs_covers_as_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where rows are held out. Of 100 intervals, each of other runs, a share of 0.95 ± 0.022.
+
+    The owners' verdicts have runs of their own, and are the same with 100 runs of ψ, whose mean
+    differs from that of the first 40 with the standard error s √(1/40 − 1/100).
+    """
+    fields: dict[str, Any] = {
+        "id": "held-out",
+        "run": {"updates": 60},
+        "owners": {"count": 3, "records": 80},
+        "data": {"kind": "gaussian", "features": 3, "held_out": 0.25},
+        "model": {"kind": "ridge", "regularisation": 0.01, "theta_max": 10.0},
+        "algorithm": {"kind": "async-gossip", "rho": 5.0},
+        "privacy": {"epsilon": 10.0, "sensitivity": {"kind": "clip", "bound": 4.0}},
+    }
+    asked = parse(Scenario, fields)
+    known = population(asked, None, private=False)
+    _, [learned] = known.quick_runs.learned([known.problem.task], range(1, 100 * UNDECIDING + 1))
+    final = final_psi(learned.curve)
+    found = forecast(asked, known=known)
+    assert found.psi == pytest.approx(final[:UNDECIDING].mean(), rel=1e-12)
+    blocks = final.reshape(100, UNDECIDING)
+    within = [abs(runs.mean() - final.mean()) <= half_width(runs) for runs in blocks]
+    assert 0.95 - 3 * 0.022 < np.mean(within) < 0.999
+    monkeypatch.setattr(import_module("asyncdp_sim.forecasts.simulated"), "UNDECIDING", REPLICATES)
+    more = forecast(asked, known=known)
+    error = final.std() * np.sqrt(1 / UNDECIDING - 1 / REPLICATES)
+    assert 0 < abs(more.psi - found.psi) < 4 * error
+    assert more.verdicts == found.verdicts
 
 
 TRUSTED = {
