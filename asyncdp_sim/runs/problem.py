@@ -139,7 +139,8 @@ def records(
 
 
 few_records = lru_cache(maxsize=4)(records)
-"""The same, of few that no file holds: four are kept, for later questions about the same ones."""
+drawn_records = lru_cache(maxsize=1)(records)
+"""The same, of few that no file holds and of more: kept, for later questions about them."""
 FEW_CELLS = 10_000_000
 """Features and targets of all owners' records, 80 MB."""
 
@@ -154,7 +155,7 @@ def build_dataset(
     scenario : Scenario
     swap : Swap, optional
     read : callable
-        Reads or draws records that are not few, as :func:`records` does.
+        Reads records that a file holds, as :func:`records` does.
 
     Raises
     ------
@@ -163,13 +164,12 @@ def build_dataset(
     """
     owners, sizes, seed = scenario.owners.whole, scenario.all_records, scenario.run.seed
     if swap is not None:
-        made = scenario.read_data.build(owners, sizes, Streams(seed), swap)
-        return of_owners(scenario, made)
+        return of_owners(scenario, scenario.read_data.build(owners, sizes, Streams(seed), swap))
     cells = sum(sizes or (FEW_CELLS,)) * (scenario.data.features + 1)
-    few = cells <= FEW_CELLS and scenario.data.file is None
+    drawn = few_records if cells <= FEW_CELLS else drawn_records
+    read = drawn if scenario.data.file is None else read
     reading = len(scenario.model.labels), scenario.model.intercept is True
-    made = (few_records if few else read)(scenario.data, *reading, owners, sizes, seed)
-    return of_owners(scenario, made)
+    return of_owners(scenario, read(scenario.data, *reading, owners, sizes, seed))
 
 
 def of_owners(scenario: Scenario, made: Dataset) -> Dataset:
