@@ -212,7 +212,7 @@ class Errors:
 
     def half_width(self, at: int) -> Array:
         """Return the half widths of the 95 % intervals of the gains, over runs and rows, (N,)."""
-        runs = self.of_runs[at]
+        runs: Array = self.of_runs[at]
         return runs if self.rows is None else np.hypot(runs, self.rows)
 
     def profits(self, at: int) -> npt.NDArray[np.bool_]:
