@@ -148,7 +148,7 @@ def prospects(
     return forecasts
 
 
-FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 100.0, 1000.0)
 """Times the scenario's budgets, in ascending order."""
 RUNS = 40
 """Runs of each choice, at most."""
@@ -205,13 +205,14 @@ class Errors:
         sign = 1.0 if self.score.more_is_better else -1.0
         return np.asarray(sign * (self.joined[at].mean(axis=0) - self.alone))
 
-    def of_runs(self, at: int) -> Array:
-        """Return the longer halves of the 95 % intervals of the joined scores over runs, (N,)."""
-        return np.array([half_width(runs) for runs in self.joined[at].T])
+    @cached_property
+    def of_runs(self) -> Array:
+        """The longer halves of the 95 % intervals of the joined scores over runs, (F, N)."""
+        return np.array([[half_width(runs) for runs in tried.T] for tried in self.joined])
 
     def half_width(self, at: int) -> Array:
         """Return the half widths of the 95 % intervals of the gains, over runs and rows, (N,)."""
-        runs = self.of_runs(at)
+        runs: Array = self.of_runs[at]
         return runs if self.rows is None else np.hypot(runs, self.rows)
 
     def profits(self, at: int) -> npt.NDArray[np.bool_]:
@@ -362,7 +363,7 @@ def intervals(found: Errors, off: MayBeOff | None) -> HalfWidths:
     off : MayBeOff, optional
         How far figures of the stand-in may be off; None where there is none.
     """
-    runs, gain = found.of_runs(found.given), found.half_width(found.given)
+    runs, gain = found.of_runs[found.given], found.half_width(found.given)
     if off is None:
         return HalfWidths(runs, np.zeros(len(runs)), gain)
     joined = np.hypot(runs, off.errors_half_width)

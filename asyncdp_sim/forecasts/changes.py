@@ -17,8 +17,6 @@ from asyncdp_sim.forecasts.by_runs import final_psi
 from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.scenario import Scenario
 
-BEYOND = (30.0, 100.0, 1000.0)
-"""Times the budgets that are tried besides, up to the first where an owner gains."""
 DELTA = 1e-6
 TIMES, MORE = 4, "four times the records of each owner"
 """Times the records that are tried, and what that is called."""
@@ -79,7 +77,9 @@ def changes(
     tried_changes = list[Change]()
     if found is not None:
         for at in range(found.given + 1, len(found.factors)):
-            tried_changes.append(_larger(found.factors[at], _counts(found, at)))
+            factor = found.factors[at]
+            words = f"budgets {factor:g} times as large"
+            tried_changes.append(Change(words, *_counts(found, at), factor))
     which: Moments = "common" if found is None and known.common else "own"
 
     def tried(scenario: Scenario, dataset: Dataset) -> tuple[int, int]:
@@ -93,14 +93,7 @@ def changes(
         return _counts(replace(result, rows=found.rows), 0)
 
     settings = list(_settings(known.scenario, less_noise))
-    advance = counted(progress, "what would help: trials", len(BEYOND) + len(settings) + 1)
-    if found is not None and len(tried_changes) > 0 and tried_changes[-1].profits == 0:
-        runs = found.joined.shape[1]
-        beyond = replace(errors(known, factors=BEYOND, runs=runs, workers=workers), rows=found.rows)
-        for at, factor in enumerate(BEYOND):
-            if tried_changes[-1].profits == 0:
-                tried_changes.append(_larger(factor, _counts(beyond, at)))
-    advance(len(BEYOND))
+    advance = counted(progress, "what would help: trials", len(settings) + 1)
     for words, parts in settings:
         try:
             tried_changes.append(
@@ -137,10 +130,6 @@ def _by_psi(data: Population, workers: int) -> tuple[int, int]:
         return 0, 0
     alone = value_alone(data, data.objective, apart)
     return int(np.sum(alone > psi + half)), int(np.sum(alone < psi - half))
-
-
-def _larger(factor: float, counts: tuple[int, int]) -> Change:
-    return Change(f"budgets {factor:g} times as large", *counts, factor)
 
 
 def _settings(scenario: Scenario, less_noise: bool) -> Iterator[tuple[str, dict[str, Any]]]:

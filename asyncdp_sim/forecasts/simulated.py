@@ -8,13 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.progress import Progress
+from asyncdp_sim.forecasts.benefit import value_alone
 from asyncdp_sim.forecasts.by_moments import MomentForecast
 from asyncdp_sim.forecasts.by_runs import final_psi, half_width, last, overflowed
 from asyncdp_sim.forecasts.population import Population
+from asyncdp_sim.runs.replicates import joined
 
 Array = npt.NDArray[np.float64]
-REPLICATES, UNDECIDING = 100, 40
-"""Runs with noise; and where errors on held-out rows, which have runs of their own, decide."""
+REPLICATES, FIRST = 100, 40
+"""Runs with noise; and the first of them, the only ones where these decide which owners gain, or
+where errors on held-out rows do, which have runs of their own."""
 QUIET = 20
 """Runs without noise, as many as with it where the ± of their mean ψ is not :data:`SMALL`."""
 SMALL = 0.1, 0.05
@@ -46,9 +49,12 @@ def simulated(
     loud = population.problem.task
     quiet = replace(loud.without_noise(), record_every=population.scenario.run.updates)
     options: Any = {"whole": True, "workers": workers, "progress": progress}
-    most = UNDECIDING if population.scenario.data.holds_out else REPLICATES
-    numbers, runs = range(1, most + 1), population.quick_runs
+    numbers, runs = range(1, FIRST + 1), population.quick_runs
     traces, [noisy] = runs.learned([loud], numbers, **options)
+    if _undecided(population, final_psi(noisy.curve)):
+        numbers = range(1, REPLICATES + 1)
+        others, [more] = runs.learned([loud], numbers[FIRST:], **options)
+        traces, noisy = [*traces, *others], joined([noisy, more])
     final, ends = final_psi(noisy.curve), last(noisy.curve, "time")
     half, silent = half_width(final), np.zeros(0)
     for few in (numbers[:QUIET], numbers[QUIET:]):
@@ -71,6 +77,15 @@ def simulated(
         words=f"{len(final)} simulated runs, since exact moments do not apply",
         doubts=tuple(doubts),
     )
+
+
+def _undecided(population: Population, final: Array) -> bool:
+    """Return whether ψ of more runs may decide of an owner, or nothing else does."""
+    objective = population.objective
+    if population.scenario.data.holds_out or objective is None:
+        return not population.scenario.data.holds_out
+    away = value_alone(population, objective, 0.0) - final.mean()
+    return bool((np.abs(away) <= half_width(final)).any())
 
 
 def _mean(curve: npt.NDArray[np.void], column: str) -> Array:

@@ -14,7 +14,7 @@ from asyncdp_sim.forecasts import Forecast, MayBeOff, Point
 from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.benefit import FACTORS, Errors, intervals
 from asyncdp_sim.forecasts.by_observer import as_rows
-from asyncdp_sim.forecasts.changes import BEYOND, Change
+from asyncdp_sim.forecasts.changes import Change
 from asyncdp_sim.forecasts.population import RELEASE
 from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.scenario import Scenario, spoken
@@ -265,7 +265,7 @@ def _budget_lever(
     """Return the nearest budgets at which other owners gain (else the farthest), with counts."""
     if len(_budgets(found)) == 0:
         return []
-    tried = (*FACTORS, *BEYOND) if found.worth is None else found.worth.factors
+    tried = FACTORS if found.worth is None else found.worth.factors
     would = {factor: found.would_gain(factor) for factor in tried}
     would |= {c.budgets_times: c.profits for c in changes if c.budgets_times is not None}
     larger = sorted(factor for factor in would if factor > 1)

@@ -1,6 +1,5 @@
 """The result directory, written. Files appear whole or not at all."""
 
-import json
 import os
 import re
 import shutil
@@ -9,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
+
+from pydantic_core import to_json
 
 from asyncdp_sim.columns import ROW_GROUP, Columns, arrow_table, is_exact
 from asyncdp_sim.core.errors import EXHAUSTED, AsyncDPError, Fault, MachineError, ResultError
@@ -240,8 +241,7 @@ def write_into(
             if isinstance(content, str):
                 opened.write(content.encode())
             elif name.endswith(".json"):
-                text = json.dumps(jsonable(content), ensure_ascii=False, indent=2)
-                opened.write(f"{text}\n".encode())
+                opened.write(to_json(jsonable(content), indent=2) + b"\n")
             else:
                 groups = iter([content]) if isinstance(content, Mapping) else content
                 _write_parquet(opened, (arrow_table(title, group, metadata) for group in groups))

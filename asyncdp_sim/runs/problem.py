@@ -1,8 +1,9 @@
 """Fills in the numbers of a scenario from its data, for the replicates to learn with."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import cast
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import extent
-from asyncdp_sim.data import Dataset
+from asyncdp_sim.data import Dataset, DataSpec
 from asyncdp_sim.data.dataset import FROM_PRIVATE
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.learning.algorithms import (
@@ -124,16 +125,50 @@ class Problem:
         return cast(AnswerNoise, self.task.reply.noise)
 
 
-def build_dataset(scenario: Scenario, swap: Swap | None = None) -> Dataset:
+def records(
+    data: DataSpec,
+    labels: int,
+    intercept: bool,
+    count: int,
+    sizes: tuple[int, ...] | None,
+    seed: int,
+) -> Dataset:
+    """Return all owners' records."""
+    return data.read_for(labels, intercept=intercept).build(count, sizes, Streams(seed))
+
+
+few_records = lru_cache(maxsize=4)(records)
+drawn_records = lru_cache(maxsize=1)(records)
+"""The same, of few that no file holds and of more: kept, for later questions about them."""
+FEW_CELLS = 10_000_000
+"""Features and targets of all owners' records, 80 MB."""
+
+
+def build_dataset(
+    scenario: Scenario, swap: Swap | None = None, read: Callable[..., Dataset] = records
+) -> Dataset:
     """Return the records of the owners of a scenario, one of them replaced where that is asked for.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    swap : Swap, optional
+    read : callable
+        Reads records that a file holds, as :func:`records` does.
 
     Raises
     ------
     DataError
         If a data file is not what the scenario says.
     """
-    arguments = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
-    return of_owners(scenario, scenario.read_data.build(*arguments, swap))
+    owners, sizes, seed = scenario.owners.whole, scenario.all_records, scenario.run.seed
+    if swap is not None:
+        return of_owners(scenario, scenario.read_data.build(owners, sizes, Streams(seed), swap))
+    cells = sum(sizes or (FEW_CELLS,)) * (scenario.data.features + 1)
+    drawn = few_records if cells <= FEW_CELLS else drawn_records
+    read = drawn if scenario.data.file is None else read
+    reading = len(scenario.model.labels), scenario.model.intercept is True
+    return of_owners(scenario, read(scenario.data, *reading, owners, sizes, seed))
 
 
 def of_owners(scenario: Scenario, made: Dataset) -> Dataset:

@@ -22,10 +22,10 @@ from asyncdp_sim.sweeps.batch import (
     batches,
     grid,
     keep_traces,
+    kept_records,
     known_traces,
     learn,
     networks,
-    records,
     simulate_some,
 )
 from asyncdp_sim.sweeps.cluster import connected
@@ -197,7 +197,7 @@ def _at_work(workers: int, address: str | None) -> Iterator[tuple[Executor, int]
         with executor(workers) as pool:
             yield pool, workers
     finally:
-        for kept in (known_traces, records):
+        for kept in (known_traces, kept_records):
             kept.cache_clear()
 
 

@@ -21,13 +21,12 @@ from asyncdp_sim.core.errors import (
 from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.threads import one_thread
-from asyncdp_sim.data import Dataset, DataSpec
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy.label import network_metadata
 from asyncdp_sim.results.provenance import network_digest
 from asyncdp_sim.results.write import Writer, all_on_disk
 from asyncdp_sim.runs import Ready, build, run, run_together, write
-from asyncdp_sim.runs.problem import of_owners
+from asyncdp_sim.runs.problem import build_dataset, records
 from asyncdp_sim.runs.traces import read_traces, write_traces
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.sweeps.folder import FAILED, Folder
@@ -202,7 +201,7 @@ def _learned(folder: Folder, cells: Sequence[Cell], progress: Progress | None) -
     for cell in cells:
         scenario = cell.scenario.over(network)
         try:
-            dataset = _dataset(scenario)
+            dataset = build_dataset(scenario, read=kept_records)
             if value and scenario.run.learning != "live":
                 like = ready[-1][1] if len(ready) > 0 else None
                 ready.append((cell, Ready.from_scenario(scenario, dataset, like)))
@@ -306,34 +305,11 @@ def _in_words(error: Exception) -> str:
     return f"{type(error).__name__}{': ' * (text != '')}{text} (in {last.name}, line {last.lineno})"
 
 
-def _dataset(scenario: Scenario) -> Dataset:
-    read = len(scenario.model.labels), scenario.model.intercept is True
-    arguments = (scenario.owners.whole, scenario.all_records, scenario.run.seed)
-    cells = sum(scenario.all_records or (FEW_CELLS,)) * (scenario.data.features + 1)
-    made = few_records if cells <= FEW_CELLS and scenario.data.file is None else records
-    return of_owners(scenario, made(scenario.data, *read, *arguments))
-
-
 @lru_cache(maxsize=1)
 def known_traces(directory: Path, owners: Participants) -> tuple[Trace, ...]:
     """Return a network's traces: the latest are kept, since the next batch mostly has the same."""
     return read_traces(directory, owners)
 
 
-@lru_cache(maxsize=1)
-def records(
-    data: DataSpec,
-    labels: int,
-    intercept: bool,
-    count: int,
-    sizes: tuple[int, ...] | None,
-    seed: int,
-) -> Dataset:
-    """Return all owners' records: the latest are kept, since the next batch may have the same."""
-    return data.read_for(labels, intercept=intercept).build(count, sizes, Streams(seed))
-
-
-few_records = lru_cache(maxsize=8)(records.__wrapped__)
-"""The same, of few that no file holds: eight are kept, for later sweeps too, which may be alike."""
-FEW_CELLS = 2_000_000
-"""Features and targets of all owners' records, 16 MB."""
+kept_records = lru_cache(maxsize=1)(records)
+"""The latest are kept, since the next batch may have the same."""

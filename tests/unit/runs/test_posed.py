@@ -1,5 +1,6 @@
 """Objective and optimum of cells of a sweep: worked out once, for the same records alone."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -38,4 +39,4 @@ def test_other_questions_and_other_records_are_worked_out_anew(parts: dict[str, 
     again = prepare(second, like.posed.dataset, like)
     assert again.posed is not like.posed
     assert again.posed.constants == prepare(second, like.posed.dataset).posed.constants
-    assert prepare(first, build_dataset(first), like).posed is not like.posed
+    assert prepare(first, replace(like.posed.dataset), like).posed is not like.posed

@@ -9,10 +9,11 @@ from asyncdp_sim import runs
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.results import Sweep, read_manifest
 from asyncdp_sim.results.summary import result_lines
+from asyncdp_sim.runs.problem import few_records
 from asyncdp_sim.scenario import Scenario, dump, load
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
-from asyncdp_sim.sweeps.batch import TOGETHER, Cell, batches, few_records
+from asyncdp_sim.sweeps.batch import TOGETHER, Cell, batches
 
 ROUNDS = {
     "name": "in rounds",
