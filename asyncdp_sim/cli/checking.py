@@ -27,6 +27,7 @@ def check_command(
     """
     from asyncdp_sim.describe import describe
     from asyncdp_sim.forecasts.step import step_lines
+    from asyncdp_sim.runs.problem import table_lines
     from asyncdp_sim.theory.predict.size import require_room, size_notes
 
     faulty = []
@@ -36,7 +37,8 @@ def check_command(
                 scenario, text = load_scenario(file, settings, allow_code)
                 if len(scenario.sweep) == 0:
                     require_room(scenario)
-                lines = [*describe(scenario), *step_lines(scenario.base()), *_of_tables(scenario)]
+                lines = [*describe(scenario), *step_lines(scenario.base())]
+                lines += table_lines(scenario) if scenario.reads_a_file else []
                 lines += [line for line in _of_cells(scenario) if line not in lines]
         except InputError as error:
             faulty += error.lines()
@@ -79,18 +81,6 @@ def _of_cells(scenario: "Scenario") -> list[str]:
     return [*steps, *(item.describe() for item in gathered(matches))]
 
 
-def _of_tables(scenario: "Scenario") -> list[str]:
-    """Open the tables of a scenario, if it has any, and return what they are to it."""
-    if not scenario.reads_a_file:
-        return []
-    from asyncdp_sim.runs.problem import table_lines
-
-    return table_lines(scenario)
-
-
-DIFFERENT = 3
-
-
 def replay_command(
     directories: list[Path],
     workers: int = 1,
@@ -104,29 +94,21 @@ def replay_command(
         options = "two directories with --diff" if diff else "one directory (two with --diff)"
         raise typer.BadParameter(f"given {count}; allowed is {options}")
     if diff:
-        _tell_apart(*directories)
-    else:
-        _make_again(directories[0], workers, moved, allow_code)
+        from asyncdp_sim.runs.differences import first_difference
 
-
-def _tell_apart(first: Path, second: Path) -> None:
-    """Say where two results differ first."""
-    from asyncdp_sim.runs.differences import first_difference
-
-    lines, notes = first_difference(first, second)
-    note_all([f"made with another {item}" for item in notes])
-    if len(lines) == 0:
-        show([f"{first} and {second} are equal (manifest, scenario and every table agree)"])
+        lines, notes = first_difference(*directories)
+        note_all([f"made with another {item}" for item in notes])
+        named = f"{directories[0]} and {directories[1]}"
+        if len(lines) > 0:
+            show([f"{named} differ", *lines])
+            raise typer.Exit(3)
+        show([f"{named} are equal (manifest, scenario and every table agree)"])
         return
-    show([f"{first} and {second} differ", *lines])
-    raise typer.Exit(DIFFERENT)
-
-
-def _make_again(directory: Path, workers: int, moved: Sequence[str], allow_code: bool) -> None:
     require_address_space(TO_RUN)  # before SciPy is there
     from asyncdp_sim.runs.replay import OTHER_ALGEBRA
     from asyncdp_sim.sweeps import reproduce_all
 
+    [directory] = directories
     notes = list[str]()
     with keeping(lambda: f"{NOTHING_KEPT}, and {directory} is as it was"), drawn() as progress:
         results = reproduce_all(

@@ -145,22 +145,17 @@ def _advice(
     from asyncdp_sim.forecasts.advice.tune import tune
     from asyncdp_sim.forecasts.uncertainty import of_the_end
 
-    private: bool = data["private"]
-    text: Any = "own"
-    by_name: dict[str, Any] = {}
+    how["private"] = data["private"]
+    # budgets are bought owner by owner
+    moments: Any = "own" if prices is None else data["moments"] or "own"
+    advice: dict[str, Any] = {}
     if inviting:
-        by_name["invite"] = invite(scenario, private=private, **how)
+        advice["invite"] = invite(scenario, **how)
     if tuning:
-        by_name["tune"] = tune(scenario, private=private, **how)
+        advice["tune"] = tune(scenario, **how)
     if prices is not None and target is not None:
-        text = data["moments"] or "own"  # budgets are bought owner by owner
-        by_name["market"] = buy(scenario, prices, target, moments=text, private=private, **how)
-    return {
-        name: (
-            item,
-            None
-            if item.scenario is None
-            else of_the_end(item.scenario, text, private=private, **how),
-        )
-        for name, item in by_name.items()
-    }
+        advice["market"] = buy(scenario, prices, target, moments=moments, **how)
+    for name, item in advice.items():
+        ends = None if item.scenario is None else of_the_end(item.scenario, moments, **how)
+        advice[name] = item, ends
+    return advice

@@ -7,12 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from asyncdp_sim.core.words import as_float
-
 if TYPE_CHECKING:
     from asyncdp_sim.scenario import Scenario
-
-NARROWEST, WIDEST = 2.5, 20
 
 
 def directory(given: str | Path) -> Path:
@@ -49,15 +45,6 @@ attack_count = count_from(100)
 """Of attacks, half of which are for the choice of what to look for."""
 
 
-def inches(given: str | float) -> float:
-    """Read a width in inches at which figures can be laid out."""
-    number = as_float(given)
-    if number is None or not NARROWEST <= number <= WIDEST:
-        remedy = f"allowed are {NARROWEST} to {WIDEST} inches"
-        raise typer.BadParameter(f"given {str(given)!r}; {remedy}")
-    return number
-
-
 def charset_name(given: str) -> str:
     """Read the name of a charset."""
     from asyncdp_sim.data.tables.file_form import CHARSETS
@@ -84,6 +71,7 @@ def number_that(fits: Callable[[float], bool], allowed: str) -> Callable[[str | 
 
 positive = number_that(lambda number: 0 < number < inf, "> 0")
 not_negative = number_that(lambda number: 0 <= number < inf, "≥ 0")
+inches = number_that(lambda number: 2.5 <= number <= 20, "of 2.5 to 20 inches")
 open_share = number_that(lambda number: 0 < number < 1, "in (0, 1)")
 share = number_that(lambda number: 0 < number <= 1, "> 0 and at most 1")
 

@@ -1,6 +1,6 @@
 """``asyncdp data``: a look at a table."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,7 +62,7 @@ def data_command(
             charset=charset,
         )
     show(seen.lines())
-    lacking = [fault for fault, item in _NEEDED if not item(seen)]
+    lacking = list(_lacking(seen))
     if len(lacking) > 0:
         if write is not None:
             raise DataError(lacking, str(file))
@@ -74,35 +74,20 @@ def data_command(
         _propose(seen, write, epsilon, Timing.read(every, exchange, online))
 
 
-_NEEDED: tuple[tuple[Fault, Callable[["TableLook"], bool]], ...] = (
-    (
-        Fault("--target", "none", "add --target COLUMN, the column to predict"),
-        lambda seen: seen.target is not None,
-    ),
-    (
-        Fault("--public", "none", "add --public M: the last M rows are public"),
-        lambda seen: seen.public > 0,
-    ),
-    (
-        Fault(
-            "--public",
-            "rows with one value of the target alone",
-            "add --public-seed 1, which chooses the public rows at random",
-        ),
-        lambda seen: (
-            seen.public == 0
-            or all(column.name != seen.target or column.distinct > 1 for column in seen.columns)
-        ),
-    ),
-    (
-        Fault(
-            "--owner",
-            "fewer than two owners of 5 private records or more",
-            "add --owner COLUMN, another column: a single owner has nobody to collaborate with",
-        ),
-        lambda seen: seen.owner is None or seen.with_records(seen.least) > 1,
-    ),
-)
+def _lacking(seen: "TableLook") -> Iterator[Fault]:
+    """Yield what is not known yet of a table, and what to add."""
+    if seen.target is None:
+        yield Fault("--target", "none", "add --target COLUMN, the column to predict")
+    if seen.public == 0:
+        yield Fault("--public", "none", "add --public M: the last M rows are public")
+    elif any(column.name == seen.target and column.distinct < 2 for column in seen.columns):
+        problem = "rows with one value of the target alone"
+        remedy = "add --public-seed 1, which chooses the public rows at random"
+        yield Fault("--public", problem, remedy)
+    if seen.owner is not None and seen.with_records(seen.least) < 2:
+        problem = "fewer than two owners of 5 private records or more"
+        remedy = "add --owner COLUMN, another column: a single owner has nobody to collaborate with"
+        yield Fault("--owner", problem, remedy)
 
 
 def _propose(

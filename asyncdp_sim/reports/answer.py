@@ -10,11 +10,10 @@ from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
 from asyncdp_sim.figures.sweeps.break_even import decisions
 from asyncdp_sim.privacy.label import epsilon_words, label, reasons, timing_reasons
-from asyncdp_sim.reports.numbers import shown, span
+from asyncdp_sim.reports.numbers import PRIVATE, shown, span
 from asyncdp_sim.results import Result, Sweep
 
 PSI = "relative fitness f(θ)/f(θ*) − 1; 0 is the best model"
-PRIVATE = {True: "yes", False: "NO", None: "not shown"}
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ def _rows(
             name=key[0],
             detail=key[1],
             basis=key[2],
-            words=_words(key[2]),
+            words=Basis(key[2]).words if key[2] in set(Basis) else key[2],
             oracles=tuple(OracleLine(oracle, named(oracle)) for oracle in oracles[key]),
             where="" if count == len(cells) else f"in {count} of {len(cells)} cells",
         )
@@ -96,7 +96,3 @@ def meaning(figure: str) -> str:
     columns = dictionary()
     column = columns.get(figure) or columns.get(f"{figure}.mean")
     return "" if column is None else column.meaning
-
-
-def _words(basis: str) -> str:
-    return Basis(basis).words if basis in set(Basis) else basis

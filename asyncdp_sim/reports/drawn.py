@@ -13,7 +13,7 @@ from asyncdp_sim.figures.kit.printed import fit
 from asyncdp_sim.figures.kit.style import style
 from asyncdp_sim.figures.kit.svg import inline
 from asyncdp_sim.figures.spacetime.diagram import diagram
-from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network import simulate
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -123,13 +123,9 @@ def _again(result: Result) -> npt.NDArray[np.void] | Unknown:
         return Unknown("no events were kept, and when things happen depends on the model")
     if network.n_owners > LARGEST_NETWORK:
         return Unknown(f"no events were kept of {network.n_owners:,} owners")
+    window = network.model_copy(update={"updates": min(network.updates, UPDATES)})
     scope = Streams(int(result.manifest["seed"])).within("replicate", result.replicates[0])
-    events = simulate(_first_of(network), scope, events=True).events
+    events = simulate(window, scope, events=True).events
     if events is None or len(events) == 0:
         return Unknown("nothing happened")
     return events
-
-
-def _first_of(network: Network) -> Network:
-    """Return the same network for as long as the window may be."""
-    return network.model_copy(update={"updates": min(network.updates, UPDATES)})

@@ -15,6 +15,7 @@ from asyncdp_sim.privacy.label import epsilon_words, hidden_unit, label, n_share
 from asyncdp_sim.results import Result, Sweep
 
 NONE = "–"
+PRIVATE = {True: "yes", False: "NO", None: "not shown"}
 FIRST = (
     "psi_final.median", "psi_final.mean", "psi_final.q25", "psi_final.q75", "updates",
     "simulated_time", "throughput",
@@ -132,7 +133,7 @@ def cells(sweep: Sweep) -> dict[str, Any]:
                 throughput=shown(result.summary["throughput"]),
                 throughput_interval=span(*interval(result.summary, "throughput")),
                 time=shown(result.summary["simulated_time"]),
-                private={True: "yes", False: "NO", None: "not shown"}[cell_label.private],
+                private=PRIVATE[cell_label.private],
                 epsilon=epsilon_words(result.manifest).removeprefix("true ε "),
             )
         )

@@ -57,6 +57,7 @@ class Account:
 def account(opened: Result | Sweep, scenario: dict[str, Any]) -> Account:
     """Return what was simulated, from the directory's own scenario."""
     note, lines = "", tuple[tuple[str, str], ...]()
+    story = str(scenario.get("description", ""))
     try:
         lines = tuple(_lines(opened.directory))
     except InputError as error:
@@ -67,7 +68,7 @@ def account(opened: Result | Sweep, scenario: dict[str, Any]) -> Account:
         id=str(scenario["id"]),
         title=str(scenario.get("title") or scenario["id"]),
         source=str(scenario.get("source") or ""),
-        story=tuple(_paragraphs(str(scenario.get("description", "")))),
+        story=tuple(" ".join(part.split()) for part in story.split("\n\n") if part.strip()),
         lines=lines,
         note=note,
     )
@@ -87,12 +88,6 @@ def _lines(directory: Path) -> Iterator[tuple[str, str]]:
         if name.startswith(_ELSEWHERE):
             continue
         yield (name, text) if colon and name.count(" ") < 2 else ("", line)
-
-
-def _paragraphs(text: str) -> Iterator[str]:
-    for part in text.strip().split("\n\n"):
-        if part.strip():
-            yield " ".join(part.split())
 
 
 def reproduction(name: str, manifest: Mapping[str, Any]) -> dict[str, Any]:

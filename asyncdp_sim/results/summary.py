@@ -296,11 +296,11 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
         )
         medians.append(known(psi["median"], inf))
     best = rows[1 + medians.index(min(medians))]
-    chosen = ", ".join(f"{path} {value}" for path, value in zip(swept, best[1:], strict=False))
+    chosen = ", ".join(f"{path} = {value}" for path, value in zip(swept, best[1:], strict=False))
     columns = list(zip(*rows, strict=True))
     alike = [column for column in columns[-4:] if len(set(column[1:])) == 1]
     columns = [column for column in columns if column not in alike]
-    shared = [f"{column[0]} {column[1]}" for column in alike if column[:2] != ("δ", "0")]
+    shared = [f"{column[0]} = {column[1]}" for column in alike if column[:2] != ("δ", "0")]
     alone = composition(list(cells.values()))
     return [
         f"smallest median ψ: {best[len(swept) + 1]} in cell {best[0]} ({chosen})",

@@ -228,6 +228,59 @@ def test_a_pipe_is_not_waited_for(command: Command, here: Path) -> None:
         refused(command(verb, "pipe.toml"), f"pipe.toml: {given}")
 
 
+UNFINISHED = "half: given a sweep that is not finished; to continue it: asyncdp sweep half"
+NO_CLASS = "there is nothing named No in its code; its classes: Yes"
+SHEET = "allowed is a matplotlib style sheet: lines such as font.family: serif"
+NAMED = {
+    "run good.toml --only=": "good.toml: owners.only[0]: given ''; allowed is a whole number or a "
+    "text of one letter or more",
+    "forecast good.toml --target 1 --market 1,,3": "asyncdp: Invalid value for '--market': given "
+    "''; allowed is a number > 0",
+    "data good.toml --every foo": "asyncdp: Invalid value for '--every': given 'foo'; allowed is a "
+    'number > 0 and a unit, as in "2 h": second, minute, hour, day, week, month, year',
+    "data good.toml --public -1": "asyncdp: --public: given '-1'; allowed is a number of rows or a "
+    "file of them",
+    "replay half --diff": "asyncdp: given 1 directory; allowed is two directories with --diff",
+    "replay half": UNFINISHED,
+    "plot half": UNFINISHED,
+    "report half": UNFINISHED,
+    "run half": "half: given a directory; allowed is a scenario file in TOML, such as "
+    "half/scenario.toml",
+    "plot half --style good.toml": f"good.toml: given the setting 'schema = 1'; {SHEET}",
+    "plot half --style half": f"half: given Is a directory; {SHEET}",
+    "plot half --format ps": "asyncdp: Invalid value for '--format': 'ps' is not one of 'png', "
+    "'pdf', 'svg'.",
+    "plot good.json": "good.json: given a file that cannot be read (No such file or directory); to "
+    "write one: asyncdp forecast SCENARIO --json > FILE.json",
+    "report half --mechanism x": "asyncdp: No such option: --mechanism",
+    "run good.toml --mechanism x": "asyncdp: No such option: --mechanism; a field is set by "
+    "--set privacy.mechanism=VALUE",
+    "audit good.toml --runs 100": "asyncdp: --runs goes with --thorough",
+    "new ": "'': given no file, and no name in the catalogue; nothing is near it; asyncdp list "
+    "shows all",
+}
+
+
+@pytest.mark.parametrize("words", NAMED)
+def test_one_line_names_the_option_or_the_file(words: str, command: Command, here: Path) -> None:
+    (here / "half").mkdir()
+    (here / "half" / "scenario.toml").write_text(SWEEP, encoding="utf-8")
+    refused(command(*words.split(" ")), NAMED[words])
+
+
+def test_a_class_that_a_file_lacks_is_of_its_field(command: Command, here: Path) -> None:
+    (here / "own.py").write_text("class Yes: ...\n", encoding="utf-8")
+    place = f"python:{here / 'own.py'}:No"
+    said = command("check", "good.toml", "--allow-code", "--set", f"algorithm.kind={place}")
+    refused(said, f"good.toml: algorithm.kind: given '{place}'; {NO_CLASS}")
+
+
+def test_a_file_that_begins_with_a_dash_is_typed_as_a_path(command: Command, here: Path) -> None:
+    said = command.done("new", "-o", "-x.toml").out.splitlines()
+    assert said[-1].endswith("asyncdp run ./-x.toml")
+    assert (here / "-x.toml").exists()
+
+
 LONG = "x" * 5000
 """No file system has a name like it: the system refuses to look whether it is there."""
 FIRST = {

@@ -120,7 +120,7 @@ def test_public_rows_of_one_target_are_no_ground_for_a_scenario(
     [
         (("--target", "Dayz", "--public", 9), "stays.csv: --target: given a column 'Dayz'; …"),
         (("--public", 2000), "stays.csv: --public: given 2000; allowed is fewer than 2000, the …"),
-        (("--public", "no.csv"), "stays.csv: data.public_path: given 'no.csv'; there is no such …"),
+        (("--public", "no.csv"), "asyncdp: --public: given 'no.csv'; allowed is a number of …"),
         (("--charset", "ebcdic"), "…"),
         (("--epsilon", 1), "asyncdp: --epsilon goes with --write, the scenario …"),
         (("--public", 400, "--write", "s.toml"), "stays.csv: --target: given none; add --target …"),

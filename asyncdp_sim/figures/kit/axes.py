@@ -62,7 +62,7 @@ The ticks of matplotlib overflow where an axis comes near the largest of floatin
 AT_END = "beyond-axis"
 """Mark of an arrow at the frame."""
 _POWER = re.compile(r"\$\\mathdefault\{10\^\{(-?\d+)\}\}\$")
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def log_axis(axes: Axes, sides: str = "y") -> None:
@@ -119,7 +119,7 @@ class _Powers(LogFormatterSciNotation):
     def __call__(self, x: float, pos: int | None = None) -> str:
         text = super().__call__(x, pos)
         power = _POWER.fullmatch(text)
-        return text if power is None else f"10{power[1].translate(_RAISED)}"
+        return text if power is None else f"10{power[1].translate(RAISED)}"
 
 
 class _Log(LogTransform):

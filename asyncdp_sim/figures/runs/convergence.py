@@ -201,9 +201,6 @@ def _drawn(
         draw_quartiles(axes, curves, shades)
         _mark_published(axes, lines, curves, shades)
         elsewhere = why if any(line.published is not None for line in lines) else ""
-        if elsewhere:
-            remark = wrapped(f"Published points: {elsewhere}.", 105, 3)
-            axes.set_title(remark, loc="left", fontsize=7, color="#444444")
         if since is not None:
             log_axis(axes, "x")
             caption += f", on a logarithmic axis from t = {number(since)} on"
@@ -216,7 +213,8 @@ def _drawn(
             ends = [values[1, -1] for _, values in curves]
             names = [line.name for line in lines]
             end_labels(axes, ends, names, shades, line_marks(len(lines)))
-        _explain(figure, lines, shades if wordy else ())
+        published = "published end (see caption)" if elsewhere else "published, last update"
+        _explain(figure, lines, shades if wordy else (), published)
     text = f"{caption}{_remarks(lines)}." + (
         f" Published points: {elsewhere}." if elsewhere else ""
     )
@@ -271,7 +269,9 @@ def _drawn_of(lines: Sequence[CurveLine]) -> str:
     return "One replicate's"
 
 
-def _explain(figure: Figure, lines: Sequence[CurveLine], named: Sequence[str]) -> None:
+def _explain(
+    figure: Figure, lines: Sequence[CurveLine], named: Sequence[str], published: str
+) -> None:
     """Say above the axes what line, band and marker are, and what the colours ``named`` mean.
 
     Other colours are named where their lines end.
@@ -284,7 +284,7 @@ def _explain(figure: Figure, lines: Sequence[CurveLine], named: Sequence[str]) -
     if count != "1" and len(lines) <= MOST_BANDS:
         marks.append(Patch(color=shade, alpha=0.25, linewidth=0, label="25–75 %"))
     if any(line.published is not None for line in lines):
-        marks.append(key("published, last update", **_diamond(shade)))
+        marks.append(key(published, **_diamond(shade)))
     if len(named) == 0:
         legend(figure, marks, 3, right=True)
         return

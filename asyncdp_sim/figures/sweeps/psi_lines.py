@@ -12,8 +12,10 @@ from matplotlib.figure import Figure
 from asyncdp_sim.core.words import MOST_NUMBERS, number, numbers
 from asyncdp_sim.figures.kit.axes import (
     BETTER,
+    LONGEST_AT_END,
     columns,
     draw_line,
+    end_labels,
     key,
     legend,
     looks,
@@ -169,12 +171,17 @@ def _drawn(found: Sequence[PsiSeries], x: str, references: Sequence[Reference]) 
     drawn = looks(len(found), markersize=5, linestyle="none")
     if len(found) == 1:
         drawn[0]["color"] = THEORY
-    keys = []
+    names = [item.name for item in found]
+    at_ends = len(found) > 1 and max(map(len, names)) <= LONGEST_AT_END
+    keys = [key("mean and 95 % interval", color="#666666", marker="o", linestyle="none")] * at_ends
     for item, look in zip(found, drawn, strict=True):
         draw_line(axes, item.x, item.psi, elinewidth=1.5, **look)
         hollow = look | {"markerfacecolor": "white"}
         axes.plot(item.x[~item.inside], item.psi[0][~item.inside], zorder=3, **hollow)
-        keys.append(key(wrapped(item.name or "measured"), **look))
+        keys += [key(wrapped(item.name or "measured"), **look)] * (not at_ends)
+    if not all(item.inside.all() for item in found):
+        open_one = {"color": "#666666", "marker": "o", "markerfacecolor": "white"}
+        keys.append(key("model at the bounds of $\\Theta$", linestyle="none", **open_one))
     for reference, dash in zip(references, LINES * 2, strict=False):
         values = [item.of(reference) for item in found]
         shared = len(found) == 1 or all(np.array_equal(values[0], line) for line in values)
@@ -187,6 +194,10 @@ def _drawn(found: Sequence[PsiSeries], x: str, references: Sequence[Reference]) 
     places = {place for item in found for place in item.at}
     if len(places) <= MOST_NUMBERS:
         number_ticks(axes, places)
+    if at_ends:
+        ends = [float(item.psi[0][-1]) for item in found]
+        tones, signs = ([look[part] for look in drawn] for part in ("color", "marker"))
+        end_labels(axes, ends, names, tones, signs)
     legend(figure, keys, columns([wrapped(str(item.get_label())) for item in keys]))
     return figure
 

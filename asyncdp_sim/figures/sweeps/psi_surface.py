@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.core.words import MOST_NUMBERS, number, numbers
-from asyncdp_sim.figures.kit.axes import BETTER, key, legend
+from asyncdp_sim.figures.kit.axes import BETTER, RAISED, key, legend, lettered
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture, row_labels
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, sheet
@@ -168,8 +168,10 @@ def references(found: Grid) -> list[Reference]:
     elif {x, y} == {"owners.records", "privacy.epsilon"} and found.inside.any():
         product = found.x[:, None] * found.y[None, :]
         c = float(np.exp(np.log(found.psi[:, :, 0] * product**2)[found.inside].mean()))
+        factor, _, power = f"{c:.3g}".partition("e")
+        factor += f"·10{str(int(power)).translate(RAISED)}" if power != "" else ""
         law = Reference(
-            f"fitted law {c:.3g}/(ε n_i)²", "law",
+            f"fitted law {factor}/(ε n_i)²", "law",
             lambda cell: c / float(cell.values[x] * cell.values[y]) ** 2,
         )  # fmt: skip
         laws.append(law)
@@ -220,11 +222,11 @@ def panels(grids: Sequence[Grid], _: Sequence[Table]) -> Figure:
         if reference.solid:
             look: dict[str, Any] = {"color": BAND, "alpha": 0.55, "linewidth": 0}
             axes.plot_surface(across, along, log10(found.of(reference)), shade=False, **look)
-            keys.append(Patch(facecolor=to_rgba(BAND, 0.55), label=reference.name))
+            keys.append(Patch(facecolor=to_rgba(BAND, 0.55), label=lettered(reference.name)))
         else:
             look = {"color": shade, "linewidth": 0.7}
             draw_mesh(axes, found.x, found.y, found.of(reference), **look)
-            keys.append(key(reference.name, **look))
+            keys.append(key(lettered(reference.name), **look))
     for axis, path, values in ((axes.xaxis, x, found.x), (axes.yaxis, y, found.y)):
         axis.set_label_text(axis_name(path))
         ticks(axis, np.log10(values))

@@ -207,7 +207,8 @@ def test_polars_axis_has_its_own_name_and_published_points_a_word(tmp_path: Path
     picture = convergence.by_update([CurveLine(result, "Δ = 10", 0.1)], why="read off a plot")
     [axes] = picture.figure.axes
     assert axes.get_ylabel().startswith("relative sub-optimality")
-    assert axes.get_title(loc="left") == "Published points: read off a plot."
+    [legend] = picture.figure.legends
+    assert legend.get_texts()[-1].get_text() == "published end (see caption)"
     assert "Published points: read off a plot." in picture.caption
     alone = convergence.by_update([CurveLine(result)], why="read off a plot")
     assert "read off a plot" not in alone.caption  # nothing published is drawn

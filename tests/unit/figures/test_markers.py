@@ -48,7 +48,10 @@ def test_numbers_lines_and_words(tmp_path: Path) -> None:
     assert [line.get_linestyle() for line in lines] == ["-", "-", "-", "--"]  # a level for all
     assert len({line.get_color() for line in lines}) == 4
     [legend] = picture.figure.legends
-    assert len(legend.get_texts()) == 5
+    keys = [text.get_text() for text in legend.get_texts()]
+    assert keys == ["mean and 95 % interval", "the law", FLAT.name]
+    at_ends = [text.get_text() for text in axes.texts]
+    assert [name.rpartition("= ")[2] for name in at_ends] == ["10", "100", "1,000"]
 
 
 def test_chosen_series_alone_are_drawn(tmp_path: Path) -> None:

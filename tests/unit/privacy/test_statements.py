@@ -256,7 +256,7 @@ def test_timing_that_nobody_pays_for_is_said_everywhere(parts: Parts, tmp_path: 
     sweep(swept, tmp_path / "s")
     cells = pq.read_table(tmp_path / "s" / "cells.parquet").to_pydict()
     assert (cells["private"], cells["epsilon_true"]) == ([False, False], [inf, inf])
-    assert "in all cells: private NO, true ε ∞" in result_lines(tmp_path / "s")
+    assert "in all cells: private = NO, true ε = ∞" in result_lines(tmp_path / "s")
 
 
 def test_of_budgets_that_are_infinite_none_is_said_to_be_spent(tmp_path: Path) -> None:
