@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Forecast:
-    """Expectations of a scenario: accuracy, time, and the owners that gain.
+    """Forecast of a scenario: accuracy, time, and the owners that gain.
 
     Attributes
     ----------
@@ -35,14 +35,14 @@ class Forecast:
 
     @property
     def decision(self) -> "Decision":
-        """Who should join, how good, how soon, at what privacy, how sure, and what changes it."""
+        """Decision in words: owners that should join, accuracy, time, privacy, certainty."""
         from asyncdp_sim.forecasts.words import decide
 
         return decide(self.found)
 
     @property
     def curve(self) -> Any:
-        """The expected ψ and when, a pandas frame."""
+        """The expected ψ over time, a pandas frame."""
         import pandas as pd
 
         columns = {"time": self.found.times, "relative_fitness": self.found.curve}
@@ -52,7 +52,7 @@ class Forecast:
 
     @property
     def owners(self) -> Any:
-        """Each owner's prospects, a pandas frame; empty where nothing is known of them."""
+        """Expected errors and gain of each owner, a pandas frame; may be empty."""
         import pandas as pd
 
         frame = pd.DataFrame([asdict(owner) for owner in self.found.owners])
@@ -88,11 +88,11 @@ class Forecast:
 
     @property
     def plot(self) -> ForecastPlots:
-        """Its figures, each as matplotlib axes."""
+        """Its pictures as matplotlib axes."""
         return ForecastPlots(self._content)
 
     def lines(self) -> list[str]:
-        """Return it in words, a line each."""
+        """Return it in words, as lines."""
         from asyncdp_sim.forecasts.words import lines
 
         return lines(self.found)

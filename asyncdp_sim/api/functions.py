@@ -30,16 +30,16 @@ def load(
     Parameters
     ----------
     scenario : path or str
-        A name, such as "lending-sound", or the path of a TOML file.
+        Name in the catalogue, such as "lending-sound", or path of a TOML file.
     settings : sequence of str
-        ``path=value``, as ``--set`` takes them; ``scenario.replace`` takes objects.
+        Settings ``path=value``, as for ``--set``. ``scenario.replace`` accepts objects.
     allow_code : bool
         Whether code from outside may be executed where the scenario names a class of it.
 
     Raises
     ------
     SpecError
-        With a line for each fault.
+        If the scenario is wrong: one line per fault.
 
     Examples
     --------
@@ -94,12 +94,12 @@ def plot(result: Result | Sweep | Path | str, *, out: Path | str | None = None) 
     ----------
     result : Result, Sweep or path
     out : path, optional
-        A folder; ``figures`` in the directory of the result by default.
+        Folder of the pictures. Absent: ``figures`` in the directory of the result.
 
     Raises
     ------
     ResultError
-        If there is no result, or its directory is a temporary one and no folder is named.
+        If there is no result, or its directory is temporary and ``out`` is absent.
 
     Examples
     --------
@@ -118,19 +118,19 @@ def plot(result: Result | Sweep | Path | str, *, out: Path | str | None = None) 
 
 
 def compare(*results: Result | Path | str, names: Sequence[str] | None = None) -> Comparison:
-    """Compare results with the first of them: paired by replicate where they have one seed.
+    """Compare results with the first of them, paired by replicate if their seeds are equal.
 
     Parameters
     ----------
     *results : Result or path
         Two or more; the cells of a sweep are results.
     names : sequence of str, optional
-        What they are called, one each; their directories, or scenarios, by default.
+        Names of the results. Absent: their directories or scenarios.
 
     Raises
     ------
     ResultError
-        If there are fewer than two, or one is a sweep, no result, or there twice.
+        If there are fewer than two results, or one is a sweep, no result, or given twice.
 
     Examples
     --------
@@ -172,23 +172,23 @@ def run(
     Parameters
     ----------
     scenario : Scenario, or path or catalogue name
-        Its sweep, if any, is left out: this is the base cell.
+        If it has a sweep, the base cell runs.
     out : path, optional
-        A directory for the result: a new one, or one where this very run is finished, which is
-        opened then. Absent: nothing is left on disk when the result is forgotten.
+        Directory for the result: a new one, or one with this result, which is then opened. Absent:
+        a temporary directory, which is removed with the result.
     events : bool
         Whether to keep every event.
     workers : int
-        Processes, ≥ 1; does not change the result.
+        Number of processes, ≥ 1. Results do not depend on it.
     progress : Progress, bool or None
-        Told what is being done, how much of it is done and how much that will be (None where
-        nobody knows), so that ``progress=print`` shows it; True draws a line on a terminal or in a
-        notebook: done of total, the rate, and the time left. None draws it in a notebook only.
+        Callable that receives the activity, the amount done and the total (None if unknown), for
+        example ``print``. True: a line with the amount done, the rate and the time left, on a
+        terminal or in a notebook. None: that line in notebooks only.
 
     Raises
     ------
     InputError
-        If anything is wrong with scenario, data or directory: a line for each fault.
+        If scenario, data or directory are wrong: one line per fault.
 
     Examples
     --------
@@ -228,12 +228,12 @@ def sweep(
     scenario, workers, progress
         As for :func:`run`.
     out : path, optional
-        A directory for the results; one that this very sweep has begun is continued.
+        Directory for the results. If it holds this sweep unfinished, the sweep continues.
 
     Raises
     ------
     InputError
-        If anything is wrong, or no cell could be run.
+        If the input is wrong, or no cell could be run.
 
     Examples
     --------
@@ -273,18 +273,18 @@ def forecast(
     scenario, workers, progress
         As for :func:`run`.
     moments : str, optional
-        "common" or "own" second moments of owners' records; None takes what is known.
+        "common" or "own" second moments of the owners' records. None: those that are available.
     private : bool
-        Whether a real table's private records may be read; the forecast is not for release then.
+        Whether private records of a real table may be read; the forecast is then not for release.
     target : float, optional
-        A ψ > 0 to be reached.
+        ψ > 0 to reach.
     heterogeneity : float, optional
         τ² ≥ 0, ψ for each owner's own true model, with common moments.
 
     Raises
     ------
     InputError
-        If a real table may not be read and has no twin, or anything else is wrong.
+        If a real table may not be read and has no twin, or the input is wrong.
 
     Examples
     --------
@@ -309,22 +309,21 @@ def forecast(
 
 
 def simulate(scenario: Scenario | Path | str, *, replicate: int = 1, events: bool = True) -> Trace:
-    """Simulate one replicate of a scenario's network, and learn nothing.
+    """Simulate the network of one replicate, without learning.
 
     Parameters
     ----------
     scenario
         As for :func:`run`; its data are not read.
     replicate : int
-        Which one, ≥ 1: it is the one that a run has under this number.
+        Number of the replicate, ≥ 1, as in a run.
     events : bool
         Whether to keep every event.
 
     Raises
     ------
     SpecError
-        If when owners answer, or when the run ends, depends on what is learned, or this machine has
-        too little memory.
+        If the network depends on the model, or the machine has too little memory.
 
     Examples
     --------
@@ -358,28 +357,29 @@ def audit(
     workers: int = 1,
     progress: Progress | bool | None = None,
 ) -> Audit:
-    """Attack a scenario's privacy: lower bounds on ε beside what it claims.
+    """Attack a scenario's privacy and return lower bounds on ε.
 
     Parameters
     ----------
     scenario, workers, progress
         As for :func:`run`.
     answers : int, optional
-        Single answers on each side, ≥ 100. Absent: 10⁶, or fewer where an answer has many numbers.
+        Number of single answers on each side, ≥ 100. Absent: 10⁶, or fewer if an answer has many
+        numbers.
     canaries : int, optional
-        Records that coins decide in one training, and that are guessed from all answers. Absent:
-        as many as there is room for, up to 1000.
+        Number of records that coin flips include in one run, and that are guessed from its answers.
+        Absent: as many as fit, up to 1000.
     thorough : bool
-        Whether to attack whole runs in place of canaries, which takes minutes to hours.
+        Whether to attack whole runs instead of canaries, which takes minutes to hours.
     runs : int
-        Whole runs on each of two neighbouring datasets, ≥ 100. With ``thorough`` only.
+        Number of whole runs on each of two neighbouring datasets, ≥ 100, with ``thorough``.
     confidence : float
-        Of all bounds together, in (0, 1).
+        Joint confidence of all bounds, in (0, 1).
 
     Raises
     ------
     InputError
-        If the scenario claims no finite ε, or anything else is wrong.
+        If the scenario states no finite ε, or the input is wrong.
 
     Examples
     --------
@@ -421,23 +421,23 @@ def audit(
 def audit_answers(
     frame: Any, *, dataset: str = "dataset", delta: float = 0.0, confidence: float = 0.999
 ) -> Finding:
-    """Attack noisy answers that any mechanism gave: a lower bound on its ε.
+    """Attack noisy answers of any mechanism and return a lower bound on its ε.
 
-    The attack classifies answers by each of their numbers, and by all jointly: the sum of the
-    numbers, each times the difference of its means over its variance. Half of the answers choose
-    the best classifier, and the other half measures it.
+    The attack classifies answers by each of their numbers, and by a weighted sum of all, with
+    weights mean difference / variance. Half of the answers select the best classifier, and the
+    other half measures it.
 
     Parameters
     ----------
     frame : DataFrame
-        A row for each answer, independent of the others: the column ``dataset`` with two values,
-        one for each of two neighbouring data sets, and the answer's numbers in all other columns.
+        One row per independent answer. The column ``dataset`` has two values, one for each of two
+        neighbouring data sets; the other columns hold the answer's numbers.
     dataset : str
         The name of that column.
     delta : float
         δ at which ε is bounded, in [0, 1).
     confidence : float
-        Of the bound, in (0, 1).
+        Confidence of the bound, in (0, 1).
 
     Returns
     -------
@@ -447,7 +447,7 @@ def audit_answers(
     Raises
     ------
     InputError
-        If the table has not two data sets of 100 answers or more, in numbers.
+        If the table does not have two data sets of at least 100 numeric answers each.
 
     Examples
     --------
@@ -493,7 +493,7 @@ def replay(
     allow_code: bool = False,
     progress: Progress | bool | None = None,
 ) -> int:
-    """Make a result or a sweep again from its manifest, and compare all of it.
+    """Compute a result or a sweep again from its manifest, and compare everything.
 
     Parameters
     ----------
@@ -508,14 +508,14 @@ def replay(
     Returns
     -------
     int
-        How many results agree: 1, or the cells of the sweep.
+        Number of results that agree: 1, or the number of cells.
 
     Raises
     ------
     ReplayError
-        If anything differs, naming what does.
+        If anything differs; the message names it.
     InputError
-        If it is no result, or a data file is nowhere.
+        If it is not a result, or a data file is missing.
 
     Examples
     --------

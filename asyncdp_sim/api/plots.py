@@ -31,7 +31,7 @@ class TracePlots:
     Parameters
     ----------
     shown : Result
-        The trace, as figures read results.
+        Result of a network without learning.
     """
 
     _label: Label | None = OF_A_NETWORK
@@ -40,7 +40,7 @@ class TracePlots:
         self._shown = shown
 
     def timing(self, by: By = "update") -> "Axes":
-        """Draw whose answer each update came from."""
+        """Draw the owner of each update; ``by`` is "update" or "time"."""
         from asyncdp_sim.figures.runs import timing
 
         drawn = timing.BY_UPDATE if _by_update(by) else timing.BY_TIME
@@ -59,7 +59,7 @@ class TracePlots:
         return self._axes(staleness.FIGURE.of(self._shown))[0]
 
     def shares(self) -> "Axes":
-        """Draw which share of the updates each owner has."""
+        """Draw each owner's share of the updates."""
         from asyncdp_sim.figures.runs import shares
 
         return self._axes(shares.FIGURE.of(self._shown))[0]
@@ -76,7 +76,7 @@ class TracePlots:
 
 
 class RunPlots(TracePlots):
-    """Figures of one result; ``axes.figure.savefig("….png")`` keeps one.
+    """Figures of one result; ``axes.figure.savefig("….png")`` saves one.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class RunPlots(TracePlots):
         self._result = result  # whose directory may be temporary
 
     def convergence(self, by: By = "update") -> "Axes":
-        """Draw ψ of the central model, its median and quartiles, by update or by time."""
+        """Draw median and quartiles of ψ; ``by`` is "update" or "time"."""
         return _convergence({"": self._shown}, by)
 
 
@@ -106,17 +106,17 @@ class SweepPlots:
         self._sweep = sweep
 
     def convergence(self, by: By = "update") -> "Axes":
-        """Draw ψ of the central model of every cell, by update or by time."""
+        """Draw ψ of every cell; ``by`` is "update" or "time"."""
         sweep = self._sweep.opened
         return _convergence({cell.label(sweep.paths): cell.result for cell in sweep.cells}, by)
 
     def overview(self) -> tuple["Axes", ...]:
-        """Draw what changes with a swept number.
+        """Draw the figures that change with a swept number.
 
         Raises
         ------
         ResultError
-            Where no number is swept that has such a figure.
+            If no swept number has such a figure.
         """
         from asyncdp_sim.figures.sweeps import overview
 
@@ -124,23 +124,23 @@ class SweepPlots:
 
 
 class ComparisonPlots:
-    """Figures of results over each other.
+    """Figures of a comparison of results.
 
     Parameters
     ----------
     results : mapping
-        Opened results by name; the first is what others are compared with.
+        Opened results by name; the others are compared with the first.
     """
 
     def __init__(self, results: Mapping[str, opened.Result]) -> None:
         self._results = results
 
     def convergence(self, by: By = "update") -> "Axes":
-        """Draw ψ of the central models, over each other."""
+        """Draw ψ of the central models in one picture; ``by`` is "update" or "time"."""
         return _convergence(self._results, by)
 
     def ratio(self) -> "Axes | None":
-        """Draw ψ over that of the first, replicate by replicate; None without pairs."""
+        """Draw ψ divided by that of the first result, per replicate; None without pairs."""
         from asyncdp_sim.figures.runs.compared import named, psi_ratio
 
         picture = psi_ratio(named(self._results))
@@ -166,7 +166,7 @@ class ForecastPlots:
         return _axes(forecast.over_time(self._content))[0]
 
     def owners(self) -> "Axes":
-        """Draw what joining is worth to each owner."""
+        """Draw the gain of each owner from joining."""
         from asyncdp_sim.figures.runs import forecast
 
         return _axes(forecast.owners(self._content))[0]

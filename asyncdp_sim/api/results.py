@@ -90,16 +90,15 @@ def summary_frame(summary: Mapping[str, Any]) -> Any:
 class Result:
     """A finished run: its tables as pandas frames, its figures as matplotlib axes.
 
-    Frames are read anew each time, so that changing one changes no result.
+    Frames are read again at each access, so changing one does not change the result.
     ``frame.attrs["units"]`` has the unit of each column, ``["meanings"]`` what it is.
 
     Attributes
     ----------
     directory : Path
-        Where its tables lie. Of a run without ``out`` that is a temporary directory, which is
-        removed when the result is forgotten.
+        Directory of its tables. Without ``out`` it is temporary and removed with the result.
     manifest : dict
-        What made it and what it says in short, as ``manifest.json`` has it.
+        Content of ``manifest.json``: scenario, versions, summary, label.
 
     Examples
     --------
@@ -132,7 +131,7 @@ class Result:
 
     @property
     def kept(self) -> bool:
-        """Whether its directory stays."""
+        """Whether its directory is permanent."""
         return self._place.kept
 
     @property
@@ -142,7 +141,7 @@ class Result:
 
     @property
     def updates(self) -> Any:
-        """One row per answer used: when, whose, how stale, a pandas frame."""
+        """One row per answer used: time, owner and staleness, a pandas frame."""
         return self._frame("updates")
 
     @property
@@ -181,7 +180,7 @@ class Result:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader of the result must know."""
+        """Warnings for readers of the result."""
         return tuple(self._found.warnings)
 
     @property
@@ -191,7 +190,7 @@ class Result:
 
     @property
     def plot(self) -> RunPlots:
-        """Its figures, each as matplotlib axes."""
+        """Its pictures as matplotlib axes."""
         return RunPlots(self)
 
     def to_sklearn(self, replicate: int = 1) -> Any:
@@ -230,7 +229,7 @@ class Result:
 
     @property
     def opened(self) -> on_disk.Result:
-        """What figures and comparisons read."""
+        """The result as figures and comparisons read it."""
         return self._found
 
     def _frame(self, name: str) -> Any:
@@ -282,26 +281,26 @@ class Sweep:
 
     @property
     def plot(self) -> SweepPlots:
-        """Its figures, each as matplotlib axes."""
+        """Its pictures as matplotlib axes."""
         return SweepPlots(self)
 
     @property
     def opened(self) -> on_disk.Sweep:
-        """What figures read."""
+        """The sweep as figures read it."""
         return self._found
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader of the results must know."""
+        """Warnings for readers of the result."""
         return tuple(notes(self.directory))
 
     @property
     def kept(self) -> bool:
-        """Whether its directory stays."""
+        """Whether its directory is permanent."""
         return self._place.kept
 
     def to_frame(self) -> Any:
-        """Return a row per cell: what is swept, and the figures of its summary, as pandas."""
+        """Return one row per cell, with swept values and summary figures, as a pandas frame."""
         return with_units(read_table(self.directory, "cells"), "cells")
 
     def __len__(self) -> int:
@@ -330,7 +329,7 @@ class Sweep:
 
 
 class Comparison:
-    """Results beside each other: differences of their figures, and of their scenarios.
+    """Differences between the figures of results, and between their scenarios.
 
     Attributes
     ----------
@@ -353,7 +352,7 @@ class Comparison:
         self._results = results  # whose directories may be temporary
 
     def to_frame(self) -> Any:
-        """Return a row per figure of each comparison, with its interval, as pandas."""
+        """Return one row per figure and comparison, with its interval, as a pandas frame."""
         import pandas as pd
 
         return pd.DataFrame(self.found.rows())
@@ -372,11 +371,11 @@ class Comparison:
 
     @property
     def plot(self) -> ComparisonPlots:
-        """Its figures, each as matplotlib axes."""
+        """Its pictures as matplotlib axes."""
         return ComparisonPlots(self.found.results)
 
     def lines(self) -> list[str]:
-        """Return it in words, a line each."""
+        """Return it in words, as lines."""
         return self.found.lines()
 
     def __repr__(self) -> str:

@@ -24,7 +24,7 @@ from asyncdp_sim.scenario import Scenario
 
 
 class Trace:
-    """A replicate's messages, and their times; nothing is learned, and no record is read.
+    """Messages of one replicate and their times, without learning; no record is read.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Trace:
 
     @property
     def updates(self) -> Any:
-        """One row per answer used: when, whose, how stale, a pandas frame."""
+        """One row per answer used: time, owner and staleness, a pandas frame."""
         return self._frame(update_columns([self.tables], [self.replicate]), "updates")
 
     @property
@@ -65,7 +65,7 @@ class Trace:
 
     @property
     def plot(self) -> TracePlots:
-        """Its figures, each as matplotlib axes."""
+        """Its pictures as matplotlib axes."""
         frames = {"updates": self.updates, "owners": self.owners}
         if self.tables.events is not None:
             frames["events"] = self.events

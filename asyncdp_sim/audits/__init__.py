@@ -40,17 +40,17 @@ class Audit:
     ----------
     checks : tuple of Check
     pair : str
-        What the neighbouring datasets of the whole run were.
+        Description of the neighbouring datasets of a whole run.
     confidence : float
-        With which all lower bounds hold together.
+        Joint confidence of all lower bounds.
     overlap : int
-        κ, owners that may share a record.
+        κ: number of owners that may share a record.
     facts : tuple of Fact
-        What needs no confidence.
+        Findings without statistical uncertainty.
     guessed : Guessed, optional
-        The result of canaries in one run; None where whole runs were attacked instead.
+        Result of canaries in one run; None if whole runs were attacked.
     left : float, optional
-        About how many seconds an attack on whole runs would take; None where it was made.
+        Estimated seconds of an attack on whole runs; None if it was made.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Audit:
         return (*self.checks, *once, *self.facts)
 
     def to_frame(self) -> Any:
-        """Return a row per attack and per fact, as pandas; a fact has no figures."""
+        """Return one row per attack and per fact, as a pandas frame."""
         import pandas as pd
 
         rows = [check.row() for check in self._found]
@@ -168,7 +168,7 @@ def audit(
     Parameters
     ----------
     scenario : Scenario
-        Its sweep, if any, is left out: this is the base cell.
+        If it has a sweep, the base cell runs.
     answers : int
         Answers on each side of the first attack, ≥ 4.
     runs : int
@@ -177,7 +177,7 @@ def audit(
         In (0, 1), of all attacks together. A Gaussian claim is attacked by its μ = 1/z, from
         which all its (ε, δ) follow.
     workers : int
-        Processes, ≥ 1; does not change the result.
+        Number of processes, ≥ 1. Results do not depend on it.
     progress : Progress, optional
         Told how far it has come.
 

@@ -156,7 +156,7 @@ def audit_run(
     stream : str, optional
         The name of their random streams.
     workers : int
-        Processes, ≥ 1; does not change the result.
+        Number of processes, ≥ 1. Results do not depend on it.
     run_map : callable
         A ``map`` over so many; see :func:`~asyncdp_sim.runs.workers.processes`.
     advance : callable, optional

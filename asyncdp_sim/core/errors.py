@@ -39,7 +39,7 @@ class Fault:
 
 
 class AsyncDPError(Exception):
-    """Base of every exception that this package raises on purpose.
+    """Base class of all exceptions of this package.
 
     Examples
     --------
@@ -49,9 +49,9 @@ class AsyncDPError(Exception):
 
 
 class AsyncDPWarning(UserWarning):
-    """Something that a reader of a result must know: what the command line prints as a note.
+    """Warning about a result; the command line prints it as a note.
 
-    Each is in ``result.warnings`` too; ``warnings.filterwarnings`` leaves them out.
+    ``result.warnings`` holds them too; ``warnings.filterwarnings`` hides them.
 
     Examples
     --------
@@ -72,14 +72,14 @@ def warn(notes: Iterable[str]) -> None:
 
 
 class InputError(AsyncDPError):
-    """The input is wrong; each fault is one line naming file, key, what was given and allowed.
+    """Wrong input: one line per fault, with file, key, the given and the allowed value.
 
     Parameters
     ----------
     faults : iterable of Fault
-        Everything that is wrong, in the order found; at least one.
+        All faults, in the order found; at least one.
     file : str, optional
-        Where the input came from.
+        Source of the input.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def blaming(file: object) -> Iterator[None]:
 
 
 class SpecError(InputError):
-    """A specification (a scenario or a part of one) cannot be built from what was given.
+    """A scenario, or a part of one, cannot be built from the given values.
 
     Examples
     --------
@@ -177,7 +177,7 @@ _NO_ROOM = ("failed to map segment", "can't start new thread")
 
 
 class MachineError(AsyncDPError):
-    """The machine gave way: a worker was killed, or memory, disk or open files ran out.
+    """A worker was killed, or memory, disk or open files ran out.
 
     Finished parts are kept, and the same call continues from there.
 

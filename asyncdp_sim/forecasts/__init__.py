@@ -196,7 +196,7 @@ def forecast(
     private : bool
         Whether a real table's private records may be read.
     target : float, optional
-        A ψ > 0 to be reached.
+        ψ > 0 to reach.
     heterogeneity : float, optional
         τ² ≥ 0, used with common moments alone; see
         :func:`~asyncdp_sim.forecasts.benefit.value_alone`. Absent, as found in the

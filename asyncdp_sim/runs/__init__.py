@@ -40,9 +40,9 @@ def run(
     Parameters
     ----------
     scenario : Scenario
-        Its sweep, if any, is left out: this is the base cell.
+        If it has a sweep, the base cell runs.
     workers : int
-        Processes, ≥ 1; does not change the result.
+        Number of processes, ≥ 1. Results do not depend on it.
     events : bool
         Whether to keep every event.
     numbers : sequence of int, optional

@@ -35,12 +35,12 @@ _KNOWN_TO_FIT = object()
 
 
 class Scenario(ScenarioFacts):
-    """Everything that decides a run's result, besides the software.
+    """Everything that determines the result of a run, except the software.
 
     Raises
     ------
     SpecError
-        At construction, with every fault found.
+        At construction, with all faults.
 
     Examples
     --------
@@ -99,18 +99,18 @@ class Scenario(ScenarioFacts):
         return raw if raw["sweep"] else {k: v for k, v in raw.items() if k != "sweep"}
 
     def replace(self, **parts: Any) -> "Scenario":
-        """Return the scenario with other parts, validated like any.
+        """Return a copy of the scenario with other parts, which is validated.
 
         Parameters
         ----------
         parts : object or mapping
-            By field: an object, which may be of a class that is not part of this package; or a
-            table, whole if it has a ``kind``, else of what changes in the part that is there.
+            New parts by field: an object, possibly of a custom class, or a table. A table with a
+            ``kind`` replaces the part; a table without changes single fields of it.
 
         Raises
         ------
         SpecError
-            If anything is wrong, or does not fit together.
+            If a part is wrong, or parts do not fit together.
         """
         return replaced(self, parts)
 
@@ -123,7 +123,7 @@ class Scenario(ScenarioFacts):
         return html_table(rows, title=self.title or self.id, said=[self.description])
 
     def base(self) -> "Scenario":
-        """Return the scenario without its sweep, of those who take part.
+        """Return the scenario without its sweep, for the participants alone.
 
         Raises
         ------
@@ -179,7 +179,7 @@ class Scenario(ScenarioFacts):
         return picked(self, chosen).replace(owners=owners.taking_part(chosen, names))
 
     def grid(self) -> Iterator[dict[str, Any]]:
-        """Yield the swept values of each cell of the grid, last path fastest; none without one."""
+        """Yield the swept values of each cell, the last path varying fastest."""
         if len(self.sweep) > 0:
             for values in itertools.product(*self.sweep.values()):
                 yield dict(zip(self.sweep, values, strict=True))

@@ -71,7 +71,7 @@ def sweep(
         A directory. Must not exist, or hold a sweep of the same scenario: with the same contents
         of data files, wherever these lie.
     workers : int
-        Processes, ≥ 1; does not change the result.
+        Number of processes, ≥ 1. Results do not depend on it.
     address : str, optional
         Of a Dask scheduler whose workers do the work instead; all must reach ``place``.
     mixed_versions : bool

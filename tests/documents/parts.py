@@ -69,7 +69,7 @@ def rewritten(page: str) -> str:
 def block(family: str, kind: str) -> str:
     """Return the block of a member."""
     [member] = [each for each in members(FAMILIES[family]) if kind_of(each) == kind]
-    heading = ["## Held against"] if family in SECTIONS else []
+    heading = ["## Validation"] if family in SECTIONS else []
     written = [*_setting(family, member), *_fields(family), *heading, *_oracles(member)]
     return "\n".join(written) + "\n"
 
@@ -77,7 +77,7 @@ def block(family: str, kind: str) -> str:
 def _fields(family: str) -> Iterator[str]:
     """Yield where the fields of a member are told."""
     if family in SECTIONS:
-        yield f"Its fields: [`{family}`](../../reference/{home(family)}).\n"
+        yield f"Fields: [`{family}`](../../reference/{home(family)}).\n"
 
 
 def _setting(family: str, member: type[Variant]) -> Iterator[str]:
@@ -117,7 +117,7 @@ def _oracles(member: type[Variant]) -> Iterator[str]:
         yield f"Basis: **{basis.words}**. No test compares its numbers with anything independent."
         return
     yield f"Basis: **{basis.words}**.\n"
-    yield "| what is measured | must equal | where it was tried | tests |"
+    yield "| measured | must equal | tested cases | tests |"
     yield "| --- | --- | --- | --- |"
     yield from (_row(oracle) for oracle in oracles_of(member))
 

@@ -9,9 +9,9 @@ from tests.documents.parts import PARTS, SECTIONS, expected, lacking, rewritten,
 HEADINGS = (
     "What it represents",
     "Assumptions",
-    "Where it stops being true",
+    "Limits",
     "In a scenario",
-    "Held against",
+    "Validation",
 )
 
 

@@ -10,14 +10,19 @@ import asyncdp_sim
 
 _MEMBERS = ("RunPlots", "SweepPlots", "TracePlots", "ComparisonPlots", "ForecastPlots")
 """Classes of what ``.plot`` gives, which have no name at the top."""
+_SHOWN = {
+    "Audit": ("verdict", "exceeded", "lines", "to_frame"),
+    "Scenario": ("replace", "base", "grid"),
+}
+"""Members of classes outside ``asyncdp_sim.api``; of those inside, all are shown."""
 _HEAD = """# Python
 
-`import asyncdp_sim as ad` has these names, and no other; what they take and give is typed.
-Examples are executed by the tests. Tables come as pandas frames: `frame.attrs["units"]` has the
-unit of each column, `frame.attrs["meanings"]` what it is. Pictures come as matplotlib axes:
-`axes.figure.savefig("picture.png")` keeps one. Scenarios, results, sweeps, forecasts, traces,
-audits and comparisons show themselves in a notebook. Code that uses several processes (`workers`)
-stands under `if __name__ == "__main__":` in a file that is run.
+`import asyncdp_sim as ad` provides the names below. All parameters are typed, and tests execute the
+examples. Tables are pandas frames: `frame.attrs["units"]` has the unit of each column,
+`frame.attrs["meanings"]` its meaning. Pictures are matplotlib axes:
+`axes.figure.savefig("picture.png")` saves one. Notebooks display scenarios, results, sweeps,
+forecasts, traces, audits and comparisons. In a script, call functions with `workers` below
+`if __name__ == "__main__":`.
 """
 
 
@@ -53,9 +58,15 @@ def _entry(name: str, each: Any) -> str:
     if inspect.isfunction(each):
         parts.append(f"```text\n{name}{_signature(each)}\n```\n")
     parts += _sections(inspect.getdoc(each) or "")
-    if inspect.isclass(each) and each.__module__.startswith(f"{asyncdp_sim.__name__}.api."):
-        rows = [f"| `.{member}` | {_markdown(first)} |" for member, first in _members(each)]
+    members = _members(each) if inspect.isclass(each) else {}
+    if len(members) > 0:
+        rows = [f"| `.{_called(n, m)}` | {_markdown(_first(m))} |" for n, m in members.items()]
         parts.append("\n".join(["| member | meaning |", "|---|---|", *rows, ""]))
+    for member, method in members.items():
+        documented = inspect.getdoc(method) or ""
+        if re.search(r"^Parameters\n-", documented, re.M):
+            parts.append(f"#### `.{_called(member, method)}`\n")
+            parts += _sections(documented)
     return "\n".join(parts)
 
 
@@ -108,15 +119,21 @@ def _bare(annotation: str) -> str:
     return re.sub(r"Optional\[(.+)\]", r"\1 | None", plain)
 
 
-def _members(each: type[Any]) -> list[tuple[str, str]]:
-    """Return a class's public members, inherited ones first, with the first lines of docstrings."""
+def _members(each: type[Any]) -> dict[str, Any]:
+    """Return a class's public members that the page shows, inherited ones first."""
     own = [kind for kind in reversed(each.mro()) if kind.__module__ == each.__module__]
     found = {name: member for kind in own for name, member in vars(kind).items()}
-    return [
-        (name if not inspect.isfunction(member) else f"{name}()", _first(member))
-        for name, member in found.items()
-        if not name.startswith("_")
-    ]
+    if each.__module__.startswith(f"{asyncdp_sim.__name__}.api."):
+        return {name: member for name, member in found.items() if not name.startswith("_")}
+    return {name: found[name] for name in _SHOWN.get(each.__name__, ())}
+
+
+def _called(name: str, member: Any) -> str:
+    """Return a member as it is written: of a method, with its parameters and their defaults."""
+    if not inspect.isfunction(member):
+        return name
+    given = [*inspect.signature(member).parameters.values()][1:]
+    return f"{name}({', '.join(str(each.replace(annotation=each.empty)) for each in given)})"
 
 
 def _first(member: Any) -> str:
