@@ -228,6 +228,10 @@ class Result:
         missing = [column for column in wanted if column not in self.names(name)]
         if missing:
             raise not_a_result(self.directory, f"{name}.parquet without {', '.join(missing)}")
+        return self.arrays(name, wanted)
+
+    def arrays(self, name: str, wanted: Sequence[str]) -> tuple[npt.NDArray[Any], ...]:
+        """Return columns that a table has."""
         return read_columns(self._place(name), name, wanted)
 
     def last(self, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
