@@ -1,11 +1,13 @@
 """The trace of one replicate of a network alone, as Python sees it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim import results as opened
@@ -153,3 +155,7 @@ class OfNetwork(opened.Result):
     @override
     def names(self, name: str) -> tuple[str, ...]:
         return tuple(map(str, self.frame(name).columns))
+
+    @override
+    def arrays(self, name: str, wanted: Sequence[str]) -> tuple[npt.NDArray[Any], ...]:
+        return tuple(np.asarray(self.frame(name)[column]) for column in wanted)
