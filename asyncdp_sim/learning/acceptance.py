@@ -8,7 +8,7 @@ the wrong way.
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, ClassVar, Literal, Protocol, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -26,17 +26,6 @@ QUANTILE = 0.99
 """Share of honest answers that a bound lets pass, unless a scenario says otherwise."""
 
 
-class Lengths(Protocol):
-    """Public facts of the noise on honest answers."""
-
-    @property
-    def scale(self) -> Array:
-        """How large each owner's noise is, shape (N,)."""
-
-    def norm_quantile(self, size: int, quantile: float) -> Array:
-        """Return what the noise's L1 norm exceeds with probability at most 1 − q, shape (N,)."""
-
-
 @dataclass(frozen=True, eq=False)
 class HonestAnswers:
     """Public facts of the length of honest answers ∇f_i + noise.
@@ -45,13 +34,13 @@ class HonestAnswers:
     ----------
     reach : float
         Bound on ‖∇f_i‖₁, declared or enforced: Ξ, or √p Ξ where Ξ bounds an L2 norm.
-    noise : Lengths
+    noise : Noise
     n_features : int
         p.
     """
 
     reach: float
-    noise: Lengths
+    noise: reply.Noise
     n_features: int
 
     def length(self, quantile: float) -> Array:

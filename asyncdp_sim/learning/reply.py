@@ -8,22 +8,10 @@ import numpy as np
 
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms import AnswerBatch, Array, Gradients, Indices, LocalSteps
-from asyncdp_sim.learning.objectives import Norm
+from asyncdp_sim.learning.objectives import Norm, Records
 
 Change = Callable[[Indices, Array], Array]
 """From who answers, and answers (r, p), which may be used up, to what they become (r, p)."""
-
-
-class Batches(Protocol):
-    """Mean gradients over some of an owner's records."""
-
-    def sampled(self, owners: Indices, points: Array, uniforms: Array) -> Array:
-        """Return the gradients over records ⌊u n_i⌋, u in ``uniforms`` (r, b), shape (r, p)."""
-
-    def included(
-        self, owners: Indices, points: Array, uniforms: Array, probability: float
-    ) -> Array:
-        """Return Σ ∇ℓ/(q n_i) over records j with uniforms[:, j] < q, shape (r, p)."""
 
 
 class Sampling(Protocol):
@@ -74,6 +62,9 @@ class Noise(Protocol):
     def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
         """Return the log-likelihood of noisy answers given the gradients, shape (r,)."""
 
+    def norm_quantile(self, size: int, quantile: float) -> Array:
+        """Return what the noise's L1 norm exceeds with probability at most 1 − q, shape (N,)."""
+
 
 class Places(Protocol):
     """Places of answers in the noise, where that is of single answers and not of owners."""
@@ -88,12 +79,12 @@ class Sample:
 
     Attributes
     ----------
-    records : Batches
+    records : Records
     size : int
         Records of each answer, ≥ 1.
     """
 
-    records: Batches
+    records: Records
     size: int
     stream: ClassVar[str] = "batch"
 
@@ -108,14 +99,14 @@ class PoissonSample:
 
     Attributes
     ----------
-    records : Batches
+    records : Records
     size : int
         The most records that an owner has: a number is drawn for each.
     probability : float
         q in (0, 1). The sum of gradients is divided by q n_i, however many are drawn.
     """
 
-    records: Batches
+    records: Records
     size: int
     probability: float
     stream: ClassVar[str] = "sample"

@@ -10,11 +10,12 @@ from pydantic import AfterValidator, Field
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.tables import held_out
-from asyncdp_sim.learning.acceptance import Acceptance, HonestAnswers, Lengths
+from asyncdp_sim.learning.acceptance import Acceptance, HonestAnswers
 from asyncdp_sim.learning.adversary import Adversary
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.live import Trigger
 from asyncdp_sim.learning.objectives import Model
+from asyncdp_sim.learning.reply import Noise
 from asyncdp_sim.measures.energy import Energy
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
@@ -245,7 +246,7 @@ class ScenarioFacts(CachedSpec):
         updates, values = self.run.updates, self.values_hidden
         return self.spending.noise_for(records, updates, xi, self.answer_numbers, values)
 
-    def honest_answers(self, noise: Lengths, n_features: int) -> HonestAnswers:
+    def honest_answers(self, noise: Noise, n_features: int) -> HonestAnswers:
         """Return what is public of honest answers of p numbers with such noise."""
         reach = 0.0 if self.xi is None else self.xi
         if self.privacy.norm == "l2":

@@ -171,8 +171,7 @@ def _allowed(item: Mapping[str, Any], spec: object, raw: object, key: list[str |
     if kind in _WORDS:
         return _WORDS[kind]
     if kind == "literal_error":
-        expected = context["expected"].replace("'", "").replace(" or ", ", ")
-        return f"allowed: {'false' if expected == 'False' else expected}"
+        return f"allowed: {context['expected'].replace(chr(39), '').replace(' or ', ', ')}"
     if kind == "union_tag_invalid":
         return f"allowed: {context['expected_tags'].replace(chr(39), '')}"
     if kind == "union_tag_not_found":

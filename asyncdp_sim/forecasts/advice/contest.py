@@ -16,7 +16,7 @@ from asyncdp_sim.core.progress import Progress, counted
 from asyncdp_sim.core.words import number
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.by_runs import QuickRuns, final_psi, half_width
-from asyncdp_sim.forecasts.population import RELEASE
+from asyncdp_sim.forecasts.population import RELEASE, Population
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.workers import Map
 from asyncdp_sim.scenario import Scenario
@@ -214,24 +214,35 @@ def compared(best: Played, choices: int, of: str) -> str:
     )
 
 
-def source(words: str, *, private: bool, unchecked: bool, command: str) -> list[str]:
-    """Return of which records all this is, and how it is checked where it is of a twin.
+@dataclass(frozen=True)
+class Source:
+    """Of which records advice is.
 
-    Parameters
+    Attributes
     ----------
     words : str
-        Whose records.
+        Whose.
     private : bool
-        Whether they are private ones of a table.
+        Whether they are private ones of a table: a choice made from them is a release, too.
     unchecked : bool
         Whether they are a twin's, the table not having been looked at.
-    command : str
-        What to type, without ``--private``.
     """
-    lines = [f"data      {words}" + (f": {RELEASE}" if private else "")]
-    if unchecked:
-        lines.append(
-            "unchecked on the table itself, whose records were not read; to simulate on them: "
-            f"asyncdp forecast {command} --private (do not publish its output)"
-        )
-    return lines
+
+    words: str
+    private: bool
+    unchecked: bool
+
+    @classmethod
+    def of(cls, scenario: Scenario, known: Population) -> "Source":
+        """Return where the advice on a scenario is from."""
+        return cls(known.words, known.private, known.scenario.data != scenario.data)
+
+    def lines(self, command: str) -> list[str]:
+        """Return it in words; advice of a twin is checked by this command, with --private."""
+        lines = [f"data      {self.words}" + (f": {RELEASE}" if self.private else "")]
+        if self.unchecked:
+            lines.append(
+                "unchecked on the table itself, whose records were not read; to simulate on them: "
+                f"asyncdp forecast {command} --private (do not publish its output)"
+            )
+        return lines

@@ -22,13 +22,13 @@ from asyncdp_sim.forecasts.advice.contest import (
     SHARE,
     Play,
     Played,
+    Source,
     affordable,
     afresh,
     compared,
     ends,
     following,
     gained,
-    source,
     winner,
 )
 from asyncdp_sim.forecasts.population import Population, choosing, population
@@ -96,12 +96,7 @@ class Invited:
         Coalitions with a ρ and T that were compared by simulated runs.
     scenario : Scenario or None
         Of whom to invite, with their ρ, T and K in it; None for nobody.
-    moments : str
-        Of what data.
-    not_for_release : bool
-        Whether private records were read.
-    unchecked : bool
-        Whether the records are the twin's of a table that was not read.
+    source : Source
     """
 
     best: Trialled
@@ -111,9 +106,7 @@ class Invited:
     verdict: str
     choices: int
     scenario: Scenario | None
-    moments: str
-    not_for_release: bool
-    unchecked: bool
+    source: Source
 
     def lines(self, file: str = "FILE") -> list[str]:
         """Return the advice in words.
@@ -133,12 +126,7 @@ class Invited:
             *following([(trial, trial.simulated) for trial in self.others], self.best.simulated),
             f"runs      {compared(self.best.simulated, self.choices, 'coalitions, ρ and T')}",
             f"assumed   by the moments that choose what is simulated: {ASSUMED}",
-            *source(
-                self.moments,
-                private=self.not_for_release,
-                unchecked=self.unchecked,
-                command=f"{file} --invite",
-            ),
+            *self.source.lines(f"{file} --invite"),
         ]
 
     def _gains(self) -> list[str]:
@@ -252,9 +240,7 @@ def invite(
         verdict=gaining(gains),
         choices=len(tried),
         scenario=None if _worse(gains) else scenarios[best],
-        moments=population_data.words,
-        not_for_release=population_data.private,
-        unchecked=own.data != asked.data,
+        source=Source.of(asked, population_data),
     )
 
 

@@ -16,11 +16,11 @@ from asyncdp_sim.forecasts.advice.contest import (
     REPLICATES,
     Play,
     Played,
+    Source,
     affordable,
     afresh,
     ends,
     gained,
-    source,
 )
 from asyncdp_sim.forecasts.moments import Recursions, answering, broken, exact, process_of
 from asyncdp_sim.forecasts.population import Moments, Population, choosing, population
@@ -209,12 +209,7 @@ class PurchaseResult:
         Whether budgets were scaled, in other runs, until the target was reached.
     scenario : Scenario
         With the budgets bought in it.
-    moments : str
-        Of what data.
-    not_for_release : bool
-        Whether private records were read.
-    unchecked : bool
-        Whether the records are the twin's of a table that was not read.
+    source : Source
     """
 
     owners: Participants
@@ -227,9 +222,7 @@ class PurchaseResult:
     given: Played
     scaled: bool
     scenario: Scenario
-    moments: str
-    not_for_release: bool
-    unchecked: bool
+    source: Source
 
     @property
     def verdict(self) -> str:
@@ -271,12 +264,7 @@ class PurchaseResult:
             f"runs      {len(runs)} of each choice with a ± (longer half of a 95 % interval), "
             "networks and noise being the same for all"
             + ("; budgets were scaled in other runs to reach the target" * self.scaled),
-            *source(
-                self.moments,
-                private=self.not_for_release,
-                unchecked=self.unchecked,
-                command=f"{file} {asked}",
-            ),
+            *self.source.lines(f"{file} {asked}"),
         ]
 
 
@@ -355,9 +343,7 @@ def buy(
         given=as_given,
         scaled=clipped or data.common,
         scenario=choosing(_with(asked, purchase.epsilon), data),
-        moments=data.words,
-        not_for_release=data.private,
-        unchecked=own.data != asked.data,
+        source=Source.of(asked, data),
     )
 
 

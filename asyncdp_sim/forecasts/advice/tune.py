@@ -17,12 +17,12 @@ from asyncdp_sim.forecasts.advice.contest import (
     CHOOSING,
     REPLICATES,
     Played,
+    Source,
     affordable,
     afresh,
     ends,
     gained,
     longest,
-    source,
 )
 from asyncdp_sim.forecasts.moments import Recursions, broken, exact
 from asyncdp_sim.forecasts.population import Population, choosing, population
@@ -152,12 +152,7 @@ class Design:
         Whether the best T is the largest that is tried.
     scenario : Scenario
         With the best choice in it.
-    moments : str
-        Of what data.
-    not_for_release : bool
-        Whether private records were read: a choice made from them is a release, too.
-    unchecked : bool
-        Whether the records are the twin's of a table that was not read.
+    source : Source
     """
 
     given: SimulatedChoice
@@ -166,9 +161,7 @@ class Design:
     tried: int
     at_limit: bool
     scenario: Scenario
-    moments: str
-    not_for_release: bool
-    unchecked: bool
+    source: Source
 
     @property
     def gain(self) -> tuple[float, float]:
@@ -206,12 +199,7 @@ class Design:
             f"search    {self.tried} choices of the step, T and K compared by {by}; it ends where "
             f"no change of one by {LEAST:g} times lowers ψ by {PAYS:.0%}",
             *([limit] if self.at_limit else []),
-            *source(
-                self.moments,
-                private=self.not_for_release,
-                unchecked=self.unchecked,
-                command=f"{file} --tune",
-            ),
+            *self.source.lines(f"{file} --tune"),
         ]
 
 
@@ -288,9 +276,7 @@ def tune(
         tried=tried,
         at_limit=best.updates == choices.longest,
         scenario=choosing(asked if best == own_choice else best.into(asked), data),
-        moments=data.words,
-        not_for_release=data.private,
-        unchecked=own.data != asked.data,
+        source=Source.of(asked, data),
     )
 
 
