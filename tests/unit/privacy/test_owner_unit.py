@@ -157,3 +157,9 @@ def test_the_label_says_what_is_hidden_and_what_is_public(adjacency: str, change
         f"The unit is an owner: all its records together {changed}; who takes part, and the "
         "numbers of records, are taken as public." in text
     )
+
+
+def test_a_label_of_both_units_says_of_how_many_each_is() -> None:
+    results = [manifest(run(made({"unit": unit}))) for unit in ("owner", "record")]
+    text = label(results).text
+    assert "The unit is an owner in 1 of 2 cells, in the others a record: all its records" in text
