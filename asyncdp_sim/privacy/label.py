@@ -186,7 +186,10 @@ def observer(manifest: Manifest) -> ObserverKind | None:
     """Return the scenario's observer; None stands for the transcript observer."""
     section = manifest["scenario"]["privacy"].get("observer")
     kind = None if section is None else member(Observer, section.get("kind"))
-    return None if kind is None else kind.model_validate(section)
+    if kind is None:
+        return None
+    seen: ObserverKind = kind.model_validate(section)
+    return seen.for_owners() if hidden_unit(manifest) == "owner" else seen
 
 
 def observer_words(manifests: Sequence[Manifest]) -> str | None:
