@@ -70,7 +70,7 @@ def _listener(scenario: Scenario) -> Iterator[str]:
     """Yield the observer that ε is against."""
     privacy = scenario.privacy
     if privacy.observer is not None:
-        yield f"observer: ε is against {privacy.observer.describe()}"
+        yield f"observer: ε is against {privacy.listener.describe()}"
     if not privacy.listener.by_count:
         yield "its ε is known after a run, and is at most that against an observer of all answers"
     yield from privacy.listener.check_words(scenario)

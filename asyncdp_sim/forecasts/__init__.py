@@ -234,7 +234,7 @@ def forecast(
         which: Moments = "own" if not known.common else "common"
         options: Any = {"redraws": redraws, "workers": workers, "progress": progress}
         off = may_be_off(known, which, heterogeneity, **options)
-    observer = scenario.privacy.observer
+    observer = None if scenario.privacy.observer is None else scenario.privacy.listener
     parts: dict[str, Any] = {
         "unsound": "; ".join(scenario.unsound) or None,
         "timing": known.scenario.timing_unaccounted,

@@ -72,7 +72,10 @@ def by_observer(known: Population, heterogeneity: float | None = None) -> tuple[
 def applying(scenario: Scenario) -> list[ObserverKind]:
     """Return the observers whose ε is known in a scenario, the scenario's own among them."""
     kinds = cast("list[type[ObserverKind]]", members(Observer))
-    ways = [way for kind in kinds for way in kind.ways() if _knows(way, scenario)]
+    ways = [way for kind in kinds for way in kind.ways()]
+    if scenario.privacy.per_owner:
+        ways = [way.for_owners() for way in ways]
+    ways = [way for way in ways if _knows(way, scenario)]
     own = scenario.privacy.listener
     if own not in ways:
         ways.append(own)

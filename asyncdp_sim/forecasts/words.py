@@ -292,7 +292,7 @@ _BREAK_EVEN = (
 _OBSERVED = (
     "at most: largest ε of an owner, from one simulated network; at least: from one pair of data;",
     "noise: the share of it that suffices against this observer alone; ψ then, ψ alone above: with",
-    "that noise. Except for aggregate, budgets are divided against an observer of all answers",
+    "that noise. Except for sums, budgets are divided against an observer of all answers",
 )
 """Meaning of the columns of the observers' table, printed below it."""
 

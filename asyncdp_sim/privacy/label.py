@@ -186,7 +186,10 @@ def observer(manifest: Manifest) -> ObserverKind | None:
     """Return the scenario's observer; None stands for the transcript observer."""
     section = manifest["scenario"]["privacy"].get("observer")
     kind = None if section is None else member(Observer, section.get("kind"))
-    return None if kind is None else kind.model_validate(section)
+    if kind is None:
+        return None
+    seen: ObserverKind = kind.model_validate(section)
+    return seen.for_owners() if hidden_unit(manifest) == "owner" else seen
 
 
 def observer_words(manifests: Sequence[Manifest]) -> str | None:
@@ -308,6 +311,10 @@ def label(manifests: Sequence[Manifest]) -> Label:
     if alone is not None:
         sentences.append(f"This {alone}.")
     units = list(dict.fromkeys(unit for manifest in manifests if (unit := stated_unit(manifest))))
+    whole = [manifest for manifest in manifests if hidden_unit(manifest) == "owner"]
+    if 0 < len(whole) < len(manifests):
+        where = f"{_share(whole, manifests)}, in the others a record"
+        units = [unit.replace("is an owner:", f"is an owner{where}:") for unit in units]
     sentences += [f"{unit[0].upper()}{unit[1:]}." for unit in units]
     untimed = [manifest for manifest in claiming if not is_timed(manifest)]
     if untimed:

@@ -129,7 +129,8 @@ class Privacy(Spec):
     @property
     def listener(self) -> ObserverKind:
         """Whom ε is against."""
-        return TranscriptObserver() if self.observer is None else self.observer
+        observer = TranscriptObserver() if self.observer is None else self.observer
+        return observer.for_owners() if self.per_owner else observer
 
     @property
     def norm(self) -> Norm:

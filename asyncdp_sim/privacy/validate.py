@@ -57,7 +57,7 @@ def _whole(privacy: "Privacy") -> list[Fault]:
         return [Fault("privacy.adjacency", repr(privacy.adjacency), hint)] if given else []
     bound, listener = privacy.bounded, privacy.listener
     kinds = cast("list[type[ObserverKind]]", members(Observer))
-    ways = [kind_of(kind) for kind in kinds if kind.hides_owners]
+    ways = [kind_of(kind) for kind in kinds if kind.model_validate({}).for_owners().hides_owners]
     checks: list[tuple[bool, str, str, str]] = [
         (bound is not None and bound.clip_bound is None, "sensitivity.kind",
          repr(getattr(bound, "kind", None)), "clip, which bounds an owner's whole answer"),

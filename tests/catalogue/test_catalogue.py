@@ -52,6 +52,7 @@ PROMISED = {
     "lending-sound",
     "lending-three-budgets",
     "lending-timing",
+    "hide-the-owner",
     "lossy-rural-links",
     "mobile-diurnal",
     "polar-convergence",
@@ -146,6 +147,7 @@ BESIDES = {
         "privacy.budget.answers=3",
     ),
     "value-of-composition": ('sweep."privacy.epsilon"=[1.0]',),
+    "hide-the-owner": ('sweep."owners.count"=[4, 5]',),
     "value-of-aggregation": ('sweep."owners.count"=[4, 5]',),
     "value-of-local-steps": (
         "data.split.rows=4000",

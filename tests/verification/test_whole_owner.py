@@ -26,8 +26,8 @@ pytestmark = pytest.mark.oracle(
     "law of an owner's clipped answers, and ε of them",
     "N(clip(g), s²) per answer; loss of K answers N(±μ²/2, μ²), μ = √K Δ/s; δ(ε) of that μ",
     source="the Gaussian mechanism; the moments of a normal loss",
-    setting="three owners with 10, 20 and 40 records; single answers, and their sums",
-    kinds="GaussianMechanism, Clip, AggregateObserver",
+    setting="three owners with 10, 20 and 40 records; answers and their sums",
+    kinds="GaussianMechanism, Clip, AggregateObserver, ModelObserver",
 )
 
 K, XI, EPSILON, DELTA, RUNS = 8, 0.5, 2.0, 1e-6, 4000
@@ -129,9 +129,14 @@ def middle(of: Scenario, replies: list[AnswerModel]) -> np.ndarray:
     ])  # fmt: skip
 
 
+OBSERVERS = ("transcript", "aggregate", "model")
 WAYS = pytest.mark.parametrize(
     ("observer", "adjacency"),
-    [(o, a) for o in ("transcript", "aggregate") for a in ("replaced", "added-or-removed")],
+    [
+        (o, a)
+        for o in ("transcript", "aggregate", "model")
+        for a in ("replaced", "added-or-removed")
+    ],
 )
 
 
@@ -203,7 +208,7 @@ _NOISE = GaussianMechanism.noise
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("observer", ["transcript", "aggregate"])
+@pytest.mark.parametrize("observer", OBSERVERS)
 @pytest.mark.parametrize("planted", ["noise for a record", "half the noise", "after the sum"])
 def test_an_audit_refutes_planted_faults(
     planted: str, observer: str, monkeypatch: pytest.MonkeyPatch

@@ -84,7 +84,7 @@ def select(sweep: Sweep) -> list[JointModels] | str:
     if not 1 <= len(series) <= MOST_SERIES:
         return f"{len(series)} lines, and {MOST_SERIES} can be shown"
     if len({_way(line.results[0]) for line in series}) < len(series):
-        return "lines that hide records in the same way"
+        return "lines that hide data in the same way"
     if min(len(line.at) for line in series) < LEAST:
         return f"fewer than {LEAST} budgets"
     return series
@@ -93,7 +93,7 @@ def select(sweep: Sweep) -> list[JointModels] | str:
 def select_ways(sweep: Sweep) -> list[JointModels] | str:
     """Return a sweep's ways to hide records where there are several, or in words why not."""
     series = select(sweep)
-    return "one way to hide records" if len(series) == 1 else series
+    return "one way to hide data" if len(series) == 1 else series
 
 
 def select_alone(sweep: Sweep) -> list[JointModels] | str:

@@ -1,7 +1,6 @@
 """Secure aggregation: an observer that sees the sum of each update's answers, and no answer."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -18,7 +17,7 @@ from asyncdp_sim.privacy.mechanisms import (
     RecordSensitivity,
 )
 from asyncdp_sim.privacy.mechanisms.gaussian import NUMBER_BYTES, GaussianShares, shared
-from asyncdp_sim.privacy.observers.kind import ObserverKind, plainly
+from asyncdp_sim.privacy.observers.kind import ObserverKind, of_the_strictest, plainly
 from asyncdp_sim.spec.base import Tally, trait
 
 Size = Annotated[int, Field(ge=0, le=10**6)]
@@ -119,11 +118,7 @@ class AggregateObserver(ObserverKind):
 
     @override
     def allowed(self, allowance: OwnerBudgets, mechanism: MechanismKind) -> OwnerBudgets:
-        """Return the same for a sum: 1/z of all is that of the strictest."""
-        multiplier = mechanism.accountant(allowance).multiplier
-        if multiplier is None or allowance.mu is not None or multiplier.max() == 0:
-            return allowance
-        return replace(allowance, mu=np.full(len(multiplier), 1 / multiplier.max()))
+        return of_the_strictest(allowance, mechanism)
 
     @override
     def shares(self, noise: AnswerNoise, influence: RecordSensitivity) -> AnswerNoise:

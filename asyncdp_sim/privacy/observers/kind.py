@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
@@ -121,6 +121,10 @@ class ObserverKind(Variant):
         key, value = "privacy.observer.kind", repr(kind_of(type(self)))
         return [Fault(key, value, hint.format(why)) for missing, why in reasons if missing]
 
+    def for_owners(self) -> "ObserverKind":
+        """Return the same where whole owners are hidden."""
+        return self
+
     def check_words(self, scenario: Any) -> Iterator[str]:  # noqa: ARG002
         """Yield further lines that ``check`` prints."""
         yield from ()
@@ -156,6 +160,14 @@ class ObserverKind(Variant):
         """Return what it has learned of each owner in these replicates: all released answers."""
         released = np.stack([trace.released for trace in traces])
         return Learned(accountant.spent(released), accountant.zcdp(released))
+
+
+def of_the_strictest(allowance: OwnerBudgets, mechanism: MechanismKind) -> OwnerBudgets:
+    """Return the same for a sum: 1/z of all is that of the strictest."""
+    multiplier = mechanism.accountant(allowance).multiplier
+    if multiplier is None or allowance.mu is not None or multiplier.max() == 0:
+        return allowance
+    return replace(allowance, mu=np.full(len(multiplier), 1 / multiplier.max()))
 
 
 class TranscriptObserver(ObserverKind):

@@ -13,7 +13,7 @@ first), and to end with it; Σ (ΔA_k)²/(C_k τ_k)² is least where A is the gr
 M over Σ_{l≤k} (C_l τ_l)². The proof stands in ``docs/privacy/last-model.md``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import exp, inf, sqrt
 from typing import Any, Literal, Self
@@ -24,12 +24,20 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
+from asyncdp_sim.privacy.mechanisms import (
+    AnswerNoise,
+    GaussianNoise,
+    MechanismKind,
+    OwnerBudgets,
+    RecordSensitivity,
+)
 from asyncdp_sim.privacy.observers.kind import (
     Array,
     Learned,
     Listener,
     ObserverKind,
     gaussian_epsilons,
+    of_the_strictest,
     plainly,
 )
 from asyncdp_sim.spec.base import trait
@@ -254,6 +262,10 @@ class ModelObserver(ObserverKind):
     kind: Literal["model"] = "model"
     sees: Literal["all", "last"] = "all"
 
+    @override
+    def for_owners(self) -> ObserverKind:
+        return TrustedLearner() if self.sees == "all" else self
+
     @classmethod
     @override
     def ways(cls) -> tuple[Self, ...]:
@@ -313,6 +325,77 @@ class ModelObserver(ObserverKind):
         noise = _multiplier(accountant)
         rounds_of_each = [in_rounds(trace, np.ones(len(noise)), noise) for trace in traces]
         return _told(accountant, traces, np.stack([_all(rounds) for rounds in rounds_of_each]))
+
+
+class TrustedLearner(ModelObserver):
+    """An observer of all central models where the learner hides whole owners in them.
+
+    The learner receives answers of all owners without noise, and adds it to their sum in every
+    round. It is drawn here in equal parts, one with each answer.
+    """
+
+    by_count = True
+    sees_sums = True
+    sees_models = False
+    hides_owners = True
+
+    @override
+    def for_owners(self) -> ObserverKind:
+        return self
+
+    @override
+    def describe(self) -> str:
+        return (
+            f"{super().describe()}, with a learner that is trusted: it sees every answer without "
+            "noise, and adds the noise to their sum"
+        )
+
+    @override
+    def misfits(self, scenario: Any) -> list[Fault]:
+        network, n_owners = scenario.network, scenario.owners.count
+        algorithm, protocol = scenario.algorithm, scenario.protocol
+        mechanism = scenario.privacy.mechanism
+        lost = [max(network.channel.packet_loss(at).shares(n_owners)) for at in ("", "_query")]
+        few = min(network.answers_allowed) < network.updates
+        reasons = [
+            (
+                not algorithm.sums_suffice or not protocol.makes_updates,
+                f"learning in rounds without trim, given {algorithm.kind} on {protocol.kind}",
+            ),
+            (mechanism.composition != "gaussian", f"Gaussian noise, given {mechanism.kind}"),
+            *plainly(scenario),
+            (protocol.round_deadline is not None, "rounds without a deadline"),
+            (network.channel.contended is not None, "answers that share no channel"),
+            (max(lost) > 0, "messages that are not lost"),
+            (not network.availability.always_online, "owners that are always online"),
+            (few, "owners that answer in every round"),
+        ]
+        return self.unmet("the noise of a round's sum", reasons)
+
+    @override
+    def check_words(self, scenario: Any) -> Iterator[str]:
+        yield "the learner's noise on a sum is drawn in equal parts, one with each answer"
+
+    @override
+    def allowed(self, allowance: OwnerBudgets, mechanism: MechanismKind) -> OwnerBudgets:
+        return of_the_strictest(allowance, mechanism)
+
+    @override
+    def share_of_noise(self, n_owners: int) -> float:
+        """Return 1/√N, of the strictest owner's."""
+        return float(n_owners**-0.5)
+
+    @override
+    def shares(self, noise: AnswerNoise, influence: RecordSensitivity) -> AnswerNoise:
+        return GaussianNoise(noise.scale * self.share_of_noise(len(noise.scale)))
+
+    @override
+    def heard(self, noise: AnswerNoise) -> AnswerNoise:
+        return GaussianNoise(noise.scale / self.share_of_noise(len(noise.scale)))
+
+    @override
+    def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
+        return ObserverKind.learned(self, accountant, traces)
 
 
 class LastModel:

@@ -92,7 +92,7 @@ def test_what_is_not_finite_is_left_out_of_lines_and_kept_in_numbers(tmp_path: P
 @pytest.mark.parametrize(
     ("names", "path", "said"),
     [
-        (("pure",), "privacy.epsilon", "one way to hide records"),
+        (("pure",), "privacy.epsilon", "one way to hide data"),
         (("pure", "weaker"), "run.seed", "privacy.epsilon is not swept"),
     ],
 )
@@ -111,4 +111,4 @@ def test_nothing_is_compared_where_there_is_one_way_or_no_budget(
 
 def test_lines_that_hide_records_alike_are_not_compared(tmp_path: Path) -> None:
     sweep = swept(tmp_path / "sweep", dict.fromkeys(("pure", "again"), WAYS["pure"]))
-    assert select_ways(sweep) == "lines that hide records in the same way"
+    assert select_ways(sweep) == "lines that hide data in the same way"

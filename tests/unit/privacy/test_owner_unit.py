@@ -9,8 +9,8 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.describe import describe
-from asyncdp_sim.figures.kit.picture import label
 from asyncdp_sim.learning.reply import clipped
+from asyncdp_sim.privacy.label import label
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.writing import manifest
@@ -64,6 +64,16 @@ def test_noise_of_a_sum_hides_the_owner_that_moves_it_most(adjacency: str, times
     assert np.all(in_sum >= times * 0.5 * max(RECORDS) * multiplier)  # the grid is paid for
 
 
+def test_a_trusted_learner_adds_to_a_sum_what_hides_an_owner_in_it() -> None:
+    scenario, multiplier = made({"observer": "model"}), made().accountant.multiplier
+    assert multiplier is not None
+    in_sum = np.sqrt(3) * scales(observer="model") * RECORDS
+    assert in_sum == pytest.approx(2 * 0.5 * max(RECORDS) * multiplier)
+    said = label([manifest(run(scenario))]).text
+    assert "with a learner that is trusted: it sees every answer without noise, and adds" in said
+    assert any("is drawn in equal parts" in line for line in describe(scenario))
+
+
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_whole_answers_are_clipped_row_by_row(norm: Any) -> None:
     answers = Streams(1).generator("rows").normal(size=(7, 40)) * 10.0 ** np.arange(-3, 4)[:, None]
@@ -105,10 +115,8 @@ def test_local_steps_are_exact_and_their_difference_is_hidden_once() -> None:
 
 
 @pytest.mark.parametrize("algorithm", [BASE["algorithm"], LOCAL], ids=["gradient", "steps"])
-@pytest.mark.parametrize("observer", ["transcript", "aggregate"])
+@pytest.mark.parametrize("observer", ["transcript", "aggregate", "model"])
 def test_live_learning_is_its_replay(algorithm: Any, observer: str) -> None:
-    if observer == "aggregate" and algorithm is LOCAL:
-        algorithm = {**LOCAL, "local_steps": 2}
     replayed, live = (
         run(made({"observer": observer}, algorithm=algorithm, run={**BASE["run"], "learning": how}))
         for how in ("replay", "live")
@@ -123,7 +131,39 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         {"model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 1.0}},
         "sensitivity.kind: given 'domain'; allowed with privacy.unit owner: clip",
     ),
-    ({"observer": "model"}, {}, "owner: transcript or aggregate"),
+    (
+        {"observer": {"kind": "model", "sees": "last"}},
+        {},
+        "owner: transcript or model or aggregate",
+    ),
+    (
+        {"observer": "model", "budget": {"kind": "per-owner-cap", "answers": 4}},
+        {},
+        "sum is known of owners that answer in every round only",
+    ),
+    (
+        {"observer": "model"},
+        {
+            "protocol": {"kind": "rounds", "deadline": 2.0},
+            "compute": {"kind": "exponential", "mean": 0.2},
+        },
+        "sum is known of rounds without a deadline only",
+    ),
+    (
+        {"observer": "model"},
+        {"availability": {"kind": "bernoulli", "probability": 0.5}},
+        "sum is known of owners that are always online only",
+    ),
+    (
+        {"observer": "model"},
+        {"channel": {"kind": "ideal", "loss": 0.2}},
+        "sum is known of messages that are not lost only",
+    ),
+    (
+        {"observer": "model", "mechanism": "laplace"},
+        {},
+        "sum is known of Gaussian noise, given laplace only",
+    ),
     ({"overlap": 2}, {}, "privacy.overlap: given 2; allowed with privacy.unit owner: 1"),
     ({"sampling": 0.5, "accountant": "pld"}, {}, "privacy.sampling: given 0.5; allowed with"),
     ({"unit": "record", "adjacency": "added-or-removed"}, {}, "privacy.adjacency: given 'added"),
@@ -157,3 +197,9 @@ def test_the_label_says_what_is_hidden_and_what_is_public(adjacency: str, change
         f"The unit is an owner: all its records together {changed}; who takes part, and the "
         "numbers of records, are taken as public." in text
     )
+
+
+def test_a_label_of_both_units_says_of_how_many_each_is() -> None:
+    results = [manifest(run(made({"unit": unit}))) for unit in ("owner", "record")]
+    text = label(results).text
+    assert "The unit is an owner in 1 of 2 cells, in the others a record: all its records" in text
