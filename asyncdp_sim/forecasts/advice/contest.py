@@ -215,7 +215,7 @@ def compared(best: Played, choices: int, of: str) -> str:
 
 
 @dataclass(frozen=True)
-class Source:
+class RecordsRead:
     """Of which records advice is.
 
     Attributes
@@ -233,7 +233,7 @@ class Source:
     unchecked: bool
 
     @classmethod
-    def of(cls, scenario: Scenario, known: Population) -> "Source":
+    def of(cls, scenario: Scenario, known: Population) -> "RecordsRead":
         """Return where the advice on a scenario is from."""
         return cls(known.words, known.private, known.scenario.data != scenario.data)
 

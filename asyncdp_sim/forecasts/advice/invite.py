@@ -22,7 +22,7 @@ from asyncdp_sim.forecasts.advice.contest import (
     SHARE,
     Play,
     Played,
-    Source,
+    RecordsRead,
     affordable,
     afresh,
     compared,
@@ -96,7 +96,7 @@ class Invited:
         Coalitions with a ρ and T that were compared by simulated runs.
     scenario : Scenario or None
         Of whom to invite, with their ρ, T and K in it; None for nobody.
-    source : Source
+    source : RecordsRead
     """
 
     best: Trialled
@@ -106,7 +106,7 @@ class Invited:
     verdict: str
     choices: int
     scenario: Scenario | None
-    source: Source
+    source: RecordsRead
 
     def lines(self, file: str = "FILE") -> list[str]:
         """Return the advice in words.
@@ -240,7 +240,7 @@ def invite(
         verdict=gaining(gains),
         choices=len(tried),
         scenario=None if _worse(gains) else scenarios[best],
-        source=Source.of(asked, population_data),
+        source=RecordsRead.of(asked, population_data),
     )
 
 

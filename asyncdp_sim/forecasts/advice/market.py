@@ -16,7 +16,7 @@ from asyncdp_sim.forecasts.advice.contest import (
     REPLICATES,
     Play,
     Played,
-    Source,
+    RecordsRead,
     affordable,
     afresh,
     ends,
@@ -209,7 +209,7 @@ class PurchaseResult:
         Whether budgets were scaled, in other runs, until the target was reached.
     scenario : Scenario
         With the budgets bought in it.
-    source : Source
+    source : RecordsRead
     """
 
     owners: Participants
@@ -222,7 +222,7 @@ class PurchaseResult:
     given: Played
     scaled: bool
     scenario: Scenario
-    source: Source
+    source: RecordsRead
 
     @property
     def verdict(self) -> str:
@@ -343,7 +343,7 @@ def buy(
         given=as_given,
         scaled=clipped or data.common,
         scenario=choosing(_with(asked, purchase.epsilon), data),
-        source=Source.of(asked, data),
+        source=RecordsRead.of(asked, data),
     )
 
 

@@ -17,7 +17,7 @@ from asyncdp_sim.forecasts.advice.contest import (
     CHOOSING,
     REPLICATES,
     Played,
-    Source,
+    RecordsRead,
     affordable,
     afresh,
     ends,
@@ -152,7 +152,7 @@ class Design:
         Whether the best T is the largest that is tried.
     scenario : Scenario
         With the best choice in it.
-    source : Source
+    source : RecordsRead
     """
 
     given: SimulatedChoice
@@ -161,7 +161,7 @@ class Design:
     tried: int
     at_limit: bool
     scenario: Scenario
-    source: Source
+    source: RecordsRead
 
     @property
     def gain(self) -> tuple[float, float]:
@@ -276,7 +276,7 @@ def tune(
         tried=tried,
         at_limit=best.updates == choices.longest,
         scenario=choosing(asked if best == own_choice else best.into(asked), data),
-        source=Source.of(asked, data),
+        source=RecordsRead.of(asked, data),
     )
 
 

@@ -147,11 +147,11 @@ def test_the_screen_says_why_and_what_is_true(file: Path, tmp_path: Path) -> Non
 def test_a_sweep_on_the_screen_states_delta(file: Path, tmp_path: Path) -> None:
     sweep(load(file)[0], tmp_path / "sweep")
     *_, shared, header, pure, gaussian, together = result_lines(tmp_path / "sweep")
-    assert shared.endswith("private NO")
+    assert shared.endswith("private = NO")
     assert header.split()[-2:] == ["ε", "δ"]
     assert [pure.split()[k] for k in (-3, -1)] == ["≥", "0"]
     assert [gaussian.split()[k] for k in (-3, -1)] == ["≥", "1e-05"]
     assert together == (
-        "This holds for each replicate of each cell; cells share noise: publish only one."
+        "ε holds for each replicate of each cell; cells share noise: publish only one"
     )
     assert len(together) <= 80
