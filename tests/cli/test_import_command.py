@@ -106,12 +106,6 @@ def test_a_topology_becomes_a_graph_file_that_runs(command: Command, folder: Pat
     assert (folder / "net.graphml").read_bytes() == before
 
 
-def test_help_has_two_examples(command: Command) -> None:
-    text = command.done("import", "--help").out
-    assert "\n    asyncdp import flash states.json -o phones.csv --needs charging,wifi\n" in text
-    assert "\n    asyncdp import topology clouds.graphml --unit ms -o net.graphml\n" in text
-
-
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -132,27 +133,25 @@ def hostile(file: Path) -> dict[str, bytes]:
     }
 
 
+CLASSES = ("calls", "calls, of old", "class", "global")
+EXECUTED = (*CLASSES, "tuple as a key", "extension", "persistent")
+"""Of which the first opcode that builds no plain value is named."""
+
+
 @pytest.mark.parametrize("name", hostile(Path("x")))
 def test_a_hostile_pickle_is_refused_in_one_line(name: str, tmp_path: Path) -> None:
     file = tmp_path / "devices.pkl"
     file.write_bytes(hostile(tmp_path / "called")[name])
     with pytest.raises(DataError) as refused:
         import_fedscale(file, tmp_path / "online.csv", 1)
-    assert len(refused.value.lines()) == 1
+    [line] = refused.value.lines()
+    if name in EXECUTED:
+        assert re.search(r"a pickle with the opcode [A-Z0-9_]+ at byte \d+, which", line)
     assert not (tmp_path / "called").exists()
     assert not (tmp_path / "online.csv").exists()
 
 
-@pytest.mark.parametrize("name", ["calls", "calls, of old", "class", "global", "tuple as a key",
-                                  "extension", "persistent"])  # fmt: skip
-def test_whatever_builds_no_plain_value_is_not_even_tried(name: str, tmp_path: Path) -> None:
-    file = tmp_path / "devices.pkl"
-    file.write_bytes(hostile(tmp_path / "called")[name])
-    with pytest.raises(DataError, match=r"a pickle with the opcode [A-Z0-9_]+ at byte \d+, which"):
-        read_plain(file)
-
-
-@pytest.mark.parametrize("name", ["calls", "calls, of old", "class", "global"])
+@pytest.mark.parametrize("name", CLASSES)
 def test_the_reader_itself_knows_no_class(name: str, tmp_path: Path) -> None:
     """Behind the scan, in case that lets something pass."""
     data = hostile(tmp_path / "called")[name]
