@@ -9,7 +9,7 @@ import pytest
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.by_runs import final_psi, half_width
 from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.forecasts.simulated import REPLICATES, FIRST, _mean
+from asyncdp_sim.forecasts.simulated import FIRST, REPLICATES, _mean
 from asyncdp_sim.forecasts.words import as_json
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
@@ -107,9 +107,7 @@ def test_more_runs_are_made_where_the_first_leave_an_owner_undecided() -> None:
     asked = parse(Scenario, CLIPPED)
     decided = forecast(asked)
     assert (decided.method.split()[0], decided.verdicts) == (str(FIRST), [False, False, False])
-    wide = asked.replace(
-        run={"updates": 100}, algorithm={"rho": 200.0}, privacy={"epsilon": 100.0}
-    )
+    wide = asked.replace(run={"updates": 100}, algorithm={"rho": 200.0}, privacy={"epsilon": 100.0})
     known = population(wide, None, private=False)
     undecided = forecast(wide, known=known)
     assert (undecided.method.split()[0], None in undecided.verdicts) == (str(REPLICATES), True)
