@@ -249,7 +249,7 @@ def _levers(found: Forecast, changes: Sequence[Change]) -> Iterator[str]:
     settings = [
         (change.words, change.profits) for change in changes if change.budgets_times is None
     ]
-    tried = [*_budget_lever(found, changes, gain, total), *settings]
+    tried = [*_budget_lever(found, gain, total), *settings]
     tried.sort(key=lambda lever: -abs(lever[1] - gain))
     texts = [f"{words}: {would} of {total} owners would gain" for words, would in tried]
     helping = sum(would != gain for _, would in tried)
@@ -259,15 +259,12 @@ def _levers(found: Forecast, changes: Sequence[Change]) -> Iterator[str]:
     yield from texts[helping:]
 
 
-def _budget_lever(
-    found: Forecast, changes: Sequence[Change], gain: int, total: int
-) -> list[tuple[str, int]]:
+def _budget_lever(found: Forecast, gain: int, total: int) -> list[tuple[str, int]]:
     """Return the nearest budgets at which other owners gain (else the farthest), with counts."""
     if len(_budgets(found)) == 0:
         return []
     tried = FACTORS if found.worth is None else found.worth.factors
     would = {factor: found.would_gain(factor) for factor in tried}
-    would |= {c.budgets_times: c.profits for c in changes if c.budgets_times is not None}
     larger = sorted(factor for factor in would if factor > 1)
     smaller = sorted((factor for factor in would if factor < 1), reverse=True)
     way = smaller if gain == total else larger

@@ -11,8 +11,9 @@ import numpy as np
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import extent
-from asyncdp_sim.data import Dataset, DataSpec
+from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.dataset import FROM_PRIVATE
+from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.learning.algorithms import (
     Algorithm,
@@ -126,15 +127,10 @@ class Problem:
 
 
 def records(
-    data: DataSpec,
-    labels: int,
-    intercept: bool,
-    count: int,
-    sizes: tuple[int, ...] | None,
-    seed: int,
+    data: DataKind, count: int, sizes: tuple[int, ...] | None, seed: int, swap: Swap | None = None
 ) -> Dataset:
     """Return all owners' records."""
-    return data.read_for(labels, intercept=intercept).build(count, sizes, Streams(seed))
+    return data.build(count, sizes, Streams(seed), swap)
 
 
 few_records = lru_cache(maxsize=4)(records)
@@ -161,14 +157,14 @@ def build_dataset(
     DataError
         If a data file is not what the scenario says.
     """
-    owners, sizes, seed = scenario.owners.whole, scenario.all_records, scenario.run.seed
+    sizes = scenario.all_records
+    arguments = (scenario.read_data, scenario.owners.whole, sizes, scenario.run.seed)
     if swap is not None:
-        return of_owners(scenario, scenario.read_data.build(owners, sizes, Streams(seed), swap))
-    cells = sum(sizes or (FEW_CELLS,)) * (scenario.data.features + 1)
-    drawn = few_records if cells <= FEW_CELLS else drawn_records
-    read = drawn if scenario.data.file is None else read
-    reading = len(scenario.model.labels), scenario.model.intercept is True
-    return of_owners(scenario, read(scenario.data, *reading, owners, sizes, seed))
+        return of_owners(scenario, records(*arguments, swap))
+    if scenario.data.file is None:
+        cells = sum(sizes or (FEW_CELLS,)) * (scenario.data.features + 1)
+        read = few_records if cells <= FEW_CELLS else drawn_records
+    return of_owners(scenario, read(*arguments))
 
 
 def of_owners(scenario: Scenario, made: Dataset) -> Dataset:

@@ -7,6 +7,7 @@ at. What an owner has alone is worked out here, from the records and the definit
 
 import re
 from dataclasses import dataclass
+from importlib import import_module
 from math import hypot
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.simulated import REPLICATES
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario
@@ -148,7 +150,9 @@ def test_a_forecast_by_another_accountant_is_seen() -> None:
 
 
 @pytest.mark.long
-def test_a_forecast_with_a_quarter_more_noise_is_seen() -> None:
+def test_a_forecast_with_a_quarter_more_noise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By as many runs as a forecast makes where its first ones leave an owner undecided."""
+    monkeypatch.setattr(import_module("asyncdp_sim.forecasts.simulated"), "FIRST", REPLICATES)
     told = banks("ε adds up", (*SMALL, "privacy.epsilon=24"))
     assert abs(compared("ε adds up", SMALL, 100, told).z) > LIMIT
 
