@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.figures.kit.axes import end_labels, log_axis
+from asyncdp_sim.figures.kit.axes import log_axis
 from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
 from asyncdp_sim.figures.kit.style import BLUE, THEORY, VERMILION, canvas, plain_numbers, style
 from asyncdp_sim.figures.runs.convergence import CurveLine
@@ -85,7 +85,9 @@ def by_size(
         plain_numbers(axes)
         axes.set_xlabel("records $n_i$ of an owner")
         axes.set_ylabel(r"relative fitness $\psi$")
-        end_labels(axes, means.tolist(), [_said(line) for line in lines], [THEORY] * len(lines))
+        for mean, line in zip(means.tolist(), lines, strict=True):
+            right = axes.get_yaxis_transform()
+            axes.text(1.01, mean, _said(line), va="center", fontsize=8, transform=right)
         figure.legend(loc="outside upper left", ncols=2)
     table = {
         "line": np.repeat([line.name for line in lines], len(alone)),

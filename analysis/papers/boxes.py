@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.axes import end_labels, key, legend, log_axis, scale
+from asyncdp_sim.figures.kit.axes import key, legend, log_axis, scale
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, canvas, colours, style
 from asyncdp_sim.figures.runs.convergence import CurveLine, quartile_rows, quartiles
@@ -41,12 +41,14 @@ def by_iteration(lines: Sequence[CurveLine], *, name: str = "boxes") -> Picture:
         axes.set_xlim(0, max(k[-1] for k, _ in found))
         scale(axes, xlabel="iteration $k$", ylabel=r"relative fitness $\psi(\bar{\theta}[k])$")
         ends = [float(psi[1, -1]) for _, psi in found]
-        end_labels(axes, ends, [line.name for line in lines], shades)
         marks = [
-            key("25–75 %", color=shades[0], alpha=0.6, linewidth=2.2),
+            *(
+                key(f"{line.name}: 25–75 %", color=shade, alpha=0.6, linewidth=2.2)
+                for line, shade in zip(lines, shades, strict=True)
+            ),
             key("median", color=THEORY, linewidth=1.0),
         ]
-        legend(figure, marks, 2, right=True)
+        legend(figure, marks, 2)
     said = ", ".join(f"{number(end)} at {line.name}" for end, line in zip(ends, lines, strict=True))
     caption = f"{CAPTION}. Median after the last iteration: {said}."
     table = quartile_rows(lines, "k", relative_fitness=found)

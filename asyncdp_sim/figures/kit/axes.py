@@ -1,4 +1,4 @@
-"""Axes, their lines and what is written beside them: scales, strokes, legends, names at ends."""
+"""Axes, their lines and what is written beside them: scales, strokes and legends."""
 
 import re
 import textwrap
@@ -16,11 +16,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.scale import InvertedLogTransform, LogScale, LogTransform
 from matplotlib.ticker import LogFormatterSciNotation, NullFormatter
-from matplotlib.transforms import ScaledTranslation, Transform
 
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.layout import LINE_END, lifted, spread
-from asyncdp_sim.figures.kit.style import MARKERS, colours, legible, plain_numbers
+from asyncdp_sim.figures.kit.style import MARKERS, colours, plain_numbers
 
 MOST_LISTED = 4
 ACROSS = 84  # letters of a legend that have room side by side
@@ -222,54 +220,5 @@ def number_ticks(axes: Axes, places: Iterable[float]) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-LONGEST_AT_END = 18  # letters of a name that fits beside its line; longer ones go on top
-GAP = 0.055  # between two names, as a share of the axes' height
 BETTER = "(lower is better)"
 """What stands beside ψ on an axis."""
-
-
-def end_labels(
-    axes: Axes,
-    ends: Sequence[float],
-    names: Sequence[str],
-    colours: Sequence[str],
-    marks: Sequence[str | None] | None = None,
-) -> None:
-    """Write each line's name right of the axes, at the height of its end.
-
-    Parameters
-    ----------
-    axes : Axes
-        All lines drawn; their limits are fixed here.
-    ends : sequence of float
-        Where each line ends, in data units.
-    marks : sequence, optional
-        Markers of the lines, which stand before their names.
-    """
-    axes.set_ylim(axes.get_ylim())
-    to_share = axes.transData + axes.transAxes.inverted()
-    points = [(axes.get_xlim()[1], end if np.isfinite(end) else np.inf) for end in ends]
-    heights = [
-        float(np.clip(to_share.transform(point)[1], 0, 1)) if np.isfinite(point[1]) else 1.0
-        for point in points
-    ]
-    signs = [None] * len(names) if marks is None else marks
-    placed = lifted(spread(heights, GAP), GAP)
-    for height, name, colour, sign in zip(placed, names, colours, signs, strict=True):
-        left = 7.0  # points, as markers and letters are alike wide in wide and narrow axes
-        if sign is not None:
-            look: dict[str, Any] = {"clip_on": False, "gid": LINE_END, "color": colour}
-            axes.plot(1, height, sign, markersize=4.5, scalex=False, scaley=False,
-                      transform=_right_of(axes, left), **look)  # fmt: skip
-            left += 6.0
-        axes.text(
-            1, height, lettered(name), color=legible(colour), transform=_right_of(axes, left),
-            va="center", fontsize=8, gid=LINE_END,
-        )  # fmt: skip
-
-
-def _right_of(axes: Axes, points: float) -> Transform:
-    """Return places in shares of the axes, moved to the right by so many points."""
-    assert axes.figure is not None
-    moved = ScaledTranslation(points / 72, 0, axes.figure.dpi_scale_trans)
-    return axes.transAxes + moved

@@ -1,36 +1,24 @@
-"""matplotlib's constrained layout, after which names and numbers that would touch are moved."""
+"""matplotlib's constrained layout, after which numbers that would touch are left out."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-LINE_END = "line-end"
-"""Mark of a name at the end of a line, and of its marker."""
 MAY_GO = "may-go"
 """Mark of numbers of which some are left out where they would touch."""
 
 
 class Layout(ConstrainedLayoutEngine):
-    """Constrained layout, in which neither names at the ends of lines nor tick labels touch."""
+    """Constrained layout, in which tick labels do not touch."""
 
     def execute(self, fig: Figure) -> None:
         """Lay a figure out."""
         super().execute(fig)
         for axes in fig.axes:
-            names = [text for text in axes.texts if text.get_gid() == LINE_END]
-            marks = [line for line in axes.lines if line.get_gid() == LINE_END]
-            if names:
-                gap = max(text.get_window_extent().height for text in names) / axes.bbox.height
-                placed = lifted(spread([text.get_position()[1] for text in names], gap), gap)
-                for text, height in zip(names, placed, strict=True):
-                    text.set_y(height)
-                for mark, height in zip(marks, placed, strict=False):
-                    mark.set_ydata([height])
             low, high = sorted(axes.get_xlim())
             ticks = [tick for tick in axes.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
             _thin([tick.label1 for tick in ticks])
@@ -63,39 +51,3 @@ def laid_out(figure: Figure, dpi: float) -> Iterator[None]:
     finally:
         figure.set_layout_engine(engine)
         figure.set_dpi(before)
-
-
-def spread(heights: Sequence[float], gap: float) -> list[float]:
-    """Return heights moved as little as needed to lie ``gap`` apart, in the same order.
-
-    Neighbours that are too close form a group, centred on the mean of its members' heights.
-    """
-    order = np.argsort(heights, kind="stable")
-    groups: list[list[float]] = []
-    for height in (heights[i] for i in order):
-        groups.append([height])
-        while len(groups) > 1 and _top(groups[-2], gap) + gap > _bottom(groups[-1], gap):
-            last = groups.pop()
-            groups[-1] += last
-    placed = [_bottom(group, gap) + gap * step for group in groups for step in range(len(group))]
-    result = [0.0] * len(heights)
-    for where, height in zip(order, placed, strict=True):
-        result[int(where)] = height
-    return result
-
-
-def lifted(heights: Sequence[float], gap: float) -> list[float]:
-    """Return heights that lie ``gap`` apart with those below the axes moved up, in their order."""
-    result, least = list(heights), 0.0
-    for place in np.argsort(heights, kind="stable"):
-        result[int(place)] = max(result[int(place)], least)
-        least = result[int(place)] + gap
-    return result
-
-
-def _bottom(group: list[float], gap: float) -> float:
-    return float(np.mean(group)) - gap * (len(group) - 1) / 2
-
-
-def _top(group: list[float], gap: float) -> float:
-    return float(np.mean(group)) + gap * (len(group) - 1) / 2

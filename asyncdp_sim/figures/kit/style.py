@@ -27,7 +27,6 @@ THEORY = "#000000"
 BAND = "#999999"
 
 DPI = 180
-LEGIBLE = 4.5  # contrast of small text
 FEW_OWNERS = 12  # so many have a tick each on an owners' axis
 FEW_IN_PANEL = 8  # so many beside a panel among others, which is low
 TILT = 30  # degrees, of names below an axis
@@ -149,24 +148,6 @@ def colours(count: int) -> Sequence[str]:
         return OKABE_ITO[:count]
     shades = mpl.colormaps["viridis"]
     return [mpl.colors.to_hex(shades(0.85 * step / (count - 1))) for step in range(count)]
-
-
-def contrast(colour: str) -> float:
-    """Return a colour's contrast with white, from 1 to 21 (WCAG's ratio of luminances)."""
-    shares = [
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
-        for part in mpl.colors.to_rgb(colour)
-    ]
-    luminance = sum(w * share for w, share in zip((0.2126, 0.7152, 0.0722), shares, strict=True))
-    return 1.05 / (luminance + 0.05)
-
-
-def legible(colour: str) -> str:
-    """Return a colour as text on white wants it: darker, until its contrast is 4.5."""
-    rgb = mpl.colors.to_rgb(colour)
-    while contrast(mpl.colors.to_hex(rgb)) < LEGIBLE:
-        rgb = tuple(0.95 * part for part in rgb)  # type: ignore[assignment]
-    return str(mpl.colors.to_hex(rgb))
 
 
 def owner_ticks(axis_of: Axes, side: str, owners: Participants) -> None:

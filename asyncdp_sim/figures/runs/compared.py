@@ -10,14 +10,14 @@ import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.patches import Patch
 
-from asyncdp_sim.figures.kit.axes import end_labels, key, legend, log_axis, scale
+from asyncdp_sim.figures.kit.axes import columns, key, legend, log_axis, scale, wrapped
 from asyncdp_sim.figures.kit.picture import Picture, captions_page, label, save, write
 from asyncdp_sim.figures.kit.style import THEORY, canvas, colours, plain_text, style
 from asyncdp_sim.figures.runs import convergence
 from asyncdp_sim.figures.runs.convergence import (
     CurveLine,
     draw_quartiles,
-    line_marks,
+    line_keys,
     quartile_rows,
 )
 from asyncdp_sim.results import Result
@@ -123,13 +123,13 @@ def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
         scale(
             axes, xlabel="update $k$", ylabel=rf"$\psi$ over that of {first.name} (below 1: better)"
         )
+        names = [wrapped(line.name) for line in drawn]
         keys: list[Artist] = [
+            *line_keys(names, shades),
             key("median", color="#666666"),
             Patch(color="#666666", alpha=0.25, linewidth=0, label="25–75 %"),
         ]
-        legend(figure, keys, 2, right=True)
-        last = [values[1, -1] for _, values in quartiles]
-        end_labels(axes, last, [o.name for o in drawn], shades, line_marks(len(drawn)))
+        legend(figure, keys, columns(names))
     caption = (
         f"Median (line) and 25–75 % band over replicates of ψ at update k over ψ of {first.name} "
         "at the same update of the same replicate (both use the same random numbers); "

@@ -15,9 +15,7 @@ from asyncdp_sim.core.units import unit_of
 from asyncdp_sim.core.words import number, numbers
 from asyncdp_sim.figures.kit.axes import (
     BETTER,
-    LONGEST_AT_END,
     columns,
-    end_labels,
     key,
     legend,
     log_axis,
@@ -169,6 +167,14 @@ def line_marks(count: int) -> list[str | None]:
     return [MARKERS[place % len(MARKERS)] for place in range(count)]
 
 
+def line_keys(names: Sequence[str], shades: Sequence[str]) -> list[Artist]:
+    """Return the legend entry of each line."""
+    return [
+        key(name, color=shade, marker=sign, markersize=4.5)
+        for name, shade, sign in zip(names, shades, line_marks(len(names)), strict=True)
+    ]
+
+
 def quartile_rows(
     lines: Sequence[CurveLine], axis: str, **found: Sequence[Quartiles]
 ) -> dict[str, npt.NDArray[Any]]:
@@ -193,9 +199,8 @@ def _drawn(
     lines, curves = _distinct(lines, every)
     shades = colours(len(lines))
     with style():
-        wordy = max(len(line.name) for line in lines) > LONGEST_AT_END
-        names = [wrapped(line.name) for line in lines]
-        rows = sum(name.count("\n") + 1 for name in names) // columns(names) if wordy else 0
+        names = [] if alone else [wrapped(line.name) for line in lines]
+        rows = 0 if alone else sum(name.count("\n") + 1 for name in names) // columns(names)
         figure, axes = canvas(height=3.8 + 0.2 * rows)
         log_axis(axes)
         draw_quartiles(axes, curves, shades)
@@ -212,11 +217,7 @@ def _drawn(
             plain_numbers(axes, "x")
         model = r"\theta_{L,k}" if axis == "k" else r"\theta_L"
         scale(axes, xlabel=across, ylabel=rf"{fitness_of(lines)} $\psi({model})$" + f"\n{BETTER}")
-        if not alone and not wordy:
-            ends = [values[1, -1] for _, values in curves]
-            names = [line.name for line in lines]
-            end_labels(axes, ends, names, shades, line_marks(len(lines)))
-        _explain(figure, lines, shades if wordy else ())
+        _explain(figure, lines, names, shades)
     text = f"{caption}{_remarks(lines)}." + (
         f" Published points: {elsewhere}." if elsewhere else ""
     )
@@ -271,29 +272,22 @@ def _drawn_of(lines: Sequence[CurveLine]) -> str:
     return "One replicate's"
 
 
-def _explain(figure: Figure, lines: Sequence[CurveLine], named: Sequence[str]) -> None:
-    """Say above the axes what line, band and marker are, and what the colours ``named`` mean.
-
-    Other colours are named where their lines end.
-    """
+def _explain(
+    figure: Figure, lines: Sequence[CurveLine], names: Sequence[str], shades: Sequence[str]
+) -> None:
+    """Say above the axes what line, band and marker are, and which line is whose."""
     count = numbers(float(len(line.result.replicates)) for line in lines)
-    alone = len(lines) == 1 and lines[0].name == ""
-    shade = BLUE if alone else "#666666"
+    shade = BLUE if len(names) == 0 else "#666666"
     name = "one replicate" if count == "1" else f"median of {count} replicates"
     marks: list[Artist] = [key(name, color=shade)]
     if count != "1" and len(lines) <= MOST_BANDS:
         marks.append(Patch(color=shade, alpha=0.25, linewidth=0, label="25–75 %"))
     if any(line.published is not None for line in lines):
         marks.append(key("published, last update", **_diamond(shade)))
-    if len(named) == 0:
+    if len(names) == 0:
         legend(figure, marks, 3, right=True)
-        return
-    names = [wrapped(line.name) for line in lines]
-    keys = [
-        key(name, color=colour, marker=sign, markersize=4.5)
-        for colour, name, sign in zip(named, names, line_marks(len(named)), strict=True)
-    ]
-    legend(figure, [*keys, *marks], columns(names))
+    else:
+        legend(figure, [*line_keys(names, shades), *marks], columns(names))
 
 
 def _diamond(shade: str) -> dict[str, Any]:

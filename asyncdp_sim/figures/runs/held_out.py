@@ -8,13 +8,13 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 from asyncdp_sim.core.words import known
-from asyncdp_sim.figures.kit.axes import BETTER, end_labels, key, legend, log_axis
+from asyncdp_sim.figures.kit.axes import BETTER, columns, key, legend, log_axis, wrapped
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, colours, panels, plain_numbers, style
 from asyncdp_sim.figures.runs.convergence import (
     CurveLine,
     draw_quartiles,
-    line_marks,
+    line_keys,
     quartile_rows,
     quartiles,
 )
@@ -62,16 +62,15 @@ def curves(lines: Sequence[CurveLine]) -> Picture:
         highest = [*levels, *(float(values.max()) for values in settled)]
         if np.isfinite(highest).all():
             both[1].set_ylim(0.97 * min(*levels, *lowest), 1.03 * max(highest))
-        for axes, scores in zip(both, (trained, unseen), strict=True):
+        for axes in both:
             plain_numbers(axes)
-            if len(lines) > 1:
-                names = [line.name for line in lines]
-                last = [values[1, -1] for _, values in scores]
-                end_labels(axes, last, names, shades, line_marks(len(lines)))
+        if len(lines) > 1:
+            names = [wrapped(line.name) for line in lines]
+            marks = [*line_keys(names, shades), *marks]
         both[0].set_ylabel(r"$\psi(\theta_{L,k})$, rows trained on" + f"\n{BETTER}")
         both[1].set_ylabel(f"mean loss, held-out rows\n{BETTER}")
         both[1].set_xlabel("update $k$")
-        legend(figure, marks, 2, right=True)
+        legend(figure, marks, 2 if len(lines) == 1 else min(3, columns(names)))
     caption = (
         "Median (line) and 25–75 % band over replicates against update k. Above: ψ on the "
         "training rows. Below: the mean loss of the same models on all held-out rows, without "

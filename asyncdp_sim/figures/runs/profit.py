@@ -8,7 +8,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.axes import BETTER, end_labels, key, log_axis
+from asyncdp_sim.figures.kit.axes import BETTER, key, log_axis
 from asyncdp_sim.figures.kit.outcomes import owner_table
 from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
 from asyncdp_sim.figures.kit.style import (
@@ -75,8 +75,6 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
         plain_numbers(top)
         for axes in shown:
             axes.grid(axis="y")
-        if len(lines) > 1:
-            end_labels(top, means, [line.name for line in lines], shades)
         owner_ticks(shown[-1], "x", participants)
         shown[-1].set_xlabel("owner $i$")
         if n_owners <= FEW_OWNERS:
@@ -85,8 +83,10 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
             shown[-1].set_xlabel("owner $i$, and its rows trained on $n_i$")
         handles, labels = shown[-1].get_legend_handles_labels()
         if not both:
-            handles.append(key("private model, mean of replicates", color="#666666", linewidth=1.3))
-            labels.append(handles[-1].get_label())
+            for line, shade in zip(lines, shades, strict=True):
+                name = "private model, mean of replicates" + f", {line.name}" * (line.name != "")
+                handles.append(key(name, color=shade, linewidth=1.3))
+                labels.append(name)
         figure.legend(handles, labels, loc="outside upper left", ncols=2)
     gain = [int(np.count_nonzero(alone > mean)) for mean in means]
     caption = (

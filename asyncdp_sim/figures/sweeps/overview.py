@@ -12,10 +12,8 @@ from matplotlib.ticker import NullFormatter
 
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import (
-    LONGEST_AT_END,
     columns,
     draw_line,
-    end_labels,
     key,
     legend,
     log_axis,
@@ -91,9 +89,7 @@ def panels(found: Sequence[CellsOfLine], rows: Sequence[Table]) -> Figure:
     path, shown = found[0].path, _shown(rows)
     lines = looks(len(found), markersize=4, linewidth=1.1)
     names = [wrapped(series.name) for series in found]
-    at_ends = len(shown) == 1 and max(map(len, names)) <= LONGEST_AT_END
-    keyed = len(found) > 1 and not at_ends
-    room = 0.16 * sum(name.count("\n") + 1 for name in names) if keyed else 0.0
+    room = 0.16 * sum(name.count("\n") + 1 for name in names) if len(found) > 1 else 0.0
     figure, several = small_panels(len(shown), room)
     x = np.unique([number for series in found for number in series.at])
     for axes, column in zip(several, shown, strict=True):
@@ -106,10 +102,7 @@ def panels(found: Sequence[CellsOfLine], rows: Sequence[Table]) -> Figure:
         _horizontal(axes, x)
     for axes in several[-2:]:
         axes.set_xlabel(axis(path))
-    if at_ends:
-        last = [float(table[shown[0]][-1]) for table in rows]
-        end_labels(several[0], last, names, [str(look["color"]) for look in lines])
-    elif keyed:
+    if len(found) > 1:
         keys = [key(name, **look) for name, look in zip(names, lines, strict=True)]
         legend(figure, keys, columns(names))
     return figure

@@ -7,7 +7,6 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from asyncdp_sim.core.words import number, numbers
-from asyncdp_sim.figures.kit.layout import lifted, spread
 from asyncdp_sim.figures.kit.picture import Label, Picture, as_csv
 from asyncdp_sim.figures.kit.style import VERMILION
 
@@ -37,18 +36,6 @@ def test_its_numbers_carry_the_label_too() -> None:
     times = Picture("some", Figure(), own, "", SAID, exact=False).labelled()
     assert list(times["private"]) == [True, False]
     assert "models_private" not in times
-
-
-def test_names_are_spread_and_keep_their_order() -> None:
-    assert spread([0.9, 0.1], 0.05) == [0.9, 0.1]
-    np.testing.assert_allclose(spread([0.5, 0.5, 0.5, 0.9], 0.1), [0.4, 0.5, 0.6, 0.9])
-    drawn = spread(list(np.random.default_rng(3).random(12)), 0.06)
-    assert np.diff(sorted(drawn)).min() >= 0.06 - 1e-12
-
-
-def test_no_name_is_below_the_axes() -> None:
-    np.testing.assert_allclose(lifted([0.4, -0.1, 0.0, 0.5], 0.1), [0.4, 0.0, 0.1, 0.5])
-    np.testing.assert_allclose(lifted([-0.15, -0.05, 0.05], 0.1), [0.0, 0.1, 0.2])
 
 
 def test_numbers_are_short() -> None:

@@ -40,7 +40,7 @@ def test_boxes_end_at_the_quartiles_and_medians_are_black(tmp_path: Path) -> Non
     assert [each.get_color() for each in axes.lines] == ["#000000"] * 2
     np.testing.assert_allclose(np.asarray(axes.lines[0].get_ydata()), [3, 1.5, 0.75, 0.375])
     said = [text.get_text() for text in picture.figure.findobj(Text)]
-    assert {"ε = 1", "ε = 0.1", "median", "25–75 %"} <= set(said)
+    assert {"ε = 1: 25–75 %", "ε = 0.1: 25–75 %", "median"} <= set(said)
 
 
 def test_its_table_and_caption_say_the_same(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.container import ErrorbarContainer
 
 from asyncdp_sim.figures.kit.axes import draw_line, reaches_zero, scale
-from asyncdp_sim.figures.kit.style import canvas, colours, contrast, legible
+from asyncdp_sim.figures.kit.style import canvas, colours
 from asyncdp_sim.figures.runs.convergence import line_marks
 
 
@@ -40,11 +40,7 @@ def test_an_interval_that_reaches_zero_ends_at_the_frame_of_a_logarithmic_axis()
     assert not reaches_zero(other)
 
 
-def test_text_of_any_line_can_be_read_and_lines_have_markers() -> None:
-    shades = [*colours(7), *colours(12)]
-    assert min(map(contrast, shades)) < 2.5
-    assert min(contrast(legible(shade)) for shade in shades) >= 4.5
-    assert legible("#000000") == "#000000"
+def test_lines_have_markers() -> None:
     assert line_marks(1) == [None]
     assert len(set(line_marks(3))) == 3
     ten = line_marks(10)

@@ -12,12 +12,11 @@ from matplotlib.text import Text
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Result
 from asyncdp_sim.figures.draw import draw_named
-from asyncdp_sim.figures.kit.axes import end_labels
 from asyncdp_sim.figures.kit.layout import laid_out
 from asyncdp_sim.figures.kit.picture import UNDATED, FileFormat, Paper, Picture, save
 from asyncdp_sim.figures.kit.printed import fit
 from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.kit.style import canvas, colours, style
+from asyncdp_sim.figures.kit.style import canvas, style
 from asyncdp_sim.figures.kit.svg import inline
 from asyncdp_sim.figures.runs import convergence, shares, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
@@ -109,18 +108,16 @@ def test_for_print_letters_are_large_enough_and_nothing_overlaps(
     assert first.get_ylabel() == second.get_ylabel() == "share of the updates"
 
 
-def test_names_at_line_ends_and_tick_labels_do_not_touch_in_a_column() -> None:
+def test_tick_labels_do_not_touch_in_a_column() -> None:
     with style():
         figure, axes = canvas(height=2.5)
         axes.set_xlim(0, 12)
         axes.set_xticks(range(12), ["6,400"] * 12)
-        end_labels(axes, [0.5] * 4, ["one", "two", "three", "four"], colours(4))
         fit(figure, COLUMN)
         with laid_out(figure, 100):
-            texts = [*axes.get_xticklabels(), *axes.texts]
-            shown = [text for text in texts if text.get_visible()]
+            shown = [text for text in axes.get_xticklabels() if text.get_visible()]
             boxes = [text.get_window_extent().padded(-0.01) for text in shown]  # edges may touch
-    assert {text.get_text() for text in shown} == {"6,400", "one", "two", "three", "four"}
+    assert len(shown) > 2
     assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
 
 
