@@ -166,7 +166,7 @@ class TableLook:
         return lines
 
     def _alike(self) -> list[str]:
-        """Return which owners' names differ in capitals and spaces alone."""
+        """Return which owners' names differ in capitals and spaces alone, and what merges them."""
         places: dict[str, list[str]] = {}
         for name in sorted({*self.owners, *self.public_of}):
             places.setdefault("".join(name.split()).casefold(), []).append(name)
@@ -174,7 +174,14 @@ class TableLook:
         if len(alike) == 0:
             return []
         examples = "; ".join(", ".join(map(repr, names)) for names in alike[:3])
-        return [f"owners whose names look alike: {examples}{'; …' if len(alike) > 3 else ''}"]
+        file, read = Path(self.path).name, "parquet" if self.path.endswith(".parquet") else "csv"
+        extra = "" if read == "parquet" else f", sep={self.form.separator!r}, dtype=str"
+        merged = f"t[{self.owner!r}] = t[{self.owner!r}].str.strip().str.title()"
+        return [
+            f"owners whose names look alike: {examples}{'; …' if len(alike) > 3 else ''}",
+            f'to merge them: python -c "import pandas as pd; t = pd.read_{read}({file!r}{extra}); '
+            f"{merged}; t.to_{read}('merged.{read}', index=False)\"",
+        ]
 
 
 def look(

@@ -99,10 +99,17 @@ def test_who_is_left_out_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_names_that_look_alike_are_named(tmp_path: Path) -> None:
+def test_names_that_look_alike_are_named_and_the_line_merges_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sites = ["Clinic A", "clinic a", "Clinic A "] * (ROWS // 3)
     lines = seen(tmp_path, table(site=sites)).lines()
     assert "owners whose names look alike: 'Clinic A', 'Clinic A ', 'clinic a'" in lines
+    [line] = [each for each in lines if each.startswith("to merge them: ")]
+    monkeypatch.chdir(tmp_path)
+    exec(line.partition('python -c "')[2].removesuffix('"'))
+    merged = look("merged.csv", target="days", owner="site", public=PUBLIC)
+    assert merged.owners == {"Clinic A": ROWS - PUBLIC}
 
 
 def test_a_single_owner_has_nobody_to_collaborate_with(tmp_path: Path, command: Command) -> None:
