@@ -275,15 +275,17 @@ def _numbered(distinct: list[str]) -> bool:
 
 def _leaks(column: "pd.Series", encoding: Encoding, decimal: str, target: Array) -> Iterator[str]:
     """Yield remarks on a column that reveals the target."""
+    import pandas as pd
+
     for values in encoding.learn(column, "", decimal).read(column).values:
-        both = ~np.isnan(values) & ~np.isnan(target)
-        x, y = values[both], target[both]
-        if len(x) < FEW or np.ptp(x) == 0 or np.ptp(y) == 0:
+        both = pd.DataFrame({"x": values, "y": target}).dropna()
+        x, y = both["x"], both["y"]
+        if len(both) < FEW or x.nunique() == 1 or y.nunique() == 1:
             continue
-        if np.array_equal(x, y):
+        if x.equals(y):
             yield "a leak: equal to the target"
             return
-        close = max(abs(np.corrcoef(x, y)[0, 1]), abs(np.corrcoef(_ranks(x), _ranks(y))[0, 1]))
+        close = max(abs(x.corr(y)), abs(x.rank().corr(y.rank())))
         if close > LEAK:
             yield f"a leak: correlation {close:.3f} with the target"
             return
@@ -302,13 +304,6 @@ def _told_by_value(column: "pd.Series", target: Array) -> float:
         return 0.0
     within = float(((both["y"] - groups.transform("mean")) ** 2).sum())
     return 1.0 - within / float(((both["y"] - both["y"].mean()) ** 2).sum())
-
-
-def _ranks(values: Array) -> Array:
-    """Return mean ranks."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    return np.asarray((ends - (counts - 1) / 2)[place])
 
 
 def _form_of_dates(distinct: list[str]) -> str | None:

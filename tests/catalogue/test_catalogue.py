@@ -340,17 +340,6 @@ def test_the_program_runs_and_draws_and_never_overwrites(
     assert len(list((tmp_path / "new" / "figures").glob("*.png"))) > 0
 
 
-def test_the_program_refuses_a_wrong_setting_in_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, _, err = scenarios_command(
-        "lending-sound", "--set", "run.updates=0", monkeypatch=monkeypatch, capsys=capsys
-    )
-    assert code == 2
-    [line] = err.splitlines()
-    assert line.endswith("run.updates: given 0; allowed is a whole number ≥ 1")
-
-
 def test_a_result_of_another_scenario_is_not_passed_off_as_this_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -59,10 +59,10 @@ def end(result: Result) -> float:
     return float(mean_curve(result)[1][-1])
 
 
-def joules_to(result: Result, target: float = TARGET) -> float:
+def joules_to(result: Result) -> float:
     """Return the joules of all owners until then: mean power times the time."""
     summary = result.summary
-    return time_to(result, target) * float(summary["joules"]) / float(summary["simulated_time"])
+    return time_to(result) * float(summary["joules"]) / float(summary["simulated_time"])
 
 
 def select(sweep: Sweep) -> list[Series] | str:

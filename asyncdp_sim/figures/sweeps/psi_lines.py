@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from asyncdp_sim.core.words import MOST_NUMBERS, number, numbers
+from asyncdp_sim.core.words import MOST_NUMBERS, numbers
 from asyncdp_sim.figures.kit.axes import (
     BETTER,
     LONGEST_AT_END,
@@ -27,7 +27,7 @@ from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.style import THEORY, canvas
 from asyncdp_sim.figures.sweeps.psi_surface import PROJECTED, PSI, projected, told_of_box
-from asyncdp_sim.figures.sweeps.references import Reference
+from asyncdp_sim.figures.sweeps.references import Reference, measured_over, told_of_ratio
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
 from asyncdp_sim.results import Cell, Sweep, not_a_result
 from asyncdp_sim.scenario.labels import axis as axis_name
@@ -219,7 +219,9 @@ def _caption(
     )
     text += "" if by is None else f", a series for each {by}"
     for item in references:
-        text += f"; line: {item.name}{_ratio(found, item)}"
+        psi = np.concatenate([series.psi[0][series.inside] for series in found])
+        law = np.concatenate([series.of(item)[series.inside] for series in found])
+        text += f"; line: {item.name}{told_of_ratio(measured_over(psi, law))}"
     fitted = [f"{item.name or 'all'} {item.slope:.2f}" for item in found if np.isfinite(item.slope)]
     if fitted:
         text += f". Fitted exponents of {symbol(x)}: {', '.join(fitted)}"
@@ -227,16 +229,3 @@ def _caption(
     if held > 0:
         text += told_of_box(held, len(results))
     return f"{text}."
-
-
-def _ratio(found: Sequence[PsiSeries], reference: Reference) -> str:
-    """Return how the measured means compare with a reference, in words; nothing if they cannot."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.concatenate(
-            [(series.psi[0] / series.of(reference))[series.inside] for series in found]
-        )
-    ratio = ratio[np.isfinite(ratio) & (ratio > 0)]
-    if len(ratio) == 0:
-        return ""
-    middle = number(float(np.exp(np.log(ratio).mean())))
-    return f", measured over it {middle} ({number(ratio.min())} to {number(ratio.max())})"

@@ -18,7 +18,13 @@ from asyncdp_sim.figures.kit.axes import BETTER, RAISED, key, legend, lettered
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture, row_labels
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, sheet
-from asyncdp_sim.figures.sweeps.references import BOUNDED, Reference, theorem_2
+from asyncdp_sim.figures.sweeps.references import (
+    BOUNDED,
+    Reference,
+    measured_over,
+    theorem_2,
+    told_of_ratio,
+)
 from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table, estimates
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.scenario.labels import axis as axis_name
@@ -119,9 +125,7 @@ def slopes(found: Grid) -> tuple[float, float]:
 
 def ratios(found: Grid, reference: Reference) -> Array:
     """Return mean ψ over the reference inside, where that is positive and finite, as one row."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = (found.psi[:, :, 0] / found.of(reference))[found.inside]
-    return np.asarray(ratio[np.isfinite(ratio) & (ratio > 0)])
+    return measured_over(found.psi[found.inside, 0], found.of(reference)[found.inside])
 
 
 def surface(sweep: Sweep, x: str, y: str, *, references: Sequence[Reference] = ()) -> Picture:
@@ -311,13 +315,8 @@ def _caption(grids: Sequence[Grid], _: Sequence[Table]) -> str:
         f"{x} ({numbers(found.x)}) and {y} ({numbers(found.y)})"
     )
     for reference in found.references:
-        ratio = ratios(found, reference)
         manner = "surface in gray" if reference.solid else "mesh"
-        text += f"; {manner}: {reference.name}"
-        if len(ratio) > 0:
-            middle = number(float(np.exp(np.log(ratio).mean())))
-            ends = f"{number(ratio.min())} to {number(ratio.max())}"
-            text += f", measured over it {middle} in geometric mean ({ends})"
+        text += f"; {manner}: {reference.name}{told_of_ratio(ratios(found, reference))}"
     a, b = slopes(found)
     if np.isfinite(a):
         text += f". Fitted: ψ ∝ {symbol(x)}^{a:.2f} · {symbol(y)}^{b:.2f}"

@@ -4,11 +4,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import nan
 
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.core.words import number
 from asyncdp_sim.forecasts.moments import answering, psi_bound
 from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.results import Cell
 from asyncdp_sim.scenario import load
 from asyncdp_sim.theory.prediction import Unknown
+
+Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,21 @@ class Reference:
     column: str
     at: Callable[[Cell], float]
     solid: bool = False
+
+
+def measured_over(psi: Array, law: Array) -> Array:
+    """Return measured ψ over that of a reference, where it is positive and finite, as one row."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = psi / law
+    return np.asarray(ratio[np.isfinite(ratio) & (ratio > 0)])
+
+
+def told_of_ratio(ratio: Array) -> str:
+    """Return a caption's words on such ratios: their geometric mean and ends; none of none."""
+    if len(ratio) == 0:
+        return ""
+    middle = number(float(np.exp(np.log(ratio).mean())))
+    return f", measured over it {middle} ({number(ratio.min())} to {number(ratio.max())})"
 
 
 FINAL_PSI: dict[str, Mapping[float, float]] = {

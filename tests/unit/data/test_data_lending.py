@@ -82,17 +82,6 @@ def test_a_loanstats_file_with_its_notice_and_sums(tmp_path, path):
     assert given.notes[1] == "1 lines behind the last loan were skipped."
 
 
-def test_a_file_that_is_no_loan_table(tmp_path):
-    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(DataError) as caught:
-        LendingData(path=str(tmp_path / "x.csv"), **SPEC).build(1, (1,), Streams(1))
-    assert caught.value.lines() == [
-        f"data.path: given a table without a column '{name}'; allowed is a LendingClub loan "
-        "table, with at least the columns: int_rate, loan_amnt"
-        for name in ("int_rate", "loan_amnt")
-    ]
-
-
 @pytest.fixture(scope="module")
 def published():
     """Return the owners' records by n_i on the real table, as published."""

@@ -6,7 +6,6 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.splits import Split, TableToSplit, rows_by_value
 from asyncdp_sim.spec.base import parse
-from asyncdp_sim.spec.validation import show
 
 ORACLE = pytest.mark.oracle(
     "assignment of rows to owners",
@@ -55,16 +54,6 @@ def test_owners_of_a_column_may_keep_their_first_records():
 
 
 LENDING = {"kind": "lending", "features": 3, "public_records": 10}
-
-
-@pytest.mark.parametrize("split", ["alphabetical", {"column": 3}, {"colum": "a"}, 3])
-def test_a_wrong_split_is_one_line(split):
-    with pytest.raises(SpecError) as caught:
-        parse(DataSpec, {**LENDING, "split": split})
-    assert caught.value.lines() == [
-        f'split: given {show(split)}; allowed: in-order, shuffled, {{ column = "name" }}, '
-        "or { dirichlet = 0.5 }"
-    ]
 
 
 def test_fewer_public_records_than_features():

@@ -54,7 +54,7 @@ def test_table_caption_and_legend_say_what_is_drawn(tmp_path: Path) -> None:
     ]  # fmt: skip
     np.testing.assert_allclose(picture.table["law"], 2 * picture.table["psi_final_mean"])
     np.testing.assert_array_equal(picture.table["projected"], [0.9] + [0.0] * 8)
-    assert "mesh: a law, measured over it 0.5 in geometric mean" in picture.caption
+    assert "mesh: a law, measured over it 0.5 (0.5 to 0.5)" in picture.caption
     assert "surface in gray: another model" in picture.caption
     assert "ψ ∝ n_i^-2.00 · ε^-1.00" in picture.caption
     assert "open: 1 of 9 cells" in picture.caption

@@ -14,7 +14,7 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Bernoulli, Churn, OnOff
-from asyncdp_sim.network.channels import Aloha, Ideal
+from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import (
     DeterministicClock,
     GammaClock,
@@ -33,7 +33,6 @@ from asyncdp_sim.network.graphs import (
 )
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal
 from asyncdp_sim.network.protocols import Gossip, Request
-from asyncdp_sim.network.topology import Star as Lines
 from asyncdp_sim.trace import Detail, Ending, EventKind, Trace
 from tests.together import together
 
@@ -307,19 +306,9 @@ def test_clocks_are_the_edges_one_for_all_or_one_each() -> None:
     ("parts", "line"),
     [
         (
-            {"clock": PoissonClock(rate=2.0)},
-            "clock.rate: given 2.0; under protocol gossip edges have clocks, not owners: "
-            "set protocol.clock",
-        ),
-        (
             {"clock": DeterministicClock()},
             "clock.kind: given 'deterministic'; under protocol gossip edges have clocks, not "
             "owners: set protocol.clock",
-        ),
-        (
-            {"channel": Aloha(airtime=0.1)},
-            "channel.kind: given 'aloha'; protocol gossip needs channel ideal: neighbours talk "
-            "side by side",
         ),
         (
             {"channel": Ideal(loss_query=0.1)},
@@ -329,16 +318,6 @@ def test_clocks_are_the_edges_one_for_all_or_one_each() -> None:
         (
             {"channel": Ideal(retransmissions=1)},
             "channel.retransmissions: given 1; protocol gossip sends nothing again: allowed is 0",
-        ),
-        (
-            {"latency": Latency(acknowledgement=Constant(value=0.1))},
-            "latency.acknowledgement: given a law; protocol gossip acknowledges nothing: allowed "
-            "is none",
-        ),
-        (
-            {"topology": Lines()},
-            "topology.kind: given 'star'; not allowed with protocol gossip, which has its own "
-            "graph",
         ),
         (
             {"protocol": Gossip(graph=LINE, clock=PoissonClock(rate=[1.0, 1.0]))},
