@@ -66,7 +66,9 @@ def data_command(
     if len(lacking) > 0:
         if write is not None:
             raise DataError(lacking, str(file))
-        show([f"no scenario yet: {fault}" for fault in lacking])
+        given = ["" if fault.given == "none" else f"{fault.given}; " for fault in lacking]
+        texts = [f"{why}{fault.allowed}" for why, fault in zip(given, lacking, strict=True)]
+        show([f"no scenario yet: {text}" for text in texts])
         if seen.owner is None:
             show(["no owners yet: add --owner COLUMN, the column that names them"])
         return

@@ -89,8 +89,8 @@ def test_without_public_rows_names_and_sizes_are_all(command: Command) -> None:
         "owners: 8 by Clinic, 200 records each",
         "types: unknown, because no row is public: name the public rows by --public M or "
         "--public FILE",
-        "no scenario yet: --target: given none; add --target COLUMN, the column to predict",
-        "no scenario yet: --public: given none; add --public M: the last M rows are public",
+        "no scenario yet: add --target COLUMN, the column to predict",
+        "no scenario yet: add --public M: the last M rows are public",
     ]
 
 
@@ -106,7 +106,7 @@ def test_public_rows_of_one_target_are_no_ground_for_a_scenario(
         "chooses the public rows at random"
     )
     said = command.done(*asked).out.splitlines()
-    assert f"no scenario yet: {why}" in said
+    assert f"no scenario yet: {why.removeprefix('--public: given ')}" in said
     assert "Class: only one value, '0'" in said
     refused = command(*asked, "--write", "s.toml", "--epsilon", 1)
     assert (refused.code, refused.lines) == (2, [f"classes.csv: {why}"])

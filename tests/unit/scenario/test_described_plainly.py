@@ -38,9 +38,7 @@ def test_a_description_fits_a_screen(name: str) -> None:
 
 def test_the_load_is_said_in_exchanges() -> None:
     [load] = [line for line in lines("lending-timing") if line.startswith("offered load: ")]
-    assert load.endswith(
-        "(mean number of simultaneous exchanges if every tick of an owner online started one)"
-    )
+    assert load.endswith(" exchanges at a time, if every online tick starts one")
 
 
 def test_channels_are_named_as_in_pictures() -> None:
