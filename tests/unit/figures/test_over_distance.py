@@ -41,7 +41,7 @@ def test_the_entry_says_what_its_networks_give() -> None:
     assert falls in said
     assert f"square from {median(near, 1):.2g} to {median(near, 7):.2g} at seven" in said
     assert f"Where all may meet it is {median(complete, 1):.2g} against" in said
-    told = "where all may meet ε is two thirds of what it is against an observer of all answers"
+    told = "on the complete graph ε is two thirds of that against an observer of all answers"
     assert told in Path("docs/catalogue.md").read_text(encoding="utf-8")
     assert median(complete, 1) / 2 == pytest.approx(2 / 3, abs=0.02)
 
