@@ -187,7 +187,7 @@ def test_shares_of_time_are_those_of_every_owner(name):
     assert (error <= 0.02 * exact).all()
 
 
-@pytest.mark.parametrize("name", ["shared work", "ample owners", "tasks queue, queries travel"])
+@pytest.mark.parametrize("name", ["ample owners", "tasks queue, queries travel"])
 def test_stages_that_overlap_are_not_one_after_the_other(name, monkeypatch):
     """Planted bug, in the formula: x_i E[stage] though several stages hold at a time."""
     monkeypatch.setattr(DispatchFacts, "occupied", lambda *_: None)

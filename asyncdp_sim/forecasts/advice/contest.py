@@ -16,7 +16,7 @@ from asyncdp_sim.core.progress import Progress, counted
 from asyncdp_sim.core.words import number
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.by_runs import QuickRuns, final_psi, half_width
-from asyncdp_sim.forecasts.population import RELEASE, Population
+from asyncdp_sim.forecasts.population import RELEASE
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.workers import Map
 from asyncdp_sim.scenario import Scenario
@@ -214,32 +214,30 @@ def compared(best: Played, choices: int, of: str) -> str:
     )
 
 
-@dataclass(frozen=True)
-class RecordsRead:
-    """Of which records advice is.
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """A scenario that is advised, and of which records.
 
     Attributes
     ----------
-    words : str
-        Whose.
-    private : bool
-        Whether they are private ones of a table: a choice made from them is a release, too.
+    scenario : Scenario or None
+        With what is advised in it; None where nothing is.
+    moments : str
+        Of what data.
+    not_for_release : bool
+        Whether private records were read: a choice made from them is a release, too.
     unchecked : bool
-        Whether they are a twin's, the table not having been looked at.
+        Whether the records are the twin's of a table that was not read.
     """
 
-    words: str
-    private: bool
+    scenario: Scenario | None
+    moments: str
+    not_for_release: bool
     unchecked: bool
 
-    @classmethod
-    def of(cls, scenario: Scenario, known: Population) -> "RecordsRead":
-        """Return where the advice on a scenario is from."""
-        return cls(known.words, known.private, known.scenario.data != scenario.data)
-
-    def lines(self, command: str) -> list[str]:
-        """Return it in words; advice of a twin is checked by this command, with --private."""
-        lines = [f"data      {self.words}" + (f": {RELEASE}" if self.private else "")]
+    def source(self, command: str) -> list[str]:
+        """Return of which records it is; advice of a twin is checked by this, with --private."""
+        lines = [f"data      {self.moments}" + (f": {RELEASE}" if self.not_for_release else "")]
         if self.unchecked:
             lines.append(
                 "unchecked on the table itself, whose records were not read; to simulate on them: "

@@ -20,9 +20,9 @@ from asyncdp_sim.forecasts.advice.coalitions import (
 from asyncdp_sim.forecasts.advice.contest import (
     REPLICATES,
     SHARE,
+    Advice,
     Play,
     Played,
-    RecordsRead,
     affordable,
     afresh,
     compared,
@@ -79,7 +79,7 @@ class Trialled:
 
 
 @dataclass(frozen=True, eq=False)
-class Invited:
+class Invited(Advice):
     """Advice on the owners to invite to a scenario's learning.
 
     Attributes
@@ -94,9 +94,6 @@ class Invited:
         How many owners gain by the best choice.
     choices : int
         Coalitions with a ρ and T that were compared by simulated runs.
-    scenario : Scenario or None
-        Of whom to invite, with their ρ, T and K in it; None for nobody.
-    source : RecordsRead
     """
 
     best: Trialled
@@ -105,8 +102,6 @@ class Invited:
     others: tuple[Trialled, ...]
     verdict: str
     choices: int
-    scenario: Scenario | None
-    source: RecordsRead
 
     def lines(self, file: str = "FILE") -> list[str]:
         """Return the advice in words.
@@ -126,7 +121,7 @@ class Invited:
             *following([(trial, trial.simulated) for trial in self.others], self.best.simulated),
             f"runs      {compared(self.best.simulated, self.choices, 'coalitions, ρ and T')}",
             f"assumed   by the moments that choose what is simulated: {ASSUMED}",
-            *self.source.lines(f"{file} --invite"),
+            *self.source(f"{file} --invite"),
         ]
 
     def _gains(self) -> list[str]:
@@ -240,7 +235,9 @@ def invite(
         verdict=gaining(gains),
         choices=len(tried),
         scenario=None if _worse(gains) else scenarios[best],
-        source=RecordsRead.of(asked, population_data),
+        moments=population_data.words,
+        not_for_release=population_data.private,
+        unchecked=own.data != asked.data,
     )
 
 

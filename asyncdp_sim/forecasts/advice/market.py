@@ -14,9 +14,9 @@ from asyncdp_sim.core.words import number
 from asyncdp_sim.forecasts.advice.contest import (
     CHOOSING,
     REPLICATES,
+    Advice,
     Play,
     Played,
-    RecordsRead,
     affordable,
     afresh,
     ends,
@@ -184,7 +184,7 @@ ROUNDS, CLOSE = 8, 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class PurchaseResult:
+class PurchaseResult(Advice):
     """Budgets that were bought, compared with others in the same simulated runs.
 
     Attributes
@@ -207,9 +207,6 @@ class PurchaseResult:
         what they come to.
     scaled : bool
         Whether budgets were scaled, in other runs, until the target was reached.
-    scenario : Scenario
-        With the budgets bought in it.
-    source : RecordsRead
     """
 
     owners: Participants
@@ -221,8 +218,6 @@ class PurchaseResult:
     given_total: float
     given: Played
     scaled: bool
-    scenario: Scenario
-    source: RecordsRead
 
     @property
     def verdict(self) -> str:
@@ -264,7 +259,7 @@ class PurchaseResult:
             f"runs      {len(runs)} of each choice with a ± (longer half of a 95 % interval), "
             "networks and noise being the same for all"
             + ("; budgets were scaled in other runs to reach the target" * self.scaled),
-            *self.source.lines(f"{file} {asked}"),
+            *self.source(f"{file} {asked}"),
         ]
 
 
@@ -343,7 +338,9 @@ def buy(
         given=as_given,
         scaled=clipped or data.common,
         scenario=choosing(_with(asked, purchase.epsilon), data),
-        source=RecordsRead.of(asked, data),
+        moments=data.words,
+        not_for_release=data.private,
+        unchecked=own.data != asked.data,
     )
 
 

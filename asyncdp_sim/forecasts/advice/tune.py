@@ -16,8 +16,8 @@ from asyncdp_sim.core.words import number
 from asyncdp_sim.forecasts.advice.contest import (
     CHOOSING,
     REPLICATES,
+    Advice,
     Played,
-    RecordsRead,
     affordable,
     afresh,
     ends,
@@ -137,7 +137,7 @@ class SimulatedChoice:
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class Design(Advice):
     """The best choice that was found, and the scenario's own.
 
     Attributes
@@ -150,9 +150,6 @@ class Design:
         Choices that were compared.
     at_limit : bool
         Whether the best T is the largest that is tried.
-    scenario : Scenario
-        With the best choice in it.
-    source : RecordsRead
     """
 
     given: SimulatedChoice
@@ -160,8 +157,6 @@ class Design:
     exactly: float | None
     tried: int
     at_limit: bool
-    scenario: Scenario
-    source: RecordsRead
 
     @property
     def gain(self) -> tuple[float, float]:
@@ -199,7 +194,7 @@ class Design:
             f"search    {self.tried} choices of the step, T and K compared by {by}; it ends where "
             f"no change of one by {LEAST:g} times lowers ψ by {PAYS:.0%}",
             *([limit] if self.at_limit else []),
-            *self.source.lines(f"{file} --tune"),
+            *self.source(f"{file} --tune"),
         ]
 
 
@@ -276,7 +271,9 @@ def tune(
         tried=tried,
         at_limit=best.updates == choices.longest,
         scenario=choosing(asked if best == own_choice else best.into(asked), data),
-        source=RecordsRead.of(asked, data),
+        moments=data.words,
+        not_for_release=data.private,
+        unchecked=own.data != asked.data,
     )
 
 

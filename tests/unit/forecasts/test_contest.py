@@ -7,8 +7,8 @@ import pytest
 
 from asyncdp_sim.forecasts.advice.contest import (
     CHOOSING,
+    Advice,
     Played,
-    RecordsRead,
     affordable,
     compared,
     following,
@@ -86,13 +86,13 @@ def test_sentences():
     )
     assert gained((1.1, 0.2), "as given", "of the best").endswith(": not shown to pay")
     assert compared(best, 9, "choices").endswith("other runs chose the best of 9 choices")
-    twin = RecordsRead("a twin", private=False, unchecked=True).lines("x.toml --tune")
+    twin = Advice(None, "a twin", not_for_release=False, unchecked=True).source("x.toml --tune")
     assert twin == [
         "data      a twin",
         "unchecked on the table itself, whose records were not read; to simulate on them: "
         "asyncdp forecast x.toml --tune --private (do not publish its output)",
     ]
-    own = RecordsRead("records", private=True, unchecked=False).lines("")
+    own = Advice(None, "records", not_for_release=True, unchecked=False).source("")
     assert own == ["data      records: uses private data, not for release"]
 
 

@@ -87,7 +87,7 @@ def test_every_sentence_of_a_purchase():
         "being the same for all"
     )
     assert told[9] == "data      synthetic records"
-    unread = replace(found, source=replace(found.source, unchecked=True)).lines("banks.toml")[-1]
+    unread = replace(found, unchecked=True).lines("banks.toml")[-1]
     assert "asyncdp forecast banks.toml --market 1,2,5 --target 0.6 --private" in unread
 
 
