@@ -176,9 +176,14 @@ TWO = {"run": {"seed": 4, "updates": 2}, "owners": {"count": 3, "records": [4, 5
 """A smaller one, whose whole runs are attacked."""
 
 
-def attacked(observer: str, adjacency: str = "replaced", **privacy: Any) -> Audit:
+def attacked(
+    observer: str,
+    adjacency: str = "replaced",
+    parts: dict[str, Any] | None = None,
+    **privacy: Any,
+) -> Audit:
     said = BASE["privacy"] | {"observer": observer, "adjacency": adjacency} | privacy
-    of = parse(Scenario, BASE | TWO | {"privacy": said})
+    of = parse(Scenario, BASE | TWO | (parts or {}) | {"privacy": said})
     return audit(of, answers=40_000, runs=400, confidence=0.999)
 
 
@@ -194,9 +199,27 @@ def test_an_audit_of_neighbouring_populations_refutes_no_sound_setting(
     assert all("detects one owner at" in check.beside() for check in found.checks)
 
 
+LOCAL = {"kind": "parameter-server", "step": 1.0, "local_steps": 3, "local_step": 0.1}
+ASKED = {"protocol": {"kind": "request"}, "run": {"seed": 4, "updates": 6}}
+OTHERS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "Laplace noise": ("transcript", {}, {"mechanism": "laplace", "delta": None}),
+    "local steps": ("transcript", {"algorithm": LOCAL}, {}),
+    "local steps, a trusted learner": ("model", {"algorithm": LOCAL}, {}),
+    "gossip": ("transcript", ASKED | {"algorithm": {"kind": "async-gossip", "rho": 1.0}}, {}),
+    "steps of their own": (
+        "transcript",
+        ASKED | {"algorithm": {"kind": "fedasync", "step": 0.1, "mixing": 0.5, "local_steps": 2}},
+        {},
+    ),
+    "prices": ("transcript", {}, {"budget": {"kind": "until-spent", "per_answer": 1.0}}),
+}
+
+
 @pytest.mark.long
-def test_laplace_noise_is_not_refuted() -> None:
-    assert not attacked("transcript", mechanism="laplace", delta=None).exceeded
+@pytest.mark.parametrize("setting", OTHERS)
+def test_an_audit_refutes_no_other_sound_setting(setting: str) -> None:
+    observer, parts, privacy = OTHERS[setting]
+    assert not attacked(observer, parts=parts, **privacy).exceeded
 
 
 def _half(self: GaussianMechanism, influence: RecordSensitivity, *given: Any) -> GaussianNoise:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.audits.neighbours import neighbours
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.describe import describe
@@ -203,3 +204,13 @@ def test_a_label_of_both_units_says_of_how_many_each_is() -> None:
     results = [manifest(run(made({"unit": unit}))) for unit in ("owner", "record")]
     text = label(results).text
     assert "The unit is an owner in 1 of 2 cells, in the others a record: all its records" in text
+
+
+@pytest.mark.parametrize("adjacency", ["replaced", "added-or-removed"])
+def test_an_audit_changes_all_records_of_one_owner_and_none_of_others(adjacency: str) -> None:
+    pair = neighbours(made({"adjacency": adjacency}))
+    tables = zip(pair.first.records.features, pair.second.records.features, strict=True)
+    assert [int((one != other).any(axis=1).sum()) for one, other in tables] == [0, 0, 40]
+    assert pair.owner == 2  # it has the most records, and moves sums most
+    assert "each record of owner 3 is" in pair.words
+    assert pair.words.endswith("or not there") is (adjacency == "added-or-removed")
