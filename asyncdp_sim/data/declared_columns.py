@@ -100,11 +100,6 @@ def place_in(texts: Sequence[str], column: "pd.Series") -> Array:
     return choose(column, codes, len(codes) + 1.0)
 
 
-def raw_columns(declared: Iterable[EncodedColumn]) -> tuple[str, ...]:
-    """Return the raw columns that are read, in order."""
-    return tuple(dict.fromkeys(name for column in declared for name in column.raw))
-
-
 def available(
     declared: Iterable[EncodedColumn], columns: Collection[str]
 ) -> tuple[EncodedColumn, ...]:

@@ -15,7 +15,6 @@ from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.table_profile import TableLook
 from asyncdp_sim.data.tables.encoded_columns import encoded
 from asyncdp_sim.data.tables.encodings import Encoding
-from asyncdp_sim.data.tables.preprocessing import independent
 
 MOST_FEATURES = 10
 HELD_OUT = 0.2
@@ -124,7 +123,7 @@ def _told(each: ColumnLook, said: Sequence[str]) -> str:
 def n_features(look: TableLook) -> tuple[int, int]:
     """Return how many features are proposed, and how many columns are independent."""
     matrix = matrix_of(look)
-    rank = independent(matrix - matrix.mean(axis=0))
+    rank = int(np.linalg.matrix_rank(matrix - matrix.mean(axis=0))) if matrix.size > 0 else 0
     if rank == 0:
         raise DataError([Fault("", "a table", "no column of it can be a feature")], look.path)
     return min(MOST_FEATURES, rank), rank

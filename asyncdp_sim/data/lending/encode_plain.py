@@ -35,7 +35,6 @@ from asyncdp_sim.data.declared_columns import (
     if_any,
     indicators,
     lacking,
-    raw_columns,
     same_name,
 )
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, numeric
@@ -185,7 +184,7 @@ DECLARED = (
     *indicators("purpose", {name: (name,) for name in PURPOSES}),
     *indicators("addr_state", {name: states.split() for name, states in DIVISIONS.items()}),
 )
-USED = raw_columns(DECLARED)
+USED = tuple(dict.fromkeys(name for column in DECLARED for name in column.raw))
 """The raw columns that are read, beside the target."""
 
 

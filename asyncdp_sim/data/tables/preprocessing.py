@@ -196,11 +196,6 @@ def _leading(rows: Array, features: int) -> tuple[Array, Array]:
     return vectors * signs, singular[:features]
 
 
-def independent(rows: Array) -> int:
-    """Return how many columns are linearly independent."""
-    return _rank(rows, np.linalg.svd(rows, full_matrices=False)[1]) if rows.size > 0 else 0
-
-
 def _rank(rows: Array, singular: Array) -> int:
     floor = max(rows.shape) * np.finfo(float).eps * (singular[0] if len(singular) > 0 else 0.0)
     return int(np.count_nonzero(singular > floor))

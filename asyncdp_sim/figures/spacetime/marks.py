@@ -50,16 +50,15 @@ def tables(result: Result, replicate: int | None = None) -> dict[int, Events]:
         rows[name] = np.nan_to_num(columns[name].astype(float))
     try:
         rows["kind"] = [_KINDS[kind] for kind in columns["kind"]]
-        rows["detail"] = [_DETAILS[_hyphens(detail)] for detail in columns["detail"]]
+        rows["detail"] = [
+            _DETAILS[detail.replace("_", "-") if isinstance(detail, str) else None]
+            for detail in columns["detail"]
+        ]
     except KeyError as error:
         raise not_a_result(result.directory, f"an unknown event, {error}") from None
     starts = np.flatnonzero(np.diff(number, prepend=-1) != 0)
     parts = np.split(rows, starts[1:])
     return {int(number[start]): part for start, part in zip(starts, parts, strict=True)}
-
-
-def _hyphens(detail: object) -> str | None:
-    return detail.replace("_", "-") if isinstance(detail, str) else None
 
 
 K = EventKind

@@ -56,7 +56,8 @@ def select(sweep: Sweep) -> list[LearnedOptimum] | str:
     f = prepare(scenarios[0], build_dataset(scenarios[0])).task.objective.second_moments
     if f is None or f.n_features != 1:
         return "models with more than one number, or a loss that is no quadratic"
-    share = online(scenarios[0]) if by_absence(scenarios[0]) else often(scenarios[0])
+    chance = getattr(scenarios[0].availability, "probability", None)  # a list: of each owner's own
+    share = often(scenarios[0]) if isinstance(chance, float | None) else online(scenarios[0])
     records = f.records.astype(float)
     own = [minimiser(f, each) for each in np.eye(f.n_owners)]
     return [
@@ -67,11 +68,6 @@ def select(sweep: Sweep) -> list[LearnedOptimum] | str:
         )
         for cell, scenario in zip(sweep.cells, scenarios, strict=True)
     ]  # fmt: skip
-
-
-def by_absence(scenario: Scenario) -> bool:
-    """Return whether owners are absent, each with a chance of its own."""
-    return not isinstance(getattr(scenario.availability, "probability", None), float | None)
 
 
 def online(scenario: Scenario) -> Array:

@@ -19,10 +19,14 @@ FIGURES = (timing.BY_UPDATE, timing.BY_TIME, gaps.FIGURE, staleness.FIGURE, shar
 def networks(sweep: Sweep) -> list[Panel]:
     """Return a cell for each network in which something was updated, named by what sets it apart.
 
-    Cells whose learning alone differs share one, and of several seeds the first stands for all.
+    Cells whose learning alone differs share one, the first that kept its updates, and of several
+    seeds the first stands for all.
     """
     groups = _of_one_law(sweep)
-    chosen = [_with_updates(cells) for cells in groups.values()]
+    chosen = [
+        next((cell for cell in cells if cell.result.has("updates")), cells[0])
+        for cells in groups.values()
+    ]
     names = _names(sweep, list(groups.values())) if len(groups) > 1 else [""] * len(groups)
     return [
         Panel(cell.result, name, [member.result for member in cells if member is not cell])
@@ -78,11 +82,6 @@ def pictures(found: Sequence[Panel], notes: list[str]) -> list[LazyFigure]:
             planned.append(LazyFigure(partial(figure.picture, kept), results))
     notes += [f"{', '.join(names)}: {reason}" for reason, names in missing.items()]
     return planned
-
-
-def _with_updates(cells: Sequence[Cell]) -> Cell:
-    """Return the first cell that kept its updates, else the first."""
-    return next((cell for cell in cells if cell.result.has("updates")), cells[0])
 
 
 def _names(sweep: Sweep, groups: Sequence[Sequence[Cell]]) -> list[str]:
