@@ -313,8 +313,8 @@ def label(manifests: Sequence[Manifest]) -> Label:
     units = list(dict.fromkeys(unit for manifest in manifests if (unit := stated_unit(manifest))))
     whole = [manifest for manifest in manifests if hidden_unit(manifest) == "owner"]
     if 0 < len(whole) < len(manifests):
-        where = f"{_share(whole, manifests)}, in the others a record"
-        units = [unit.replace("is an owner:", f"is an owner{where}:") for unit in units]
+        where = f" ({_share(whole, manifests).strip()}; a record in the others):"
+        units = [unit.replace("is an owner:", f"is an owner{where}") for unit in units]
     sentences += [f"{unit[0].upper()}{unit[1:]}." for unit in units]
     untimed = [manifest for manifest in claiming if not is_timed(manifest)]
     if untimed:
@@ -457,10 +457,10 @@ def stated_unit(manifest: Manifest) -> str | None:
     """
     if hidden_unit(manifest) == "owner":
         added = manifest["scenario"]["privacy"].get("adjacency") == "added-or-removed"
-        changed = "are there, or none is" if added else "may be others"
+        changed = "be absent" if added else "be replaced"
         return (
-            f"the unit is an owner: all its records together {changed}; who takes part, and the "
-            "numbers of records, are taken as public"
+            f"the unit is an owner: all records of one owner may {changed} together; which owners "
+            "take part, and their numbers of records, are public"
         )
     data = manifest["scenario"].get("data") or {}
     split = data.get("split")

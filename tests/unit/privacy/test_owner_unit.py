@@ -189,21 +189,21 @@ def test_a_record_is_the_unit_where_nothing_is_said() -> None:
 
 @pytest.mark.parametrize(
     ("adjacency", "changed"),
-    [("replaced", "may be others"), ("added-or-removed", "are there, or none is")],
+    [("replaced", "be replaced"), ("added-or-removed", "be absent")],
 )
 def test_the_label_says_what_is_hidden_and_what_is_public(adjacency: str, changed: str) -> None:
     text = label([manifest(run(made({"adjacency": adjacency})))]).text
     assert text.startswith("Private as claimed: ε = 2 per owner over the run, δ = 1e-06 with")
     assert (
-        f"The unit is an owner: all its records together {changed}; who takes part, and the "
-        "numbers of records, are taken as public." in text
+        f"The unit is an owner: all records of one owner may {changed} together; which owners "
+        "take part, and their numbers of records, are public." in text
     )
 
 
 def test_a_label_of_both_units_says_of_how_many_each_is() -> None:
     results = [manifest(run(made({"unit": unit}))) for unit in ("owner", "record")]
     text = label(results).text
-    assert "The unit is an owner in 1 of 2 cells, in the others a record: all its records" in text
+    assert "The unit is an owner (in 1 of 2 cells; a record in the others): all records" in text
 
 
 @pytest.mark.parametrize("adjacency", ["replaced", "added-or-removed"])
