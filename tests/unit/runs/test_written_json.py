@@ -1,4 +1,4 @@
-"""JSON files of results: infinities as text, NaN as null, keys that are texts, numbers or truths."""
+"""JSON files of results: infinities as text, NaN as null, keys of several kinds."""
 
 import json
 import math
