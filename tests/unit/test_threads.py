@@ -5,6 +5,7 @@ import sys
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info
 
+import asyncdp_sim
 from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.runs.workers import processes
 
@@ -20,6 +21,21 @@ def _blas_threads(_: int) -> set[int]:
     import scipy.linalg  # noqa: F401
 
     return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+
+def test_a_forecast_computes_with_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its redraws too, which nothing that limits threads surrounds but the command itself."""
+    seen = []
+
+    def stop(*_: object, **__: object) -> None:
+        seen.append(_blas_threads(0))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("asyncdp_sim.forecasts.forecast", stop)
+    two = ThreadpoolController().limit(limits=2, user_api="blas")
+    with two, pytest.raises(KeyboardInterrupt):
+        asyncdp_sim.forecast("vary-availability", progress=False)
+    assert seen == [{1}]
 
 
 def test_libraries_are_looked_for_again_after_an_import(monkeypatch: pytest.MonkeyPatch) -> None:
