@@ -125,22 +125,22 @@ def _whole(
     """
     order = 1 if scenario.privacy.norm == "l1" else 2
     pair = [places[at] for at in _apart(gradients, length, order)]
-    owner, records, said = dearest(scenario, dataset), [], []
+    owner, records, names = dearest(scenario, dataset), [], []
     for place in pair:
         holder = next(i for i, rows in enumerate(dataset.rows) if place.row in rows)
         at = list(dataset.rows[holder]).index(place.row)
         features, target = dataset.features[holder][at], dataset.targets[holder][at]
         records.append((features * place.factor, float(target)))
         times = f" with its features times {place.factor:g}" if place.factor != 1 else ""
-        said.append(dataset.row_name(place.row) + times)
+        names.append(dataset.row_name(place.row) + times)
     if _added(scenario):
-        records[1], said[1] = none_of(dataset.features[0].shape[1]), "not there"
+        records[1], names[1] = none_of(dataset.features[0].shape[1]), "not there"
     first, second = (
         prepare(scenario, replaced(dataset, dict.fromkeys(unit(scenario, dataset, owner), record)))
         for record in records
     )
     called = scenario.owners.participants[owner]
-    words = f"each record of owner {called} is {said[0]}, or {said[1]}"
+    words = f"each record of owner {called} is {names[0]}, or {names[1]}"
     return Neighbours(owner, first, second, words)
 
 

@@ -81,8 +81,8 @@ class PlainCommand(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then options, with ``FILE`` where typer writes ``FILE <path>``."""
         for heading, kind in (("Arguments", "argument"), ("Options", "option")):
-            members = [each for each in self.get_params(ctx) if each.param_type_name == kind]
-            records = [record for each in members if (record := each.get_help_record(ctx))]
+            members = [param for param in self.get_params(ctx) if param.param_type_name == kind]
+            records = [record for param in members if (record := param.get_help_record(ctx))]
             if len(records) > 0:  # typer below 0.29 escapes brackets
                 rows = [
                     (name.partition(" <")[0], text.replace("\\[", "[")) for name, text in records
@@ -111,9 +111,9 @@ class LateGroup(TyperGroup):
             text = _examples(*COMMANDS[name].examples)
             alone.command(name, cls=PlainCommand, epilog=text, context_settings=_HELP)(function)
             made: Any = typer.main.get_command(alone)
-            for each in made.params:
-                if each.param_type_name == "argument":  # whose help typer 0.20 loses to click 8.5
-                    each.help = stated[each.name]
+            for param in made.params:
+                if param.param_type_name == "argument":  # whose help typer 0.20 loses to click 8.5
+                    param.help = stated[param.name]
             self.commands[name] = made
         return self.commands.get(name)
 
@@ -245,7 +245,7 @@ def _ended() -> int | None:
 
 def _takes_settings(context: Any) -> bool:
     """Return whether a command sets fields of a scenario."""
-    return context is not None and any(each.name == "settings" for each in context.command.params)
+    return context is not None and any(param.name == "settings" for param in context.command.params)
 
 
 def _as_setting(option: str) -> str:

@@ -53,8 +53,8 @@ def simulated(
     traces, [noisy] = runs.learned([loud], numbers, **options)
     if _undecided(population, final_psi(noisy.curve)):
         numbers = range(1, REPLICATES + 1)
-        others, [more] = runs.learned([loud], numbers[FIRST:], **options)
-        traces, noisy = [*traces, *others], joined([noisy, more])
+        further, [more] = runs.learned([loud], numbers[FIRST:], **options)
+        traces, noisy = [*traces, *further], joined([noisy, more])
     final, ends = final_psi(noisy.curve), last(noisy.curve, "time")
     half, silent = half_width(final), np.zeros(0)
     for few in (numbers[:QUIET], numbers[QUIET:]):

@@ -311,9 +311,9 @@ def label(manifests: Sequence[Manifest]) -> Label:
     if alone is not None:
         sentences.append(f"This {alone}.")
     units = list(dict.fromkeys(unit for manifest in manifests if (unit := stated_unit(manifest))))
-    whole = [manifest for manifest in manifests if hidden_unit(manifest) == "owner"]
-    if 0 < len(whole) < len(manifests):
-        where = f" ({_share(whole, manifests).strip()}; a record in the others):"
+    of_owners = [manifest for manifest in manifests if hidden_unit(manifest) == "owner"]
+    if 0 < len(of_owners) < len(manifests):
+        where = f" ({_share(of_owners, manifests).strip()}; a record in the others):"
         units = [unit.replace("is an owner:", f"is an owner{where}") for unit in units]
     sentences += [f"{unit[0].upper()}{unit[1:]}." for unit in units]
     untimed = [manifest for manifest in claiming if not is_timed(manifest)]

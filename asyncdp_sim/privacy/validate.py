@@ -53,8 +53,8 @@ def _whole(privacy: "Privacy") -> list[Fault]:
     """Return what is not known to hide a whole owner."""
     if not privacy.per_owner:
         hint = 'allowed only with privacy.unit = "owner": one record is replaced'
-        given = privacy.adjacency not in (None, "replaced")
-        return [Fault("privacy.adjacency", repr(privacy.adjacency), hint)] if given else []
+        stated = privacy.adjacency not in (None, "replaced")
+        return [Fault("privacy.adjacency", repr(privacy.adjacency), hint)] if stated else []
     bound, listener = privacy.bounded, privacy.listener
     kinds = cast("list[type[ObserverKind]]", members(Observer))
     ways = [kind_of(kind) for kind in kinds if kind.model_validate({}).for_owners().hides_owners]

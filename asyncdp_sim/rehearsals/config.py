@@ -156,9 +156,9 @@ def _settings(scenario: Scenario) -> Iterator[Fault]:
         (network.ties != "declared", "run.ties", repr(network.ties),
          'no two things are at one instant here: allowed in a rehearsal is "declared"'),
     )  # fmt: skip
-    for there, key, given, allowed in refused:
-        if there:
-            yield Fault(key, given, allowed)
+    for present, key, value, hint in refused:
+        if present:
+            yield Fault(key, value, hint)
 
 
 class Presence:

@@ -73,8 +73,8 @@ def _settings(file: Path) -> dict[Any, Any]:
                 raise ValueError(f"the setting {key!r}")
         return dict(mpl.rc_params_from_file(file, fail_on_error=True, use_default_template=False))
     except (OSError, ValueError) as error:
-        given = getattr(error, "strerror", None) or str(error)
-        raise ResultError([Fault("", given, remedy)]) from None
+        cause = getattr(error, "strerror", None) or str(error)
+        raise ResultError([Fault("", cause, remedy)]) from None
 
 
 @contextmanager

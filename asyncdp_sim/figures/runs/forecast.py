@@ -46,16 +46,16 @@ def read(file: Path) -> dict[str, Any]:
     ResultError
         If the file is something else.
     """
-    given, remedy = "JSON that is no forecast of one scenario", f"to write one: {_COMMAND}"
+    content, remedy = "JSON that is no forecast of one scenario", f"to write one: {_COMMAND}"
     try:
         read = from_json(file_bytes(file))
         if isinstance(read, dict) and all(key in read for key in KEYS) and _whole(read):
             return read
     except OSError as error:
-        given = f"a file that cannot be read ({error.strerror})"
+        content = f"a file that cannot be read ({error.strerror})"
     except ValueError:
-        given = "a file that is not JSON"
-    raise not_a_result(file, given, remedy)
+        content = "a file that is not JSON"
+    raise not_a_result(file, content, remedy)
 
 
 def _whole(found: dict[str, Any]) -> bool:

@@ -123,13 +123,13 @@ def of_losses(
 def words(power: float, advantage: float, owners: int, unit: str = "record") -> str:
     """Return both in a sentence; ``owners`` hold the record, or it is an owner that is hidden."""
     holders = "one owner holds" if owners == 1 else f"{owners} owners hold"
-    certain, given = f"which of two records {holders}", f"a given record that {holders}"
+    certain, target = f"which of two records {holders}", f"a given record that {holders}"
     if unit == "owner":
-        certain, given = "which of two owners takes part", "a given owner"
+        certain, target = "which of two owners takes part", "a given owner"
     if advantage >= 1:
         return f"can be certain {certain}"
     return (
-        f"with {_percent(FALSE_POSITIVES)} false alarms, detects {given} at "
+        f"with {_percent(FALSE_POSITIVES)} false alarms, detects {target} at "
         f"most {_percent(power)} of the time; advantage at most {advantage:.3g}"
     )
 
