@@ -13,10 +13,9 @@ from asyncdp_sim.network.channels.uplink import DeliveryPolicy, Link, LostMessag
 from asyncdp_sim.network.latency import MESSAGES, Laws, acknowledged
 from asyncdp_sim.network.laws import LawKind
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import Durations, Owner
+from asyncdp_sim.network.owner import Durations, Owner, Processor
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.spec.base import own
-from asyncdp_sim.trace.occupation import State
 
 if TYPE_CHECKING:
     from asyncdp_sim.network.occupancy import OccupationNotes
@@ -72,6 +71,8 @@ class Builder:
             for name in MESSAGES:
                 if name != "acknowledgement" or owner.acknowledgement is not None:
                     setattr(owner, name, _beyond(owner, durations.get(name)))
+        if self._network.protocol.shares_work:
+            owner.processor = Processor(self._learner.kernel)
         if self._notes is not None:
             self._notes.watch(owner)
         if not self.plain:
@@ -122,8 +123,7 @@ class Builder:
         waits = channel.waits(mine, "resend")
         if self._notes is not None:
             port = None if port is None else self._notes.port(owner.number, port)
-            if waits is not None:
-                waits = self._notes.waiting(owner.number, State.listening, waits)
+            waits = self._notes.backoff(owner.number, waits)
         return Link(
             owner,
             self._learner,
@@ -186,4 +186,9 @@ def policy_of(network: Network) -> DeliveryPolicy:
     )
     if shared is None:
         return policy
-    return replace(policy, answer_ticks=to_ticks(shared.answer_airtime(network.answer_bytes)))
+    request = shared.request_airtime
+    return replace(
+        policy,
+        answer_ticks=to_ticks(shared.answer_airtime(network.answer_bytes)),
+        request_ticks=None if request is None else to_ticks(request),
+    )

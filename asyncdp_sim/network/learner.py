@@ -181,10 +181,10 @@ class Learner(Exchanges):
         self.messages += len(owners)
         self.recorder.turned_away(owners)
 
-    def request_lost(self, owner: int, message: int) -> None:
+    def request_lost(self, owner: int, message: int, detail: Detail) -> None:
         """Note that a request was lost on the way."""
         self.recorder.unheard[owner] += 1
-        self.event(EventKind.request_lost, owner, message, detail=Detail.noise)
+        self.event(EventKind.request_lost, owner, message, detail=detail)
 
     def read(self, owner: int, message: int, request_tick: int, peer: int = 0) -> Exchange:
         """Read a model for an owner that asked at ``request_tick``, and send it the query."""

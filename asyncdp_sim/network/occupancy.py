@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterator
 
-from asyncdp_sim.core.kernel import Kernel, Waiting
+from typing_extensions import override
+
+from asyncdp_sim.core.kernel import Activity, Kernel, Waiting
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.channels.air import Fate, Port
+from asyncdp_sim.network.channels.kind import Backoff
 from asyncdp_sim.network.latency import MESSAGES
-from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.owner import Owner, Processor
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.spec.base import own
 from asyncdp_sim.trace.occupation import Spells, State
@@ -36,25 +39,24 @@ class OccupationNotes:
 
     def watch(self, owner: Owner) -> None:
         """Take notes on an owner's work and messages."""
-        if owner.compute is not None:
-            owner.compute = self.waiting(owner.number, State.computing, owner.compute)
+        if owner.processor is not None:
+            owner.processor = _NotedProcessor(self, owner)
+        elif owner.compute is not None:
+            owner.compute = self._working(owner.number, owner.compute)
         if owner.query is not None:
             self._spells.travelling.add(owner.number)
         for name in MESSAGES:
             ticks = getattr(owner, name)
-            over_channel = name == "answer" and self._network.channel.contended is not None
-            if ticks is not None and not over_channel:  # there its latency is way alone
+            if ticks is not None and not self._over_channel(name):
                 setattr(owner, name, self._travelling(owner.number, name, ticks))
 
     def port(self, owner: int, port: Port) -> Port:
         """Return an owner's access to a shared channel, with notes on it."""
         return _NotedPort(self, owner, port)
 
-    def waiting(self, owner: int, state: State, durations: Iterator[int]) -> Iterator[int]:
-        """Yield durations in which an owner is in a state, from when they are drawn, noted."""
-        for ticks in durations:
-            self.spell(owner, state, self.tick, ticks)
-            yield ticks
+    def backoff(self, owner: int, waits: Backoff | None) -> Backoff | None:
+        """Return an owner's waits for the channel, with notes on them."""
+        return None if waits is None else _NotedBackoff(self, owner, waits)
 
     def opening(self, owner: int, trip: int, back: int) -> None:
         """Note a trip by which an owner helps to open a sum: it is asked, and then sends.
@@ -103,6 +105,17 @@ class OccupationNotes:
         """The current tick."""
         return self.kernel.tick
 
+    def _over_channel(self, name: str) -> bool:
+        """Return whether a message is sent over a shared channel, whose latency is way alone."""
+        shared = self._network.channel.contended
+        by_request = shared is not None and shared.request_airtime is not None
+        return shared is not None and (name == "answer" or (name == "request" and by_request))
+
+    def _working(self, owner: int, durations: Iterator[int]) -> Iterator[int]:
+        for ticks in durations:
+            self.spell(owner, State.computing, self.tick, ticks)
+            yield ticks
+
     def _travelling(self, owner: int, name: str, durations: Iterator[int]) -> Iterator[int]:
         size, mine = self._network.message_bytes(name), name in SENT
         for ticks in durations:
@@ -114,6 +127,21 @@ class OccupationNotes:
             if name == "acknowledgement":
                 self._spells.acknowledged.append((owner, self.tick + ticks))
             yield ticks
+
+
+class _NotedProcessor(Processor):
+    """A processor whose owner computes while it has any job."""
+
+    def __init__(self, notes: OccupationNotes, owner: Owner) -> None:
+        super().__init__(notes.kernel)
+        self._notes = notes
+        self._owner = owner.number
+
+    @override
+    def work(self, ticks: int) -> Activity:
+        spell = self._notes.begin(self._owner, State.computing)
+        yield from super().work(ticks)
+        self._notes.end(spell)
 
 
 class _NotedPort:
@@ -142,3 +170,18 @@ class _NotedPort:
         fate = yield from self._port.transmit(ticks, begins, deferred)
         notes.end(spell)
         return fate
+
+
+class _NotedBackoff(Backoff):
+    """Waits of an owner that listens meanwhile."""
+
+    def __init__(self, notes: OccupationNotes, owner: int, waits: Backoff) -> None:
+        self._notes = notes
+        self._owner = owner
+        self._waits = waits
+
+    @override
+    def ticks(self, attempts: int) -> int:
+        ticks = self._waits.ticks(attempts)
+        self._notes.spell(self._owner, State.listening, self._notes.tick, ticks)
+        return ticks

@@ -47,7 +47,7 @@ class Joined:
         """Transmit on the shared channel, on all of them if there are several, for so long.
 
         It does not listen before. Transmissions that overlap it are destroyed, and stations that
-        listen detect it.
+        listen detect it. Where collisions are detected it stops as all others do.
 
         Raises
         ------

@@ -43,17 +43,6 @@ _WORDS = {
 TAGS = ("<number>", "<list>", "<text>", "<table>")
 """Labels of numbers, lists, texts and tables in a union of them; never part of a key."""
 
-_GONE = {
-    "backoff_cap": "backoffs grow on channel dcf alone",
-    "choice = by-owner": "allowed is random",
-    "capture_ratio": "overlapping transmissions are all lost",
-    "collision_detection": "allowed is csma without it, or dcf",
-    "frame": "a frame has one slot for each owner",
-    "request_airtime": "requests do not use the channel",
-    "queue = shared": "allowed is fifo or none",
-}
-"""Fields and values of 0.1.0 that are no longer there, and what holds or is to take instead."""
-
 
 def faults_of(found: Sequence[Fault]) -> PydanticCustomError:
     """Return what a validator raises to report several faults of fields that do not fit."""
@@ -90,11 +79,7 @@ def faults(error: ValidationError, spec: object, raw: object) -> list[Fault]:
         if kind in ("union_tag_invalid", "union_tag_not_found") and not _stands_alone(raw, key):
             key = [*key, "kind"]
             value = dict(value).get("kind") if isinstance(value, Mapping | BaseModel) else None
-        field = key[-1] if len(key) > 0 else ""
-        gone = [_GONE[old] for old in (str(field), f"{field} = {value}") if old in _GONE]
-        if kind in ("extra_forbidden", "literal_error") and len(gone) > 0:
-            text, options = show(value), f"this option is gone: {gone[0]}"
-        elif kind == "extra_forbidden":
+        if kind == "extra_forbidden":
             text, options = f"an unknown key {key[-1]!r}", _known_keys(spec, raw, key)
         else:
             absent = kind in ("missing", "union_tag_not_found")

@@ -74,7 +74,7 @@ class Detail(IntEnum):
     channel_busy = 3
     """The owner detects another transmission."""
     collision = 4
-    """Another transmission overlapped a request, in events of version 0.1."""
+    """Another transmission overlapped it."""
     noise = 5
     """It was lost on the way."""
     late = 6

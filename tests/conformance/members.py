@@ -95,7 +95,7 @@ def said(spec: Spec) -> str:
 
 BAD_NUMBERS = [-1.0, float("nan"), "much", True, None]
 OPTIONAL = (
-    "rate_bytes", "failures", "theta_max",
+    "rate_bytes", "request_airtime", "capture_ratio", "frame", "failures", "theta_max",
     "local_steps", "local_step", "intercept",
 )  # fmt: skip
 """Fields that may be absent in every member that has them."""

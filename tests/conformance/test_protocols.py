@@ -51,7 +51,9 @@ CHANNELS: dict[str, dict[str, Any]] = {
         "loss_acknowledgement": 0.2,
         "retransmissions": 2,
         "resend": "fresh",
+        "request_airtime": 0.02,
         "backoff": {"kind": "exponential", "mean": 0.1},
+        "backoff_cap": 2,
     },
     "csma, same": {
         "kind": "csma",

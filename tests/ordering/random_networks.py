@@ -173,7 +173,7 @@ def gathers(channel: Channel) -> bool:
     if shared is None:
         return False
     waits = shared.carrier_sense and getattr(shared, "persistence", None) != "non-persistent"
-    return (shared.slotted and not shared.in_turn) or waits
+    return (shared.slotted and not shared.in_turn) or waits or shared.breaks_off
 
 
 def gridded(spec: Variant) -> Variant:
@@ -188,7 +188,7 @@ def _on_grid(name: str, value: Any) -> Any:
         return Constant(value=GRID)
     if name == "rate_bytes" and value is not None:
         return 48 / GRID
-    times = ("airtime", "slot", "guard", "propagation_delay")
+    times = ("airtime", "request_airtime", "slot", "guard", "propagation_delay")
     return GRID * ceil(value / 0.1) if name in times and value is not None else value
 
 

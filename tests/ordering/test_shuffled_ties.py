@@ -45,12 +45,17 @@ RENUMBERED = {
     # Two transmissions end, or are ready, or begin at one tick: who is noted first, and gets the
     # smaller number, depends on the order; what happens to whom does not.
     "aloha_resend_as_two_end",
+    "aloha_resend_as_another_ends",
+    "aloha_requests_use_the_channel",
+    "parallel_by_owner",
     "slotted_two_in_one_slot",
     "slotted_tick_as_the_slot_begins",
     "dcf_doubles_the_window_after_a_collision",
     "tdma_waits_for_its_own_slot",
     "tdma_guard",
+    "tdma_frame_longer_than_needed",
     "csma_persistent_waiters_collide",
+    "csma_detection_first_signal_counts",
     "broadcast_answers_collide",
     "servers_first_model_is_taken",
     "servers_all_models_are_awaited",

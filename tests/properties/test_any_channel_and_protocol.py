@@ -286,7 +286,7 @@ def test_whatever_happens(examples: int) -> None:
     if examples < MANY:
         return
     assert kinds == set(EventKind) - {K.server_stepped, K.answer_withheld}
-    assert details == set(Detail) - {Detail.collision}
+    assert details == set(Detail)
     assert outcomes == set(ExchangeOutcome) - {ExchangeOutcome.withheld}
     assert endings == set(Ending) - {Ending.stalled, Ending.target}
     assert set(map(kind_of, members(Channel))) <= parts

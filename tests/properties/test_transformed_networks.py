@@ -24,6 +24,7 @@ from asyncdp_sim.network.channels.slotted import Tdma
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.spec.base import Spec, picked
+from asyncdp_sim.theory.predict.channels import theory_of
 from asyncdp_sim.trace import Trace
 from tests.drawn import NothingFitsError
 from tests.fresh import Record, fresh_seed, none_escapes
@@ -109,8 +110,13 @@ def apart(net: Network) -> bool:
 
 
 def by_number(channel: Channel) -> bool:
-    """Whether an owner's number tells when it sends: slot j is owner j's."""
-    return channel.contended is not None and channel.contended.in_turn
+    """Whether an owner's number tells when, or on which of several channels, it sends.
+
+    Slot j is owner j's, and so is channel (j − 1) mod K + 1: in another order an owner waits for
+    another slot, and collides with others.
+    """
+    shared = channel.contended
+    return (shared is not None and shared.in_turn) or theory_of(channel).spread_alike() != channel
 
 
 def same_in_longer_units(net: Network, seed: int) -> None:
@@ -154,6 +160,7 @@ SENT_BY_NUMBER = [
     Tdma(airtime=0.1, slot=0.1),
     Parallel(channels=1, each=Tdma(airtime=0.1, slot=0.1)),
     Parallel(channels=2, each=Tdma(airtime=0.1, slot=0.1)),
+    Parallel(channels=2, each=Aloha(airtime=0.1), choice="by-owner"),
 ]
 SENT_WHENEVER = [Aloha(airtime=0.1), Parallel(channels=2, each=Aloha(airtime=0.1))]
 

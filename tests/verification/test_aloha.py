@@ -1,8 +1,10 @@
-"""Oracles 6 and 7: answers sent at once, which collide where they overlap.
+"""Oracles 6 and 7: answers sent at once, which collide or survive by being the strongest.
 
 Counts are of answers begun in a window that opens after the start is forgotten: at once with
 infinitely many owners, after 25 idle times with N. All runs of a case are equally long.
 """
+
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +15,9 @@ from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas.channels import (
     RandomAccess,
     aloha,
+    aloha_capture,
     aloha_infinite,
+    aloha_infinite_capture,
 )
 
 from .networks import begun, network, runs
@@ -22,7 +26,7 @@ from .zscores import require, score, two_stages
 
 pytestmark = pytest.mark.oracle(
     "answers started and answers that survive",
-    "G e^(−2G); with N owners [e^(−λτ)/(1+λτ)]^(N−1)",
+    "G e^(−2G); with N owners [e^(−λτ)/(1+λτ)]^(N−1); capture by power",
     source="asyncdp_sim.theory.formulas.channels (Abramson 1970)",
     setting="push, equal airtimes",
     kinds="Aloha, Push, PoissonClock",
@@ -73,6 +77,11 @@ CASES = {
         infinite(aloha_infinite, 0.8, 0.4),
         {"rates": (0.04,) * 20, "overlap": True, "warm": 1.0, "window": 6000.0, "seed": 602},
     ),
+    "infinite, capture": (
+        Aloha(airtime=1.0, capture_ratio=2.0),
+        infinite(partial(aloha_infinite_capture, threshold=2.0), 0.3, 1.0),
+        {"rates": (0.1, 0.2), "overlap": True, "warm": 2.0, "window": 11000.0, "seed": 603},
+    ),
     "two owners": (
         Aloha(airtime=0.3),
         aloha(2, 1.0, 0.3),
@@ -83,10 +92,15 @@ CASES = {
         aloha(10, 1.0, 0.03),
         {"rates": (1.0,) * 10, "overlap": False, "warm": 25.0, "window": 640.0, "seed": 702},
     ),
+    "five owners, capture": (
+        Aloha(airtime=0.2, capture_ratio=0.5),
+        aloha_capture(5, 1.0, 0.2, 0.5),
+        {"rates": (1.0,) * 5, "overlap": False, "warm": 25.0, "window": 640.0, "seed": 703},
+    ),
 }
 
 
-CI = ("infinite, one clock", "two owners")
+CI = ("infinite, one clock", "two owners", "five owners, capture")
 """What every run measures; the others' turn comes at night."""
 
 

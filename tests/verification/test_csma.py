@@ -1,4 +1,4 @@
-"""Oracles 10 and 11: owners that listen first, and give up or wait where the channel is busy.
+"""Oracles 10 and 11: owners that listen first; persistent ones, and those that detect collisions.
 
 The channel starts idle, which is where its cycles begin anew; 60 airtimes are left out.
 """
@@ -14,19 +14,21 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.formulas.channels import (
     csma,
-    csma_giving_up,
+    csma_detecting,
+    csma_detecting_infinite,
+    csma_infinite,
     csma_one_persistent_infinite,
 )
 
 from .networks import begun, network, runs
 from .shared import shared
-from .zscores import require, score, two_stages
+from .zscores import require, score, seen, two_stages
 
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
         "answers started and answers that survive",
-        "G e^(−aG)/(G(1+2a) + e^(−aG)), and its forms for N owners, persistence 1",
+        "G e^(−aG)/(G(1+2a) + e^(−aG)), and its forms for N owners, detection, persistence 1",
         source="asyncdp_sim.theory.formulas.channels (Kleinrock and Tobagi 1975)",
         setting="push, non-persistent or 1-persistent, no backoff, a < airtime",
         kinds="Csma, Push, PoissonClock",
@@ -36,17 +38,13 @@ pytestmark = [
 RUNS, WARM = 40, 60.0
 
 
-def csma_infinite(load, delay):
-    return csma_giving_up(load, delay).success_rate
-
-
 def measure(formula, rates, delay, window, seed, *, count=RUNS, kind=Csma, **channel):
     """Return scores of the answers that survive and, as far as there is a formula, are begun.
 
     The formulas for infinitely many owners tell the throughput; those for N owners all three.
     """
     airtime = channel.pop("airtime", 1.0)
-    infinite = formula is not csma
+    infinite = formula not in (csma, csma_detecting)
     net = network(
         len(rates),
         2**31 - 1,
@@ -88,10 +86,19 @@ CASES = {
     "persistent, many": partial(
         measure, csma_one_persistent_infinite, (0.03,) * 10, 0.4, 10000.0, 1004, persistence=1.0
     ),
+    "detecting": partial(
+        measure, csma_detecting_infinite, (1.5,), 0.1, 1700.0, 1005, collision_detection=True
+    ),
+    "detecting, far": partial(
+        measure, csma_detecting_infinite, (0.4,), 0.7, 11000.0, 1006, collision_detection=True
+    ),
+    "detecting, four owners": partial(
+        measure, csma_detecting, (0.5,) * 4, 0.2, 3200.0, 1103, collision_detection=True
+    ),
 }
 
 
-CI = ("infinite, near", "ten owners", "persistent")
+CI = ("infinite, near", "ten owners", "persistent", "detecting")
 """What every run measures; the others' turn comes at night."""
 
 
@@ -118,6 +125,11 @@ def test_the_formula_of_an_infinite_population_is_seen():
     surviving = sound("ten owners")[1]
     error = surviving.error * surviving.exact
     assert abs(surviving.mean - csma_infinite(sum(rates), delay) * window) > 5 * error
+
+
+@pytest.mark.no_evidence
+def test_a_collision_that_is_not_detected_is_seen():
+    assert seen(CASES["detecting"](collision_detection=False, count=20)) > 5
 
 
 @pytest.mark.nightly

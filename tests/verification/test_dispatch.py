@@ -10,7 +10,7 @@ import pytest
 
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.network import Latency
-from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Uniform
+from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal, Uniform
 from asyncdp_sim.network.protocols import Dispatch
 from asyncdp_sim.theory.formulas.closed_network import closed_network
 from asyncdp_sim.theory.predict.all import predicted
@@ -26,8 +26,9 @@ pytestmark = [
         "circulating tasks: throughput, their owners, their staleness",
         "closed network in product form, mean value analysis; m − 1 in every trace",
         source="asyncdp_sim.theory.formulas.closed_network (Reiser and Lavenberg 1980)",
-        setting="dispatch, 1 to 40 tasks, 3 or 100 owners, queued or all at once; no channel",
-        kinds="Dispatch, Exponential, Uniform, Gamma, Constant",
+        setting="dispatch, 1 to 40 tasks, 3 and 100 owners, queued, shared, all at once; private "
+        "channels",
+        kinds="Dispatch, Exponential, Uniform, Gamma, Constant, Lognormal",
     ),
 ]
 
@@ -35,6 +36,8 @@ RUNS, UPDATES = 40, 3000
 SKEWED = (0.5, 0.3, 0.2)
 FAST_AND_SLOW = (Exponential(mean=0.1), Exponential(mean=0.5), Exponential(mean=1.0))
 MIXED = (Uniform(low=0.1, high=0.3), Gamma(mean=0.5, cv=2.0), Constant(value=1.0))
+WILD = tuple(Lognormal(mean=mean, cv=2.0) for mean in (0.1, 0.5, 1.0))
+CONSTANTS = tuple(Constant(value=mean) for mean in (0.1, 0.5, 1.0))
 HUNDRED = tuple(Exponential(mean=0.5 + i / 100) for i in range(100))
 CASES = {
     "one task, any law": (Dispatch(tasks=1, probabilities=SKEWED), MIXED, None, 1001),
@@ -46,6 +49,18 @@ CASES = {
     ),
     "back to the same, any law": (Dispatch(tasks=5, to="same"), MIXED, None, 1005),
     "forty of a hundred": (Dispatch(tasks=40), HUNDRED, None, 1006),
+    "shared, constant": (
+        Dispatch(tasks=4, probabilities=SKEWED, queue="shared"), CONSTANTS, None, 1007
+    ),
+    "shared, lognormal": (
+        Dispatch(tasks=4, probabilities=SKEWED, queue="shared"), WILD, None, 1008
+    ),
+    "shared, queries travel": (
+        Dispatch(tasks=6, queue="shared"), MIXED, Constant(value=0.3), 1009
+    ),
+    "shared, back to the same": (
+        Dispatch(tasks=7, to="same", queue="shared"), MIXED, Uniform(low=0.0, high=0.6), 1010
+    ),
 }  # fmt: skip
 """Protocol, times of work, time of a query, seed."""
 DRAWN = [name for name, (protocol, *_) in CASES.items() if protocol.to == "drawn"]
@@ -132,6 +147,15 @@ def test_with_many_tasks_the_slowest_owner_sets_the_pace():
     one = closed_network(1, SKEWED, (0.1, 0.5, 1.0), (0.0,) * 3)
     assert one.throughput == pytest.approx(1 / (0.05 + 0.15 + 0.2))
     assert one.staleness == (0.0, 0.0, 0.0)
+
+
+def test_who_shares_is_as_fast_as_who_queues_with_exponential_times():
+    """Insensitivity: at the same means the law of shared work is of no account."""
+    queued = network_of("four of three owners")
+    for name in ("shared, constant", "shared, lognormal"):
+        shares_work = network_of(name)
+        assert predicted(shares_work, "throughput") == predicted(queued, "throughput")
+        assert stale(name) == stale("four of three owners")
 
 
 @pytest.mark.nightly

@@ -94,12 +94,29 @@ CASES = {
         ),
         2212,
     ),
+    "shared work": (
+        dict(
+            compute=UNLIKE, latency=FAR,
+            protocol=Dispatch(tasks=5, probabilities=SKEWED, queue="shared"),
+        ),
+        2213,
+    ),
+    "shared work, by bytes": (
+        dict(compute=UNLIKE, latency=BY_BYTES, protocol=Dispatch(tasks=4, queue="shared")), 2214
+    ),
     "ample owners": (
         dict(
             compute=UNLIKE, latency=FAR,
             protocol=Dispatch(tasks=5, probabilities=SKEWED, queue="none"),
         ),
         2215,
+    ),
+    "shared work of their own": (
+        dict(
+            compute=UNLIKE, latency=FAR,
+            protocol=Dispatch(tasks=7, to="same", queue="shared"),
+        ),
+        2216,
     ),
     "jobs at every tick": (
         dict(clock=UNEQUAL, compute=UNLIKE, latency=FAR, protocol=Push(own_tick="overlap")), 2217
@@ -187,7 +204,7 @@ def test_shares_of_time_are_those_of_every_owner(name):
     assert (error <= 0.02 * exact).all()
 
 
-@pytest.mark.parametrize("name", ["ample owners", "tasks queue, queries travel"])
+@pytest.mark.parametrize("name", ["shared work", "ample owners", "tasks queue, queries travel"])
 def test_stages_that_overlap_are_not_one_after_the_other(name, monkeypatch):
     """Planted bug, in the formula: x_i E[stage] though several stages hold at a time."""
     monkeypatch.setattr(DispatchFacts, "occupied", lambda *_: None)

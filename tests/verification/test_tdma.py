@@ -116,9 +116,9 @@ class ClosedAir(Air):
     So it is in SimPy's own order, where the start may have been scheduled before the end.
     """
 
-    def send(self, ticks):
+    def send(self, ticks, power=1.0):
         now = self.kernel.now
-        mine = Transmission(now, now + ticks)
+        mine = Transmission(now, now + ticks, power)
         for other in self._on:
             if other.end >= now:
                 other.clear = mine.clear = False

@@ -1,5 +1,7 @@
 """The air of one shared channel: transmissions that overlap, and what each station receives."""
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -20,7 +22,7 @@ class Fate(Enum):
     """The end of one attempt to transmit, as far as the channel is concerned."""
 
     clear = auto()
-    """Nothing overlapped it."""
+    """Nothing overlapped it, or it was stronger than all that did."""
     collided = auto()
     """Others overlapped it."""
     kept = auto()
@@ -52,7 +54,10 @@ class Transmission:
 
     start: int
     end: int
+    power: float
     clear: bool = True
+    interference: float = 0.0
+    over: Signal | None = None
 
 
 class Air:
@@ -63,25 +68,36 @@ class Air:
     kernel : Kernel
     reach : int
         Ticks until a transmission is detected: [start + reach, end + reach) everywhere.
+    cut : bool
+        Whether a station that transmits stops when it detects another transmission.
     """
 
-    def __init__(self, kernel: Kernel, reach: int = 0) -> None:
+    def __init__(self, kernel: Kernel, reach: int = 0, *, cut: bool = False) -> None:
         self.kernel = kernel
         self._reach = reach
+        self._cut = cut
         self._on: list[Transmission] = []
         self._tail: list[Transmission] = []
         self._waiting: list[Signal] = []
         self._ticks = 0
 
-    def send(self, ticks: int) -> OfEvents[Transmission]:
+    def send(self, ticks: int, power: float = 1.0) -> OfEvents[Transmission]:
         """Transmit from now on; return the transmission when it is over."""
         now = self.kernel.tick
-        mine = Transmission(now, now + ticks)
+        mine = Transmission(now, now + ticks, power)
         for other in self._on:
             if other.end > now:  # what ends now has ended, whether or not its event has come
                 other.clear = mine.clear = False
+                other.interference += mine.power
+                mine.interference += other.power
         self._on.append(mine)
-        yield Moment(self.kernel, mine.end, ANSWER_END)
+        if self._cut:
+            mine.over = Signal(self.kernel)
+            self._end_at(mine, mine.end)
+            self._cut_short(mine)
+            yield mine.over
+        else:
+            yield Moment(self.kernel, mine.end, ANSWER_END)
         self._on.remove(mine)
         self._ticks += mine.end - mine.start
         if self._reach > 0:
@@ -89,12 +105,7 @@ class Air:
         self._wake(mine.end + self._reach)
         return mine
 
-    def transmit(
-        self,
-        ticks: int,
-        begun: Callable[[], bool],
-        deferred: Callable[[], None],  # noqa: ARG002
-    ) -> OfEvents[Fate]:
+    def attempt(self, ticks: int, begun: Callable[[], bool]) -> OfEvents[Fate]:
         """Transmit now, unless ``begun`` says no; every overlap destroys it."""
         if not begun():
             return Fate.kept
@@ -102,8 +113,8 @@ class Air:
         return Fate.clear if sent.clear else Fate.collided
 
     def jam(self, ticks: int) -> OfEvents[None]:
-        """Transmit now, whatever becomes of it."""
-        yield from self.send(ticks)
+        """Transmit now, too strongly for any other to survive it."""
+        yield from self.send(ticks, math.inf)
 
     def busy(self) -> bool:
         """Return whether a station detects a transmission now, its own included."""
@@ -133,9 +144,31 @@ class Air:
         for signal in waiting:
             signal.fire(tick, TRANSMISSION_BEGINS)
 
+    def _end_at(self, transmission: Transmission, tick: int) -> None:
+        def end(event: object) -> None:  # noqa: ARG001
+            over = transmission.over
+            if over is not None and transmission.end == tick:
+                transmission.over = None
+                over.fire(tick, ANSWER_END)
 
-class Medium:
-    """A channel at work in one replicate; without any rule of access, unless a class has one.
+        moment = Moment(self.kernel, tick, ANSWER_END)
+        moment.callbacks.append(end)
+
+    def _cut_short(self, mine: Transmission) -> None:
+        """Let stations that detect each other stop: the first signal at a station counts."""
+        for other in self._on:
+            if other is not mine and other.end > mine.start:
+                self._stop(other, mine.start + self._reach)
+                self._stop(mine, other.start + self._reach)
+
+    def _stop(self, transmission: Transmission, tick: int) -> None:
+        if tick < transmission.end:
+            transmission.end = tick
+            self._end_at(transmission, tick)
+
+
+class Medium(ABC):
+    """A channel at work in one replicate.
 
     Parameters
     ----------
@@ -146,9 +179,9 @@ class Medium:
     def __init__(self, *airs: Air) -> None:
         self.airs = airs
 
-    def port(self, owner: int) -> Port:  # noqa: ARG002
+    @abstractmethod
+    def port(self, owner: int) -> Port:
         """Return the access of an owner (from 1)."""
-        return self.airs[0]
 
     def on_air_ticks(self, end_tick: int) -> int:
         """Return the total duration of all transmissions in a run that ended at this tick."""

@@ -1,13 +1,17 @@
 """Pure ALOHA: an answer is sent as soon as it is ready; overlapping answers are lost."""
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Literal
 
 from typing_extensions import override
 
-from asyncdp_sim.core.kernel import Kernel
+from asyncdp_sim.core.kernel import Kernel, Waiting
 from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.network.channels.air import Air, Medium
+from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.kind import Deferring
+from asyncdp_sim.network.laws import Source
+from asyncdp_sim.spec.base import Positive, trait
 
 
 class Aloha(Deferring):
@@ -18,10 +22,59 @@ class Aloha(Deferring):
     carrier_sense = False
     slotted = False
     in_turn = False
-    exclusive = True
+    exclusive = trait(lambda self: self.capture_ratio is None)
 
     kind: Literal["aloha"] = "aloha"
+    capture_ratio: Positive | None = None
 
     @override
-    def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> Medium:
-        return Medium(Air(kernel))
+    def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "AlohaMedium":
+        return AlohaMedium(Air(kernel), self.capture_ratio, streams)
+
+
+class AlohaMedium(Medium):
+    """A channel without any rule of access."""
+
+    def __init__(self, air: Air, capture_ratio: float | None, streams: Scope) -> None:
+        super().__init__(air)
+        self._air = air
+        self._ratio = capture_ratio
+        self._streams = streams
+
+    @override
+    def port(self, owner: int) -> Port:
+        powers = None
+        if self._ratio is not None:
+            source = partial(self._streams.generator, "owner", owner, "power")
+            powers = _powers(source)
+        return AlohaPort(self._air, self._ratio, powers)
+
+
+class AlohaPort:
+    """An owner that sends at once."""
+
+    def __init__(self, air: Air, ratio: float | None, powers: Iterator[float] | None) -> None:
+        self._air = air
+        self._ratio = ratio
+        self._powers = powers
+
+    def transmit(
+        self,
+        ticks: int,
+        begun: Callable[[], bool],
+        deferred: Callable[[], None],  # noqa: ARG002
+    ) -> Waiting[Fate]:
+        """Transmit now."""
+        if self._powers is None or self._ratio is None:
+            return (yield from self._air.attempt(ticks, begun))
+        if not begun():
+            return Fate.kept
+        sent = yield from self._air.send(ticks, next(self._powers))
+        survives = sent.power > self._ratio * sent.interference
+        return Fate.clear if survives else Fate.collided
+
+
+def _powers(source: Source) -> Iterator[float]:
+    generator = source()
+    while True:
+        yield from generator.exponential(1.0, 64).tolist()

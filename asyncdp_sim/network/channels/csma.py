@@ -12,7 +12,7 @@ from asyncdp_sim.core.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
 from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
-from asyncdp_sim.network.channels.kind import Deferring
+from asyncdp_sim.network.channels.kind import Backoff, Deferring
 from asyncdp_sim.network.laws import too_short
 from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.spec.base import Duration, trait
@@ -36,13 +36,14 @@ class Csma(Deferring):
     carrier_sense = True
     slotted = False
     in_turn = False
+    breaks_off = trait(lambda self: self.collision_detection)
     lets_begin = trait(lambda self: not self.gives_up)
     exclusive = trait(lambda self: self.gives_up)
 
     kind: Literal["csma"] = "csma"
     propagation_delay: Duration
     persistence: Persistence = "non-persistent"
-    collision_detection: Literal[False] = False
+    collision_detection: bool = False
 
     @model_validator(mode="after")
     def _slot_of_contention(self) -> Self:
@@ -50,6 +51,9 @@ class Csma(Deferring):
         p, delay = self.persistence, to_ticks(self.propagation_delay)
         if not isinstance(p, str) and p < 1 and delay == 0:
             rule = "allowed is a number ≥ 1e-9 where persistence < 1: the wait between two draws"
+            faults.append(Fault("propagation_delay", f"{self.propagation_delay:g}", rule))
+        if self.collision_detection and delay == 0:
+            rule = "allowed is a number ≥ 1e-9 with collision detection: nobody collides at 0"
             faults.append(Fault("propagation_delay", f"{self.propagation_delay:g}", rule))
         if not self.backoff.instant and self.backoff.mean < 1 / TICKS_PER_UNIT:
             faults.append(too_short(self.backoff, "backoff"))  # it would listen for ever at a tick
@@ -73,7 +77,7 @@ class CsmaMedium(Medium):
     def __init__(self, spec: Csma, kernel: Kernel, streams: Scope) -> None:
         self.spec = spec
         self.slot = to_ticks(spec.propagation_delay)
-        self.air = Air(kernel, self.slot)
+        self.air = Air(kernel, self.slot, cut=spec.collision_detection)
         super().__init__(self.air)
         self._streams = streams
 
@@ -91,7 +95,7 @@ class CsmaMedium(Medium):
 class NonPersistent:
     """An owner that gives up, or comes back later, when it detects another transmission."""
 
-    def __init__(self, air: Air, waits: Iterator[int] | None) -> None:
+    def __init__(self, air: Air, waits: Backoff | None) -> None:
         self._air = air
         self._waits = waits
 
@@ -100,12 +104,14 @@ class NonPersistent:
     ) -> Waiting[Fate]:
         """Listen, then transmit or put it off."""
         kernel, air = self._air.kernel, self._air
+        times = 0
         while air.busy():
             deferred()
             if self._waits is None:
                 return Fate.kept
-            yield kernel.tick + next(self._waits), TRANSMISSION_BEGINS
-        return (yield from air.transmit(ticks, begun, deferred))
+            times += 1
+            yield kernel.tick + self._waits.ticks(times), TRANSMISSION_BEGINS
+        return (yield from air.attempt(ticks, begun))
 
 
 class Persistent:
@@ -121,7 +127,7 @@ class Persistent:
         self,
         ticks: int,
         begun: Callable[[], bool],
-        deferred: Callable[[], None],
+        deferred: Callable[[], None],  # noqa: ARG002
     ) -> Waiting[Fate]:
         """Listen until the channel is idle, then transmit or wait a slot."""
         kernel, air = self._air.kernel, self._air
@@ -132,4 +138,4 @@ class Persistent:
                 break
             else:
                 yield kernel.tick + self._slot, TRANSMISSION_BEGINS
-        return (yield from air.transmit(ticks, begun, deferred))
+        return (yield from air.attempt(ticks, begun))

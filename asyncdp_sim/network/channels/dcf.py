@@ -127,12 +127,12 @@ class DcfPort:
         self,
         ticks: int,
         begun: Callable[[], bool],
-        deferred: Callable[[], None],
+        deferred: Callable[[], None],  # noqa: ARG002
     ) -> Waiting[Fate]:
         """Count slots down, then transmit."""
         window = self._window << min(self._collisions, self._doublings)
         yield self._medium.turn(int(next(self._draws) * window))
-        fate = yield from self._medium.air.transmit(ticks, begun, deferred)
+        fate = yield from self._medium.air.attempt(ticks, begun)
         if fate is not Fate.kept:
             self._collisions = 0 if fate is Fate.clear else self._collisions + 1
         self._medium.over(fate)

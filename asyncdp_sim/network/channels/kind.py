@@ -23,6 +23,29 @@ MESSAGES = ("", "_query", "_request", "_acknowledgement")
 """What follows ``loss`` in the name of each message's field; answers have the plain one."""
 
 
+class Backoff:
+    """Waits that double with each attempt, up to a cap: any law, times a power of two.
+
+    A backoff is no family of its own: a scenario writes it as a law (``backoff``), and as a number
+    that says how far it grows (``backoff_cap``).
+
+    Parameters
+    ----------
+    draws : iterator of int
+        Durations of the law, in ticks.
+    cap : int
+        The wait after attempt m is a draw times 2^min(m − 1, cap).
+    """
+
+    def __init__(self, draws: Iterator[int], cap: int) -> None:
+        self._draws = draws
+        self._cap = cap
+
+    def ticks(self, attempts: int) -> int:
+        """Return how long to wait after this many attempts (≥ 1), in ticks."""
+        return next(self._draws) << min(attempts - 1, self._cap)
+
+
 class ChannelKind(Variant):
     """An uplink channel: how answers, and what else uses it, get to the learner."""
 
@@ -47,8 +70,8 @@ class ChannelKind(Variant):
         """The channel that transmissions share, if any."""
         return None
 
-    def waits(self, own: Scope, purpose: str) -> Iterator[int] | None:  # noqa: ARG002
-        """Return an owner's waits before it tries again, in ticks; None where it does not wait."""
+    def waits(self, own: Scope, purpose: str) -> Backoff | None:  # noqa: ARG002
+        """Return an owner's waits before it tries again; None where it does not wait."""
         return None
 
     def packet_loss(self, message: str = "") -> PacketLoss:
@@ -101,9 +124,12 @@ class Contended(ChannelKind):
     """Every owner has slots of its own, so that no two owners collide."""
     lets_begin: ClassVar[bool] = trait(lambda self: not self.carrier_sense)
     """Whether every answer that is ready begins at last."""
+    breaks_off: ClassVar[bool] = False
+    """Whether a transmission may end before its airtime."""
 
     airtime: Airtime | None = None
     rate_bytes: Positive | None = None
+    request_airtime: Airtime | None = None
 
     @model_validator(mode="after")
     def _one_airtime(self) -> Self:
@@ -115,7 +141,10 @@ class Contended(ChannelKind):
 
     @model_validator(mode="after")
     def _can_be_sent(self) -> Self:
-        faults = [] if self.airtime is None else self.faults_of_airtime(self.airtime)
+        airtimes = [
+            airtime for airtime in (self.airtime, self.request_airtime) if airtime is not None
+        ]
+        faults = self.faults_of_airtime(max(airtimes)) if len(airtimes) > 0 else []
         if len(faults) > 0:
             raise faults_of(faults)
         return self
@@ -136,8 +165,9 @@ class Deferring(Contended):
     """A shared channel whose owners wait before they try again."""
 
     backoff: Law = NoTime()
-    backoff_cap: Literal[0] = 0
+    backoff_cap: Annotated[int, Field(ge=0, le=30)] = 0
 
     @override
-    def waits(self, own: Scope, purpose: str) -> Iterator[int] | None:
-        return self.backoff.durations(partial(own.generator, "backoff", purpose), 16)
+    def waits(self, own: Scope, purpose: str) -> Backoff | None:
+        draws = self.backoff.durations(partial(own.generator, "backoff", purpose), 16)
+        return None if draws is None else Backoff(draws, self.backoff_cap)

@@ -14,7 +14,7 @@ from asyncdp_sim.network.channels.air import Fate, Medium, Port
 from asyncdp_sim.network.channels.aloha import Aloha
 from asyncdp_sim.network.channels.csma import Csma
 from asyncdp_sim.network.channels.dcf import Dcf
-from asyncdp_sim.network.channels.kind import ChannelKind, Contended
+from asyncdp_sim.network.channels.kind import Backoff, ChannelKind, Contended
 from asyncdp_sim.network.channels.slotted import SlottedAloha, Tdma
 from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.spec.base import trait
@@ -34,7 +34,7 @@ class Parallel(ChannelKind):
     kind: Literal["parallel"] = "parallel"
     channels: Annotated[int, Field(ge=1, le=10**4)]
     each: Annotated[SharedChannel, FAMILY]
-    choice: Literal["random"] = "random"
+    choice: Literal["random", "by-owner"] = "random"
 
     @model_validator(mode="after")
     def _set_once(self) -> Self:
@@ -60,11 +60,19 @@ class Parallel(ChannelKind):
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "ParallelMedium":
         numbers = range(1, self.channels + 1)
         media = [self.each.open(kernel, streams.within("channel", k), n_owners) for k in numbers]
-        return ParallelMedium(media, streams)
+        return ParallelMedium(media, streams, self.choice == "random")
 
     @override
-    def waits(self, own: Scope, purpose: str) -> Iterator[int] | None:
+    def waits(self, own: Scope, purpose: str) -> Backoff | None:
         return self.each.waits(own, purpose)
+
+    @override
+    def faults(self, n_owners: int) -> list[Fault]:
+        inner = [
+            Fault(fault.key.replace("channel.", "channel.each.", 1), fault.given, fault.allowed)
+            for fault in self.each.faults(n_owners)
+        ]
+        return super().faults(n_owners) + inner
 
     @override
     def faults_of_airtime(self, airtime: float) -> list[Fault]:
@@ -74,13 +82,16 @@ class Parallel(ChannelKind):
 class ParallelMedium(Medium):
     """Independent channels at work in one replicate."""
 
-    def __init__(self, media: Sequence[Medium], streams: Scope) -> None:
+    def __init__(self, media: Sequence[Medium], streams: Scope, random: bool) -> None:
         super().__init__(*(air for medium in media for air in medium.airs))
         self._media = media
         self._streams = streams
+        self._random = random
 
     @override
     def port(self, owner: int) -> Port:
+        if not self._random:
+            return self._media[(owner - 1) % len(self._media)].port(owner)
         source = partial(self._streams.generator, "owner", owner, "channel")
         return ParallelPort([medium.port(owner) for medium in self._media], uniforms(source))
 

@@ -13,7 +13,7 @@ from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.kind import Contended, Deferring
-from asyncdp_sim.spec.base import Duration
+from asyncdp_sim.spec.base import Count, Duration
 
 
 def too_long(slot: float, airtime: float) -> list[Fault]:
@@ -71,7 +71,7 @@ class SlottedPort:
         self,
         ticks: int,
         begun: Callable[[], bool],
-        deferred: Callable[[], None],
+        deferred: Callable[[], None],  # noqa: ARG002
     ) -> Waiting[Fate]:
         """Wait for the slot, then transmit."""
         kernel = self._air.kernel
@@ -81,7 +81,7 @@ class SlottedPort:
             self._free = start + self._period
         if start > kernel.tick:
             yield start, TRANSMISSION_BEGINS
-        fate = yield from self._air.transmit(ticks, begun, deferred)
+        fate = yield from self._air.attempt(ticks, begun)
         if fate is Fate.kept and self._free == start + self._period:
             self._free = start  # the slot is not used after all, and no later one is claimed
         return fate
@@ -120,6 +120,7 @@ class Tdma(Contended):
     kind: Literal["tdma"] = "tdma"
     slot: Annotated[Duration, Field(ge=1e-9)]
     guard: Duration = 0.0
+    frame: Count | None = None
 
     @override
     def faults_of_airtime(self, airtime: float) -> list[Fault]:
@@ -128,5 +129,13 @@ class Tdma(Contended):
         return [replace(fault, allowed=fault.allowed + with_guard) for fault in faults]
 
     @override
+    def faults(self, n_owners: int) -> list[Fault]:
+        faults = super().faults(n_owners)
+        if self.frame is not None and self.frame < n_owners:
+            rule = f"allowed is a whole number ≥ {n_owners}: a slot for every owner"
+            faults.append(Fault("channel.frame", str(self.frame), rule))
+        return faults
+
+    @override
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> SlottedMedium:
-        return SlottedMedium(Air(kernel), to_ticks(self.slot), n_owners)
+        return SlottedMedium(Air(kernel), to_ticks(self.slot), self.frame or n_owners)

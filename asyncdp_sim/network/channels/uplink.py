@@ -15,6 +15,7 @@ from asyncdp_sim.core.kernel import (
     Waiting,
 )
 from asyncdp_sim.network.channels.air import Fate, Port
+from asyncdp_sim.network.channels.kind import Backoff
 from asyncdp_sim.network.exchanges import BroadcastQuery
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
@@ -42,8 +43,8 @@ class DeliveryPolicy:
         Whether answers to queries that are not the newest are turned away.
     withholds : bool
         Whether owners may keep answers to themselves.
-    answer_ticks : int or None
-        Airtime of an answer; None does not use the channel.
+    answer_ticks, request_ticks : int or None
+        Airtime of an answer and of a request; None does not use the channel.
     """
 
     attempts: int = 1
@@ -54,6 +55,7 @@ class DeliveryPolicy:
     newest_only: bool = False
     withholds: bool = False
     answer_ticks: int | None = None
+    request_ticks: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +136,8 @@ class Link:
     losses : LostMessages
     port : Port, optional
         The owner's access to a shared channel.
-    backoff : iterator of int, optional
-        Waits, in ticks, before further transmissions; without it they follow at once.
+    backoff : Backoff, optional
+        Waits before further transmissions; without it they follow at once.
     """
 
     def __init__(
@@ -145,7 +147,7 @@ class Link:
         policy: DeliveryPolicy,
         losses: LostMessages,
         port: Port | None,
-        backoff: Iterator[int] | None,
+        backoff: Backoff | None,
     ) -> None:
         self._owner = owner
         self._learner = learner
@@ -154,14 +156,27 @@ class Link:
         self._port = port
         self._backoff = backoff
         self._vanishes = policy.vanishes
+        airtime = policy.request_ticks
+        self.carries_requests = losses.request is not None or airtime is not None
+        """Whether a request may take time or be lost here."""
         self._acknowledges = owner.acknowledgement is not None or losses.acknowledgement is not None
 
-    def loses_request(self, message: int) -> bool:
-        """Return whether a request is lost on its way to the learner, and note it."""
-        lost = _lost(self.losses.request)
-        if lost:
-            self._learner.request_lost(self._owner.number, message)
-        return lost
+    def ask(self, message: int) -> Waiting[bool]:
+        """Send a request; return whether it is on its way to the learner."""
+        owner, learner = self._owner, self._learner
+        airtime, fate = self.policy.request_ticks, None
+        if self._port is not None and airtime is not None:
+            deferred = partial(self._deferred, message, 0)
+            fate = yield from self._port.transmit(airtime, lambda: True, deferred)
+        if fate is Fate.kept:
+            learner.request_lost(owner.number, message, Detail.channel_busy)
+        elif fate is Fate.collided:
+            learner.request_lost(owner.number, message, Detail.collision)
+        elif _lost(self.losses.request):
+            learner.request_lost(owner.number, message, Detail.noise)
+        else:
+            return True
+        return False
 
     def patience(self, exchange: Exchange) -> Patience | None:
         """Return the learner's timer for an exchange that begins now, if it has one."""
@@ -204,7 +219,10 @@ class Link:
         kernel, outcome, compute = learner.kernel, ABANDONED, True
         for tries in range(1, policy.attempts + 1):
             if compute and owner.compute is not None:
-                yield kernel.tick + next(owner.compute), GRADIENT_READY
+                if owner.processor is None:
+                    yield kernel.tick + next(owner.compute), GRADIENT_READY
+                else:
+                    yield from owner.processor.work(next(owner.compute))
             if policy.withholds and tries == 1 and self._keeps(exchange):
                 self._give_up(exchange, patience, ExchangeOutcome.withheld)
                 return
@@ -222,7 +240,7 @@ class Link:
                     break
                 yield from patience.learnt()
             if self._backoff is not None:
-                yield kernel.tick + next(self._backoff), TRANSMISSION_BEGINS
+                yield kernel.tick + self._backoff.ticks(tries), TRANSMISSION_BEGINS
             if patience is not None:
                 patience.restart()
             compute = policy.fresh
@@ -325,7 +343,7 @@ class Link:
             if tries == self.policy.attempts:
                 return
             if self._backoff is not None:
-                yield learner.kernel.tick + next(self._backoff), TRANSMISSION_BEGINS
+                yield learner.kernel.tick + self._backoff.ticks(tries), TRANSMISSION_BEGINS
             tries += 1
             came = yield from self._send(exchange)
             if came is None:

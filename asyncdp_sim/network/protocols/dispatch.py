@@ -235,7 +235,7 @@ class Desk:
             line.popleft().fire(self._learner.kernel.tick, Priority.TURN)
 
 
-Queue = Literal["fifo", "none"]
+Queue = Literal["fifo", "shared", "none"]
 """How owners deal with several tasks."""
 
 
@@ -243,10 +243,10 @@ class Dispatch(ProtocolKind):
     """m tasks under way at a time, each at an owner that the learner has chosen.
 
     A task carries the model at the time when it is sent. An owner works on its tasks one after the
-    other, first come first served, or on all of them at once, at full speed each. An answer that
-    arrives makes an update; an answer that fails does not. In both cases the learner sends the next
-    task at once. An owner that is offline starts on its tasks when it is online again; if
-    availability is drawn, it is drawn for each task. Clocks are not used.
+    other, first come first served, or on all of them at once, either at a shared speed or at full
+    speed each. An answer that arrives makes an update; an answer that fails does not. In both cases
+    the learner sends the next task at once. An owner that is offline starts on its tasks when it is
+    online again; if availability is drawn, it is drawn for each task. Clocks are not used.
     """
 
     one_on_one = False
@@ -260,6 +260,7 @@ class Dispatch(ProtocolKind):
     update_of = "answer"
     ideal_only = False
     one_each = False
+    shares_work = trait(lambda self: self.queue == "shared")
     left_open = trait(lambda self: self.tasks - 1)
 
     kind: Literal["dispatch"] = "dispatch"

@@ -53,6 +53,8 @@ class ProtocolKind(Variant):
     """How real processes do the same; None where they cannot."""
     plain: ClassVar[bool] = False
     """Whether the protocol itself gives an exchange no other way to go than to its update."""
+    shares_work: ClassVar[bool] = False
+    """Whether an owner computes for several exchanges at once, sharing its speed."""
     overlap: ClassVar[bool] = False
     """Whether every tick starts a job of its own, whatever its owner is at."""
     one_each: ClassVar[bool] = trait(lambda self: not self.overlap)

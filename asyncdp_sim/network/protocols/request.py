@@ -113,7 +113,7 @@ class Request(ProtocolKind):
 
     def _is_refused_at_once(self, owner: Owner) -> bool:
         """Whether an owner's request would meet the lock at this tick, and all would be over."""
-        asks = owner.request is None and (owner.link is None or owner.link.losses.request is None)
+        asks = owner.request is None and (owner.link is None or not owner.link.carries_requests)
         return asks and self.busy == "refuse"
 
     def _straight(self, owner: Owner, learner: Learner) -> Activity:
@@ -152,7 +152,7 @@ class Request(ProtocolKind):
         asked = kernel.tick
         message = learner.request(number)
         owner.busy = self.own_tick == "drop"
-        heard = not link.loses_request(message)
+        heard = not link.carries_requests or (yield from link.ask(message))
         if heard and owner.request is not None:
             yield kernel.tick + next(owner.request), REQUEST_ARRIVES
         if not heard or (learner.lock.held and not self.queues):

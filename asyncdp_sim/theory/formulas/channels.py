@@ -1,7 +1,7 @@
 """Owners that share one radio channel: ALOHA, pure and slotted, CSMA, and time division.
 
-Two answers that overlap at the hub destroy each other. Throughput is the rate of answers that
-survive. *Infinite population*: attempts form a Poisson process with G
+Two answers that overlap at the hub destroy each other, unless capture is in play. Throughput is
+the rate of answers that survive. *Infinite population*: attempts form a Poisson process with G
 of them per airtime, whatever happened before; time unit = airtime, and the throughput S is also
 the share of the time that surviving answers take. *N owners*: an idle owner's clock ticks at
 rate λ, and a tick starts an answer; ticks while the owner is waiting or sending are dropped.
@@ -57,6 +57,28 @@ def aloha_infinite(load: float) -> float:
     return offered * exp(-2 * offered)
 
 
+def aloha_infinite_capture(load: float, threshold: float) -> float:
+    """Return S = G e^{−2Gz/(1+z)}, pure ALOHA with Rayleigh fading and capture.
+
+    The powers of the answers are independent and Exp(1). An answer survives if its power exceeds
+    z = ``threshold`` ≥ 0 times the *sum* of the powers of all answers that overlap it, however
+    briefly. These are Poisson(2G) in number, and each of them spares it with probability
+    1/(1+z): P(X > zY) = E e^{−zY}. Without limit on z: :func:`aloha_infinite`.
+
+    Raises
+    ------
+    SpecError
+        If an argument is negative or not finite.
+
+    References
+    ----------
+    Arnbak and van Blitterswijk, Capacity of slotted ALOHA in Rayleigh-fading channels (1987),
+    IEEE Journal on Selected Areas in Communications 5 (slotted; here 2G interferers, not G).
+    """
+    offered, ratio = nonnegative("load", load), nonnegative("threshold", threshold)
+    return offered * exp(-2 * offered * ratio / (1 + ratio))
+
+
 def aloha(n_owners: int, rate: float, airtime: float) -> RandomAccess:
     """Return pure ALOHA with N owners: P(success) = [e^{−ρ}/(1+ρ)]^{N−1}, ρ = λτ.
 
@@ -92,6 +114,35 @@ def aloha(n_owners: int, rate: float, airtime: float) -> RandomAccess:
     load = idle_rate * nonnegative("airtime", airtime)
     survives = exp(-rivals * load) / (1 + load) ** rivals
     return RandomAccess.from_rates(survives, n_owners * idle_rate / (1 + load))
+
+
+def aloha_capture(n_owners: int, rate: float, airtime: float, threshold: float) -> RandomAccess:
+    """Return pure ALOHA with N owners, Rayleigh fading and capture, for a constant airtime.
+
+    With ρ = λτ and c = 1/(1+z), an answer survives with probability
+    [(e^{−ρ} + 2(1−e^{−ρ})c + (ρ−1+e^{−ρ})c²)/(1+ρ)]^{N−1}. As :func:`aloha` otherwise: N ≥ 1,
+    λ > 0, τ ≥ 0, z = ``threshold`` ≥ 0.
+
+    Notes
+    -----
+    Powers as for :func:`aloha_infinite_capture`, drawn anew for every answer. Another owner
+    overlaps a given answer with none, one or two answers of its own: none if it is idle at the
+    start and silent for τ, (e^{−ρ})/(1+ρ); two if it is busy at the start, with a residual time
+    uniform on [0, τ], and ticks again before the end, (ρ−1+e^{−ρ})/(1+ρ). Every overlapping
+    answer costs a factor c.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    rivals = count("n_owners", n_owners) - 1
+    idle_rate = positive("rate", rate)
+    load = idle_rate * nonnegative("airtime", airtime)
+    spared = 1 / (1 + nonnegative("threshold", threshold))
+    once = -expm1(-load)
+    factor = (exp(-load) + 2 * once * spared + (load - once) * spared**2) / (1 + load)
+    return RandomAccess.from_rates(factor**rivals, n_owners * idle_rate / (1 + load))
 
 
 def slotted_aloha_infinite(load: float) -> float:
@@ -145,19 +196,18 @@ def slotted_aloha(
     )
 
 
-def csma_giving_up(load: float, delay: float) -> RandomAccess:
-    """Return non-persistent CSMA, S = G e^{−aG}/(G(1+2a) + e^{−aG}); rates are per airtime.
+def csma_infinite(load: float, delay: float) -> float:
+    """Return S = G e^{−aG}/(G(1+2a) + e^{−aG}), non-persistent CSMA.
 
     A transmission [s, e) is detected everywhere, at the sender too, in [s+a, e+a); who finds the
-    channel busy gives up. G ≥ 0 counts attempts to send, those given up included, which do not
-    begin; the delay is 0 ≤ a < 1 airtimes.
+    channel busy gives up. G ≥ 0 counts attempts to send, those given up included; the delay is
+    0 ≤ a < 1 airtimes.
 
     Notes
     -----
     The first sender is alone for a; the last to start within it does so at Y, and the channel
     falls silent at Y + 1 + a, whatever started in between (for a < 1, heard without a gap):
-    E Y = a − (1−e^{−aG})/G. Then the channel is idle for 1/G. Renewal-reward theorem. In a cycle
-    1 + aG answers begin in the mean, and the first survives with probability e^{−aG}.
+    E Y = a − (1−e^{−aG})/G. Then the channel is idle for 1/G. Renewal-reward theorem.
 
     Raises
     ------
@@ -169,16 +219,31 @@ def csma_giving_up(load: float, delay: float) -> RandomAccess:
     Kleinrock and Tobagi, Packet switching in radio channels: part I (1975), IEEE Transactions on
     Communications 23.
     """
+    offered, a = nonnegative("load", load), _delay("delay", delay)
+    return offered * exp(-a * offered) / (offered * (1 + 2 * a) + exp(-a * offered))
+
+
+def csma_giving_up(load: float, delay: float, *, detecting: bool = False) -> RandomAccess:
+    """Return what :func:`csma_infinite` or :func:`csma_detecting_infinite` describes, in full.
+
+    Rates are per airtime. In a cycle 1 + aG answers begin in the mean, and the first survives
+    with probability e^{−aG}; attempts that are given up do not begin.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
     g, a = nonnegative("load", load), _delay("delay", delay)
     alone, begun = exp(-a * g), 1 + a * g
-    busy = g * (1 + 2 * a) + expm1(-a * g)
+    busy = g * _mean_detected(g, a) if detecting else g * (1 + 2 * a) + expm1(-a * g)
     return RandomAccess.from_rates(alone / begun, g * begun / (1 + busy))
 
 
 def csma_one_persistent_infinite(load: float, delay: float) -> float:
     """Return the throughput of 1-persistent CSMA, without slots.
 
-    As :func:`csma_giving_up`, but a sender that finds the channel busy starts when it is idle:
+    As :func:`csma_infinite`, but a sender that finds the channel busy starts when it is idle:
 
         S = G [1 + G + aG(1 + G + aG/2)] e^{−G(1+2a)}
             / (G(1+2a) − (1−e^{−aG}) + (1+aG) e^{−G(1+a)})
@@ -205,6 +270,33 @@ def csma_one_persistent_infinite(load: float, delay: float) -> float:
     return sent / (g * (1 + 2 * a) + expm1(-a * g) + (1 + a * g) * exp(-g * (1 + a)))
 
 
+def csma_detecting_infinite(load: float, delay: float) -> float:
+    """Return the throughput of non-persistent CSMA with collision detection.
+
+    As :func:`csma_infinite`, but a sender that detects another transmission stops at once. For
+    a ≤ ½: S = G e^{−aG}/(G e^{−aG} + 2aG(1−e^{−aG}) + 2 − e^{−aG}).
+
+    Notes
+    -----
+    If the first of the others starts at X < a, they all stop at a, when they detect the first
+    sender, and that one at X + a unless it has finished before: the channel is heard busy until
+    min(X + a, 1) + a, where X has the law of an Exp(G) that is below a. Without a collision the
+    channel is silent at 1 + a. Any a < 1.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+
+    References
+    ----------
+    Tobagi and Hunt, Performance analysis of carrier sense multiple access with collision
+    detection (1980), Computer Networks 4 (with no jamming signal).
+    """
+    offered, a = nonnegative("load", load), _delay("delay", delay)
+    return offered * exp(-a * offered) / (1 + offered * _mean_detected(offered, a))
+
+
 def csma(n_owners: int, rate: float, airtime: float, propagation_delay: float) -> RandomAccess:
     """Return non-persistent CSMA with N owners; ticks that find the channel busy are lost.
 
@@ -216,7 +308,7 @@ def csma(n_owners: int, rate: float, airtime: float, propagation_delay: float) -
     All owners are idle when the channel falls silent, and memoryless. After the first start each
     *other* owner starts within a at its first tick, if that comes in time, and at most once, as
     a < 1: P(last start ≤ y) = (1 − e^{−λy} + e^{−λa})^{N−1}. The rest as for
-    :func:`csma_giving_up`; 1 + (N−1)(1−e^{−λa}) answers begin in a cycle. Lost ticks are not
+    :func:`csma_infinite`; 1 + (N−1)(1−e^{−λa}) answers begin in a cycle. Lost ticks are not
     attempts. Owners of surviving answers are independent and uniform.
 
     Parameters
@@ -247,6 +339,25 @@ def csma(n_owners: int, rate: float, airtime: float, propagation_delay: float) -
     return _sensing(rivals, idle_rate, a, airtime, 1 + 2 * a - early)
 
 
+def csma_detecting(
+    n_owners: int, rate: float, airtime: float, propagation_delay: float
+) -> RandomAccess:
+    """Return non-persistent CSMA with collision detection and N owners.
+
+    Arguments and assumptions as for :func:`csma`, senders that detect another stop as for
+    :func:`csma_detecting_infinite`: the first of the others starts at X, an Exp((N−1)λ), so that
+    the mean busy time is the infinite population's at load (N−1)λ, and the idle time 1/(Nλ).
+    Answers that are broken off are attempts.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    rivals, idle_rate, a = _carrier(n_owners, rate, airtime, propagation_delay)
+    return _sensing(rivals, idle_rate, a, airtime, _mean_detected(rivals * idle_rate, a))
+
+
 def _delay(key: str, value: float, airtime: float = 1.0) -> float:
     if not isfinite(value) or not 0 <= value < airtime:
         domain = f"a number ≥ 0 and below the airtime, {airtime!r}: the formula needs colliding"
@@ -268,6 +379,13 @@ def _sensing(others: int, each: float, a: float, airtime: float, busy: float) ->
     cycle = (busy + 1 / ((others + 1) * each)) * airtime
     begun = 1 - others * expm1(-each * a)
     return RandomAccess.from_rates(exp(-others * each * a) / begun, begun / cycle)
+
+
+def _mean_detected(rate: float, a: float) -> float:
+    """Return the mean busy time of a cycle whose first sender meets others at this rate."""
+    alone, cut = exp(-rate * a), min(a, 1 - a)
+    until = cut if rate == 0 else -expm1(-rate * cut) / rate  # E min(X, cut)
+    return (1 + a) * alone + 2 * a * (1 - alone) + until - cut * alone
 
 
 def tdma(n_owners: int, slot: float, airtime: float, rate: float = inf) -> float:

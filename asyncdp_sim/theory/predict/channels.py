@@ -3,6 +3,7 @@
 The formulas are of the channel; a load gathers what they ask of the rest of the network.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import fsum, inf
@@ -198,20 +199,38 @@ class ChannelTheory:
         """Return a label that distinguishes its throughput curve from others of this kind."""
         return ""
 
+    def spread_alike(self) -> Any:
+        """Return the channel as an infinite population has it: spread alike, if over several."""
+        return self.channel
+
 
 class AlohaTheory(ChannelTheory):
-    """Pure ALOHA."""
+    """Pure ALOHA, with capture or without."""
 
-    formula = "$Ge^{-2G}$"
-    forgets_owners = True
     channel: Aloha
+
+    @property
+    @override
+    def forgets_owners(self) -> bool:
+        return self.channel.capture_ratio is None
+
+    @property
+    @override
+    def formula(self) -> str:
+        return f"$Ge^{{-{'2G' if self.channel.capture_ratio is None else '2Gz/(1+z)'}}}$"
 
     @override
     def through(self, load: Load) -> RandomAccess:
+        ratio = self.channel.capture_ratio
         if load.overlap:
-            survived = formulas.aloha_infinite(load.offered)
-            return RandomAccess.from_rates(survived / load.offered, load.total)
-        return formulas.aloha(load.n_owners, load.rate, load.airtime)
+            offered = load.offered
+            survived = formulas.aloha_infinite(offered)
+            if ratio is not None:
+                survived = formulas.aloha_infinite_capture(offered, ratio)
+            return RandomAccess.from_rates(survived / offered, load.total)
+        if ratio is None:
+            return formulas.aloha(load.n_owners, load.rate, load.airtime)
+        return formulas.aloha_capture(load.n_owners, load.rate, load.airtime, ratio)
 
 
 class SlottedAlohaTheory(ChannelTheory):
@@ -250,20 +269,25 @@ class CsmaTheory(ChannelTheory):
 
     @override
     def through(self, load: Load) -> RandomAccess | Unknown:
-        channel, airtime = self.channel, load.airtime
-        if not load.overlap:
-            if not channel.gives_up:
-                return UNKNOWN
-            return formulas.csma(load.n_owners, load.rate, airtime, channel.propagation_delay)
+        if load.overlap:
+            return self._endless(load)
+        if not self.channel.gives_up:
+            return UNKNOWN
+        formula = formulas.csma_detecting if self.channel.collision_detection else formulas.csma
+        return formula(load.n_owners, load.rate, load.airtime, self.channel.propagation_delay)
+
+    def _endless(self, load: Load) -> RandomAccess | Unknown:
+        """Return what gets through of Poisson attempts."""
+        channel, offered, airtime = self.channel, load.offered, load.airtime
         delay = channel.propagation_delay / airtime
         if channel.gives_up:
-            result = formulas.csma_giving_up(load.offered, delay)
+            result = formulas.csma_giving_up(offered, delay, detecting=channel.collision_detection)
             return RandomAccess.from_rates(
                 result.success_probability, result.attempt_rate / airtime
             )
-        if channel.persistence == 1.0:
-            survived = formulas.csma_one_persistent_infinite(load.offered, delay)
-            return RandomAccess.from_rates(survived / load.offered, load.total)
+        if channel.persistence == 1.0 and not channel.collision_detection:
+            survived = formulas.csma_one_persistent_infinite(offered, delay)
+            return RandomAccess.from_rates(survived / offered, load.total)
         return UNKNOWN
 
 
@@ -333,7 +357,7 @@ class TdmaTheory(ChannelTheory):
             return "jobs of one owner wait for the same slot, and collide"
         if not load.saturated:
             return load.not_poisson or load.slow
-        length = load.n_owners * self.channel.slot
+        length = (self.channel.frame or load.n_owners) * self.channel.slot
         sure = load.job is not None and (
             load.job == 0 or load.job + load.airtime <= length * (1 - 1e-9)
         )
@@ -341,7 +365,7 @@ class TdmaTheory(ChannelTheory):
 
     @override
     def through(self, load: Load) -> RandomAccess:
-        frame, slot = load.n_owners, self.channel.slot
+        frame, slot = self.channel.frame or load.n_owners, self.channel.slot
         if load.saturated:
             return RandomAccess.from_rates(1.0, load.n_owners / (frame * slot))
         flows = (formulas.tdma(frame, slot, load.airtime, rate) for rate in load.rates)
@@ -372,17 +396,44 @@ class ParallelTheory(ChannelTheory):
         return f"{self.channel.channels} channels" + (f", {setting}" if setting else "")
 
     @override
+    def spread_alike(self) -> Parallel:
+        return self.channel.model_copy(update={"choice": "random"})
+
+    @override
+    def dependence(self, *, overlap: bool) -> str:
+        if overlap and self.channel.channels > 1 and self.channel.choice == "by-owner":
+            return "owners have channels of their own"
+        return super().dependence(overlap=overlap)
+
+    @override
     def access(self, load: Load) -> RandomAccess | Unknown:
         if self.channel.each.in_turn:  # and so on each of the channels, whichever it is
             return self._each.access(load)
-        doubt, channels = self._each.doubt(load), self.channel.channels
-        if not doubt and channels > 1 and not load.overlap:
-            doubt = "owners choose among channels at random, which is known for overlapping jobs"
-        one = Unknown(doubt) if doubt else self._each.access(replace(load, choices=channels))
-        if isinstance(one, Unknown):
-            return one
-        begun, survived = channels * one.attempt_rate, channels * one.success_rate
-        return RandomAccess.from_rates(survived / begun, begun)
+        doubt = self._each.doubt(load)
+        loads = Unknown(doubt) if doubt else self._parts(load)
+        return loads if isinstance(loads, Unknown) else self._together(loads)
+
+    def _parts(self, load: Load) -> dict[Load, int] | Unknown:
+        """Return the loads of the channels, with how many have each, or why they are not known."""
+        channels = self.channel.channels
+        if self.channel.choice == "random" and channels > 1:
+            if not load.overlap:
+                return Unknown(
+                    "owners choose among channels at random, which is known for overlapping jobs"
+                )
+            return {replace(load, choices=channels): channels}
+        groups = (load.rates[first::channels] for first in range(min(channels, load.n_owners)))
+        return Counter(replace(load, n_owners=len(own), rates=own) for own in groups)
+
+    def _together(self, parts: dict[Load, int]) -> RandomAccess | Unknown:
+        begun, survived = [], []
+        for part, count in parts.items():
+            result = self._each.access(part)
+            if isinstance(result, Unknown):
+                return result
+            begun.append(count * result.attempt_rate)
+            survived.append(count * result.success_rate)
+        return RandomAccess.from_rates(fsum(survived) / fsum(begun), fsum(begun))
 
     @override
     def mean_staleness(self, load: Load) -> float | Unknown | None:
@@ -405,6 +456,9 @@ def theory_of(channel: Channel) -> ChannelTheory:
     return CHANNELS.get(type(channel), ChannelTheory)(channel)
 
 
+BROKEN_OFF = Unknown("answers that are broken off are not of one length")
+
+
 def access(facts: Facts) -> Iterator[Prediction]:
     """Yield throughput, collisions and load of a channel that owners contend for."""
     result, channel = contention(facts), facts.network.channel
@@ -421,6 +475,8 @@ def access(facts: Facts) -> Iterator[Prediction]:
     else:
         rate, load = result.success_rate, result.attempt_rate * airtime
         lost = 0.0 if channel.retransmissions > 0 else 1 - result.success_probability
+        if shared.breaks_off:
+            load = BROKEN_OFF
     yield either("throughput", rate, formula)
     if facts.in_turn:
         yield Prediction("collision_rate", 0.0, "each owner has its own slots")
@@ -522,10 +578,11 @@ def _curve(network: Network, n_owners: int | None) -> AccessCurve | Unknown:
         return NOT_SHARED
     if shared.in_turn:
         return Unknown("in turn, whatever is sent survives")
-    result = theory_of(network.channel).access(_load(n_owners or 1, airtime, n_owners))
-    if isinstance(result, Unknown):
-        return result
-    return AccessCurve(network.channel, airtime, n_owners)
+    if shared.breaks_off:
+        return BROKEN_OFF
+    channel = network.channel if n_owners is not None else theory_of(network.channel).spread_alike()
+    result = theory_of(channel).access(_load(n_owners or 1, airtime, n_owners))
+    return result if isinstance(result, Unknown) else AccessCurve(channel, airtime, n_owners)
 
 
 def _load(ticks: float, airtime: float, n_owners: int | None) -> Load:

@@ -298,7 +298,7 @@ class Facts:
         locked = protocol.one_on_one and protocol.gives_up_after is None
         if not locked or channel is None:
             return False
-        return channel.sends_at_once
+        return channel.sends_at_once and channel.request_airtime is None
 
     @property
     def shared(self) -> str:
@@ -319,7 +319,10 @@ class Facts:
         """Why a request does not meet the learner at the tick, if it does not."""
         if not self.network.protocol.sends_requests:
             return ""
-        return "requests take time" if max(self.network.mean_times("request")) > 0 else ""
+        if max(self.network.mean_times("request")) > 0:
+            return "requests take time"
+        channel = self.network.channel.contended
+        return "" if channel is None or channel.request_airtime is None else "requests take airtime"
 
     @property
     def waits(self) -> str:

@@ -85,7 +85,7 @@ class BroadcastFacts(Facts):
         shared = channel.contended
         plain = shared is channel and shared.sends_at_once and channel.exclusive
         if not plain or channel.retransmissions > 0:
-            return Unknown("the channel is not pure ALOHA without retransmission")
+            return Unknown("the channel is not pure ALOHA without capture and retransmission")
         if self.wires_fail:
             return Unknown("links fail")
         if not network.availability.keeps_poisson or online is None:
@@ -102,6 +102,7 @@ class BroadcastFacts(Facts):
 
 IN_THE_WAY: dict[Queue, tuple[str, ...]] = {
     "fifo": ("compute", "answer"),
+    "shared": ("compute",),
     "none": (),
 }
 """Stages in which tasks of an owner are in each other's way."""
@@ -294,8 +295,14 @@ class DispatchFacts(Facts):
         if queue == "fifo" and tasks > 1:
             free = places.none(0 * heard, serving=True)
             return np.stack([sent, computing, free - places.none(heard, serving=True)], axis=1)
-        stages = np.cumsum([0 * sent, sent, computing, heard], axis=0)
-        none = [places.none(ways, serving=False) for ways in stages]
+        shared = queue == "shared" and tasks > 1
+        at_work = sent if shared else sent + computing
+        none = [
+            np.ones(self.n_owners),
+            places.none(sent, serving=False),
+            places.none(at_work, serving=shared),
+            places.none(at_work + heard, serving=shared),
+        ]
         return -np.diff(none, axis=0).T
 
     @property
@@ -544,12 +551,18 @@ class RequestFacts(Facts):
         Requests may take time: a Poisson process displaced by independent times is one.
         """
         formula = "open first-come-first-served queue (M/G/1), every tick a request, Poisson clocks"
-        reason = self.disturbed or self._not_open
+        reason = self.disturbed or self._busy_channel or self._not_open
         names = ("throughput", "utilisation")
         if reason or self.rates is None:
             return each_of(names, Unknown(reason), formula)
         total = fsum(self.rates)
         return each_of(names, (total, total * self.moments()[0]), formula)
+
+    @property
+    def _busy_channel(self) -> str:
+        """Why requests meet each other on their way to the learner, if they may."""
+        channel = self.network.channel.contended
+        return "" if channel is None or channel.request_airtime is None else "requests take airtime"
 
     @property
     def _not_open(self) -> str:

@@ -162,6 +162,8 @@ def test_too_few_points_of_a_group_are_not_drawn(tmp_path: Path) -> None:
          ["infinite population, a = 0.1 airtimes", "exact for 5 owners"]),
         ({"kind": "slotted-aloha", "airtime": 0.2, "slot": 0.2},
          ["infinite population, Ge^{-G}", "exact for 5 owners"]),
+        ({"kind": "aloha", "airtime": 0.2, "capture_ratio": 2.0},
+         ["infinite population, Ge^{-2Gz/(1+z)}", "exact for 5 owners"]),
         ({"kind": "aloha", "airtime": 0.2, "retransmissions": 1},
          ["infinite population, Ge^{-2G}"]),
         ({"kind": "parallel", "channels": 2, "each": {"kind": "aloha", "airtime": 0.2}},

@@ -28,6 +28,7 @@ from asyncdp_sim.trace import EventKind, Trace
 Algorithm = Generator[simpy.Event, Any, Any]
 CHANNELS = (
     Aloha(airtime=0.2),
+    Aloha(airtime=0.2, capture_ratio=0.5),
     SlottedAloha(airtime=0.2, slot=0.2),
     Csma(airtime=0.2, propagation_delay=0.0),
     Csma(airtime=0.2, propagation_delay=0.01, persistence=1.0),

@@ -133,7 +133,7 @@ def test_selection_and_shares():
 
 
 def test_curves_pass_through_the_predictions():
-    for channel in (ALOHA, SLOTS, CSMA):
+    for channel in (ALOHA, SLOTS, CSMA, Parallel(channels=2, each=ALOHA, choice="by-owner")):
         one = network(protocol=PUSH, channel=channel, answers_allowed=(9,) * 4)
         lasting = network(protocol=PUSH, channel=channel)
         curve, airtime = access_curve(one), one.airtime
@@ -157,18 +157,24 @@ def test_curves_pass_through_the_predictions():
     )
     both = Parallel(channels=2, each=ALOHA)
     assert access_curve(network(protocol=PUSH, channel=both)).reason.startswith("owners choose")
-    spread = endless_curve(network(protocol=PUSH, channel=both))
-    assert isinstance(spread, AccessCurve)
-    assert spread == access_curve(network(protocol=OVERLAP, channel=both))
-    assert spread.points(load)[1] == pytest.approx(load * np.exp(-load))
+    own = both.model_copy(update={"choice": "by-owner"})
+    assert access_curve(network(protocol=OVERLAP, channel=own)) == Unknown(
+        "owners have channels of their own"
+    )
+    for channel in (both, own):
+        spread = endless_curve(network(protocol=PUSH, channel=channel))
+        assert isinstance(spread, AccessCurve)
+        assert spread == access_curve(network(protocol=OVERLAP, channel=both))
+        assert spread.points(load)[1] == pytest.approx(load * np.exp(-load))
 
 
 @pytest.mark.parametrize("load", [0.01, 0.7, 20.0])
 def test_giving_up_is_what_the_closed_forms_say(load):
     plain = channels.csma_giving_up(load, 0.2)
-    assert plain.success_rate == pytest.approx(
-        load * np.exp(-0.2 * load) / (1.4 * load + np.exp(-0.2 * load))
-    )
+    assert plain.success_rate == pytest.approx(channels.csma_infinite(load, 0.2))
+    cut = channels.csma_giving_up(load, 0.2, detecting=True)
+    assert cut.success_rate == pytest.approx(channels.csma_detecting_infinite(load, 0.2))
+    assert cut.success_probability == plain.success_probability
 
 
 def test_slots_longer_than_answers():

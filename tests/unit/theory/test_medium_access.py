@@ -7,19 +7,19 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.formulas.channels import (
     RandomAccess,
     aloha,
+    aloha_capture,
     aloha_infinite,
+    aloha_infinite_capture,
     csma,
-    csma_giving_up,
+    csma_detecting,
+    csma_detecting_infinite,
+    csma_infinite,
     csma_one_persistent_infinite,
     slotted_aloha,
     slotted_aloha_infinite,
     tdma,
 )
 from tests.together import together
-
-
-def csma_infinite(load, delay):
-    return csma_giving_up(load, delay).success_rate
 
 
 def test_aloha_infinite_peaks_at_half():
@@ -36,6 +36,11 @@ def test_aloha_formula_and_limits():
     assert aloha(3, 2.0, 0.0) == RandomAccess(1, 6, 6)
     many = aloha(10**6, 0.5e-6, 1.0)
     assert many.success_rate == pytest.approx(aloha_infinite(0.5), rel=1e-5)
+    capture = aloha_capture(10**6, 0.5e-6, 1.0, 3.0)
+    assert capture.success_rate == pytest.approx(aloha_infinite_capture(0.5, 3.0), rel=1e-5)
+    assert aloha_capture(5, 0.4, 0.5, 0.0).success_probability == pytest.approx(1, rel=1e-14)
+    strict = aloha_capture(5, 0.4, 0.5, 1e12).success_probability
+    assert strict == pytest.approx(by_hand, rel=1e-10)
 
 
 def test_tdma_saturated():
@@ -48,7 +53,11 @@ def test_published_shapes_of_csma():
     g = 1.7
     perfect = g * (1 + g) * math.exp(-g) / (g + math.exp(-g))
     assert csma_one_persistent_infinite(g, 0.0) == pytest.approx(perfect, rel=1e-14)
-    for formula in (csma_infinite, csma_one_persistent_infinite):
+    for a in (0.01, 0.3, 0.5):
+        e = math.exp(-a * g)
+        tobagi_hunt = g * e / (g * e + 2 * a * g * (1 - e) + 2 - e)
+        assert csma_detecting_infinite(g, a) == pytest.approx(tobagi_hunt, rel=1e-13)
+    for formula in (csma_infinite, csma_one_persistent_infinite, csma_detecting_infinite):
         assert formula(0.0, 0.3) == 0
         assert formula(1e-6, 0.3) == pytest.approx(1e-6, rel=1e-5)
     peak = max(csma_infinite(g, 0.01) for g in np.geomspace(0.1, 100, 400))
@@ -62,9 +71,16 @@ def test_csma_owners_and_limits(delay):
     alone = csma(1, 2.0, 0.5, delay * 0.5)
     assert alone.success_probability == 1
     assert alone.success_rate == pytest.approx(1 / (0.5 + 0.5 * (1 + delay)), rel=1e-13)
-    many = csma(10**6, 0.8e-6, 2.0, 2 * delay)
-    assert 2 * many.success_rate == pytest.approx(csma_infinite(1.6, delay), rel=1e-5)
-    assert many.success_rate == many.success_probability * many.attempt_rate
+    assert csma_detecting(1, 2.0, 0.5, delay * 0.5).success_rate == pytest.approx(
+        alone.success_rate, rel=1e-13
+    )
+    for finite, infinite in (
+        (csma, csma_infinite),
+        (csma_detecting, csma_detecting_infinite),
+    ):
+        many = finite(10**6, 0.8e-6, 2.0, 2 * delay)
+        assert 2 * many.success_rate == pytest.approx(infinite(1.6, delay), rel=1e-5)
+        assert many.success_rate == many.success_probability * many.attempt_rate
 
 
 def test_csma_two_owners_by_hand():
@@ -83,16 +99,20 @@ def test_csma_two_owners_by_hand():
     [
         (aloha_infinite, (-1.0,), "load"),
         (slotted_aloha_infinite, (math.inf,), "load"),
+        (aloha_infinite_capture, (1.0, -0.5), "threshold"),
         (aloha, (0, 1.0, 1.0), "n_owners"),
         (aloha, (2, 0.0, 1.0), "rate"),
         (aloha, (2, 1.0, -1.0), "airtime"),
+        (aloha_capture, (2, 1.0, 1.0, math.nan), "threshold"),
         (slotted_aloha, (2, 1.0, 0.0), "slot"),
         (tdma, (2, 0.5, 0.6), "airtime: given 0.6; allowed is a number ≤ slot = 0.5"),
         (tdma, (2, 0.5, 0.5, 0.0), "rate"),
         (csma_infinite, (1.0, 1.0), r"delay: given 1.0; .*below the airtime, 1.0"),
         (csma_one_persistent_infinite, (1.0, -0.1), "delay"),
+        (csma_detecting_infinite, (1.0, math.nan), "delay"),
         (csma, (3, 1.0, 0.5, 0.5), r"propagation_delay: given 0.5; .*below the airtime, 0.5"),
         (csma, (3, 1.0, 0.0, 0.0), "airtime"),
+        (csma_detecting, (3, 1.0, 0.5, 0.7), "propagation_delay"),
     ],
 )
 def test_bad_arguments_are_refused(function, arguments, key):

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.evidence.exact_moments import out_of_order
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Aloha, Channel
+from asyncdp_sim.network.channels.air import Air
+from asyncdp_sim.network.channels.aloha import AlohaMedium
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol, Push, Request
@@ -33,25 +36,25 @@ from asyncdp_sim.theory.predict.staleness import lateness, never_stale, stalenes
 from asyncdp_sim.theory.predict.update_order import gap_law, releases, selection, shares
 from asyncdp_sim.theory.prediction import Unknown
 
-N, RATE, AIRTIME = 8, 0.5, 0.2
+N, RATE, AIRTIME, RATIO = 8, 0.5, 0.2, 0.3
 
 
-class Preamble(Aloha):
-    """Before each answer a preamble is sent that is as long."""
+class Capturing(Aloha):
+    """The stronger of two answers that overlap may survive."""
 
-    kind: Literal["preamble"] = "preamble"  # type: ignore[assignment]
+    kind: Literal["capturing"] = "capturing"  # type: ignore[assignment]
 
-    def answer_airtime(self, answer_bytes: int) -> float:
-        return 2 * super().answer_airtime(answer_bytes)
+    def open(self, kernel: Kernel, streams: Any, n_owners: int) -> AlohaMedium:  # noqa: ARG002
+        return AlohaMedium(Air(kernel), RATIO, streams)
 
 
-class Stating(Preamble):
+class Stating(Capturing):
     """The same, with its theory."""
 
     kind: Literal["stating"] = "stating"  # type: ignore[assignment]
 
     def predicts(self, network: Network) -> dict[str, float]:
-        found = channels.aloha(network.n_owners, RATE, network.airtime or 0.0)
+        found = channels.aloha_capture(network.n_owners, RATE, self.airtime or 0.0, RATIO)
         return {"throughput": found.success_rate, "p_repeat": 0.2}
 
 
@@ -89,7 +92,7 @@ def network(**parts: Any) -> Network:
 
 
 FOREIGN: dict[str, dict[str, Any]] = {
-    "a channel": {"channel": Preamble(airtime=AIRTIME)},
+    "a channel": {"channel": Capturing(airtime=AIRTIME)},
     "a clock": {"clock": LateClock(rate=RATE)},
     "availability": {"availability": Absent(probability=0.5)},
     "a law": {"compute": LongTimes(mean=1.0)},
@@ -114,7 +117,7 @@ def test_nothing_is_inherited(parts: dict[str, Any], shared: bool) -> None:
 
 def test_a_class_that_derives_from_one_with_a_row_has_none() -> None:
     assert type(facts_of(network(protocol=OtherRequest()))) is Facts
-    assert type(theory_of(Preamble(airtime=AIRTIME))) is ChannelTheory
+    assert type(theory_of(Capturing(airtime=AIRTIME))) is ChannelTheory
     assert PROTOCOLS.keys() <= set(members(Protocol))
     assert CHANNELS.keys() <= set(members(Channel))
 
@@ -129,7 +132,7 @@ def test_of_the_packages_own_kinds_nothing_changes() -> None:
 def test_what_a_class_states_itself_counts() -> None:
     stated = network(channel=Stating(airtime=AIRTIME))
     throughput = predicted(stated, "throughput")
-    assert throughput == channels.aloha(N, RATE, 2 * AIRTIME).success_rate
+    assert throughput == channels.aloha_capture(N, RATE, AIRTIME, RATIO).success_rate
     assert predicted(stated, "p_repeat") == 0.2
     assert isinstance(predicted(stated, "collision_rate"), Unknown)
     [one] = [each for each in predict(stated) if each.quantity == "throughput"]
@@ -146,23 +149,23 @@ def test_what_is_stated_is_a_number(value: object, monkeypatch: pytest.MonkeyPat
 
 
 def test_what_is_stated_is_what_is_measured_and_what_was_inherited_is_not() -> None:
-    stated_network = network(channel=Stating(airtime=AIRTIME), until=2000.0, updates=10**6)
+    capturing = network(channel=Stating(airtime=AIRTIME), until=2000.0, updates=10**6)
     rates = [
-        simulate(stated_network, Streams(5).within("replicate", number)).n_updates / 2000
+        simulate(capturing, Streams(5).within("replicate", number)).n_updates / 2000
         for number in range(8)
     ]
     error = float(np.std(rates, ddof=1)) / np.sqrt(len(rates))
-    stated, inherited = (predicted(each, "throughput") for each in (stated_network, network()))
+    stated, inherited = (predicted(each, "throughput") for each in (capturing, network()))
     assert not isinstance(stated, Unknown)
     assert not isinstance(inherited, Unknown)
     assert abs(np.mean(rates) - stated) < 5 * error
     assert abs(np.mean(rates) - inherited) > 20 * error
 
 
-@pytest.mark.parametrize("channel", [Preamble(airtime=AIRTIME), Aloha(airtime=AIRTIME)])
+@pytest.mark.parametrize("channel", [Capturing(airtime=AIRTIME), Aloha(airtime=AIRTIME)])
 def test_a_forecast_of_a_channel_from_outside_simulates_it(channel: Aloha) -> None:
     fields = {
-        "id": "preamble",
+        "id": "captured",
         "run": {"updates": 40},
         "owners": {"count": N, "records": 50},
         "data": {"kind": "gaussian", "features": 2},

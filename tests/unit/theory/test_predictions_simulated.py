@@ -49,7 +49,7 @@ SIMULATED = {
     "overlap": {"protocol": OVERLAP, "clock": UNEQUAL, "topology": Star(latency=(0.1, 0, 0.2, 0))},
     "saturated": {"protocol": PUSH, "clock": SaturatedClock(), "compute": (HALF, SLOW) * 2},
     "short slots": {"protocol": PUSH, "channel": SlottedAloha(airtime=0.05, slot=0.25)},
-    "turns": {"protocol": PUSH, "clock": UNEQUAL, "channel": Tdma(airtime=0.1, slot=0.2)},
+    "turns": {"protocol": PUSH, "clock": UNEQUAL, "channel": Tdma(airtime=0.1, slot=0.2, frame=6)},
     "side by side": {
         "protocol": OVERLAP, "latency": Latency(answer=SLOW),
         "channel": Parallel(channels=2, each=Csma(airtime=0.3, propagation_delay=0.1)),
@@ -99,17 +99,24 @@ PROTOCOLS = st.sampled_from(
 SINGLE = st.sampled_from(
     [
         Aloha(airtime=0.1),
-        Aloha(rate_bytes=1e3),
+        Aloha(rate_bytes=1e3, request_airtime=0.1),
+        Aloha(airtime=0.1, capture_ratio=2.0),
         SlottedAloha(airtime=0.1, slot=0.2),
         Csma(airtime=0.1, propagation_delay=0.01),
+        Csma(airtime=0.1, propagation_delay=0.2, collision_detection=True),
         Csma(airtime=0.1, propagation_delay=0.01, persistence=0.5),
-        Tdma(airtime=0.1, slot=0.2),
+        Tdma(airtime=0.1, slot=0.2, request_airtime=0.05),
     ]
 )
 CHANNELS = st.one_of(
     st.just(Ideal()),
     SINGLE,
-    st.builds(Parallel, channels=st.integers(1, 3), each=SINGLE),
+    st.builds(
+        Parallel,
+        channels=st.integers(1, 3),
+        each=SINGLE,
+        choice=st.sampled_from(["random", "by-owner"]),
+    ),
 )
 LOSSES = st.sampled_from([0.0, 0.3, BURSTS])
 
