@@ -35,6 +35,7 @@ GRID = to_ticks(0.05)
 """Half an airtime: many transmissions of a random plan touch."""
 
 Plan = Iterable[tuple[int, int]]
+IF_DRAWN = "if a draw may save answers that overlap, known() is false of the channel"
 
 
 @dataclass(eq=False)
@@ -112,7 +113,7 @@ def plan(seed: int, count: int = 240, per_grid: float = 0.5) -> list[tuple[int, 
 
 
 def known(channel: Channel) -> bool:
-    """Whether it is known beforehand on which channel an owner transmits."""
+    """Whether no draw decides which overlaps do harm, as one does by the choice of a channel."""
     return getattr(channel, "channels", 1) == 1
 
 
@@ -166,7 +167,7 @@ def test_what_overlaps_collides_and_nothing_else(channel: Channel, seed: int) ->
         overlapping += met
         touching += touches and not met
         if known(channel):
-            assert (one.fate is Fate.collided) == met
+            assert (one.fate is Fate.collided) == met, IF_DRAWN
         else:
             assert met or one.fate is Fate.clear
     collided = sum(one.fate is Fate.collided for one in sent)
@@ -195,7 +196,7 @@ def test_two_that_begin_at_one_tick_collide_unless_they_are_kept_apart(channel: 
         fates = [one.fate for one in pair]
         met += Fate.collided in fates
         if known(channel):
-            assert fates == [Fate.collided] * 2
+            assert fates == [Fate.collided] * 2, IF_DRAWN
         else:
             assert fates[0] is fates[1]
     if channel.contended.in_turn or hears_at_once(channel):
